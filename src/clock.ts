@@ -1,0 +1,40 @@
+import { Injectable } from '@nestjs/common';
+
+/** The one source of the present. Tests put another in its place; nothing else asks the system. */
+@Injectable()
+export class Clock {
+  now(): Date {
+    return new Date();
+  }
+}
+
+/** RFC 3339 in UTC, to the second: the one way a time leaves the service. */
+export function rfc3339(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`;
+}
+
+/** The same for a time that may be absent. */
+export function rfc3339OrNull(time: Date | null): string | null {
+  return time && rfc3339(time);
+}
+
+/** The UTC day of a moment, `YYYY-MM-DD`. */
+export function utcDay(time: Date): string {
+  return time.toISOString().slice(0, 10);
+}
+
+/**
+ * Reads a moment that a person or a client wrote: a day (`2027-01-04`, its first second in UTC) or RFC 3339.
+ * @returns null where it is neither, or no such day exists.
+ */
+export function parseMoment(text: string): Date | null {
+  const match = /^(\d{4}-\d{2}-\d{2})(?:[Tt](\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$/.exec(
+    text,
+  );
+  if (!match) return null;
+  const [, day, time = '00:00:00', zone = 'Z'] = match;
+  const moment = new Date(`${day}T${time}${zone.toUpperCase()}`);
+  // Date rolls 31 February over into March; a slip of the pen must not become another day.
+  const dayExists = new Date(`${day}T00:00:00Z`).toISOString().startsWith(day!);
+  return Number.isNaN(moment.getTime()) || !dayExists ? null : moment;
+}

@@ -1,0 +1,162 @@
+import { resolve } from 'node:path';
+
+/** A setting that cannot be used. Its message is one sentence for an operator; the program exits with 2. */
+export class ConfigError extends Error {}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+export type OnExpiry = 'keep' | 'stop';
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/**
+ * The settings (contract, section 6), read from the environment and checked once, at start.
+ * Secrets stand in private fields: neither JSON nor `util.inspect` shows them.
+ */
+export class Config {
+  readonly production: boolean;
+  readonly port: number;
+  readonly host: string;
+  /** Without a trailing slash. */
+  readonly publicUrl: string;
+  readonly dataDir: string;
+  readonly product: string;
+  readonly licenseKeyPrefix: string;
+  readonly tokenKeysDir: string | undefined;
+  /** Base64url Ed25519 public keys (JWK `x`) that a published manifest may be signed with. */
+  readonly manifestPublicKeys: readonly string[] | undefined;
+  readonly defaultMachinesPerLicense: number;
+  readonly defaultOnExpiry: OnExpiry;
+  readonly logLevel: LogLevel;
+  readonly #databaseUrl: string | undefined;
+  readonly #licenseKeySecret: Buffer | undefined;
+
+  /** @throws ConfigError naming the setting that cannot be used */
+  constructor(environment: Environment) {
+    const read = (name: string) => environment[name]?.trim() || undefined;
+    this.host = read('HOST') ?? '127.0.0.1';
+    this.production = isProduction(read('NODE_ENV'), this.host);
+    this.port = integer('PORT', read('PORT'), 3000, 0, 65535);
+    this.publicUrl = httpUrl('PUBLIC_URL', read('PUBLIC_URL') ?? `http://localhost:${this.port}`);
+    this.dataDir = resolve(read('DATA_DIR') ?? 'data');
+    this.product = matching(
+      'PRODUCT',
+      read('PRODUCT') ?? 'com.example.app',
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,95}$/,
+    );
+    const prefix = read('LICENSE_KEY_PREFIX') ?? 'MOOR';
+    this.licenseKeyPrefix = matching('LICENSE_KEY_PREFIX', prefix, /^[A-Z0-9]{2,12}$/);
+    this.tokenKeysDir = read('TOKEN_KEYS_DIR');
+    this.manifestPublicKeys = publicKeys(read('MANIFEST_PUBLIC_KEYS'));
+    const machines = read('DEFAULT_MACHINES_PER_LICENSE');
+    this.defaultMachinesPerLicense = integer('DEFAULT_MACHINES_PER_LICENSE', machines, 1, 1, 100_000);
+    this.defaultOnExpiry = oneOf('DEFAULT_ON_EXPIRY', read('DEFAULT_ON_EXPIRY') ?? 'keep', ['keep', 'stop']);
+    this.logLevel = oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', LOG_LEVELS);
+    this.#databaseUrl = databaseUrl(read('DATABASE_URL'));
+    this.#licenseKeySecret = secret('LICENSE_KEY_SECRET', read('LICENSE_KEY_SECRET'));
+    if (this.production) this.demandWhatProductionNeeds();
+  }
+
+  /** Undefined means: an embedded PostgreSQL under `dataDir`. */
+  get databaseUrl(): string | undefined {
+    return this.#databaseUrl;
+  }
+
+  /** Undefined means: generated under `dataDir` (development alone). */
+  get licenseKeySecret(): Buffer | undefined {
+    return this.#licenseKeySecret;
+  }
+
+  // Nothing is generated in production: a service that invents its own secrets has lost its licenses
+  // at the next start (contract, settings).
+  private demandWhatProductionNeeds(): void {
+    const needed = {
+      DATABASE_URL: this.#databaseUrl,
+      LICENSE_KEY_SECRET: this.#licenseKeySecret,
+      TOKEN_KEYS_DIR: this.tokenKeysDir,
+      MANIFEST_PUBLIC_KEYS: this.manifestPublicKeys,
+    };
+    const missing = Object.entries(needed).filter(([, value]) => value === undefined);
+    if (missing.length === 0) return;
+    const names = missing.map(([name]) => name).join(', ');
+    throw new ConfigError(
+      `In production these settings must be given: ${names} (mooring init makes the secrets).`,
+    );
+  }
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+// Development mode makes up keys and prints a sample license: it must never be reachable from outside.
+function isProduction(nodeEnv: string | undefined, host: string): boolean {
+  const mode = nodeEnv ?? (isLoopback(host) ? 'development' : undefined);
+  if (mode === 'production') return true;
+  if (mode !== undefined && mode !== 'development') {
+    throw new ConfigError('NODE_ENV must be development or production.');
+  }
+  if (mode === undefined || !isLoopback(host)) {
+    throw new ConfigError(
+      'Development mode runs on a loopback address alone: set NODE_ENV=production, or HOST=127.0.0.1.',
+    );
+  }
+  return false;
+}
+
+function integer(name: string, text: string | undefined, fallback: number, from: number, to: number): number {
+  if (text === undefined) return fallback;
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+  if (!(value >= from && value <= to)) {
+    throw new ConfigError(`${name} must be a whole number from ${from} to ${to}.`);
+  }
+  return value;
+}
+
+function matching(name: string, text: string, shape: RegExp): string {
+  if (!shape.test(text)) throw new ConfigError(`${name} must match ${shape.source}.`);
+  return text;
+}
+
+function oneOf<const T extends string>(name: string, text: string, allowed: readonly T[]): T {
+  const found = allowed.find((value) => value === text);
+  if (!found) throw new ConfigError(`${name} must be one of ${allowed.join(', ')}.`);
+  return found;
+}
+
+function httpUrl(name: string, text: string): string {
+  const url = URL.parse(text);
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.search || url.hash || url.username) {
+    throw new ConfigError(`${name} must be an http or https address without a query.`);
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+// Never repeated in an error: the address holds a password.
+function databaseUrl(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const protocol = URL.parse(text)?.protocol;
+  if (protocol !== 'postgres:' && protocol !== 'postgresql:') {
+    throw new ConfigError(
+      'DATABASE_URL must be an address of the form postgres://user:password@host:port/name.',
+    );
+  }
+  return text;
+}
+
+function secret(name: string, text: string | undefined): Buffer | undefined {
+  if (text === undefined) return undefined;
+  const bytes = /^[A-Za-z0-9+/]{43}=$/.test(text) ? Buffer.from(text, 'base64') : Buffer.alloc(0);
+  if (bytes.length !== 32) throw new ConfigError(`${name} must be 32 bytes in base64.`);
+  return bytes;
+}
+
+function publicKeys(text: string | undefined): string[] | undefined {
+  const keys = text?.split(',').map((key) => key.trim());
+  if (keys?.some((key) => !/^[A-Za-z0-9_-]{43}$/.test(key))) {
+    throw new ConfigError(
+      'MANIFEST_PUBLIC_KEYS must be Ed25519 public keys in base64url, separated by commas.',
+    );
+  }
+  return keys;
+}

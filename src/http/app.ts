@@ -1,0 +1,59 @@
+import type { Socket } from 'node:net';
+import { DynamicModule } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { v4 as uuidv4 } from 'uuid';
+import { Config } from '../config.js';
+import { forgetAddresses } from './address-amnesia.js';
+import { parseJsonOnly } from './json-body.js';
+import { Log } from './log.js';
+import { refuseMalformed } from './malformed.js';
+import { MembersPipe } from './members.pipe.js';
+import { nothingHere } from './method-not-allowed.js';
+import { shedUnderPressure } from './pressure.js';
+import { ProblemFilter } from './problem.filter.js';
+import { logRequests } from './request-log.js';
+
+/** A client's body: 16 KiB (contract, Common rules). */
+const BODY_LIMIT_BYTES = 16 * 1024;
+
+/**
+ * The application as every request meets it, the same for `main.ts` and the tests: what it forgets, what it logs, what
+ * it takes, when it sheds, how it refuses.
+ */
+export async function createApp(
+  module: DynamicModule,
+  config: Config,
+  log: Log,
+): Promise<NestFastifyApplication> {
+  const adapter = new FastifyAdapter({
+    logger: false,
+    requestIdHeader: false,
+    genReqId: () => uuidv4(),
+    bodyLimit: BODY_LIMIT_BYTES,
+    // A slow sender holds a socket, never a seat.
+    requestTimeout: 20_000,
+    forceCloseConnections: 'idle',
+    // What arrives on a kept connection while we close is still answered; the connection then ends.
+    return503OnClosing: false,
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      filter.answer(error, request, reply),
+    clientErrorHandler: (error: Error, socket: Socket) => refuseMalformed(error, socket, config, log),
+    skipMiddie: true,
+  });
+  const fastify = adapter.getInstance();
+  const filter = new ProblemFilter(config, log, nothingHere(fastify));
+  forgetAddresses(fastify.server);
+  logRequests(fastify, log);
+  parseJsonOnly(fastify);
+  await shedUnderPressure(fastify);
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+    logger: log,
+    bodyParser: false,
+    abortOnError: false,
+  });
+  app.useGlobalFilters(filter);
+  app.useGlobalPipes(new MembersPipe());
+  return app;
+}

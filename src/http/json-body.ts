@@ -1,0 +1,21 @@
+import type { FastifyInstance } from 'fastify';
+
+/**
+ * The one kind of body there is: a JSON text in strict UTF-8. What Fastify would accept beside it (plain text, a
+ * replacement character for a broken one) is gone, so a body is either what was sent or a clear refusal.
+ */
+export function parseJsonOnly(fastify: FastifyInstance): void {
+  const utf8 = new TextDecoder('utf-8', { fatal: true });
+  // `remove`: a member named __proto__ is as unknown as any other, and is ignored like them.
+  const parse = fastify.getDefaultJsonParser('remove', 'remove');
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      const text = utf8.decode(body as Buffer);
+      // The parser calls back at once; its errors carry status 400.
+      void parse(request, text, done);
+    } catch {
+      done(Object.assign(new Error('not UTF-8'), { statusCode: 400 }), undefined);
+    }
+  });
+}

@@ -1,0 +1,69 @@
+import { Injectable, LoggerService } from '@nestjs/common';
+import { pino, type DestinationStream, type Logger } from 'pino';
+import type { LogLevel } from '../config.js';
+
+type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/**
+ * Everything the service writes about itself: one JSON line an event, made of named fields alone. There is no way to
+ * hand it an object of the caller's, and of an error it keeps only what cannot hold a person's data.
+ */
+@Injectable()
+export class Log implements LoggerService {
+  readonly #pino: Logger;
+
+  constructor(level: LogLevel, destination?: DestinationStream) {
+    this.#pino = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  }
+
+  info(event: string, fields: Fields = {}): void {
+    this.#pino.info(fields, event);
+  }
+
+  /** Something needs an operator's eye; `error` is reduced as `failure` says. */
+  failed(event: string, error: unknown, fields: Fields = {}): void {
+    this.#pino.error({ ...fields, ...failure(error) }, event);
+  }
+
+  warning(event: string, fields: Fields = {}): void {
+    this.#pino.warn(fields, event);
+  }
+
+  // Nest's own messages name classes and routes, and on a failure whatever the thrown thing said: so a message is
+  // kept only below `warn`, where Nest speaks of its modules, and of anything above it the context alone.
+  log(message: unknown, context?: unknown): void {
+    this.#pino.debug({ context: String(context) }, String(message));
+  }
+
+  warn(_message: unknown, ...rest: unknown[]): void {
+    this.#pino.warn({ context: String(rest.at(-1)) }, 'framework warning');
+  }
+
+  error(message: unknown, ...rest: unknown[]): void {
+    this.#pino.error({ context: String(rest.at(-1)), ...failure(message) }, 'framework error');
+  }
+}
+
+/**
+ * What may be told of an error: its class, its code (SQLSTATE or errno), the constraint it broke, and where in our
+ * code it was thrown. Never its message: PostgreSQL puts a key's values there, JSON.parse a piece of the body.
+ */
+export function failure(error: unknown): Fields {
+  if (!(error instanceof Error)) return { error: typeof error };
+  const { code, constraint, table } = ((error as { driverError?: unknown }).driverError ?? error) as {
+    code?: unknown;
+    constraint?: unknown;
+    table?: unknown;
+  };
+  const frames = error.stack?.split('\n').filter((line) => /^\s+at /.test(line)) ?? [];
+  return {
+    error: error.constructor.name,
+    code: code === undefined ? undefined : String(code),
+    constraint: typeof constraint === 'string' ? constraint : undefined,
+    table: typeof table === 'string' ? table : undefined,
+    at: frames
+      .slice(0, 8)
+      .map((line) => line.trim().slice(3))
+      .join(' < '),
+  };
+}

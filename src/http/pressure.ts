@@ -1,0 +1,33 @@
+import underPressure from '@fastify/under-pressure';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { problem } from './problem.js';
+
+/** Beyond this mean delay of the event loop a new request would wait longer than it is worth. */
+const MAX_EVENT_LOOP_DELAY_MS = 500;
+/** Requests under way at once; more are turned away while these are finished. */
+const MAX_CONCURRENT_REQUESTS = 2_000;
+
+/**
+ * Sheds load by what the process can carry, never by who calls: no address, key or account is counted here
+ * (contract, Limits).
+ */
+export async function shedUnderPressure(fastify: FastifyInstance): Promise<void> {
+  await fastify.register(underPressure, {
+    maxEventLoopDelay: MAX_EVENT_LOOP_DELAY_MS,
+    pressureHandler: (request) => {
+      if (!isProbe(request)) throw problem('unavailable');
+    },
+  });
+  let underWay = 0;
+  fastify.addHook('onRequest', (request, reply, done) => {
+    underWay += 1;
+    // `close` comes once for every answer, also where the caller has gone.
+    reply.raw.once('close', () => (underWay -= 1));
+    done(underWay > MAX_CONCURRENT_REQUESTS && !isProbe(request) ? problem('unavailable') : undefined);
+  });
+}
+
+// A busy process is alive: an orchestrator that is told otherwise would end it in the middle of its work.
+function isProbe(request: FastifyRequest): boolean {
+  return request.routeOptions.url === '/health/live';
+}

@@ -1,0 +1,57 @@
+import { ArgumentsHost, Catch, ExceptionFilter } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Config } from '../config.js';
+import { isDatabaseAway } from '../database/failure.js';
+import { Log } from './log.js';
+import { Problem, problem, problemDocument, type ProblemCode } from './problem.js';
+
+/** What Fastify and Nest throw by themselves, by status. */
+const BY_STATUS: Readonly<Record<number, ProblemCode>> = {
+  400: 'malformed_request',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  413: 'body_too_large',
+  414: 'not_found',
+  415: 'unsupported_media_type',
+  503: 'unavailable',
+};
+
+/**
+ * The one place where anything thrown becomes an answer. A problem is what it is; an outage of the database is a 503;
+ * anything unforeseen is a bare 500 outside, and one full line inside.
+ */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(
+    private readonly config: Config,
+    private readonly log: Log,
+    private readonly nothingHere: (url: string) => Problem,
+  ) {}
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    this.answer(thrown, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+  }
+
+  answer(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const found = asProblem(thrown);
+    const refusal =
+      found.code === 'not_found' && request.is404 ? this.nothingHere(request.raw.url ?? '/') : found;
+    if (refusal.status >= 500 && !(thrown instanceof Problem)) {
+      this.log.failed(refusal.code, thrown, { request_id: request.id });
+    }
+    void reply
+      .code(refusal.status)
+      .headers(refusal.headers)
+      .type('application/problem+json')
+      .send(problemDocument(refusal, this.config.publicUrl, request.id));
+  }
+}
+
+function asProblem(thrown: unknown): Problem {
+  if (thrown instanceof Problem) return thrown;
+  if (isDatabaseAway(thrown)) return problem('unavailable');
+  const { statusCode, getStatus } = (thrown ?? {}) as { statusCode?: unknown; getStatus?: () => number };
+  const status = typeof getStatus === 'function' ? getStatus.call(thrown) : statusCode;
+  return problem((typeof status === 'number' && BY_STATUS[status]) || 'internal_error');
+}
