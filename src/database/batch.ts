@@ -1,0 +1,53 @@
+/**
+ * Gathers calls of the same few milliseconds into one: what arrives in one turn of the event loop, and what arrives
+ * while earlier batches are under way, goes out together. An idle service adds no wait, a busy one asks less often.
+ */
+export class Batch<Item, Result> {
+  #waiting: { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }[] = [];
+  #running = 0;
+  #scheduled = false;
+
+  /**
+   * @param run answers a batch, one result for each item, in their order
+   * @param maxItems a batch's size at most
+   * @param maxRunning batches under way at once
+   */
+  constructor(
+    private readonly run: (items: Item[]) => Promise<Result[]>,
+    private readonly maxItems = 500,
+    private readonly maxRunning = 2,
+  ) {}
+
+  add(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#waiting.length === 0 || this.#running >= this.maxRunning) return;
+    this.#scheduled = true;
+    // After this turn's input was read: requests that arrived together travel together.
+    setImmediate(() => {
+      this.#scheduled = false;
+      void this.#flush();
+    });
+  }
+
+  async #flush(): Promise<void> {
+    const batch = this.#waiting.splice(0, this.maxItems);
+    this.#running += 1;
+    this.#schedule();
+    try {
+      const results = await this.run(batch.map(({ item }) => item));
+      batch.forEach(({ resolve }, index) => resolve(results[index]!));
+    } catch (error) {
+      // Those who waited behind a failure would only meet it later: everyone is told now (503 within 2 seconds).
+      for (const { reject } of [...batch, ...this.#waiting.splice(0)]) reject(error);
+    } finally {
+      this.#running -= 1;
+      this.#schedule();
+    }
+  }
+}

@@ -1,0 +1,23 @@
+/** SQLSTATE classes and codes that mean "not now" rather than "wrong": the same request may succeed later. */
+const PASSING = /^(08|53|57P|57014|40001|40P01|55P03|25006|25P0[34]|58|XX)/;
+const NETWORK = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+]);
+/** What `pg` and its pool say without any code. */
+const DRIVER_SAYS =
+  /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool after|The server does not support SSL|QueryRunnerAlreadyReleased|Query runner already released)/;
+
+/** Whether the database cannot answer just now (away, shutting down, overloaded, a lock held too long). */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & { code?: unknown };
+  if (cause instanceof AggregateError) return cause.errors.some(isDatabaseAway);
+  if (typeof cause.code === 'string') return NETWORK.has(cause.code) || PASSING.test(cause.code);
+  return DRIVER_SAYS.test(cause.message);
+}

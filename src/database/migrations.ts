@@ -1,0 +1,60 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import { MigrationInterface, QueryRunner } from 'typeorm';
+import { patientDataSource } from './data-source.js';
+
+const FOLDER = new URL('../../migrations/', import.meta.url);
+/** Any number, the same for every instance. */
+const LOCK = 7_026_001;
+/** On its first line, a file says that its one statement runs outside a transaction. */
+const NO_TRANSACTION = '-- no-transaction';
+
+/**
+ * Applies every migration that this database has not seen, each once, however many instances start together.
+ * @returns the names of those applied now
+ */
+export async function migrate(url: string): Promise<string[]> {
+  const dataSource = patientDataSource(url, { migrations: await migrationClasses() });
+  await dataSource.initialize();
+  const lock = dataSource.createQueryRunner();
+  try {
+    // Polled: a session that waits in pg_advisory_lock holds a snapshot, and a concurrent index build waits for it.
+    while (!(await tryLock(lock))) await wait(100);
+    const applied = await dataSource.runMigrations({ transaction: 'each' });
+    return applied.map(({ name }) => name);
+  } finally {
+    // Closing the connection gives the lock back, also where unlocking it could not.
+    await lock.release();
+    await dataSource.destroy();
+  }
+}
+
+async function tryLock(runner: QueryRunner): Promise<boolean> {
+  const [row] = (await runner.query('select pg_try_advisory_lock($1) as locked', [LOCK])) as {
+    locked: boolean;
+  }[];
+  return row!.locked;
+}
+
+/** `0001_licenses.sql` becomes the migration class `Licenses0000000000001`, as TypeORM wants its names. */
+async function migrationClasses(): Promise<(new () => MigrationInterface)[]> {
+  const files = (await readdir(FOLDER)).filter((file) => /^\d{4}_\w+\.sql$/.test(file)).toSorted();
+  return Promise.all(
+    files.map(async (file) => {
+      const sql = await readFile(new URL(file, FOLDER), 'utf8');
+      const [, number, name] = /^(\d{4})_(\w+)\.sql$/.exec(file)!;
+      return class implements MigrationInterface {
+        readonly name = `${name}${number!.padStart(13, '0')}`;
+        readonly transaction = !sql.startsWith(NO_TRANSACTION);
+
+        async up(runner: QueryRunner): Promise<void> {
+          await runner.query(sql);
+        }
+
+        async down(): Promise<void> {
+          throw new Error('Migrations go forward only.');
+        }
+      };
+    }),
+  );
+}

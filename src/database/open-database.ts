@@ -1,0 +1,51 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Config } from '../config.js';
+import { findEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.js';
+import { isDatabaseAway } from './failure.js';
+import { migrate } from './migrations.js';
+
+/** A database that may come up beside us (compose, a rolling upgrade) gets this long. */
+const PATIENCE_MS = 30_000;
+
+export interface OpenDatabase {
+  readonly url: string;
+  /** Names of the migrations applied now. */
+  readonly applied: readonly string[];
+  /** Ends the embedded server where this process started it. */
+  close(): Promise<void>;
+}
+
+/**
+ * The database of these settings, migrated: DATABASE_URL, or the embedded server under DATA_DIR.
+ * @param beside true for the command line, which may use the embedded server of a running service
+ * @param say told, in one sentence, what takes long
+ */
+export async function openDatabase(
+  config: Config,
+  say: (sentence: string) => void,
+  beside = false,
+): Promise<OpenDatabase> {
+  const given = config.databaseUrl ?? (beside ? await findEmbeddedPostgres(config.dataDir) : null);
+  const { url, stop: close } = given
+    ? { url: given, stop: async () => undefined }
+    : await startEmbeddedPostgres(config.dataDir, { say });
+  try {
+    return { url, applied: await migrateWhenThere(url, say), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function migrateWhenThere(url: string, say: (sentence: string) => void): Promise<string[]> {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (let told = false; ; told = true) {
+    try {
+      return await migrate(url);
+    } catch (error) {
+      if (!isDatabaseAway(error) || Date.now() > deadline) throw error;
+      if (!told) say('Waiting for the database to answer.');
+      await wait(500);
+    }
+  }
+}

