@@ -1,0 +1,54 @@
+import { createPrivateKey, generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Config } from '../config.js';
+import { publicJwk, publicKeyFromX } from './ed25519.js';
+import { createKeyRing, KeyRing } from './key-ring.js';
+import { trustedKeys } from './signed-manifest.js';
+
+/** Where development keeps the keys it makes for itself; production names its own (contract, settings). */
+const developmentFile = (config: Config, name: string) => join(config.dataDir, 'keys', name);
+
+/** The development half of a manifest key, unencrypted: `npm start` and the demo publish with it. */
+export const developmentManifestKey = (config: Config) => developmentFile(config, 'manifest-private.pem');
+
+/** 32 bytes: LICENSE_KEY_SECRET, or in development what `DATA_DIR/keys` holds. */
+export async function licenseKeySecret(config: Config): Promise<Buffer> {
+  if (config.licenseKeySecret) return config.licenseKeySecret;
+  const file = developmentFile(config, 'license-key.secret');
+  return Buffer.from(await readOrMake(file, () => randomBytes(32).toString('base64')), 'base64');
+}
+
+/** The ring of TOKEN_KEYS_DIR, or in development one made in `DATA_DIR/keys/tokens`. */
+export async function openKeyRing(config: Config, now: Date): Promise<KeyRing> {
+  if (config.tokenKeysDir) return KeyRing.open(config.tokenKeysDir);
+  const dir = developmentFile(config, 'tokens');
+  return KeyRing.open(dir).catch(async () => {
+    await createKeyRing(dir, now).catch((error: unknown) => ignoreIfMade(error));
+    return KeyRing.open(dir);
+  });
+}
+
+/** The keys that a published manifest may be signed with, by key_id. */
+export async function trustedManifestKeys(config: Config): Promise<Map<string, KeyObject>> {
+  if (config.manifestPublicKeys) return trustedKeys(config.manifestPublicKeys.map(publicKeyFromX));
+  const pem = await readOrMake(developmentManifestKey(config), () =>
+    generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+  );
+  return trustedKeys([publicKeyFromX(publicJwk(createPrivateKey(pem)).x)]);
+}
+
+// Two programs may start on one empty folder (the server and the command line): the first file stands.
+async function readOrMake(file: string, make: () => string): Promise<string> {
+  const read = () => readFile(file, 'utf8');
+  return read().catch(async () => {
+    await mkdir(join(file, '..'), { recursive: true, mode: 0o700 });
+    await writeFile(file, make(), { mode: 0o600, flag: 'wx', flush: true }).catch(ignoreIfMade);
+    return read();
+  });
+}
+
+function ignoreIfMade(error: unknown): void {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code !== 'EEXIST' && !message.includes('already')) throw error;
+}

@@ -1,0 +1,35 @@
+import { Controller, Get, Header } from '@nestjs/common';
+import { publicJwk } from './ed25519.js';
+import { KeyRing } from './key-ring.js';
+import { ManifestKeys } from './manifest-keys.js';
+
+/** `GET /v1/keys`: the public keys, for audit. A client trusts only the keys it was shipped with. */
+@Controller('v1/keys')
+export class KeysController {
+  constructor(
+    private readonly ring: KeyRing,
+    private readonly manifestKeys: ManifestKeys,
+  ) {}
+
+  @Get()
+  @Header('cache-control', 'public, max-age=300')
+  keys() {
+    const tokens = this.ring
+      .publishedKeys()
+      .map(({ kid, publicKey }) => ({ kid, publicKey, for: 'license-token' }));
+    const manifests = [...this.manifestKeys.trusted].map(([kid, publicKey]) => ({
+      kid,
+      publicKey,
+      for: 'update-manifest',
+    }));
+    return {
+      keys: [...tokens, ...manifests].map(({ publicKey, ...rest }) => ({
+        ...publicJwk(publicKey),
+        ...rest,
+        alg: 'Ed25519',
+        use: 'sig',
+        key_ops: ['verify'],
+      })),
+    };
+  }
+}

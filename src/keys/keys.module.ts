@@ -1,0 +1,49 @@
+import { Inject, Module, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { Clock } from '../clock.js';
+import { Config } from '../config.js';
+import { Log } from '../http/log.js';
+import { KeyRing } from './key-ring.js';
+import { licenseKeySecret, openKeyRing, trustedManifestKeys } from './key-material.js';
+import { KeysController } from './keys.controller.js';
+import { LicenseKeys } from './license-keys.js';
+import { ManifestKeys } from './manifest-keys.js';
+
+/** Three secrets with three owners, and what the server holds of each. */
+@Module({
+  controllers: [KeysController],
+  providers: [
+    {
+      provide: LicenseKeys,
+      inject: [Config],
+      useFactory: async (config: Config) =>
+        new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPrefix),
+    },
+    {
+      provide: KeyRing,
+      inject: [Config, Clock],
+      useFactory: (config: Config, clock: Clock) => openKeyRing(config, clock.now()),
+    },
+    {
+      provide: ManifestKeys,
+      inject: [Config],
+      useFactory: async (config: Config) => new ManifestKeys(await trustedManifestKeys(config)),
+    },
+  ],
+  exports: [LicenseKeys, KeyRing, ManifestKeys],
+})
+export class KeysModule implements OnApplicationBootstrap, OnApplicationShutdown {
+  #stopWatching?: () => void;
+
+  constructor(
+    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.#stopWatching = this.ring.watch((error) => this.log.failed('token keys not reloaded', error));
+  }
+
+  onApplicationShutdown(): void {
+    this.#stopWatching?.();
+  }
+}

@@ -1,0 +1,25 @@
+import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.js';
+
+export interface DerivedKey {
+  readonly license_key: string;
+  readonly key_hash: Buffer;
+  readonly key_hint: string;
+}
+
+/** Makes license keys with this deployment's secret and prefix. The secret never leaves it. */
+export class LicenseKeys {
+  readonly #secret: Buffer;
+
+  constructor(
+    secret: Buffer,
+    private readonly prefix: string,
+  ) {
+    this.#secret = secret;
+  }
+
+  /** The key of a license id and generation, with what the database keeps of it. */
+  derive(licenseId: string, generation: number): DerivedKey {
+    const license_key = deriveLicenseKey(this.#secret, this.prefix, licenseId, generation);
+    return { license_key, key_hash: licenseKeyHash(license_key), key_hint: licenseKeyHint(license_key) };
+  }
+}

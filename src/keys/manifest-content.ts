@@ -1,0 +1,148 @@
+import { compareVersions, isVersion } from './version.js';
+
+export const MANIFEST_TYPE = 'update-manifest/v1';
+
+/** A version somebody may have: where it is, and until when a license must run to cover it (null: everyone). */
+export interface ManifestEntry {
+  version: string;
+  dmg: { url: string; size: number; sha256: string };
+  minimum_license_expiry: string | null;
+}
+
+/** What is inside `signed` (keys, Manifests). Instants are RFC 3339 UTC in whole seconds, hashes lower-case hex. */
+export interface ManifestContent extends ManifestEntry {
+  _type: typeof MANIFEST_TYPE;
+  product: string;
+  sequence: number;
+  issued_at: string;
+  expires_at: string;
+  also_available: ManifestEntry[];
+  previous: string | null;
+}
+
+const ENTRY_MEMBERS = ['version', 'dmg', 'minimum_license_expiry'];
+const DMG_MEMBERS = ['url', 'size', 'sha256'];
+const HEAD_MEMBERS = ['_type', 'product', 'sequence', 'issued_at', 'expires_at'];
+const CONTENT_MEMBERS = [...HEAD_MEMBERS, ...ENTRY_MEMBERS, 'also_available', 'previous'];
+const AN_INSTANT = 'an instant such as 2027-01-04T00:00:00Z';
+const A_SHA256 = 'a SHA-256 of 64 lower-case hex digits';
+
+type Members = Record<string, unknown>;
+
+/** A manifest that is refused; its message is one sentence and names the member. */
+export class ManifestError extends Error {
+  override readonly name = 'ManifestError';
+}
+
+/** The bytes to sign: ASCII JSON, members in the format's order, no floats. Throws where no reader would take them. */
+export function manifestBytes(content: ManifestContent): string {
+  return asciiJson(readContent(content));
+}
+
+/** The content of `signed`, which must be written exactly as manifestBytes writes it: no member twice, none unknown. */
+export function parseSigned(signed: string): ManifestContent {
+  const content = readContent(parseJson(signed));
+  if (asciiJson(content) === signed) return content;
+  throw new ManifestError('signed must be ASCII JSON without spaces, each member once and in its order.');
+}
+
+/** Null, everyone, is the lowest minimum of all. */
+export function isLower(minimum: string | null, than: string | null): boolean {
+  return than !== null && (minimum === null || Date.parse(minimum) < Date.parse(than));
+}
+
+/** Written member by member, so that the order is the format's whatever object came in. */
+function readContent(value: unknown): ManifestContent {
+  const content = members(value, 'signed', CONTENT_MEMBERS);
+  const { _type: type, product, sequence, issued_at, expires_at, previous } = content;
+  need(type === MANIFEST_TYPE, '_type', `"${MANIFEST_TYPE}"`);
+  need(typeof product === 'string' && product !== '' && product.isWellFormed(), 'product', 'a name');
+  need(isCount(sequence), 'sequence', 'a whole number above 0');
+  need(isInstant(issued_at), 'issued_at', AN_INSTANT);
+  need(isInstant(expires_at), 'expires_at', AN_INSTANT);
+  need(expires_at > issued_at, 'expires_at', 'later than issued_at');
+  const latest = readEntry(content, '');
+  const also_available = readOlder(content.also_available, latest);
+  need(previous === null || isSha256(previous), 'previous', `null or ${A_SHA256}`);
+  const head = { product, sequence, issued_at, expires_at };
+  return { _type: MANIFEST_TYPE, ...head, ...latest, also_available, previous };
+}
+
+function readEntry({ version, dmg, minimum_license_expiry }: Members, path: string): ManifestEntry {
+  need(typeof version === 'string' && isVersion(version), `${path}version`, 'one to four dotted numbers');
+  const { url, size, sha256 } = members(dmg, `${path}dmg`, DMG_MEMBERS);
+  need(
+    typeof url === 'string' && url.isWellFormed() && URL.canParse(url),
+    `${path}dmg.url`,
+    'an absolute URL',
+  );
+  need(isCount(size), `${path}dmg.size`, 'a whole number of bytes above 0');
+  need(isSha256(sha256), `${path}dmg.sha256`, A_SHA256);
+  const minimum = minimum_license_expiry;
+  need(minimum === null || isInstant(minimum), `${path}minimum_license_expiry`, `null or ${AN_INSTANT}`);
+  return { version, dmg: { url, size, sha256 }, minimum_license_expiry: minimum };
+}
+
+/** Each older and with a lower minimum than the one before it, or a client would be offered the wrong one. */
+function readOlder(value: unknown, latest: ManifestEntry): ManifestEntry[] {
+  need(Array.isArray(value), 'also_available', 'a list');
+  let before = latest;
+  return value.map((item: unknown, i) => {
+    const path = `also_available[${i}]`;
+    const entry = readEntry(members(item, path, ENTRY_MEMBERS), `${path}.`);
+    const older = compareVersions(entry.version, before.version) < 0;
+    need(older, `${path}.version`, 'below the version before it');
+    const lower = isLower(entry.minimum_license_expiry, before.minimum_license_expiry);
+    need(lower, `${path}.minimum_license_expiry`, 'below the one before it');
+    before = entry;
+    return entry;
+  });
+}
+
+function members(value: unknown, path: string, known: readonly string[]): Members {
+  need(isObject(value), path, 'an object');
+  const unknown = Object.keys(value).find((name) => !known.includes(name));
+  need(unknown === undefined, path, `free of unknown members, and has ${JSON.stringify(unknown)}`);
+  return value;
+}
+
+/** Throws the one sentence that says what a member must be. */
+export function need(holds: boolean, member: string, what: string): asserts holds {
+  if (!holds) throw new ManifestError(`The manifest's ${member} must be ${what}.`);
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) > 0;
+}
+
+function isSha256(value: unknown): value is string {
+  return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+}
+
+/** The round trip refuses days that no calendar has. */
+function isInstant(value: unknown): value is string {
+  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value)) return false;
+  const time = Date.parse(value);
+  return !Number.isNaN(time) && new Date(time).toISOString() === value.replace('Z', '.000Z');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ManifestError("The manifest's signed must be JSON.");
+  }
+}
+
+/** Escapes what is not ASCII, so that no reader can differ about the encoding. */
+function asciiJson(content: ManifestContent): string {
+  return JSON.stringify(content).replaceAll(/[^\0-\x7f]/g, escapeUnit);
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

@@ -1,0 +1,20 @@
+/** One to four dotted numbers, at most 32 characters. */
+export function isVersion(text: string): boolean {
+  return text.length <= 32 && /^\d+(\.\d+){0,3}$/.test(text);
+}
+
+/** Below, at or above 0 as `a` is older than, equal to or newer than `b`: by number, missing parts 0. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [versionParts(a), versionParts(b)];
+  for (let i = 0; i < Math.max(left.length, right.length); i += 1) {
+    const [l, r] = [left[i] ?? '', right[i] ?? ''];
+    if (l.length !== r.length) return l.length - r.length;
+    if (l !== r) return l < r ? -1 : 1;
+  }
+  return 0;
+}
+
+/** Numbers as text without leading zeros: then longer is greater, and no size is too big. */
+function versionParts(version: string): string[] {
+  return version.split('.').map((part) => part.replace(/^0+/, ''));
+}

@@ -1,0 +1,234 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { calculateJwkThumbprint } from 'jose';
+import { publicJwk, publicKeyFromX, thumbprint } from '../../src/keys/ed25519.js';
+import { createKeyRing, KeyRing } from '../../src/keys/key-ring.js';
+import { parseRing, writeRing, type KeyState, type RingEntry } from '../../src/keys/ring-file.js';
+
+const NOW = new Date('2026-11-20T13:00:00.500Z');
+const SINCE = '2026-11-20T13:00:00Z';
+// prettier-ignore
+const ALL_BUT_INTERVALS = [
+  'Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask',
+  'setImmediate', 'clearImmediate', 'setTimeout', 'clearTimeout',
+] as const;
+let parent: string;
+let dir: string;
+
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'key-ring-'));
+  dir = join(parent, 'tokens');
+});
+afterEach(async () => rm(parent, { recursive: true }));
+
+async function entries(): Promise<RingEntry[]> {
+  return parseRing(await readFile(join(dir, 'ring.json'), 'utf8'));
+}
+
+/** Puts every key of the ring in the state given for the one it has. */
+async function setStates(change: Partial<Record<KeyState, KeyState>>): Promise<void> {
+  const changed = (await entries()).map((entry) => ({ ...entry, state: change[entry.state] ?? entry.state }));
+  await writeRing(dir, changed);
+}
+
+async function addKey(
+  state: KeyState,
+  pem: (pair: { privateKey: KeyObject; publicKey: KeyObject }) => string,
+) {
+  const pair = generateKeyPairSync('ed25519');
+  const kid = thumbprint(pair.publicKey);
+  await writeFile(join(dir, `${kid}.pem`), pem(pair));
+  await writeRing(dir, [...(await entries()), { kid, file: `${kid}.pem`, state, since: SINCE }]);
+  return kid;
+}
+
+const publicPem = ({ publicKey }: { publicKey: KeyObject }): string =>
+  publicKey.export({ format: 'pem', type: 'spki' }).toString();
+
+const rsaPem = (): string =>
+  generateKeyPairSync('rsa', { modulusLength: 2048 })
+    .privateKey.export({ format: 'pem', type: 'pkcs8' })
+    .toString();
+
+const otherPem = (): string =>
+  generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+
+const activeFile = async (): Promise<string> => join(dir, (await entries())[0]?.file ?? '');
+
+describe('a new key ring', () => {
+  test('holds one active and one next key, for its owner alone', async () => {
+    await createKeyRing(dir, NOW);
+    const ring = await KeyRing.open(dir);
+    expect(ring.keys.map(({ state, since }) => ({ state, since }))).toEqual([
+      { state: 'active', since: SINCE },
+      { state: 'next', since: SINCE },
+    ]);
+    expect((await stat(dir)).mode & 0o777).toBe(0o700);
+    const files = await readdir(dir);
+    expect(files.toSorted()).toEqual([...ring.keys.map(({ kid }) => `${kid}.pem`), 'ring.json'].toSorted());
+    const modes = await Promise.all(files.map(async (file) => (await stat(join(dir, file))).mode & 0o777));
+    expect(new Set(modes)).toEqual(new Set([0o600]));
+  });
+
+  test('never replaces a ring there is', async () => {
+    await createKeyRing(dir, NOW);
+    const before = await readFile(join(dir, 'ring.json'), 'utf8');
+    await expect(createKeyRing(dir, NOW)).rejects.toThrow(`${dir} holds a key ring already.`);
+    expect(await readFile(join(dir, 'ring.json'), 'utf8')).toBe(before);
+    expect(await readdir(dir)).toHaveLength(3);
+  });
+
+  test('is made once where several start at the same time, and nothing else is left behind', async () => {
+    const made = await Promise.allSettled([1, 2, 3, 4].map(() => createKeyRing(dir, NOW)));
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(await readdir(dir)).toHaveLength(3);
+    expect((await KeyRing.open(dir)).active.state).toBe('active');
+  });
+
+  test('names its keys by their RFC 7638 thumbprint, as jose computes it', async () => {
+    await createKeyRing(dir, NOW);
+    const { active } = await KeyRing.open(dir);
+    expect(await calculateJwkThumbprint(publicJwk(active.publicKey))).toBe(active.kid);
+    expect(publicKeyFromX(publicJwk(active.publicKey).x).equals(active.publicKey)).toBe(true);
+  });
+});
+
+describe('an open key ring', () => {
+  test('knows a key by its exact header segment and no other', async () => {
+    await createKeyRing(dir, NOW);
+    const ring = await KeyRing.open(dir);
+    const { kid, header } = ring.active;
+    expect(ring.byHeader(header)?.kid).toBe(kid);
+    expect(Buffer.from(header, 'base64url').toString()).toBe(
+      `{"alg":"Ed25519","kid":"${kid}","typ":"license+jwt"}`,
+    );
+    const others = [
+      { alg: 'none', kid, typ: 'license+jwt' },
+      { alg: 'EdDSA', kid, typ: 'license+jwt' },
+      { alg: 'Ed25519', kid, typ: 'JWT' },
+      { kid, alg: 'Ed25519', typ: 'license+jwt' },
+    ].map((other) => Buffer.from(JSON.stringify(other)).toString('base64url'));
+    expect([...others, '', `${header}=`, '__proto__'].map((segment) => ring.byHeader(segment))).toEqual(
+      Array.from({ length: 7 }),
+    );
+  });
+
+  test('publishes next, active and verifying, and forgets the revoked, whose file may be gone', async () => {
+    await createKeyRing(dir, NOW);
+    const before = await KeyRing.open(dir);
+    const revoked = before.active;
+    await addKey('verifying', publicPem);
+    await setStates({ active: 'revoked', next: 'active' });
+    await addKey('next', ({ privateKey }) => privateKey.export({ format: 'pem', type: 'pkcs8' }).toString());
+    await rm(join(dir, `${revoked.kid}.pem`));
+    const ring = await KeyRing.open(dir);
+    expect(ring.publishedKeys().map(({ state }) => state)).toEqual(['active', 'verifying', 'next']);
+    expect(ring.publishedKeys().some((key) => 'privateKey' in key)).toBe(false);
+    expect(ring.byHeader(revoked.header)).toBeUndefined();
+    expect(ring.keys.map(({ state }) => state)).toEqual(['revoked', 'active', 'verifying', 'next']);
+  });
+
+  test('takes a verifying key of which only the public half was kept', async () => {
+    await createKeyRing(dir, NOW);
+    const kid = await addKey('verifying', publicPem);
+    const key = (await KeyRing.open(dir)).publishedKeys().find((published) => published.kid === kid);
+    expect(key?.publicKey.asymmetricKeyType).toBe('ed25519');
+  });
+
+  test('reads itself again only where ring.json changed', async () => {
+    await createKeyRing(dir, NOW);
+    const ring = await KeyRing.open(dir);
+    const old = ring.active;
+    expect(await ring.reload()).toBe(false);
+    await setStates({ active: 'verifying', next: 'active' });
+    expect(await ring.reload()).toBe(true);
+    expect(ring.active.kid).not.toBe(old.kid);
+    expect(ring.byHeader(old.header)?.state).toBe('verifying');
+    expect(await ring.reload()).toBe(false);
+  });
+
+  test('keeps the old keys where the new ring is broken, and takes it once it is repaired', async () => {
+    await createKeyRing(dir, NOW);
+    const ring = await KeyRing.open(dir);
+    const old = ring.active.kid;
+    const good = await readFile(join(dir, 'ring.json'), 'utf8');
+    await writeFile(join(dir, 'ring.json'), good.slice(0, 40));
+    await expect(ring.reload()).rejects.toThrow('ring.json is not JSON.');
+    expect(ring.active.kid).toBe(old);
+    await writeFile(join(dir, 'ring.json'), good);
+    await setStates({ active: 'verifying', next: 'active' });
+    expect(await ring.reload()).toBe(true);
+    expect(ring.active.kid).not.toBe(old);
+  });
+
+  test('watches every 2 seconds: takes a rotation, tells an error once, and stops when told', async () => {
+    jest.useFakeTimers({ doNotFake: [...ALL_BUT_INTERVALS] });
+    await createKeyRing(dir, NOW);
+    const ring = await KeyRing.open(dir);
+    const old = ring.active.kid;
+    const errors: string[] = [];
+    const stop = ring.watch((error) => errors.push(error.message));
+    await setStates({ active: 'verifying', next: 'active' });
+    await pass(1_900);
+    expect(ring.active.kid).toBe(old);
+    await pass(100);
+    expect(ring.active.kid).not.toBe(old);
+    await rm(join(dir, 'ring.json'));
+    await pass(2_000);
+    await pass(2_000);
+    expect(errors).toEqual([`${dir} holds no ring.json that can be read.`]);
+    stop();
+    expect(jest.getTimerCount()).toBe(0);
+    jest.useRealTimers();
+  });
+});
+
+describe('a ring that is wrong is refused in one sentence:', () => {
+  const cases: [string, () => Promise<void>, RegExp][] = [
+    ['no ring.json', () => rm(join(dir, 'ring.json')), /holds no ring\.json that can be read\.$/],
+    ['not JSON', () => writeFile(join(dir, 'ring.json'), '{'), /^ring\.json is not JSON\.$/],
+    ['no keys', () => writeFile(join(dir, 'ring.json'), '{}'), /^ring\.json must be \{"keys"/],
+    ['no object', () => writeFile(join(dir, 'ring.json'), 'null'), /^ring\.json must be \{"keys"/],
+    ['no active key', () => setStates({ active: 'verifying' }), /exactly one active key, and has 0\.$/],
+    ['two active keys', () => setStates({ next: 'active' }), /exactly one active key, and has 2\.$/],
+    ['an unknown state', () => setStates({ next: 'retired' as KeyState }), /with known states\.$/],
+    [
+      'a key named twice',
+      async () => writeRing(dir, [...(await entries()), ...(await entries())]),
+      /twice\.$/,
+    ],
+    ['a missing file', async () => rm(await activeFile()), /\.pem is missing or cannot be read\.$/],
+    [
+      'a key of another kind',
+      async () => writeFile(await activeFile(), rsaPem()),
+      /not an Ed25519 key in PEM\.$/,
+    ],
+    ['no key at all', async () => writeFile(await activeFile(), 'hello'), /not an Ed25519 key in PEM\.$/],
+    ['another key', async () => writeFile(await activeFile(), otherPem()), /does not hold the key /],
+    ['a public next key', async () => void (await addKey('next', publicPem)), /lacks the private half/],
+    [
+      'a file elsewhere',
+      async () =>
+        writeRing(
+          dir,
+          (await entries()).map((entry) => ({ ...entry, file: `../${entry.file}` })),
+        ),
+      /^ring\.json must be \{"keys"/,
+    ],
+  ];
+
+  test.each(cases)('%s', async (_name, spoil, sentence) => {
+    await createKeyRing(dir, NOW);
+    await spoil();
+    await expect(KeyRing.open(dir)).rejects.toThrow(sentence);
+  });
+});
+
+/** Lets time pass for the watcher, and the files be read after it. */
+async function pass(milliseconds: number): Promise<void> {
+  jest.advanceTimersByTime(milliseconds);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+}

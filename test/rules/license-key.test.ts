@@ -1,0 +1,144 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { readFileSync } from 'node:fs';
+import {
+  canonicalLicenseKey,
+  checkSymbolHolds,
+  deriveLicenseKey,
+  licenseKeyHash,
+  licenseKeyHint,
+} from '../../src/keys/license-key.js';
+
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+interface Vectors {
+  derived: {
+    secret_hex: string;
+    prefix: string;
+    license_id: string;
+    generation: number;
+    license_key: string;
+    key_hash: string;
+    key_hint: string;
+  }[];
+  canonical: { text: string; canonical: string | null }[];
+  check_symbol: { canonical: string; holds: boolean }[];
+}
+
+const vectors = JSON.parse(
+  readFileSync(new URL('../vectors/license-keys.json', import.meta.url), 'utf8'),
+) as Vectors;
+
+/** Any key this product can make. */
+const derivedKey = fc
+  .record({
+    secret: fc.uint8Array({ minLength: 32, maxLength: 32 }),
+    id: fc.uuid(),
+    generation: fc.integer({ min: 0, max: 0xffffffff }),
+  })
+  .map(({ secret, id, generation }) => deriveLicenseKey(Buffer.from(secret), 'MOOR', id, generation));
+
+function replaceAt(text: string, index: number, symbol: string): string {
+  return text.slice(0, index) + symbol + text.slice(index + 1);
+}
+
+/** Where the sixteen symbols stand in `MOOR_XXXX-XXXX-XXXX-XXXX`. */
+const POSITIONS = [...'MOOR_XXXX-XXXX-XXXX-XXXX'].flatMap((symbol, i) => (symbol === 'X' ? [i] : []));
+
+describe('a license key', () => {
+  test.each(vectors.derived)('derives as published: $license_key', (vector) => {
+    const secret = Buffer.from(vector.secret_hex, 'hex');
+    const key = deriveLicenseKey(secret, vector.prefix, vector.license_id, vector.generation);
+    expect(key).toBe(vector.license_key);
+    expect(licenseKeyHash(key).toString('hex')).toBe(vector.key_hash);
+    expect(licenseKeyHint(key)).toBe(vector.key_hint);
+  });
+
+  test.each(vectors.canonical)('reads $text as $canonical', ({ text, canonical }) => {
+    expect(canonicalLicenseKey(text)).toBe(canonical);
+  });
+
+  test.each(vectors.check_symbol)('its check symbol holds: $canonical $holds', ({ canonical, holds }) => {
+    expect(checkSymbolHolds(canonical)).toBe(holds);
+  });
+
+  test('is canonical as derived, and its check symbol holds', () => {
+    fc.assert(
+      fc.property(derivedKey, (key) => {
+        expect(key).toMatch(/^MOOR_([0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}$/);
+        expect(canonicalLicenseKey(key)).toBe(key);
+        expect(checkSymbolHolds(key)).toBe(true);
+      }),
+    );
+  });
+
+  test('does not depend on how the license id is written', () => {
+    const id = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
+    const secret = Buffer.alloc(32, 7);
+    expect(deriveLicenseKey(secret, 'MOOR', id.toUpperCase(), 1)).toBe(
+      deriveLicenseKey(secret, 'MOOR', id, 1),
+    );
+  });
+
+  test('is not derived from an id that is no UUID', () => {
+    expect(() => deriveLicenseKey(Buffer.alloc(32), 'MOOR', '42', 1)).toThrow('A license id is a UUID.');
+  });
+
+  test('is read kindly: space, lower case and look-alikes change nothing', () => {
+    const lookAlikes: Record<string, string[]> = { 0: ['0', 'O', 'o'], 1: ['1', 'I', 'i', 'L', 'l'] };
+    const kindly = derivedKey.chain((key) =>
+      fc.infiniteStream(fc.nat()).map((stream) => {
+        const typed = [...key].map((symbol, i) => {
+          const choices = (i > 4 && lookAlikes[symbol]) || [symbol, symbol.toLowerCase()];
+          return choices[stream.next().value % choices.length];
+        });
+        return { key, typed: ` \t${typed.join('')}\n` };
+      }),
+    );
+    fc.assert(fc.property(kindly, ({ key, typed }) => expect(canonicalLicenseKey(typed)).toBe(key)));
+  });
+
+  test('canonical text is canonical again, whatever was typed', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[A-Za-z0-9]{2,12}_([0-9A-Za-z]{4}-){3}[0-9A-Za-z]{4}$/), (text) => {
+        const canonical = canonicalLicenseKey(text);
+        expect(canonical).not.toBeNull();
+        expect(canonicalLicenseKey(canonical ?? '')).toBe(canonical);
+      }),
+    );
+  });
+
+  test('no text at all makes it throw', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const canonical = canonicalLicenseKey(text);
+        expect(canonical === null || typeof checkSymbolHolds(canonical) === 'boolean').toBe(true);
+        expect(typeof checkSymbolHolds(text)).toBe('boolean');
+      }),
+    );
+  });
+});
+
+describe('the check symbol', () => {
+  test('catches every single wrong symbol, at every position', () => {
+    fc.assert(
+      fc.property(derivedKey, (key) => {
+        const wrong = POSITIONS.flatMap((i) => [...ALPHABET].map((symbol) => replaceAt(key, i, symbol)));
+        expect(wrong.filter((text) => text !== key && checkSymbolHolds(text))).toEqual([]);
+        expect(wrong.filter((text) => text !== key)).toHaveLength(16 * 31);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test('catches every swap of two symbols, however far apart', () => {
+    fc.assert(
+      fc.property(derivedKey, (key) => {
+        const swapped = POSITIONS.flatMap((i) =>
+          POSITIONS.map((j) => replaceAt(replaceAt(key, i, key.charAt(j)), j, key.charAt(i))),
+        );
+        expect(swapped.filter((text) => text !== key && checkSymbolHolds(text))).toEqual([]);
+      }),
+    );
+  });
+});
