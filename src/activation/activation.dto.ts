@@ -1,0 +1,42 @@
+import { Member } from '../http/members.pipe.js';
+import { canonicalLicenseKey } from '../keys/license-key.js';
+import { isVersion } from '../keys/signed-manifest.js';
+import { canonicalEmail } from '../licenses/email.js';
+import { hostnameHint, isTooLong } from './activation.rules.js';
+
+const text = (rule: (value: string) => boolean, sentence: string) => (value: unknown) =>
+  typeof value === 'string' && rule(value) ? undefined : sentence;
+
+/** `app_version` wherever a client reports it. */
+export const appVersionRule = text(isVersion, 'must be one to four numbers with dots between, such as 3.2.0');
+
+export const licenseKeyRule = text(
+  (value) => canonicalLicenseKey(value) !== null,
+  'must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX',
+);
+
+export const emailRule = text((value) => canonicalEmail(value) !== null, 'must be an e-mail address');
+
+/** Body of `POST /v1/activate` (contract, activate). */
+export class ActivateRequest {
+  @Member(licenseKeyRule)
+  license_key!: string;
+
+  @Member(emailRule)
+  email!: string;
+
+  @Member(text((value) => /^[0-9a-fA-F]{64}$/.test(value), 'must be 64 hex digits'))
+  machine_id!: string;
+
+  @Member(hostnameHintRule)
+  hostname_hint?: string | null;
+
+  @Member(appVersionRule)
+  app_version!: string;
+}
+
+function hostnameHintRule(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'string') return 'must be text';
+  return isTooLong(hostnameHint(value)) ? 'must have at most 100 characters' : undefined;
+}

@@ -1,0 +1,17 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { KeysModule } from '../keys/keys.module.js';
+import { LicensesModule } from '../licenses/licenses.module.js';
+import { ManifestModule } from '../manifest/manifest.module.js';
+import { ActivationController } from './activation.controller.js';
+import { Activation } from './activation.entity.js';
+import { ActivationService } from './activation.service.js';
+import { ReleaseService } from './release.service.js';
+
+@Module({
+  imports: [LicensesModule, ManifestModule, KeysModule, TypeOrmModule.forFeature([Activation])],
+  controllers: [ActivationController],
+  providers: [ActivationService, ReleaseService],
+  exports: [ReleaseService],
+})
+export class ActivationModule {}

@@ -1,0 +1,32 @@
+import type { LicenseFacts } from '../licenses/license.rules.js';
+
+/** What would show as nothing, or turn the text around it: control and bidirectional characters, line separators. */
+const INVISIBLE = /[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu;
+const MAX_HINT_CHARACTERS = 100;
+
+/** The label a person typed, fit to be shown: null where nothing is left of it. */
+export function hostnameHint(typed: string | null | undefined): string | null {
+  return typed?.normalize('NFC').replace(INVISIBLE, '').trim() || null;
+}
+
+export function isTooLong(hint: string | null): boolean {
+  return hint !== null && [...hint].length > MAX_HINT_CHARACTERS;
+}
+
+/** A license with this machine's binding to it, if there is one, as one read gives them. */
+export interface Seat extends LicenseFacts {
+  readonly license_id: string;
+  readonly machines_allowed: number;
+  readonly machines_in_use: number;
+  readonly activation_id: string | null;
+  readonly activated_at: Date | null;
+  readonly hostname_hint: string | null;
+}
+
+/** The seat of a machine that has one. */
+export type TakenSeat = Seat & { readonly activation_id: string; readonly activated_at: Date };
+
+/** Whether the machine limit leaves room for one more binding. */
+export function hasFreeSeat({ machines_in_use, machines_allowed }: Seat): boolean {
+  return machines_in_use < machines_allowed;
+}

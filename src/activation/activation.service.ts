@@ -1,0 +1,119 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, EntityManager } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import { Clock } from '../clock.js';
+import { Config } from '../config.js';
+import { invalidMembers, problem, type Problem } from '../http/problem.js';
+import { canonicalLicenseKey, checkSymbolHolds, licenseKeyHash } from '../keys/license-key.js';
+import { canonicalEmail } from '../licenses/email.js';
+import { statusRefusal, expiryRefusal } from '../licenses/license.rules.js';
+import { lockLicense, LicensesService } from '../licenses/licenses.service.js';
+import { Coverage } from '../manifest/coverage.js';
+import { ActivateRequest } from './activation.dto.js';
+import { Activation } from './activation.entity.js';
+import { hasFreeSeat, hostnameHint, type Seat, type TakenSeat } from './activation.rules.js';
+
+// One read: the license that has this key and e-mail, how full it is, and this machine's binding to it.
+const SEAT = `
+  select l.id as license_id, l.machines_allowed, l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state,
+         (select count(*)::int from activation where license_id = l.id and ended_at is null) as machines_in_use,
+         a.id as activation_id, a.activated_at, a.hostname_hint
+  from license l
+  left join purchase p on p.id = l.purchase_id
+  left join activation a on a.license_id = l.id and a.machine_id = $3 and a.ended_at is null
+  where l.key_hash = $1 and l.email = $2`;
+
+/** Who asks for a seat: license key, e-mail and machine, in their one form. */
+interface Claim {
+  readonly key: string;
+  readonly email: string;
+  readonly machineId: Buffer;
+}
+
+/** Binds a license to a machine (contract, activate). */
+@Injectable()
+export class ActivationService {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly licenses: LicensesService,
+    private readonly coverage: Coverage,
+    private readonly clock: Clock,
+    private readonly config: Config,
+  ) {}
+
+  /**
+   * Gives the machine its seat: a new one, or the one it has (a lost answer costs the user nothing).
+   * @throws Problem, the first that applies in the contract's order
+   */
+  async activate(request: ActivateRequest): Promise<{ seat: TakenSeat; created: boolean }> {
+    const claim: Claim = {
+      key: canonicalLicenseKey(request.license_key)!,
+      email: canonicalEmail(request.email)!,
+      machineId: Buffer.from(request.machine_id, 'hex'),
+    };
+    const now = this.clock.now();
+    const seat = await findSeat(this.dataSource.manager, claim);
+    if (!seat) throw await this.unknownLicense(claim);
+    const refusal =
+      statusRefusal(seat) ??
+      expiryRefusal(seat, now) ??
+      (await this.coverage.refusal(request.app_version, seat.expires_at));
+    if (refusal) throw refusal;
+    if (isTaken(seat)) return { seat, created: false };
+    return this.dataSource.transaction((manager) =>
+      this.takeSeat(manager, seat.license_id, claim, request, now),
+    );
+  }
+
+  // The lock on the license makes takers wait for each other; what was read before it is read again behind it.
+  private async takeSeat(
+    manager: EntityManager,
+    licenseId: string,
+    claim: Claim,
+    request: ActivateRequest,
+    now: Date,
+  ): Promise<{ seat: TakenSeat; created: boolean }> {
+    await lockLicense(manager, licenseId);
+    const seat = await findSeat(manager, claim);
+    if (!seat) throw problem('license_not_found');
+    const refusal = statusRefusal(seat) ?? expiryRefusal(seat, now);
+    if (refusal) throw refusal;
+    if (isTaken(seat)) return { seat, created: false };
+    if (!hasFreeSeat(seat)) throw this.limitReached(seat);
+    const binding = {
+      activation_id: uuidv7(),
+      activated_at: now,
+      hostname_hint: hostnameHint(request.hostname_hint),
+    };
+    await manager.insert(Activation, {
+      id: binding.activation_id,
+      license_id: licenseId,
+      machine_id: claim.machineId,
+      hostname_hint: binding.hostname_hint,
+      app_version: request.app_version,
+      activated_at: now,
+    });
+    return { seat: { ...seat, ...binding, machines_in_use: seat.machines_in_use + 1 }, created: true };
+  }
+
+  // Unknown key and wrong e-mail are one answer; a wrong check symbol is a typing error in either case.
+  private async unknownLicense({ key }: Claim): Promise<Problem> {
+    await this.licenses.refuseWrongDatabase();
+    if (checkSymbolHolds(key)) return problem('license_not_found');
+    return invalidMembers({ license_key: 'holds a typing error: its check symbol does not fit' });
+  }
+
+  private limitReached({ machines_allowed, machines_in_use }: Seat): Problem {
+    const portal_url = `${this.config.publicUrl}/portal/`;
+    return problem('machine_limit_reached', { machines_allowed, machines_in_use, portal_url });
+  }
+}
+
+async function findSeat(manager: EntityManager, { key, email, machineId }: Claim): Promise<Seat | undefined> {
+  const rows = (await manager.query(SEAT, [licenseKeyHash(key), email, machineId])) as Seat[];
+  return rows[0];
+}
+
+function isTaken(seat: Seat): seat is TakenSeat {
+  return seat.activation_id !== null;
+}

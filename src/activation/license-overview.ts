@@ -1,0 +1,105 @@
+import { DataSource } from 'typeorm';
+import { rfc3339, rfc3339OrNull } from '../clock.js';
+import type { OnExpiry } from '../config.js';
+import { licenseStatus, type LicenseFacts, type LicenseStatus } from '../licenses/license.rules.js';
+import type { Activation, EndedReason } from './activation.entity.js';
+
+/** A binding as people see it. */
+export interface BindingView {
+  readonly id: string;
+  readonly hostname_hint: string | null;
+  readonly app_version: string;
+  readonly activated_at: string;
+  readonly state: 'active' | EndedReason;
+  readonly ended_at: string | null;
+  readonly ended_reason: EndedReason | null;
+}
+
+/** A license with its bindings as staff see it: active ones first, newest first. */
+export interface LicenseView {
+  readonly id: string;
+  readonly key_hint: string;
+  readonly email: string | null;
+  readonly status: LicenseStatus;
+  readonly expires_at: string | null;
+  readonly on_expiry: OnExpiry;
+  readonly machines_allowed: number;
+  readonly machines_in_use: number;
+  readonly created_at: string;
+  readonly activations: BindingView[];
+}
+
+/** What a license may be looked up by: exact matches only. */
+export interface LicenseQuery {
+  readonly id?: string;
+  readonly key_hash?: Buffer;
+  readonly email?: string;
+  readonly transaction_id?: string;
+  readonly activation_id?: string;
+}
+
+const WHERE: Readonly<Record<keyof LicenseQuery, string>> = {
+  id: 'l.id = $1',
+  key_hash: 'l.key_hash = $1',
+  email: 'l.email = $1',
+  transaction_id: 'p.transaction_id = $1',
+  activation_id: 'l.id = (select license_id from activation where id = $1)',
+};
+
+interface LicenseRow extends LicenseFacts {
+  readonly id: string;
+  readonly key_hint: string;
+  readonly email: string | null;
+  readonly machines_allowed: number;
+  readonly created_at: Date;
+}
+
+/** The licenses that match one criterion exactly, newest first. */
+export async function findLicenses(dataSource: DataSource, query: LicenseQuery): Promise<LicenseView[]> {
+  const [[criterion, value]] = Object.entries(query) as [[keyof LicenseQuery, unknown]];
+  const licenses = (await dataSource.query(
+    `select l.id, l.key_hint, l.email, l.staff_status, p.state as purchase_state, l.expires_at, l.on_expiry,
+            l.machines_allowed, l.created_at
+     from license l left join purchase p on p.id = l.purchase_id
+     where ${WHERE[criterion]} order by l.id desc`,
+    [value],
+  )) as LicenseRow[];
+  const bindings = (await dataSource.query(
+    `select id, license_id, hostname_hint, app_version, activated_at, ended_at, ended_reason
+     from activation where license_id = any($1) order by ended_at is not null, activated_at desc, id desc`,
+    [licenses.map(({ id }) => id)],
+  )) as Activation[];
+  return licenses.map((license) =>
+    licenseView(
+      license,
+      bindings.filter(({ license_id }) => license_id === license.id),
+    ),
+  );
+}
+
+function licenseView(license: LicenseRow, bindings: Activation[]): LicenseView {
+  return {
+    id: license.id,
+    key_hint: license.key_hint,
+    email: license.email,
+    status: licenseStatus(license),
+    expires_at: rfc3339OrNull(license.expires_at),
+    on_expiry: license.on_expiry,
+    machines_allowed: license.machines_allowed,
+    machines_in_use: bindings.filter(({ ended_at }) => ended_at === null).length,
+    created_at: rfc3339(license.created_at),
+    activations: bindings.map(bindingView),
+  };
+}
+
+export function bindingView(binding: Omit<Activation, 'machine_id' | 'license_id'>): BindingView {
+  return {
+    id: binding.id,
+    hostname_hint: binding.hostname_hint,
+    app_version: binding.app_version,
+    activated_at: rfc3339(binding.activated_at),
+    state: binding.ended_reason ?? 'active',
+    ended_at: rfc3339OrNull(binding.ended_at),
+    ended_reason: binding.ended_reason,
+  };
+}

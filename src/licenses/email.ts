@@ -1,0 +1,25 @@
+/** One sign between two parts without white space: what a mail server accepts is its own affair. */
+const SHAPE = /^[^\s@]+@[^\s@]+$/;
+const MAX_LENGTH = 254;
+
+/**
+ * An e-mail address as it is stored and compared: trimmed, in lower case, one Unicode form.
+ * @returns null where it is none, or over 254 characters
+ */
+export function canonicalEmail(text: string): string | null {
+  const email = text.trim().normalize('NFC').toLowerCase();
+  return email.length <= MAX_LENGTH && SHAPE.test(email) ? email : null;
+}
+
+/** Whether a text holds an e-mail address: a reason must not (contract, section 4). */
+export function holdsEmail(text: string): boolean {
+  return /[^\s@]@[^\s@]/.test(text);
+}
+
+/** A reason as every staff write demands it. @returns what is wrong with it, or undefined */
+export function reasonRule(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.trim() === '') return 'must say why, in a sentence';
+  if (value.length > 500) return 'must have at most 500 characters';
+  if (holdsEmail(value)) return 'must not hold an e-mail address';
+  return undefined;
+}

@@ -1,0 +1,40 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { OnExpiry } from '../config.js';
+import type { StaffStatus } from './license.rules.js';
+
+/** What a buyer bought. Columns are described in the migrations. */
+@Entity('license')
+export class License {
+  @PrimaryColumn('uuid')
+  id!: string;
+
+  @Column('bytea')
+  key_hash!: Buffer;
+
+  @Column('text')
+  key_hint!: string;
+
+  @Column('integer')
+  key_generation!: number;
+
+  @Column('text', { nullable: true })
+  email!: string | null;
+
+  @Column('text')
+  staff_status!: StaffStatus;
+
+  @Column('integer')
+  machines_allowed!: number;
+
+  @Column('timestamptz', { nullable: true })
+  expires_at!: Date | null;
+
+  @Column('text')
+  on_expiry!: OnExpiry;
+
+  @Column('uuid', { nullable: true })
+  purchase_id!: string | null;
+
+  @Column('timestamptz')
+  created_at!: Date;
+}
