@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { KeysModule } from '../keys/keys.module.js';
+import { Coverage } from './coverage.js';
+import { ManifestController } from './manifest.controller.js';
+import { Manifest } from './manifest.entity.js';
+import { ManifestService } from './manifest.service.js';
+
+@Module({
+  imports: [KeysModule, TypeOrmModule.forFeature([Manifest])],
+  controllers: [ManifestController],
+  providers: [ManifestService, Coverage],
+  exports: [ManifestService, Coverage],
+})
+export class ManifestModule {}
