@@ -1,0 +1,43 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Batch } from '../database/batch.js';
+import { poolOf } from '../database/data-source.js';
+import type { LicenseFacts } from '../licenses/license.rules.js';
+
+/** What a heartbeat needs to know of its binding and license. */
+export interface BindingFacts extends LicenseFacts {
+  readonly activation_id: string;
+  readonly license_id: string;
+  readonly ended_at: Date | null;
+}
+
+const READ = `
+  select a.id as activation_id, a.license_id, a.ended_at,
+         l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state
+  from activation a
+  join license l on l.id = a.license_id
+  left join purchase p on p.id = l.purchase_id
+  where a.id = any($1::uuid[])`;
+
+/** Reads bindings for heartbeats: one statement for all that arrive in the same few milliseconds. */
+@Injectable()
+export class Bindings {
+  readonly #reads = new Batch<string, BindingFacts | undefined>((ids) => this.read(ids));
+
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** @param id the activation id of a genuine token @returns undefined where the binding has no row */
+  find(id: string): Promise<BindingFacts | undefined> {
+    return this.#reads.add(id);
+  }
+
+  private async read(ids: string[]): Promise<(BindingFacts | undefined)[]> {
+    const { rows } = await poolOf(this.dataSource).query<BindingFacts>({
+      name: 'read bindings',
+      text: READ,
+      values: [ids],
+    });
+    const byId = new Map(rows.map((row) => [row.activation_id, row]));
+    return ids.map((id) => byId.get(id));
+  }
+}

@@ -1,0 +1,22 @@
+import { Allow } from 'class-validator';
+import { appVersionRule } from '../activation/activation.dto.js';
+import { Member } from '../http/members.pipe.js';
+
+const MAX_TOKEN_BYTES = 2048;
+
+/** Body of `POST /v1/heartbeat` (contract, heartbeat). */
+export class HeartbeatRequest {
+  @Member((value) =>
+    typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= MAX_TOKEN_BYTES
+      ? undefined
+      : 'must be a license token of at most 2 KiB',
+  )
+  token!: string;
+
+  @Member(appVersionRule)
+  app_version!: string;
+
+  // Whatever it is, it never refuses a heartbeat: its field table reads it.
+  @Allow()
+  telemetry?: unknown;
+}

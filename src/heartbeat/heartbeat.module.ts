@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { KeysModule } from '../keys/keys.module.js';
+import { LicensesModule } from '../licenses/licenses.module.js';
+import { ManifestModule } from '../manifest/manifest.module.js';
+import { Bindings } from './bindings.js';
+import { HeartbeatController } from './heartbeat.controller.js';
+import { HeartbeatService } from './heartbeat.service.js';
+import { TelemetryStore } from './telemetry.store.js';
+
+/** Heartbeat and telemetry. */
+@Module({
+  imports: [LicensesModule, ManifestModule, KeysModule],
+  controllers: [HeartbeatController],
+  providers: [HeartbeatService, Bindings, TelemetryStore],
+})
+export class HeartbeatModule {}

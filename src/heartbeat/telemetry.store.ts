@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { v4 as uuidv4 } from 'uuid';
+import { Clock, utcDay } from '../clock.js';
+import { Batch } from '../database/batch.js';
+import { poolOf } from '../database/data-source.js';
+import { Log } from '../http/log.js';
+import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES, type TelemetryName } from './telemetry.fields.js';
+
+/** A block over this is not stored (contract, heartbeat). */
+const MAX_BLOCK_BYTES = 8 * 1024;
+
+const COLUMNS = ['id', 'received_on', ...TELEMETRY_NAMES];
+const TYPES = ['uuid', 'date', ...TELEMETRY_NAMES.map((name) => TELEMETRY_FIELDS[name].type)];
+// One statement of its own, and so its own transaction: it touches telemetry and nothing else.
+const INSERT = `insert into telemetry_inbox (${COLUMNS.join(', ')})
+  select * from unnest(${TYPES.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})`;
+
+/** What the answer says of a block. */
+export interface TelemetryOutcome {
+  readonly stored: boolean;
+  readonly dropped: readonly TelemetryName[];
+}
+
+type Values = readonly (string | number | null)[];
+
+/** Keeps the telemetry of heartbeats, so that nothing links a row to a license, a binding or a time (privacy). */
+@Injectable()
+export class TelemetryStore {
+  readonly #inserts = new Batch<Values, true>((rows) => this.insert(rows));
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly clock: Clock,
+    private readonly log: Log,
+  ) {}
+
+  /**
+   * Stores a block and waits for the commit. Never throws: telemetry cannot cost a user the license.
+   * @param block the member `telemetry` as it was sent
+   */
+  async store(block: unknown): Promise<TelemetryOutcome> {
+    if (typeof block !== 'object' || block === null || Array.isArray(block) || isTooLarge(block)) {
+      return { stored: false, dropped: [] };
+    }
+    const { values, dropped } = readTelemetry(block as Record<string, unknown>);
+    try {
+      return { stored: await this.#inserts.add(values), dropped };
+    } catch (error) {
+      this.log.failed('telemetry not stored', error);
+      return { stored: false, dropped };
+    }
+  }
+
+  // Rows of the same few milliseconds, in the order of their random ids: no trace of who came first.
+  private async insert(rows: readonly Values[]): Promise<true[]> {
+    const receivedOn = utcDay(this.clock.now());
+    const ids = rows.map(() => uuidv4()).toSorted();
+    const shuffled = rows
+      .map((values) => ({ values, at: Math.random() }))
+      .toSorted((a, b) => a.at - b.at)
+      .map(({ values }) => values);
+    const columns = TELEMETRY_NAMES.map((_name, index) => shuffled.map((values) => values[index]));
+    await poolOf(this.dataSource).query({
+      name: 'insert telemetry',
+      text: INSERT,
+      values: [ids, rows.map(() => receivedOn), ...columns],
+    });
+    return rows.map(() => true);
+  }
+}
+
+// A block too deep to be written out again is too large in its own way.
+function isTooLarge(block: object): boolean {
+  try {
+    return Buffer.byteLength(JSON.stringify(block)) > MAX_BLOCK_BYTES;
+  } catch {
+    return true;
+  }
+}
