@@ -1,0 +1,52 @@
+import { createPrivateKey, hash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { INestApplicationContext } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Clock, rfc3339 } from '../clock.js';
+import { Config } from '../config.js';
+import { developmentManifestKey } from '../keys/key-material.js';
+import { MANIFEST_TYPE, manifestBytes, signManifest } from '../keys/signed-manifest.js';
+import { License } from '../licenses/license.entity.js';
+import { LicensesService } from '../licenses/licenses.service.js';
+import { ManifestService } from '../manifest/manifest.service.js';
+
+const EMAIL = 'ada@example.com';
+const ACT = { actor: 'npm start', reason: 'sample for development' };
+
+/** Development alone: a license to activate and a manifest to read, made once in an empty database. */
+export async function makeSample(
+  app: INestApplicationContext,
+): Promise<{ email: string; license_key: string | null }> {
+  const licenses = app.get(LicensesService);
+  const { manager } = app.get(DataSource);
+  if (!(await manager.exists(License))) {
+    await licenses.issue({ email: EMAIL, machines_allowed: 2 }, ACT);
+    await publishSample(app);
+  }
+  const sample = await manager.findOne(License, { where: { email: EMAIL }, order: { id: 'asc' } });
+  return { email: EMAIL, license_key: sample && (await licenses.currentKey(sample.id)) };
+}
+
+async function publishSample(app: INestApplicationContext): Promise<void> {
+  const config = app.get(Config);
+  const now = app.get(Clock).now();
+  const signed = manifestBytes({
+    _type: MANIFEST_TYPE,
+    product: config.product,
+    sequence: 1,
+    issued_at: rfc3339(now),
+    expires_at: rfc3339(new Date(now.getTime() + 90 * 86_400_000)),
+    version: '1.0.0',
+    dmg: {
+      url: 'https://dl.example.com/App-1.0.0.dmg',
+      size: 104_857_600,
+      sha256: hash('sha256', 'sample image'),
+    },
+    minimum_license_expiry: null,
+    also_available: [],
+    previous: null,
+  });
+  const key = createPrivateKey(await readFile(developmentManifestKey(config)));
+  if (!app.get(ManifestService).live)
+    await app.get(ManifestService).publish(signManifest(signed, [key]), ACT);
+}

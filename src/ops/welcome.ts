@@ -1,0 +1,37 @@
+import { hash } from 'node:crypto';
+import { Config } from '../config.js';
+
+/** What `npm start` prints for a newcomer: the address, a sample license, and a line to try it with. */
+export function welcome(
+  { publicUrl }: Config,
+  sample: { email: string; license_key: string | null },
+): string {
+  const { email, license_key } = sample;
+  const body = JSON.stringify({
+    license_key,
+    email,
+    machine_id: hash('sha256', 'a sample machine'),
+    hostname_hint: 'Studio Mac',
+    app_version: '1.0.0',
+  });
+  const tryIt = [
+    `  Sample license   ${license_key}   (${email})`,
+    '',
+    '  Activate it:',
+    '',
+    `curl -sS ${publicUrl}/v1/activate -H 'content-type: application/json' -d '${body}'`,
+  ];
+  return [
+    '',
+    `  Mooring is ready at ${publicUrl}   (development mode; Ctrl-C ends it)`,
+    '',
+    `  Update manifest  ${publicUrl}/v1/manifest`,
+    `  Health           ${publicUrl}/health/ready`,
+    `  Errors           ${publicUrl}/docs/errors`,
+    ...(license_key ? tryIt : []),
+    '',
+    '  The whole conversation of a client:  npm run demo',
+    '  The command line:                    npm run --silent mooring -- --help',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,31 @@
+import { emailRule, licenseKeyRule } from '../activation/activation.dto.js';
+import { Member } from '../http/members.pipe.js';
+import { reasonRule } from '../licenses/email.js';
+import { validate as isUuid } from 'uuid';
+
+const optional = (rule: (value: unknown) => string | undefined) => (value: unknown) =>
+  value === undefined ? undefined : rule(value);
+
+const text = (rule: (value: string) => boolean, sentence: string) => (value: unknown) =>
+  typeof value === 'string' && rule(value) ? undefined : sentence;
+
+/** Body of `POST /support/api/licenses/search`: exactly one of the four. */
+export class SearchRequest {
+  @Member(optional(emailRule))
+  email?: string;
+
+  @Member(optional(licenseKeyRule))
+  license_key?: string;
+
+  @Member(optional(text((value) => value !== '' && value.length <= 200, 'must be a transaction id')))
+  transaction_id?: string;
+
+  @Member(optional(text(isUuid, 'must be an activation id')))
+  activation_id?: string;
+}
+
+/** Body of `POST /support/api/activations/:id/release`. */
+export class ReleaseRequest {
+  @Member(reasonRule)
+  reason!: string;
+}
