@@ -1,0 +1,23 @@
+# The build brings the compiler; the image that runs does not.
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY src/ src/
+RUN npm run build
+
+FROM node:24-slim
+WORKDIR /app
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
+COPY package.json package-lock.json .npmrc ./
+# The optional packages are Node and PostgreSQL for development; here the image and the database server bring them.
+RUN npm ci --omit=dev --omit=optional && npm cache clean --force
+COPY migrations/ migrations/
+COPY --from=build /app/dist/ dist/
+RUN chmod 755 dist/cli.js && ln -s /app/dist/cli.js /usr/local/bin/mooring
+USER node
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/health/ready').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "--enable-source-maps", "dist/main.js"]

@@ -1,0 +1,210 @@
+import 'reflect-metadata';
+import { hash, randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pg from 'pg';
+import { AppModule } from '../src/app.module.js';
+import { Clock } from '../src/clock.js';
+import { Config } from '../src/config.js';
+import { createApp } from '../src/http/app.js';
+import { Log } from '../src/http/log.js';
+import { LicensesService, type LicenseChange, type NewLicense } from '../src/licenses/licenses.service.js';
+import { validateAnswer } from './openapi.js';
+
+const ACT = { actor: 'test', reason: 'a test' };
+
+/** A clock that a test sets. */
+export class FakeClock extends Clock {
+  constructor(private time = new Date('2026-11-20T13:00:00Z')) {
+    super();
+  }
+
+  override now(): Date {
+    return new Date(this.time);
+  }
+
+  set(time: string | Date): void {
+    this.time = new Date(time);
+  }
+
+  advance(milliseconds: number): void {
+    this.time = new Date(this.time.getTime() + milliseconds);
+  }
+}
+
+/** An answer as it came over the socket. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly text: string;
+  /** The parsed body; tests read what they expect of it. */
+  // oxlint-disable-next-line no-explicit-any -- an answer's shape is what the tests are about, and openapi.yaml holds it
+  readonly json: any;
+}
+
+/** A fresh, migrated database of the run's server, as long as `drop` is not called. */
+export async function createDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const server = process.env['MOORING_TEST_POSTGRES']!;
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await admin(server, `create database ${name} template mooring_template`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => admin(server, `drop database if exists ${name} with (force)`) };
+}
+
+async function admin(server: string, sql: string): Promise<void> {
+  const client = new pg.Client(server);
+  await client.connect();
+  // Two files may clone the template at once: one waits for the other.
+  await client.query('select pg_advisory_lock(1)');
+  await client.query(sql);
+  await client.end();
+}
+
+export interface ServiceOptions {
+  readonly clock?: FakeClock;
+  /** Settings beside those the harness gives. */
+  readonly environment?: Record<string, string>;
+  /** The database of another service, to run two on one. */
+  readonly databaseUrl?: string;
+  /** The data directory of another service, to share its keys. */
+  readonly dataDir?: string;
+}
+
+/** A whole service in this process: the real application on a real port, a database of its own, a clock to set. */
+export class Service {
+  readonly #closing: (() => Promise<unknown>)[] = [];
+
+  private constructor(
+    readonly url: string,
+    readonly databaseUrl: string,
+    readonly dataDir: string,
+    readonly app: NestFastifyApplication,
+    readonly clock: FakeClock,
+    /** Every line the service has logged. */
+    readonly logged: string[],
+    readonly database: pg.Pool,
+  ) {}
+
+  static async start(options: ServiceOptions = {}): Promise<Service> {
+    const clock = options.clock ?? new FakeClock();
+    const created = options.databaseUrl ? undefined : await createDatabase();
+    const databaseUrl = options.databaseUrl ?? created!.url;
+    const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'mooring-data-')));
+    const config = new Config({
+      PORT: '0',
+      DATA_DIR: dataDir,
+      DATABASE_URL: databaseUrl,
+      ...options.environment,
+    });
+    const logged: string[] = [];
+    const sink = new Writable({ write: (chunk, _encoding, done) => (logged.push(String(chunk)), done()) });
+    const log = new Log(config.logLevel, sink);
+    const app = await createApp(AppModule.on({ config, clock, log, databaseUrl }), config, log);
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    const { port } = app.getHttpServer().address() as { port: number };
+    const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
+    database.on('error', () => undefined);
+    const url = `http://127.0.0.1:${port}`;
+    const service = new Service(url, databaseUrl, dataDir, app, clock, logged, database);
+    service.#closing.push(
+      () => app.close(),
+      () => database.end(),
+    );
+    if (created) service.#closing.push(created.drop);
+    if (!options.dataDir) service.#closing.push(() => rm(dataDir, { recursive: true, force: true }));
+    return service;
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closing) await close();
+  }
+
+  /** Rows of a query, in the service's own database. */
+  async sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return (await this.database.query<Row>(text, values)).rows;
+  }
+
+  /** Makes a request over the socket, and holds its answer against docs/openapi.yaml. */
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    return call(this.url, method, path, body, headers);
+  }
+
+  /** Issues a license, by default for one machine. */
+  async issue(
+    wanted: Partial<NewLicense> = {},
+  ): Promise<{ license_id: string; license_key: string; email: string }> {
+    const email = wanted.email ?? 'ada@example.com';
+    return { ...(await this.app.get(LicensesService).issue({ ...wanted, email }, ACT)), email };
+  }
+
+  async setLicense(id: string, change: LicenseChange): Promise<void> {
+    await this.app.get(LicensesService).set(id, change, ACT);
+  }
+
+  /** Activates a machine of this name. */
+  async activate(
+    license: { license_key: string; email: string },
+    machine = 'a machine',
+    more: Record<string, unknown> = {},
+  ): Promise<Answer> {
+    return this.call('POST', '/v1/activate', activation(license, machine, more));
+  }
+
+  async heartbeat(token: string, more: Record<string, unknown> = {}): Promise<Answer> {
+    return this.call('POST', '/v1/heartbeat', { token, app_version: '3.2.0', ...more });
+  }
+}
+
+/** The body of an activation. */
+export function activation(
+  { license_key, email }: { license_key: string; email: string },
+  machine = 'a machine',
+  more: Record<string, unknown> = {},
+): Record<string, unknown> {
+  return { license_key, email, machine_id: machineId(machine), app_version: '3.2.0', ...more };
+}
+
+export function machineId(name: string): string {
+  return hash('sha256', name);
+}
+
+/** A request over the socket to any service; an object becomes a JSON body, a string or buffer goes as it is. */
+export async function call(
+  base: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+  const response = await fetch(base + path, {
+    method,
+    redirect: 'manual',
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    body: raw ? (body as string | undefined) : JSON.stringify(body),
+  });
+  const text = await response.text();
+  const answered = Object.fromEntries(response.headers);
+  const violations = validateAnswer(method, path, response.status, answered, text);
+  if (violations.length > 0) {
+    throw new Error(
+      `${method} ${path} ${response.status} is not what docs/openapi.yaml says: ${violations.join('; ')}`,
+    );
+  }
+  const isJson = /json/.test(answered['content-type'] ?? '');
+  return {
+    status: response.status,
+    headers: answered,
+    text,
+    json: isJson && text ? JSON.parse(text) : undefined,
+  };
+}
