@@ -1,0 +1,126 @@
+import { LicenseProblem, ServiceUnreachable, type ClientAction, type FieldError } from './problem.js';
+import { parseTime } from './time.js';
+import type { Answer, Unreachable } from './transport.js';
+
+/** What a good answer of activate or heartbeat says. */
+export interface Confirmation {
+  /** Opaque: kept and sent back, never looked into. */
+  token: string;
+  offline_until: string;
+  server_time: string;
+  heartbeat_after_seconds: number | undefined;
+  license_expires_at: string | null;
+}
+
+export type Outcome =
+  | { kind: 'confirmed'; confirmation: Confirmation }
+  | { kind: 'problem'; problem: LicenseProblem; retry_after_seconds: number | undefined }
+  | Unreachable;
+
+const TOKEN_LIMIT = 2048;
+const ACTIONS: readonly string[] = ['retry', 'fix', 'reactivate', 'stop'];
+
+/**
+ * Decides what an answer is worth. A captive portal, a proxy's error page, a half answer and a broken server must
+ * never pass for the service: what is not exactly a confirmation or a problem is the same as no answer at all.
+ */
+export function readLicenseAnswer(answer: Answer | Unreachable): Outcome {
+  if (answer.kind === 'unreachable') return answer;
+  const retry_after_seconds = answer.retry_after_seconds;
+  if (answer.status === 200 || answer.status === 201) {
+    const confirmation = readConfirmation(answer);
+    return confirmation ? { kind: 'confirmed', confirmation } : notBelieved(answer);
+  }
+  const problem = readProblem(answer);
+  return problem ? { kind: 'problem', problem, retry_after_seconds } : notBelieved(answer);
+}
+
+/** The error to hand to whoever made the call. */
+export function errorOf(
+  outcome: Exclude<Outcome, { kind: 'confirmed' }>,
+): LicenseProblem | ServiceUnreachable {
+  return outcome.kind === 'problem' ? outcome.problem : new ServiceUnreachable(outcome.reason);
+}
+
+function notBelieved(answer: Answer): Unreachable {
+  return {
+    kind: 'unreachable',
+    reason: `not an answer of the service, status ${answer.status}`,
+    answered: true,
+    // A proxy in front of the service may well ask for patience in its own words.
+    retry_after_seconds:
+      answer.status === 429 || answer.status === 503 ? answer.retry_after_seconds : undefined,
+  };
+}
+
+function readConfirmation(answer: Answer): Confirmation | undefined {
+  const body = answer.media_type === 'application/json' ? parseObject(answer.text) : undefined;
+  const license = asObject(body?.['license']);
+  if (!body || !license) return undefined;
+  const { token, offline_until, server_time, heartbeat_after_seconds } = body;
+  const { expires_at } = license;
+  if (typeof token !== 'string' || token === '' || token.length > TOKEN_LIMIT) return undefined;
+  const until = parseTime(offline_until);
+  const serverTime = parseTime(server_time);
+  if (until === undefined || serverTime === undefined || until <= serverTime) return undefined;
+  if (expires_at !== null && parseTime(expires_at) === undefined) return undefined;
+  return {
+    token,
+    offline_until: offline_until as string,
+    server_time: server_time as string,
+    heartbeat_after_seconds:
+      typeof heartbeat_after_seconds === 'number' ? heartbeat_after_seconds : undefined,
+    license_expires_at: expires_at as string | null,
+  };
+}
+
+function readProblem(answer: Answer): LicenseProblem | undefined {
+  if (answer.media_type !== 'application/problem+json' || answer.status < 400) return undefined;
+  const body = parseObject(answer.text);
+  if (!body || typeof body['code'] !== 'string' || body['code'] === '') return undefined;
+  const {
+    type: _,
+    title,
+    status: __,
+    code,
+    client_action,
+    detail,
+    errors,
+    request_id: ___,
+    ...extras
+  } = body;
+  const claimed = ACTIONS.includes(client_action as string) ? (client_action as ClientAction) : 'retry';
+  return new LicenseProblem({
+    status: answer.status,
+    code,
+    // A server that is itself in trouble decides nothing about a license: only a 4xx may ask for more than patience.
+    client_action: answer.status < 500 ? claimed : 'retry',
+    detail:
+      [detail, title, code].find((text): text is string => typeof text === 'string' && text !== '') ?? '',
+    errors: readFieldErrors(errors),
+    extras,
+  });
+}
+
+function readFieldErrors(errors: unknown): FieldError[] {
+  if (!Array.isArray(errors)) return [];
+  return errors.filter(
+    (entry): entry is FieldError =>
+      typeof asObject(entry)?.['pointer'] === 'string' && typeof asObject(entry)?.['detail'] === 'string',
+  );
+}
+
+/** A JSON object, or undefined; never throws. */
+export function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    return asObject(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+export function asObject(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
+}

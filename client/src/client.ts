@@ -1,0 +1,196 @@
+import { License } from './license.js';
+import { trustedKey } from './manifest-signature.js';
+import { completed, type ClientOptions } from './options.js';
+import * as schedule from './schedule.js';
+import { SeenTime } from './seen-time.js';
+import type { CallEnd, Status } from './status.js';
+import { Store } from './store.js';
+import { pickCrash, telemetryBlock, telemetryDisabled, type CrashSignature } from './telemetry.js';
+import { Transport } from './transport.js';
+import { UpdateChecker } from './update-check.js';
+import type { UpdateCheck } from './update.js';
+
+export { LicenseProblem, ServiceUnreachable, type ClientAction } from './problem.js';
+export type { ClientOptions } from './options.js';
+export type { Status } from './status.js';
+export type { CrashSignature, Telemetry } from './telemetry.js';
+export type { Clock, Timers } from './time.js';
+export type { Offer } from './signed-manifest.js';
+export type { NoUpdateReason, UpdateCheck } from './update.js';
+
+/** The whole client: wires the parts, owns the timers, and lets one license call happen at a time. */
+export class MooringClient {
+  readonly #options;
+  readonly #store: Store;
+  readonly #transport: Transport;
+  readonly #updates: UpdateChecker;
+  readonly #closing = new AbortController();
+  #time: SeenTime | undefined;
+  #license: License | undefined;
+  #starting: Promise<Status> | undefined;
+  #beating: Promise<void> | undefined;
+  #queue: Promise<unknown> = Promise.resolve();
+  #checking: Promise<unknown> = Promise.resolve();
+  #heartbeatTimer: unknown;
+  #manifestTimer: unknown;
+  #failures = 0;
+  #telemetryOff = true;
+  #announced = '';
+
+  constructor(options: ClientOptions) {
+    this.#options = completed(options);
+    const { appVersion, product, stateFile, baseUrl, trustedKeys, log, fetch, clock, timers } = this.#options;
+    this.#store = new Store(stateFile, log);
+    const ports = { fetch, clock, timers, signal: this.#closing.signal };
+    this.#transport = new Transport(baseUrl, ports);
+    this.#updates = new UpdateChecker({
+      transport: this.#transport,
+      store: this.#store,
+      trusted: trustedKeys.map(trustedKey),
+      product,
+      app_version: appVersion,
+      now: () => this.#time?.now() ?? clock.now(),
+      log,
+    });
+  }
+
+  get status(): Status {
+    return this.#license?.status ?? { kind: 'not_activated' };
+  }
+
+  /** Decides whether the application may run, and begins the background calls. Once; later calls get the same answer. */
+  start(): Promise<Status> {
+    this.#starting ??= this.#start();
+    return this.#starting;
+  }
+
+  /**
+   * For the Activate button alone. Throws `LicenseProblem` where the service refused (show `detail`), or
+   * `ServiceUnreachable`; a refusal changes nothing of what ran before.
+   */
+  async activate(license_key: string, email: string, hostname_hint = ''): Promise<Status> {
+    await this.start();
+    if (this.#closed) throw new Error('the client is closed');
+    const activation = { license_key, email, hostname_hint: hostname_hint.trim() || null };
+    await this.#serially(async () => this.#plan(await this.#license!.activate(activation)));
+    return this.#announce();
+  }
+
+  /** For the Retry button: asks the service now, and lifts `needs_network` or `stopped` where it confirms. */
+  async heartbeatNow(): Promise<Status> {
+    await this.start();
+    await this.#beat();
+    return this.status;
+  }
+
+  /** Never throws: any failure is "no update available", with a reason. */
+  async checkForUpdate(): Promise<UpdateCheck> {
+    await this.start();
+    if (this.#closed) return { available: false, reason: 'unreachable' };
+    const checking = this.#updates.check();
+    this.#checking = checking;
+    const check = await checking;
+    this.#options.onUpdateCheck(check);
+    return check;
+  }
+
+  /**
+   * Hands over the signature of a crash that the start found. It goes with the next heartbeat, once, and is kept on
+   * disk until then; under the opt-out it is dropped at once.
+   */
+  async reportCrash(crash: CrashSignature): Promise<void> {
+    await this.start();
+    if (!this.#telemetryOff) await this.#store.save({ crash: pickCrash(crash) });
+  }
+
+  /** Resolves when no call and no write is under way. */
+  async idle(): Promise<void> {
+    await Promise.allSettled([this.#starting, this.#queue, this.#checking]);
+    await this.#store.idle();
+  }
+
+  /** Ends the timers and the calls under way, and leaves the state whole on disk. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#options.timers.clear(this.#heartbeatTimer);
+    this.#options.timers.clear(this.#manifestTimer);
+    await this.idle();
+    await this.#license?.rememberTime();
+  }
+
+  get #closed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  async #start(): Promise<Status> {
+    const { app, appVersion, environment, telemetry, machineId, clock, log } = this.#options;
+    this.#telemetryOff = telemetryDisabled(app, environment);
+    await this.#store.load();
+    // What was kept for the next heartbeat must not outlive the opt-out.
+    if (this.#telemetryOff && this.#store.state.crash) await this.#store.save({ crash: null });
+    this.#time = new SeenTime(clock, this.#store.state.time);
+    this.#license = new License({
+      transport: this.#transport,
+      store: this.#store,
+      time: this.#time,
+      app_version: appVersion,
+      machineId,
+      telemetry: () =>
+        this.#telemetryOff ? undefined : telemetryBlock(appVersion, telemetry, this.#store.state.crash, log),
+      log,
+    });
+    this.#planManifest(schedule.firstManifestMs(this.#options.random()));
+    await this.#serially(async () => this.#plan(await this.#license!.start()));
+    return this.#announce();
+  }
+
+  /** One heartbeat at a time: whoever asks while one is under way gets that one. */
+  #beat(): Promise<void> {
+    this.#beating ??= this.#serially(async () => {
+      if (!this.#closed) this.#plan(await this.#license!.heartbeat());
+      this.#announce();
+    }).finally(() => (this.#beating = undefined));
+    return this.#beating;
+  }
+
+  /** Sets the one timer of the next heartbeat. After a `stop` there is none: a restart or the user asks again. */
+  #plan(end: CallEnd): void {
+    this.#options.timers.clear(this.#heartbeatTimer);
+    const { kind } = this.status;
+    if (this.#closed || kind === 'not_activated' || kind === 'stopped') return;
+    this.#failures = end.kind === 'unconfirmed' ? this.#failures + 1 : 0;
+    this.#heartbeatTimer = this.#options.timers.set(() => void this.#beat(), this.#delayAfter(end));
+  }
+
+  #delayAfter(end: CallEnd): number {
+    const random = this.#options.random();
+    if (end.kind === 'not_called') return schedule.firstHeartbeatMs(random);
+    if (end.kind === 'confirmed') return schedule.nextHeartbeatMs(end.heartbeat_after_seconds, random);
+    const retry =
+      this.status.kind === 'needs_network' ? schedule.retryLateRestartMs : schedule.retryHeartbeatMs;
+    return retry(this.#failures, end.retry_after_seconds, random);
+  }
+
+  /** The daily read goes on whatever the license is; nothing switches it off (seed, manifest). */
+  #planManifest(milliseconds: number): void {
+    if (this.#closed) return;
+    this.#manifestTimer = this.#options.timers.set(() => {
+      this.#planManifest(schedule.nextManifestMs(this.#options.random()));
+      void this.checkForUpdate();
+    }, milliseconds);
+  }
+
+  #announce(): Status {
+    const { status } = this;
+    const text = JSON.stringify(status);
+    if (text !== this.#announced) this.#options.onStateChange(status);
+    this.#announced = text;
+    return status;
+  }
+
+  #serially<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#queue.then(work);
+    this.#queue = done.catch(() => {});
+    return done;
+  }
+}

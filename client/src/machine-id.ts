@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+/** Where a platform keeps its hardware UUID: what a command prints, or what a file holds. */
+interface Source {
+  command?: [string, ...string[]];
+  file?: string;
+  pattern: RegExp;
+}
+
+const MACHINE_ID_FILE = /^([0-9a-f]{32})\s*$/;
+const UUID = '[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}';
+
+const SOURCES: Partial<Record<string, Source[]>> = {
+  darwin: [
+    {
+      command: ['/usr/sbin/ioreg', '-rd1', '-c', 'IOPlatformExpertDevice'],
+      pattern: new RegExp(`"IOPlatformUUID" = "(${UUID})"`),
+    },
+  ],
+  win32: [
+    {
+      command: ['reg', 'query', 'HKLM\\SOFTWARE\\Microsoft\\Cryptography', '/v', 'MachineGuid', '/reg:64'],
+      pattern: new RegExp(`MachineGuid\\s+REG_SZ\\s+(${UUID})`),
+    },
+  ],
+  // The firmware's UUID comes last: only root may read it, and an application started once as root must stay the
+  // same machine.
+  linux: [
+    { file: '/etc/machine-id', pattern: MACHINE_ID_FILE },
+    { file: '/var/lib/dbus/machine-id', pattern: MACHINE_ID_FILE },
+    { file: '/sys/class/dmi/id/product_uuid', pattern: new RegExp(`^(${UUID})\\s*$`) },
+  ],
+};
+
+/** What reading the UUID needs of the system; injectable for tests. */
+export interface Host {
+  platform: string;
+  run(command: string, args: string[]): Promise<string>;
+  read(file: string): Promise<string>;
+}
+
+const systemHost: Host = {
+  platform: process.platform,
+  run: async (command, args) =>
+    (await promisify(execFile)(command, args, { timeout: 5_000, windowsHide: true })).stdout,
+  read: (file) => readFile(file, 'utf8'),
+};
+
+/**
+ * `machine_id`: the lower-case hex SHA-256 digest of the platform hardware UUID, exactly as the platform writes it.
+ * The UUID itself never leaves this function, not even in an error (seed, activation request).
+ */
+export async function readMachineId(host: Host = systemHost): Promise<string> {
+  for (const { command, file, pattern } of SOURCES[host.platform] ?? []) {
+    try {
+      const text = command ? await host.run(command[0], command.slice(1)) : await host.read(file!);
+      const uuid = pattern.exec(text)?.[1];
+      if (uuid) return createHash('sha256').update(uuid).digest('hex');
+    } catch {
+      // The next source may do; what the system said about this one could hold the UUID.
+    }
+  }
+  throw new Error(`no hardware UUID can be read on this computer (${host.platform})`);
+}
+
+/** Guards the wire against a replacement that hands out the UUID itself. */
+export async function checkedMachineId(read: () => Promise<string>): Promise<string> {
+  const digest = await read();
+  if (!/^[0-9a-fA-F]{64}$/.test(digest)) throw new Error('a machine id must be a SHA-256 digest in hex');
+  return digest.toLowerCase();
+}

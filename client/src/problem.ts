@@ -1,0 +1,47 @@
+/** What the application is asked to do about a problem (contract, Errors). */
+export type ClientAction = 'retry' | 'fix' | 'reactivate' | 'stop';
+
+export interface FieldError {
+  pointer: string;
+  detail: string;
+}
+
+export interface ProblemFacts {
+  status: number;
+  code: string;
+  client_action: ClientAction;
+  /** The one member that is prose: show it to the user. */
+  detail: string;
+  errors: FieldError[];
+  /** The members a code brings along: `portal_url`, `newest_covered_version`, … */
+  extras: Record<string, unknown>;
+}
+
+/** The service answered, and the answer was a refusal. */
+export class LicenseProblem extends Error implements ProblemFacts {
+  readonly status: number;
+  readonly code: string;
+  readonly client_action: ClientAction;
+  readonly detail: string;
+  readonly errors: FieldError[];
+  readonly extras: Record<string, unknown>;
+
+  constructor(facts: ProblemFacts) {
+    super(`${facts.code}: ${facts.detail}`);
+    this.name = 'LicenseProblem';
+    this.status = facts.status;
+    this.code = facts.code;
+    this.client_action = facts.client_action;
+    this.detail = facts.detail;
+    this.errors = facts.errors;
+    this.extras = facts.extras;
+  }
+}
+
+/** No answer came that could be believed: no network, a captive portal, a cut answer, a broken proxy. */
+export class ServiceUnreachable extends Error {
+  constructor(readonly reason: string) {
+    super(`the licensing service could not be reached (${reason})`);
+    this.name = 'ServiceUnreachable';
+  }
+}

@@ -1,0 +1,13 @@
+/**
+ * `retry-after` of an answer in seconds: a number, or an HTTP date. A date is held against the answer's own `date`,
+ * because this machine's clock may be wrong. Unbounded here; the schedule sets the bounds.
+ */
+export function parseRetryAfter(response: Pick<Response, 'headers'>, now: number): number | undefined {
+  const value = response.headers.get('retry-after')?.trim();
+  if (!value) return undefined;
+  if (/^\d{1,12}$/.test(value)) return Number(value);
+  if (!/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(value)) return undefined;
+  const answeredAt = Date.parse(response.headers.get('date') ?? '');
+  const seconds = (Date.parse(value) - (Number.isNaN(answeredAt) ? now : answeredAt)) / 1000;
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+}

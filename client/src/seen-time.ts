@@ -1,0 +1,62 @@
+import { formatTime, parseTime, type Clock } from './time.js';
+
+export interface StoredTime {
+  /** The latest moment this installation has known it to be, in the service's time. */
+  highest_seen: string | null;
+  /** By how much this computer's clock was ahead of the service's at the last confirmation; never negative. */
+  clock_ahead_seconds: number;
+}
+
+/**
+ * The time that the rule for a restart believes (contract, heartbeat: a restart after `offline_until` makes a round
+ * trip). The user owns the wall clock, so it is one witness of three:
+ *
+ *     now = max(wall clock − clock_ahead, highest time seen + running time since)
+ *
+ * - A clock set backwards gains nothing lasting: the highest time seen is kept on disk, and it goes on growing by the
+ *   time the application runs, measured without the wall clock. Whoever turns the clock back before every start uses
+ *   up the 7 days as running time.
+ * - A clock that is simply wrong, a year ahead say, costs nobody anything: at each confirmation the difference to the
+ *   service's own time is noted and taken off again, until the clock is put right.
+ * - A clock that jumped ahead for a while, after the last confirmation, may ask for one round trip too many. The next
+ *   confirmation sets everything back to the service's time, so it never lasts.
+ * - A clock that is behind is not corrected: when it is put right, that must not look like time gone by.
+ */
+export class SeenTime {
+  #highest: number;
+  #ahead: number;
+  #measuredAt: number;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock, stored: StoredTime) {
+    this.#clock = clock;
+    this.#ahead = Math.max(0, stored.clock_ahead_seconds) * 1000;
+    this.#measuredAt = clock.monotonic();
+    this.#highest = parseTime(stored.highest_seen) ?? clock.now() - this.#ahead;
+  }
+
+  /** Milliseconds since 1970; never less than at the call before, until a confirmation says better. */
+  now(): number {
+    const measured = this.#clock.monotonic();
+    const ranFor = Math.max(0, measured - this.#measuredAt);
+    this.#measuredAt = measured;
+    this.#highest += ranFor;
+    const wall = this.#clock.now();
+    // Somebody set the clock back: what it was ahead by is no longer true, or time would now stand still.
+    if (wall - this.#ahead < this.#highest)
+      this.#ahead = Math.min(this.#ahead, Math.max(0, wall - this.#highest));
+    this.#highest = Math.max(this.#highest, wall - this.#ahead);
+    return this.#highest;
+  }
+
+  /** A confirmation's `server_time` outranks all that was seen before it. */
+  confirm(serverTime: number): void {
+    this.#measuredAt = this.#clock.monotonic();
+    this.#ahead = Math.max(0, this.#clock.now() - serverTime);
+    this.#highest = serverTime;
+  }
+
+  toStored(): StoredTime {
+    return { highest_seen: formatTime(this.now()), clock_ahead_seconds: this.#ahead / 1000 };
+  }
+}

@@ -1,0 +1,48 @@
+import { asObject } from './believe.js';
+import { parseTime } from './time.js';
+import { isVersion } from './version.js';
+
+/** One version that can be had. */
+export interface Offer {
+  version: string;
+  dmg: { url: string; size: number; sha256: string };
+  minimum_license_expiry: string | null;
+}
+
+/** What a manifest's signed bytes say, as far as the client needs it. */
+export interface Signed {
+  sequence: number;
+  /** Milliseconds since 1970. */
+  expires_at: number;
+  newest: Offer;
+  also_available: Offer[];
+}
+
+/** Reads the signed facts; undefined where a member is missing or has the wrong shape. */
+export function readSigned(facts: Record<string, unknown>): Signed | undefined {
+  const { sequence, also_available } = facts;
+  const expires_at = parseTime(facts['expires_at']);
+  const newest = readOffer(facts);
+  if (!Number.isSafeInteger(sequence) || (sequence as number) < 0) return undefined;
+  if (expires_at === undefined || !newest || !Array.isArray(also_available)) return undefined;
+  const others = also_available.map(readOffer);
+  if (!others.every((offer) => offer !== undefined)) return undefined;
+  return { sequence: sequence as number, expires_at, newest, also_available: others };
+}
+
+function readOffer(value: unknown): Offer | undefined {
+  const entry = asObject(value);
+  const dmg = asObject(entry?.['dmg']);
+  if (!entry || !dmg || !isVersion(entry['version'])) return undefined;
+  const { url, size, sha256 } = dmg;
+  if (typeof url !== 'string' || !url.startsWith('https://') || !URL.canParse(url)) return undefined;
+  if (!Number.isSafeInteger(size) || (size as number) < 0) return undefined;
+  if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256)) return undefined;
+  const { version, minimum_license_expiry } = entry;
+  if (minimum_license_expiry !== null && parseTime(minimum_license_expiry) === undefined) return undefined;
+  return {
+    version,
+    dmg: { url, size: size as number, sha256 },
+    minimum_license_expiry: minimum_license_expiry as string | null,
+  };
+}

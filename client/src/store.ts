@@ -1,0 +1,35 @@
+import { emptyState, readState, writeState, type State } from './state-file.js';
+
+/** The state in memory and its file. Changes are made at once; writes follow one another. */
+export class Store {
+  #state: State = emptyState();
+  #writing: Promise<void> = Promise.resolve();
+  readonly #file: string;
+  readonly #log: (message: string) => void;
+
+  constructor(file: string, log: (message: string) => void) {
+    this.#file = file;
+    this.#log = log;
+  }
+
+  get state(): Readonly<State> {
+    return this.#state;
+  }
+
+  async load(): Promise<void> {
+    this.#state = await readState(this.#file, this.#log);
+  }
+
+  /** Resolves when the change is on disk, or when that failed: a full disk must not stop the application. */
+  save(change: Partial<State>): Promise<void> {
+    this.#state = { ...this.#state, ...change };
+    this.#writing = this.#writing
+      .then(() => writeState(this.#file, this.#state))
+      .catch(() => this.#log('the license state could not be written'));
+    return this.#writing;
+  }
+
+  idle(): Promise<void> {
+    return this.#writing;
+  }
+}

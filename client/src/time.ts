@@ -1,0 +1,35 @@
+/** What the client knows of time, and what a test or another platform may put in its place. */
+
+export interface Clock {
+  /** The wall clock, in milliseconds since 1970. The user can set it to anything. */
+  now(): number;
+  /** Milliseconds that only ever grow while the process lives, whatever is done to the wall clock. */
+  monotonic(): number;
+}
+
+export interface Timers {
+  /** Calls `work` once after `milliseconds`; must not keep the process alive. */
+  set(work: () => void, milliseconds: number): unknown;
+  clear(timer: unknown): void;
+}
+
+export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
+
+export const systemTimers: Timers = {
+  set: (work, milliseconds) => setTimeout(work, milliseconds).unref(),
+  clear: (timer) => clearTimeout(timer as NodeJS.Timeout),
+};
+
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
+
+/** An RFC 3339 time as milliseconds since 1970; undefined for anything else. */
+export function parseTime(value: unknown): number | undefined {
+  if (typeof value !== 'string' || !RFC_3339.test(value)) return undefined;
+  const milliseconds = Date.parse(value);
+  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}
+
+/** RFC 3339 in UTC; the inverse of `parseTime`. */
+export function formatTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

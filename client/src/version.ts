@@ -1,0 +1,15 @@
+/** Dotted numeric, one to four parts, at most 32 characters (contract, activate). */
+export function isVersion(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= 32 && /^\d+(\.\d+){0,3}$/.test(value);
+}
+
+/** Compared part by part as numbers, missing parts 0 (contract, version_not_covered). */
+export function isAbove(version: string, other: string): boolean {
+  const left = version.split('.');
+  const right = other.split('.');
+  for (let part = 0; part < 4; part++) {
+    const [mine, theirs] = [BigInt(left[part] ?? 0), BigInt(right[part] ?? 0)];
+    if (mine !== theirs) return mine > theirs;
+  }
+  return false;
+}

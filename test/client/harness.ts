@@ -1,0 +1,232 @@
+import { mkdtemp } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { MooringClient, type ClientOptions, type Status } from '../../client/src/client.js';
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+export const START = Date.parse('2026-11-20T13:00:00Z');
+export const MACHINE_ID = 'ab'.repeat(32);
+export const KEY = 'MOOR_E6S7-Z8KJ-TB3R-QKX6';
+export const EMAIL = 'buyer@example.com';
+export const at = (milliseconds: number) => new Date(milliseconds).toISOString();
+
+interface Timer {
+  work: () => void;
+  due: number;
+}
+
+/** A wall clock, a measured clock and timers that move only when told. The wall clock can also be set, as users do. */
+export class FakeTime {
+  wall: number;
+  measured = 0;
+  readonly pending = new Set<Timer>();
+  readonly clock = { now: () => this.wall, monotonic: () => this.measured };
+  readonly timers = {
+    set: (work: () => void, milliseconds: number) => {
+      const timer = { work, due: this.measured + milliseconds };
+      this.pending.add(timer);
+      return timer;
+    },
+    clear: (timer: unknown) => void this.pending.delete(timer as Timer),
+  };
+
+  constructor(wall = START) {
+    this.wall = wall;
+  }
+
+  async advance(milliseconds: number, settle: () => Promise<unknown>): Promise<void> {
+    const end = this.measured + milliseconds;
+    for (;;) {
+      const next = [...this.pending].filter(({ due }) => due <= end).toSorted((a, b) => a.due - b.due)[0];
+      this.#move((next?.due ?? end) - this.measured);
+      if (!next) return;
+      this.pending.delete(next);
+      next.work();
+      await settle();
+    }
+  }
+
+  #move(milliseconds: number): void {
+    this.wall += milliseconds;
+    this.measured += milliseconds;
+  }
+}
+
+export interface Seen {
+  path: string;
+  method: string;
+  body: Record<string, unknown> | undefined;
+  headers: Record<string, string>;
+  /** By the measured clock. */
+  when: number;
+}
+
+type Reply = Response | (() => Response | Promise<Response>);
+
+/** The service, as the client sees it: `answer` says what each path replies, `calls` what came in. */
+export class FakeService {
+  calls: Seen[] = [];
+  answer: Record<string, (call: Seen) => Reply>;
+  /** How far the service's own time is from the fake wall clock. */
+  offset = 0;
+  token = 0;
+
+  constructor(readonly time: FakeTime) {
+    this.answer = {
+      '/v1/activate': () => this.confirm(201),
+      '/v1/heartbeat': () => this.confirm(200),
+      '/v1/manifest': () => problem(404, 'no_version_published', 'retry'),
+    };
+  }
+
+  fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    const path = new URL(url).pathname;
+    const body = typeof init.body === 'string' ? (JSON.parse(init.body) as Seen['body']) : undefined;
+    const headers = init.headers as Record<string, string>;
+    const call = { path, method: init.method ?? 'GET', body, headers, when: this.time.measured };
+    this.calls.push(call);
+    const reply = this.answer[path]!(call);
+    return typeof reply === 'function' ? reply() : reply;
+  };
+
+  now(): number {
+    return this.time.wall + this.offset;
+  }
+
+  confirm(status = 200, changes: Record<string, unknown> = {}): Response {
+    return json(status, {
+      token: `token-${++this.token}`,
+      offline_until: at(this.now() + 7 * DAY),
+      heartbeat_after_seconds: 21600,
+      server_time: at(this.now()),
+      license: { status: 'active', expires_at: null },
+      ...changes,
+    });
+  }
+
+  of(path: string): Seen[] {
+    return this.calls.filter((call) => call.path === path);
+  }
+
+  get heartbeats(): Seen[] {
+    return this.of('/v1/heartbeat');
+  }
+
+  /** No network at all. */
+  unplug(): void {
+    this.answer = { '/v1/activate': noNetwork, '/v1/heartbeat': noNetwork, '/v1/manifest': noNetwork };
+  }
+}
+
+const noNetwork = () => () => Promise.reject(new TypeError('fetch failed'));
+
+export function json(status: number, body: unknown, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+}
+
+export function problem(
+  status: number,
+  code: string,
+  client_action: string,
+  extras: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+): Response {
+  const body = {
+    type: `https://x/#${code}`,
+    title: code,
+    status,
+    code,
+    detail: `detail of ${code}`,
+    client_action,
+  };
+  return json(status, { ...body, ...extras }, { 'content-type': 'application/problem+json', ...headers });
+}
+
+/** A computer: one state file and one clock, on which the application is started and quit. */
+export class Desk {
+  readonly time = new FakeTime();
+  readonly service = new FakeService(this.time);
+  readonly log: string[] = [];
+  readonly states: Status[] = [];
+  client!: MooringClient;
+
+  private constructor(readonly folder: string) {}
+
+  static async make(): Promise<Desk> {
+    return new Desk(await mkdtemp(join(tmpdir(), 'mooring-client-')));
+  }
+
+  /** A desk whose application was activated, and is running. */
+  static async activated(options: Partial<ClientOptions> = {}): Promise<Desk> {
+    const desk = await Desk.make();
+    await desk.open(options);
+    await desk.client.activate(KEY, EMAIL, 'Studio Mac');
+    return desk;
+  }
+
+  get stateFile(): string {
+    return join(this.folder, 'license.json');
+  }
+
+  async open(options: Partial<ClientOptions> = {}): Promise<Status> {
+    this.client = new MooringClient({
+      baseUrl: 'https://license.example',
+      app: 'EXAMPLE',
+      product: 'com.example.app',
+      appVersion: '3.1.0',
+      trustedKeys: [],
+      stateFile: this.stateFile,
+      environment: {},
+      clock: this.time.clock,
+      timers: this.time.timers,
+      fetch: this.service.fetch,
+      random: () => 0.5,
+      machineId: async () => MACHINE_ID,
+      log: (line) => this.log.push(line),
+      onStateChange: (status) => this.states.push(status),
+      ...options,
+    });
+    return this.client.start();
+  }
+
+  async restart(options: Partial<ClientOptions> = {}): Promise<Status> {
+    await this.client.close();
+    return this.open(options);
+  }
+
+  /** Quit, time passes without the application, start again. */
+  async restartAfter(milliseconds: number, options: Partial<ClientOptions> = {}): Promise<Status> {
+    await this.client.close();
+    this.time.wall += milliseconds;
+    return this.open(options);
+  }
+
+  pass(milliseconds: number): Promise<void> {
+    return this.time.advance(milliseconds, async () => {
+      for (let turn = 0; turn < 2; turn++) {
+        await nextTurn();
+        await this.client.idle();
+      }
+    });
+  }
+}
+
+/** A real server on a free port, for what only a socket can show. */
+export async function serve(listener: RequestListener): Promise<{ url: string; stop: () => Promise<void> }> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const stop = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop };
+}

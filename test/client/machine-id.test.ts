@@ -1,0 +1,64 @@
+import { describe, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { checkedMachineId, readMachineId, type Host } from '../../client/src/machine-id.js';
+
+const UUID = '8F0C2A11-3B5D-4E7F-9A1B-2C3D4E5F6071';
+const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
+
+function host(platform: string, answers: Record<string, string>): Host {
+  const read = async (name: string) => {
+    const answer = answers[name];
+    if (answer === undefined) throw new Error(`cannot read ${name}: ${UUID}`);
+    return answer;
+  };
+  return { platform, run: (command, args) => read([command, ...args].join(' ')), read };
+}
+
+describe('the machine id', () => {
+  test('is the lower-case hex SHA-256 digest of IOPlatformUUID on macOS', async () => {
+    const mac = host('darwin', {
+      '/usr/sbin/ioreg -rd1 -c IOPlatformExpertDevice': `  "IOPlatformSerialNumber" = "C02"\n  "IOPlatformUUID" = "${UUID}"\n`,
+    });
+    expect(await readMachineId(mac)).toBe(digestOf(UUID));
+  });
+
+  test('is the digest of MachineGuid on Windows', async () => {
+    const windows = host('win32', {
+      'reg query HKLM\\SOFTWARE\\Microsoft\\Cryptography /v MachineGuid /reg:64': `\r\nHKEY_LOCAL_MACHINE\\SOFTWARE\r\n    MachineGuid    REG_SZ    ${UUID}\r\n`,
+    });
+    expect(await readMachineId(windows)).toBe(digestOf(UUID));
+  });
+
+  test('is the digest of /etc/machine-id on Linux, also for root, who could read the firmware', async () => {
+    const id = '0123456789abcdef0123456789abcdef';
+    const linux = host('linux', {
+      '/etc/machine-id': `${id}\n`,
+      '/sys/class/dmi/id/product_uuid': `${UUID}\n`,
+    });
+    expect(await readMachineId(linux)).toBe(digestOf(id));
+  });
+
+  test('falls back to the firmware where /etc/machine-id was never filled in', async () => {
+    const linux = host('linux', {
+      '/etc/machine-id': 'uninitialized\n',
+      '/sys/class/dmi/id/product_uuid': UUID,
+    });
+    expect(await readMachineId(linux)).toBe(digestOf(UUID));
+  });
+
+  test('never shows the UUID in an error', async () => {
+    for (const platform of ['darwin', 'win32', 'linux', 'plan9']) {
+      const error = await readMachineId(host(platform, {})).then(
+        () => undefined,
+        (caught: unknown) => caught as Error,
+      );
+      expect(error).toBeInstanceOf(Error);
+      expect(`${error?.message} ${error?.stack} ${String(error?.cause)}`).not.toContain(UUID);
+    }
+  });
+
+  test('is refused where a replacement hands out the UUID itself', async () => {
+    await expect(checkedMachineId(async () => UUID)).rejects.toThrow('SHA-256 digest');
+    expect(await checkedMachineId(async () => 'AB'.repeat(32))).toBe('ab'.repeat(32));
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect, test } from '@jest/globals';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Desk, DAY, EMAIL, KEY, MACHINE_ID, problem } from './harness.js';
+
+const FOLDER = join(process.cwd(), 'client');
+
+async function sources(): Promise<Map<string, string>> {
+  const names = (await readdir(join(FOLDER, 'src'))).filter((name) => name.endsWith('.ts'));
+  const texts = await Promise.all(names.map((name) => readFile(join(FOLDER, 'src', name), 'utf8')));
+  return new Map(names.map((name, i) => [name, texts[i]!]));
+}
+
+describe('the sources of the client', () => {
+  test('never read the hostname: the word stands only in hostname_hint', async () => {
+    const files = await sources();
+    expect(files.size).toBeGreaterThan(10);
+    for (const [name, text] of files) {
+      expect([name, text.match(/hostname(?!_hint)|computername|scutil|uname/gi)]).toEqual([name, null]);
+      expect([name, text.match(/from '(node:)?(os|dns)['/]/g)]).toEqual([name, null]);
+    }
+  });
+
+  test('import nothing but node and each other', async () => {
+    for (const [name, text] of await sources())
+      for (const [, from] of text.matchAll(/(?:from|import\() ?'([^']+)'/g))
+        expect([name, from]).toEqual([
+          name,
+          expect.stringMatching(/^(node:(child_process|crypto|fs\/promises|path|timers\/promises|util)|\.\/[a-z-]+\.js)$/),
+        ]);
+    const { dependencies, devDependencies } = JSON.parse(
+      await readFile(join(FOLDER, 'package.json'), 'utf8'),
+    );
+    expect([dependencies, devDependencies]).toEqual([undefined, undefined]);
+  });
+
+  test('stay small enough to be read and ported', async () => {
+    for (const [name, text] of await sources())
+      expect([name, text.split('\n').length <= 201]).toEqual([name, true]);
+  });
+
+  test('name one environment variable only', async () => {
+    const reads = [...(await sources()).values()].flatMap((text) => text.match(/process\.env[^\n]*/g) ?? []);
+    expect(reads).toEqual(['process.env,']);
+  });
+});
+
+test('no line of the log shows a key, an e-mail, a token, a label or a machine id', async () => {
+  const desk = await Desk.activated({
+    telemetry: () => {
+      throw new Error(KEY);
+    },
+  });
+  const answers = [
+    () => problem(403, 'token_invalid', 'reactivate'),
+    () => problem(422, 'invalid_request', 'fix'),
+    () => problem(503, 'unavailable', 'retry'),
+    () => Promise.reject(new TypeError(`fetch failed ${EMAIL} ${KEY}`)),
+    () => problem(403, 'license_revoked', 'stop', { email: EMAIL }),
+  ];
+  for (const answer of answers) {
+    desk.service.answer['/v1/heartbeat'] = () => answer;
+    await desk.client.heartbeatNow();
+  }
+  await desk.restart();
+  await desk.pass(DAY);
+  expect(desk.log.length).toBeGreaterThan(8);
+  for (const secret of [KEY, EMAIL, 'token-', 'Studio', MACHINE_ID, 'license.example'])
+    expect(desk.log.join('\n')).not.toContain(secret);
+});
+
+test('a heartbeat sends its three members and nothing else, and the label only goes with an activation', async () => {
+  const desk = await Desk.activated();
+  await desk.pass(3 * DAY);
+  for (const { body, headers } of desk.service.heartbeats) {
+    expect(Object.keys(body!)).toEqual(['token', 'app_version', 'telemetry']);
+    expect(Object.keys(headers).toSorted()).toEqual(['accept', 'connection', 'content-type', 'user-agent']);
+  }
+});

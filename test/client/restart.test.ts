@@ -1,0 +1,197 @@
+import { describe, expect, test } from '@jest/globals';
+import { DAY, Desk, EMAIL, HOUR, KEY, MINUTE, problem, START } from './harness.js';
+
+describe('a restart', () => {
+  test('within seven days runs without the network', async () => {
+    const desk = await Desk.activated();
+    desk.service.unplug();
+    expect((await desk.restartAfter(7 * DAY)).kind).toBe('running');
+    expect(desk.service.calls).toHaveLength(1);
+  });
+
+  test('past offline_until asks with a heartbeat, not an activation, and runs', async () => {
+    const desk = await Desk.activated();
+    expect((await desk.restartAfter(7 * DAY + MINUTE)).kind).toBe('running');
+    expect(desk.service.calls.map(({ path }) => path)).toEqual(['/v1/activate', '/v1/heartbeat']);
+    await desk.pass(5 * HOUR);
+    expect(desk.service.heartbeats).toHaveLength(1);
+  });
+
+  test('past offline_until without the network says needs_network, keeps trying, and runs when it is back', async () => {
+    const desk = await Desk.activated();
+    const online = desk.service.answer;
+    desk.service.unplug();
+    expect(await desk.restartAfter(8 * DAY)).toEqual({
+      kind: 'needs_network',
+      offline_until: '2026-11-27T13:00:00.000Z',
+      reason: 'no connection',
+    });
+    await desk.pass(HOUR);
+    const tries = desk.service.heartbeats.length;
+    expect(tries).toBeGreaterThan(4);
+    expect(tries).toBeLessThan(12);
+    expect(desk.client.status.kind).toBe('needs_network');
+    desk.service.answer = online;
+    await desk.pass(20 * MINUTE);
+    expect(desk.client.status.kind).toBe('running');
+    expect(desk.states.at(-1)?.kind).toBe('running');
+    expect(desk.service.of('/v1/activate')).toHaveLength(1);
+  });
+
+  test('past offline_until can be retried by the user', async () => {
+    const desk = await Desk.activated();
+    const online = desk.service.answer;
+    desk.service.unplug();
+    await desk.restartAfter(8 * DAY);
+    desk.service.answer = online;
+    expect((await desk.client.heartbeatNow()).kind).toBe('running');
+  });
+
+  test('past offline_until is stopped by a stop, with its detail', async () => {
+    const desk = await Desk.activated();
+    desk.service.answer['/v1/heartbeat'] = () => problem(403, 'binding_released', 'stop');
+    expect(await desk.restartAfter(8 * DAY)).toMatchObject({
+      kind: 'stopped',
+      reason: 'binding_released',
+      detail: 'detail of binding_released',
+    });
+    expect(desk.service.of('/v1/activate')).toHaveLength(1);
+  });
+
+  test('past offline_until follows a reactivate, whose refusal stops now', async () => {
+    const desk = await Desk.activated();
+    desk.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');
+    expect((await desk.restartAfter(8 * DAY)).kind).toBe('running');
+    desk.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop');
+    expect(await desk.restartAfter(8 * DAY)).toMatchObject({
+      kind: 'stopped',
+      reason: 'machine_limit_reached',
+    });
+  });
+
+  test('past offline_until is not let through by an answer that confirms nothing', async () => {
+    const desk = await Desk.activated();
+    desk.service.answer['/v1/heartbeat'] = () =>
+      problem(503, 'unavailable', 'retry', {}, { 'retry-after': '120' });
+    expect(await desk.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason: 'unavailable' });
+    await desk.pass(110_000);
+    expect(desk.service.heartbeats).toHaveLength(1);
+    await desk.pass(60_000);
+    expect(desk.service.heartbeats).toHaveLength(2);
+  });
+});
+
+describe('grace', () => {
+  test('an application that stays up runs offline for ever', async () => {
+    const desk = await Desk.activated();
+    desk.service.unplug();
+    await desk.pass(90 * DAY);
+    expect(desk.client.status.kind).toBe('running');
+    expect(desk.states.filter(({ kind }) => kind !== 'running' && kind !== 'not_activated')).toEqual([]);
+    expect((await desk.restart()).kind).toBe('needs_network');
+  });
+
+  test('a heartbeat after months offline renews everything', async () => {
+    const desk = await Desk.activated();
+    const online = desk.service.answer;
+    desk.service.unplug();
+    await desk.pass(60 * DAY);
+    desk.service.answer = online;
+    await desk.pass(7 * HOUR);
+    desk.service.unplug();
+    expect((await desk.restartAfter(6 * DAY)).kind).toBe('running');
+  });
+});
+
+describe('the clock', () => {
+  test('set backwards does not bring back a time that is over', async () => {
+    const desk = await Desk.activated();
+    desk.service.unplug();
+    expect((await desk.restartAfter(8 * DAY)).kind).toBe('needs_network');
+    expect((await desk.restartAfter(-7 * DAY)).kind).toBe('needs_network');
+  });
+
+  test('set backwards before every start uses up the seven days as running time', async () => {
+    const desk = await Desk.activated();
+    desk.service.unplug();
+    let days = 0;
+    while ((await desk.restart()).kind === 'running' && days < 30) {
+      await desk.pass(DAY);
+      desk.time.wall = START;
+      days++;
+    }
+    expect(days).toBe(8);
+  });
+
+  test('that is simply a year ahead costs nobody anything', async () => {
+    const desk = await Desk.make();
+    desk.time.wall += 365 * DAY;
+    desk.service.offset = -365 * DAY;
+    await desk.open();
+    await desk.client.activate(KEY, EMAIL);
+    desk.service.unplug();
+    expect((await desk.restartAfter(6 * DAY)).kind).toBe('running');
+    expect((await desk.restartAfter(2 * DAY)).kind).toBe('needs_network');
+  });
+
+  test('that was a year ahead for a while locks nobody out once the service confirmed again', async () => {
+    const desk = await Desk.activated();
+    const online = desk.service.answer;
+    desk.service.unplug();
+    desk.time.wall += 365 * DAY;
+    desk.service.offset = -365 * DAY;
+    expect((await desk.restart()).kind).toBe('needs_network');
+    desk.service.answer = online;
+    expect((await desk.client.heartbeatNow()).kind).toBe('running');
+    desk.service.unplug();
+    desk.time.wall -= 365 * DAY;
+    desk.service.offset = 0;
+    expect((await desk.restartAfter(3 * DAY)).kind).toBe('running');
+    // Put right, the clock counts again from where time was known to be.
+    expect((await desk.restartAfter(8 * DAY)).kind).toBe('needs_network');
+  });
+
+  test('that was behind and is put right does not look like time gone by', async () => {
+    const desk = await Desk.make();
+    desk.time.wall -= 365 * DAY;
+    desk.service.offset = 365 * DAY;
+    await desk.open();
+    await desk.client.activate(KEY, EMAIL);
+    desk.service.unplug();
+    desk.time.wall += 365 * DAY;
+    desk.service.offset = 0;
+    expect((await desk.restartAfter(6 * DAY)).kind).toBe('running');
+    expect((await desk.restartAfter(2 * DAY)).kind).toBe('needs_network');
+  });
+});
+
+describe('a year with a service that misbehaves', () => {
+  const kinds: (() => Response | Promise<Response>)[] = [
+    () => problem(500, 'internal_error', 'retry'),
+    () => problem(500, 'license_revoked', 'stop'),
+    () => problem(429, 'too_many_requests', 'retry', {}, { 'retry-after': '5' }),
+    () => new Response('<html>Sign in to the hotel</html>', { headers: { 'content-type': 'text/html' } }),
+    () => new Response('{"token":"t', { headers: { 'content-type': 'application/json' } }),
+    () => new Response('{"code":"license_revoked","client_action":"stop"}', { status: 403 }),
+    () => Promise.reject(new TypeError('fetch failed')),
+    () => problem(404, 'not_found', 'fix'),
+    () => problem(403, 'token_invalid', 'reactivate'),
+    () => problem(418, 'teapot', 'panic'),
+    () => new Response(null, { status: 302, headers: { location: 'https://portal.example' } }),
+  ];
+
+  test('never stops an application that runs, and is never hammered', async () => {
+    let turn = 0;
+    const desk = await Desk.activated({ random: () => (turn * 0.37) % 1 });
+    desk.service.answer['/v1/heartbeat'] = () => kinds[turn++ % kinds.length]!;
+    desk.service.answer['/v1/activate'] = () => kinds[(turn * 7) % (kinds.length - 3)]!;
+    desk.service.answer['/v1/manifest'] = () => kinds[turn % kinds.length]!;
+    await desk.pass(365 * DAY);
+    expect(desk.client.status.kind).toBe('running');
+    expect(desk.states.filter(({ kind }) => kind !== 'running' && kind !== 'not_activated')).toEqual([]);
+    expect(desk.service.heartbeats.length).toBeGreaterThan(1300);
+    expect(desk.service.heartbeats.length).toBeLessThan(2200);
+    expect(desk.service.of('/v1/manifest').length).toBeGreaterThan(340);
+    await desk.client.close();
+  }, 60_000);
+});

@@ -1,0 +1,98 @@
+import { describe, expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { chmod, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { emptyState, readState, writeState, type State } from '../../client/src/state-file.js';
+import { Desk, EMAIL, KEY } from './harness.js';
+
+const folder = () => mkdtemp(join(tmpdir(), 'mooring-state-'));
+const quiet = () => {};
+
+function stateWith(token: string): State {
+  const license = { license_key: KEY, email: EMAIL, hostname_hint: null, token, expires_at: null };
+  return { ...emptyState(), license: { ...license, offline_until: '2026-11-27T13:00:00Z' } };
+}
+
+describe('the state file', () => {
+  test('is read back as it was written, and only its owner may read it', async () => {
+    const file = join(await folder(), 'deep', 'license.json');
+    await writeState(file, stateWith('one'));
+    expect(await readState(file, quiet)).toEqual(stateWith('one'));
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  test('is for its owner only even where a crash left a temporary file with another mode', async () => {
+    const file = join(await folder(), 'license.json');
+    await writeFile(`${file}.${process.pid}.tmp`, 'half');
+    await chmod(`${file}.${process.pid}.tmp`, 0o644);
+    await writeState(file, stateWith('one'));
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  test('that is missing is an empty state', async () => {
+    expect(await readState(join(await folder(), 'none.json'), quiet)).toEqual(emptyState());
+  });
+
+  test.each([
+    ['cut in the middle', JSON.stringify(stateWith('one')).slice(0, 80)],
+    ['empty', ''],
+    ['no object', '[]'],
+    ['of another version', '{"version":2}'],
+    [
+      'a license without a token',
+      JSON.stringify({ ...stateWith('x'), license: { license_key: KEY, email: EMAIL } }),
+    ],
+    ['binary', '\0\0\0\0'],
+  ])('that is damaged (%s) is an empty state, and is kept aside', async (_, text) => {
+    const file = join(await folder(), 'license.json');
+    await writeFile(file, text);
+    const log: string[] = [];
+    expect(await readState(file, (line) => log.push(line))).toEqual(emptyState());
+    expect(await readFile(`${file}.broken`, 'utf8')).toBe(text);
+    expect(log).toEqual(['the license state is damaged and was kept aside']);
+  });
+
+  test('is whole after a kill at any moment of writing', async () => {
+    const file = join(await folder(), 'license.json');
+    const module = pathToFileURL(join(process.cwd(), 'client/src/state-file.ts')).href;
+    const license = JSON.stringify(stateWith('t'.repeat(2000)));
+    const script = `import { writeState } from ${JSON.stringify(module)};
+      for (;;) { await writeState(${JSON.stringify(file)}, ${license}); process.stdout.write('.'); }`;
+    for (let round = 0; round < 5; round++) {
+      const child = spawn(process.execPath, [
+        '--experimental-strip-types',
+        '--input-type=module',
+        '-e',
+        script,
+      ]);
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      await new Promise((resolve) => child.stdout.once('data', resolve));
+      await wait(3 + round * 7);
+      child.kill('SIGKILL');
+      await ended;
+      const log: string[] = [];
+      expect((await readState(file, (line) => log.push(line))).license?.token).toHaveLength(2000);
+      expect(log).toEqual([]);
+    }
+  }, 30_000);
+
+  test('damaged under an activated application makes it not activated, and never crashes it', async () => {
+    const desk = await Desk.activated();
+    await desk.client.close();
+    await writeFile(desk.stateFile, '{"version":1,"license":{');
+    expect(await desk.open()).toEqual({ kind: 'not_activated' });
+    expect(await readdir(desk.folder)).toContain('license.json.broken');
+    expect((await desk.client.activate(KEY, EMAIL)).kind).toBe('running');
+  });
+
+  test('that cannot be written stops nothing', async () => {
+    const desk = await Desk.make();
+    await writeFile(join(desk.folder, 'file'), '');
+    await desk.open({ stateFile: join(desk.folder, 'file', 'license.json') });
+    expect((await desk.client.activate(KEY, EMAIL)).kind).toBe('running');
+    expect(desk.log).toContain('the license state could not be written');
+  });
+});

@@ -1,0 +1,271 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import { LicenseProblem, ServiceUnreachable } from '../../client/src/client.js';
+import { parseRetryAfter } from '../../client/src/retry-after.js';
+import { systemClock, systemTimers } from '../../client/src/time.js';
+import { ANSWER_LIMIT_BYTES, CALL_TIMEOUT_MS, Transport } from '../../client/src/transport.js';
+import { at, DAY, Desk, EMAIL, FakeTime, HOUR, KEY, serve } from './harness.js';
+
+const realFetch = (url: string, init: RequestInit) => fetch(url, init);
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  await Promise.all(stops.splice(0).map((stop) => stop()));
+});
+
+async function service(listener: RequestListener): Promise<string> {
+  const { url, stop } = await serve(listener);
+  stops.push(stop);
+  return url;
+}
+
+function good(response: ServerResponse): void {
+  const now = Date.now();
+  const body = {
+    token: 't',
+    server_time: at(now),
+    offline_until: at(now + 7 * DAY),
+    license: { expires_at: null },
+  };
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+const stop = JSON.stringify({
+  code: 'license_revoked',
+  client_action: 'stop',
+  detail: 'revoked',
+  title: 't',
+  status: 403,
+});
+const problemType = { 'content-type': 'application/problem+json' };
+
+const misbehaviours: [string, (request: IncomingMessage, response: ServerResponse) => void][] = [
+  [
+    'a captive portal’s page',
+    (_, r) => r.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sign in</html>'),
+  ],
+  ['a redirect', (_, r) => r.writeHead(302, { location: 'https://portal.example/' }).end()],
+  ['a redirect that says stop', (_, r) => r.writeHead(307, problemType).end(stop)],
+  [
+    'garbage with status 200',
+    (_, r) => r.writeHead(200, { 'content-type': 'application/json' }).end('{"a":1}'),
+  ],
+  [
+    'invalid UTF-8',
+    (_, r) => r.writeHead(200, { 'content-type': 'application/json' }).end(Buffer.from([0xff, 0xfe])),
+  ],
+  ['a stop with status 200', (_, r) => r.writeHead(200, problemType).end(stop)],
+  ['a stop with status 202', (_, r) => r.writeHead(202, problemType).end(stop)],
+  ['a stop with status 500', (_, r) => r.writeHead(500, problemType).end(stop)],
+  ['a stop with status 503', (_, r) => r.writeHead(503, problemType).end(stop)],
+  ['a stop that is plain JSON', (_, r) => r.writeHead(403, { 'content-type': 'application/json' }).end(stop)],
+  [
+    'a stop without a code',
+    (_, r) => r.writeHead(403, problemType).end('{"client_action":"stop","detail":"x"}'),
+  ],
+  [
+    'a stop whose code is a number',
+    (_, r) => r.writeHead(403, problemType).end('{"client_action":"stop","code":1}'),
+  ],
+  [
+    'an unknown action',
+    (_, r) => r.writeHead(403, problemType).end('{"client_action":"explode","code":"x"}'),
+  ],
+  [
+    'a 403 page of a proxy',
+    (_, r) => r.writeHead(403, { 'content-type': 'text/html' }).end('<html>stop</html>'),
+  ],
+  [
+    'a cut stop',
+    (_, r) =>
+      void r.writeHead(403, { ...problemType, 'content-length': '9999' }).write(stop, () => r.destroy()),
+  ],
+  [
+    'a cut confirmation',
+    (_, r) =>
+      void r.writeHead(200, { 'content-type': 'application/json' }).write('{"token":"t', () => r.destroy()),
+  ],
+  ['a hang-up', (request) => void request.socket.destroy()],
+  [
+    'too much',
+    (_, r) =>
+      r.writeHead(403, problemType).end(stop.slice(0, -1) + `,"x":"${'x'.repeat(ANSWER_LIMIT_BYTES)}"}`),
+  ],
+];
+
+describe('over a real socket', () => {
+  test.each(misbehaviours)('%s stops nothing', async (_, misbehave) => {
+    let healthy = true;
+    const baseUrl = await service((request, response) =>
+      healthy ? good(response) : misbehave(request, response),
+    );
+    const desk = await Desk.make();
+    await desk.open({ baseUrl, fetch: realFetch, clock: systemClock });
+    await desk.client.activate(KEY, EMAIL);
+    healthy = false;
+    expect((await desk.client.heartbeatNow()).kind).toBe('running');
+    expect((await desk.restart({ baseUrl, fetch: realFetch, clock: systemClock })).kind).toBe('running');
+    await desk.client.close();
+  });
+
+  test('a true problem document with status 403 stops', async () => {
+    let healthy = true;
+    const baseUrl = await service((_, r) => (healthy ? good(r) : r.writeHead(403, problemType).end(stop)));
+    const desk = await Desk.make();
+    await desk.open({ baseUrl, fetch: realFetch, clock: systemClock });
+    await desk.client.activate(KEY, EMAIL);
+    healthy = false;
+    expect(await desk.client.heartbeatNow()).toMatchObject({
+      kind: 'stopped',
+      reason: 'license_revoked',
+      detail: 'revoked',
+    });
+  });
+
+  test('nobody listening is no answer', async () => {
+    const { url, stop: stopNow } = await serve(() => {});
+    await stopNow();
+    const desk = await Desk.make();
+    await desk.open({ baseUrl: url, fetch: realFetch });
+    await expect(desk.client.activate(KEY, EMAIL)).rejects.toThrow('ECONNREFUSED');
+    await expect(desk.client.activate(KEY, EMAIL)).rejects.toBeInstanceOf(ServiceUnreachable);
+  });
+
+  test('the manifest is asked for without body, cookie, credential or anything that names the caller', async () => {
+    const seen: IncomingMessage[] = [];
+    const baseUrl = await service((request, response) => {
+      seen.push(request);
+      response.setHeader('set-cookie', 'id=1; Path=/');
+      if (request.url === '/v1/manifest') response.writeHead(200, { etag: '"m1"' }).end('{}');
+      else good(response);
+    });
+    const desk = await Desk.make();
+    await desk.open({ baseUrl, fetch: realFetch });
+    await desk.client.activate(KEY, EMAIL);
+    await desk.client.checkForUpdate();
+    await desk.client.checkForUpdate();
+    const [first, second] = seen.filter(({ url }) => url === '/v1/manifest');
+    expect(first!.method).toBe('GET');
+    expect(Object.keys(first!.headers).toSorted()).toEqual(
+      [
+        'accept',
+        'accept-encoding',
+        'accept-language',
+        'connection',
+        'host',
+        'sec-fetch-mode',
+        'user-agent',
+      ].toSorted(),
+    );
+    expect(first!.headers['user-agent']).toBe('mooring-client');
+    expect(first!.headers.connection).toBe('close');
+    expect(second!.headers['if-none-match']).toBe('"m1"');
+    expect(
+      seen.every(({ headers }) => headers.cookie === undefined && headers.authorization === undefined),
+    ).toBe(true);
+  });
+
+  test('a call ends after ten seconds, whether nothing comes or it only trickles', async () => {
+    const time = new FakeTime();
+    const url = await service((request, response) => {
+      if (request.url === '/trickle') response.writeHead(200).write('{');
+    });
+    const ports = {
+      fetch: realFetch,
+      clock: time.clock,
+      timers: time.timers,
+      signal: new AbortController().signal,
+    };
+    const transport = new Transport(url, ports);
+    for (const path of ['/silence', '/trickle']) {
+      const answer = transport.call({ method: 'GET', path });
+      await wait(50);
+      const [timer] = time.pending;
+      expect(timer!.due - time.measured).toBe(CALL_TIMEOUT_MS);
+      timer!.work();
+      expect(await answer).toMatchObject({ kind: 'unreachable', reason: 'timeout' });
+      expect(time.pending.size).toBe(0);
+    }
+  });
+
+  test('closing ends a call under way, and no timer keeps the process alive', async () => {
+    const url = await service(() => {});
+    const closing = new AbortController();
+    const ports = { fetch: realFetch, clock: systemClock, timers: systemTimers, signal: closing.signal };
+    const answer = new Transport(url, ports).call({ method: 'GET', path: '/' });
+    closing.abort();
+    expect(await answer).toMatchObject({ kind: 'unreachable', reason: 'closed' });
+    expect((systemTimers.set(() => {}, HOUR) as NodeJS.Timeout).hasRef()).toBe(false);
+  });
+});
+
+describe('the base address', () => {
+  test.each([
+    'http://license.example',
+    'ftp://x',
+    'https://u:p@x',
+    'https://x/?q=1',
+    'http://127.0.0.1.evil.example',
+  ])('%s is refused', async (baseUrl) => {
+    const desk = await Desk.make();
+    await expect(desk.open({ baseUrl })).rejects.toThrow(/baseUrl/);
+  });
+
+  test('may have a path, and the calls go under it', async () => {
+    const urls: (string | undefined)[] = [];
+    const url = await service((request, response) => {
+      urls.push(request.url);
+      good(response);
+    });
+    const desk = await Desk.make();
+    await desk.open({ baseUrl: `${url}/licensing/`, fetch: realFetch });
+    await desk.client.activate(KEY, EMAIL);
+    expect(urls).toEqual(['/licensing/v1/activate']);
+  });
+});
+
+describe('retry-after', () => {
+  const now = Date.parse('2026-11-20T13:00:00Z');
+  const of = (value: string, date?: string) =>
+    parseRetryAfter({ headers: new Headers({ 'retry-after': value, ...(date && { date }) }) }, now);
+
+  test('is read as seconds, or as an HTTP date against the date of the answer', () => {
+    expect(of('120')).toBe(120);
+    expect(of('Fri, 20 Nov 2026 13:02:00 GMT')).toBe(120);
+    // The local clock is a year behind; the answer's own date shows what was meant.
+    expect(of('Sat, 20 Nov 2027 13:02:00 GMT', 'Sat, 20 Nov 2027 13:00:00 GMT')).toBe(120);
+    expect(of('Fri, 20 Nov 2026 12:00:00 GMT')).toBe(0);
+  });
+
+  test.each(['', '-1', '1.5', 'soon', '2026-11-20T13:00:00Z', '1e9', '9'.repeat(40)])(
+    '%p is ignored',
+    (value) => {
+      expect(of(value)).toBeUndefined();
+    },
+  );
+});
+
+test('a problem is handed to the caller with its members', async () => {
+  const body = {
+    code: 'invalid_request',
+    client_action: 'fix',
+    title: 'Bad',
+    detail: 'see errors',
+    errors: [{ pointer: '/email', detail: 'must be an e-mail address' }, 'junk'],
+    request_id: 'r',
+    docs: 'd',
+  };
+  const baseUrl = await service((_, r) => r.writeHead(422, problemType).end(JSON.stringify(body)));
+  const desk = await Desk.make();
+  await desk.open({ baseUrl, fetch: realFetch });
+  const error = await desk.client.activate(KEY, 'nobody').catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(LicenseProblem);
+  expect(error).toMatchObject({
+    status: 422,
+    code: 'invalid_request',
+    client_action: 'fix',
+    detail: 'see errors',
+    errors: [{ pointer: '/email', detail: 'must be an e-mail address' }],
+    extras: { docs: 'd' },
+  });
+});

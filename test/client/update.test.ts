@@ -1,0 +1,385 @@
+import { describe, expect, test } from '@jest/globals';
+import { createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
+import { signersOf, trustedKey } from '../../client/src/manifest-signature.js';
+import { judgeManifest, type Running } from '../../client/src/update.js';
+import { isAbove, isVersion } from '../../client/src/version.js';
+import { DAY, Desk, EMAIL, HOUR, json, KEY, MINUTE, problem } from './harness.js';
+
+interface Signer {
+  x: string;
+  key_id: string;
+  privateKey: KeyObject;
+}
+
+function makeKey(): Signer {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const x = publicKey.export({ format: 'jwk' }).x!;
+  const thumbprint = createHash('sha256').update(`{"crv":"Ed25519","kty":"OKP","x":"${x}"}`);
+  return { x, key_id: thumbprint.digest('base64url'), privateKey };
+}
+
+const current = makeKey();
+const next = makeKey();
+const stranger = makeKey();
+const trusted = [current, next].map(({ x }) => trustedKey(x));
+
+const image = (version: string) => ({
+  url: `https://dl.example.com/App-${version}.dmg`,
+  size: 187654321,
+  sha256: '5a'.repeat(32),
+});
+
+const FACTS = {
+  _type: 'update-manifest/v1',
+  product: 'com.example.app',
+  sequence: 42,
+  issued_at: '2026-11-01T09:00:00Z',
+  expires_at: '2027-02-01T09:00:00Z',
+  version: '3.2.0',
+  dmg: image('3.2.0'),
+  minimum_license_expiry: null as string | null,
+  also_available: [] as object[],
+  previous: null,
+};
+
+/** A manifest as a publisher makes it; `signers` sign the very bytes. */
+function manifest(changes: Partial<Record<keyof typeof FACTS, unknown>> = {}, signers = [current, next]) {
+  const facts = { ...FACTS, ...changes };
+  const signed = JSON.stringify(facts);
+  const signatures = signers.map(({ key_id, privateKey }) => ({
+    key_id,
+    signature: sign(null, Buffer.from(signed), privateKey).toString('base64url'),
+  }));
+  const outer = {
+    version: facts.version,
+    dmg_sha256: image('x').sha256,
+    minimum_license_expiry: facts.minimum_license_expiry,
+  };
+  return { ...outer, ...signatures[0], signed, signatures };
+}
+
+const running: Running = {
+  product: 'com.example.app',
+  app_version: '3.1.0',
+  license_expires_at: null,
+  now: Date.parse('2026-11-20T13:00:00Z'),
+};
+
+const judge = (of: object, seen = {}, changes: Partial<Running> = {}) =>
+  judgeManifest(JSON.stringify(of), trusted, seen, { ...running, ...changes });
+const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
+const offer = (version: string, minimum: string | null = null) => ({
+  version,
+  dmg: image(version),
+  minimum_license_expiry: minimum,
+});
+
+describe('a manifest', () => {
+  test('that is right, new and covered is offered, and its sequence is remembered under each key that signed', () => {
+    const good = manifest();
+    const { check, sequences } = judge(good);
+    expect(check).toEqual({ available: true, offer: offer('3.2.0'), newest_version: '3.2.0' });
+    const seen = { sequence: 42, digest: digestOf(good.signed) };
+    expect(sequences).toEqual({ [current.key_id]: seen, [next.key_id]: seen });
+  });
+
+  test('is good under any trusted key and any of its signatures', () => {
+    for (const signers of [[current], [next], [stranger, next], [stranger, stranger, current]])
+      expect(judge(manifest({}, signers)).check.available).toBe(true);
+  });
+
+  test('signed by a stranger alone is untrusted, whatever it calls its key', () => {
+    const forged = manifest({}, [stranger]);
+    forged.key_id = current.key_id;
+    forged.signatures[0]!.key_id = current.key_id;
+    expect(judge(forged).check).toEqual({ available: false, reason: 'untrusted' });
+    expect(judge(manifest({}, [])).check).toEqual({ available: false, reason: 'untrusted' });
+  });
+
+  test('with one changed byte is untrusted', () => {
+    const { signed, ...rest } = manifest();
+    for (const at of [0, 30, signed.length - 1]) {
+      const changed =
+        signed.slice(0, at) + String.fromCharCode(signed.charCodeAt(at) ^ 1) + signed.slice(at + 1);
+      expect(judge({ ...rest, signed: changed }).check).toEqual({ available: false, reason: 'untrusted' });
+    }
+  });
+
+  test('is read only from what is signed: no outer field makes a difference', () => {
+    const good = manifest();
+    const expected = judge(good);
+    const lies = {
+      version: '99.0.0',
+      dmg_sha256: '00'.repeat(32),
+      minimum_license_expiry: '2099-01-01T00:00:00Z',
+      signature: 'A'.repeat(86),
+      key_id: stranger.key_id,
+      sequence: 1,
+      product: 'other',
+      expires_at: '2000-01-01T00:00:00Z',
+      dmg: image('99.0.0'),
+      also_available: [offer('98.0.0')],
+    };
+    for (const [name, lie] of Object.entries(lies)) expect(judge({ ...good, [name]: lie })).toEqual(expected);
+    expect(judge({ ...good, ...lies })).toEqual(expected);
+    expect(judge({ signed: good.signed, signatures: good.signatures })).toEqual(expected);
+  });
+
+  test.each([
+    ['of another product', { product: 'com.example.other' }],
+    ['of another type', { _type: 'update-manifest/v2' }],
+  ])('%s is refused, and not remembered', (_, changes) => {
+    expect(judge(manifest(changes))).toEqual({
+      check: { available: false, reason: 'wrong_product' },
+      sequences: {},
+    });
+  });
+
+  test.each([
+    ['a sequence that is text', { sequence: '42' }],
+    ['a fractional sequence', { sequence: 42.5 }],
+    ['no expiry', { expires_at: null }],
+    ['a version that is none', { version: '3.2.0-beta' }],
+    ['an image without https', { dmg: { ...image('3.2.0'), url: 'http://dl.example.com/x.dmg' } }],
+    ['an image without a hash', { dmg: { ...image('3.2.0'), sha256: 'none' } }],
+    ['no list of others', { also_available: null }],
+    ['a broken other', { also_available: [{ version: '3.1.5' }] }],
+    ['a minimum that is no time', { minimum_license_expiry: 'never' }],
+  ])('with %s is malformed', (_, changes) => {
+    expect(judge(manifest(changes)).check).toEqual({ available: false, reason: 'malformed' });
+  });
+
+  test.each(['', '[]', 'null', '<html>', '{"signed":1}', '{}'])('%p is malformed', (text) => {
+    expect(judgeManifest(text, trusted, {}, running).check).toEqual({
+      available: false,
+      reason: 'malformed',
+    });
+  });
+
+  test('with a lower sequence than seen under its key is refused', () => {
+    const { sequences } = judge(manifest());
+    const older = judge(manifest({ sequence: 41, version: '3.3.0' }), sequences);
+    expect(older).toEqual({ check: { available: false, reason: 'sequence_too_low' }, sequences });
+    const otherKey = judge(manifest({}, [current])).sequences;
+    expect(judge(manifest({ sequence: 41 }, [next]), otherKey).check.available).toBe(true);
+  });
+
+  test('seen a second time is fine; with other bytes under the same sequence it is an equivocation', () => {
+    const { sequences } = judge(manifest());
+    expect(judge(manifest(), sequences).check.available).toBe(true);
+    const twin = judge(manifest({ version: '3.2.1' }), sequences);
+    expect(twin).toEqual({ check: { available: false, reason: 'equivocation' }, sequences });
+  });
+
+  test('past its expiry is refused, to the moment, and still forbids older ones', () => {
+    const expiry = Date.parse(FACTS.expires_at);
+    expect(judge(manifest(), {}, { now: expiry - 1 }).check.available).toBe(true);
+    const late = judge(manifest(), {}, { now: expiry });
+    expect(late.check).toEqual({ available: false, reason: 'expired' });
+    expect(judge(manifest({ sequence: 41 }), late.sequences).check).toMatchObject({
+      reason: 'sequence_too_low',
+    });
+  });
+
+  test.each(['3.2.0', '3.2', '3.2.0.0', '3.2.1', '3.10', '4'])(
+    'is no update for a running %s',
+    (app_version) => {
+      const { check } = judge(manifest({ version: '3.2.0' }), {}, { app_version });
+      expect(check).toEqual({ available: false, reason: 'up_to_date' });
+    },
+  );
+
+  test('rules are asked in their order: the first that fails gives the reason', () => {
+    const seen = judge(manifest()).sequences;
+    const worst = {
+      product: 'x',
+      sequence: 1,
+      expires_at: '2020-01-01T00:00:00Z',
+      version: '1.0',
+      minimum_license_expiry: '2099-01-01T00:00:00Z',
+    };
+    const lapsed = { license_expires_at: '2026-01-01T00:00:00Z' };
+    const reasons = [
+      judge(manifest(worst, [stranger]), seen, lapsed),
+      judge(manifest(worst), seen, lapsed),
+      judge(manifest({ ...worst, product: FACTS.product }), seen, lapsed),
+      judge(manifest({ ...worst, product: FACTS.product, sequence: 43 }), seen, lapsed),
+      judge(
+        manifest({ ...worst, product: FACTS.product, sequence: 43, expires_at: FACTS.expires_at }),
+        seen,
+        lapsed,
+      ),
+      judge(manifest({ minimum_license_expiry: '2099-01-01T00:00:00Z' }), {}, lapsed),
+    ].map(({ check }) => !check.available && check.reason);
+    expect(reasons).toEqual([
+      'untrusted',
+      'wrong_product',
+      'sequence_too_low',
+      'expired',
+      'up_to_date',
+      'not_covered',
+    ]);
+  });
+});
+
+describe('covered', () => {
+  const since = '2027-01-04T00:00:00Z';
+  const paid = manifest({ minimum_license_expiry: since });
+
+  test.each([
+    [null, true],
+    ['2027-01-04T00:00:00Z', true],
+    ['2027-01-03T23:59:59Z', false],
+    [undefined, false],
+  ])('a license that expires %p: %p', (license_expires_at, available) => {
+    expect(judge(paid, {}, { license_expires_at }).check.available).toBe(available);
+  });
+
+  test('a version for everyone covers also who has no license', () => {
+    expect(judge(manifest(), {}, { license_expires_at: undefined }).check.available).toBe(true);
+  });
+
+  test('a lapsed license is offered the newest version it owns, if that is above the running one', () => {
+    const also_available = [
+      offer('3.1.9', '2026-06-01T00:00:00Z'),
+      offer('3.1.5', null),
+      offer('2.9.4', null),
+    ];
+    const of = manifest({ minimum_license_expiry: since, also_available });
+    const lapsedAt = (license_expires_at: string) => judge(of, {}, { license_expires_at }).check;
+    expect(lapsedAt('2026-07-01T00:00:00Z')).toMatchObject({
+      offer: { version: '3.1.9' },
+      newest_version: '3.2.0',
+    });
+    expect(lapsedAt('2026-01-01T00:00:00Z')).toMatchObject({ offer: { version: '3.1.5' } });
+    expect(judge(of, {}, { license_expires_at: '2026-01-01T00:00:00Z', app_version: '3.1.5' }).check).toEqual(
+      {
+        available: false,
+        reason: 'not_covered',
+        newest: offer('3.2.0', since),
+      },
+    );
+  });
+});
+
+test('the published vector verifies, byte for byte', () => {
+  const signed =
+    '{"_type":"update-manifest/v1","product":"com.example.app","sequence":42,"issued_at":"2027-01-04T09:00:00Z","expires_at":"2027-04-04T09:00:00Z","version":"3.2.0","dmg":{"url":"https://dl.example.com/App-3.2.0.dmg","size":187654321,"sha256":"5a1f27070468f970992ccef42365d294ee8040990f76cb20d832e83ffbe14eb3"},"minimum_license_expiry":"2027-01-04T00:00:00Z","also_available":[{"version":"2.9.4","dmg":{"url":"https://dl.example.com/App-2.9.4.dmg","size":180000000,"sha256":"0f5d7c8b7f0bb9c1c2a9bbd6d1d0f0b1a2c3d4e5f60718293a4b5c6d7e8f9012"},"minimum_license_expiry":null}],"previous":null}';
+  const signature = 'pMcyoVJohA2FWz1-SahbZskqajoRU1e2EgCaWHk4A0PCp19RXU68djWtSgtmLoEbQKMMkzcxoOS0fATffMgKDg';
+  const key = trustedKey('11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo');
+  expect(key.key_id).toBe('kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k');
+  expect(signersOf(signed, [signature], [key])).toEqual([key.key_id]);
+  expect(signersOf(`${signed} `, [signature], [key])).toEqual([]);
+  const at = { ...running, now: Date.parse('2027-02-01T00:00:00Z') };
+  const judged = (app_version: string, license_expires_at: string | null) =>
+    judgeManifest(
+      JSON.stringify({ signed, signature }),
+      [key],
+      {},
+      { ...at, app_version, license_expires_at },
+    ).check;
+  expect(judged('3.1.0', null)).toMatchObject({ offer: { version: '3.2.0' } });
+  expect(judged('2.9.0', '2026-01-01T00:00:00Z')).toMatchObject({ offer: { version: '2.9.4' } });
+});
+
+test('versions are compared part by part as numbers', () => {
+  expect(isAbove('3.10', '3.9.9')).toBe(true);
+  expect(isAbove('3.2', '3.2.0.0')).toBe(false);
+  expect(isAbove('3.2.0.1', '3.2')).toBe(true);
+  expect(isAbove('9007199254740993', '9007199254740992')).toBe(true);
+  expect(['1', '1.2.3.4', '01.2'].every(isVersion)).toBe(true);
+  expect(['', '1.', '1.2.3.4.5', 'v1', '1.2-3', '1'.repeat(33), 1].some(isVersion)).toBe(false);
+});
+
+test.each(['', 'short', 'A'.repeat(44), '*'.repeat(43)])(
+  'the trusted key %p is refused when the client is made',
+  async (x) => {
+    await expect((await Desk.make()).open({ trustedKeys: [x] })).rejects.toThrow('Ed25519 public key');
+  },
+);
+
+const trustedKeys = [current.x, next.x];
+const serveManifest = (desk: Desk, of: object, headers = {}) =>
+  (desk.service.answer['/v1/manifest'] = () => () => json(200, of, headers));
+
+describe('the daily check', () => {
+  test('comes soon after the start, then daily, whether activated or not', async () => {
+    const desk = await Desk.make();
+    await desk.open({ trustedKeys });
+    await desk.pass(2 * MINUTE);
+    expect(desk.service.calls).toEqual([]);
+    await desk.pass(30 * MINUTE);
+    expect(desk.service.of('/v1/manifest')).toHaveLength(1);
+    await desk.pass(10 * DAY);
+    const times = desk.service.of('/v1/manifest').map(({ when }) => when);
+    expect(times).toHaveLength(11);
+    for (let i = 1; i < times.length; i++)
+      expect(Math.abs(times[i]! - times[i - 1]! - DAY)).toBeLessThanOrEqual(HOUR);
+    expect(desk.service.calls.every(({ body }) => body === undefined)).toBe(true);
+  });
+
+  test('tells the application what there is', async () => {
+    const desk = await Desk.make();
+    const checks: unknown[] = [];
+    await desk.open({ trustedKeys, onUpdateCheck: (check) => checks.push(check) });
+    serveManifest(desk, manifest());
+    await desk.pass(HOUR);
+    expect(checks).toEqual([{ available: true, offer: offer('3.2.0'), newest_version: '3.2.0' }]);
+  });
+
+  test('keeps the highest sequence over a restart, and reports an equivocation', async () => {
+    const desk = await Desk.make();
+    await desk.open({ trustedKeys });
+    serveManifest(desk, manifest());
+    expect((await desk.client.checkForUpdate()).available).toBe(true);
+    await desk.restart({ trustedKeys });
+    serveManifest(desk, manifest({ sequence: 41 }));
+    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'sequence_too_low' });
+    serveManifest(desk, manifest({ version: '3.4.0' }));
+    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'equivocation' });
+    expect(desk.log.some((line) => line.startsWith('EQUIVOCATION'))).toBe(true);
+  });
+
+  test('judges by the license’s expiry as last answered', async () => {
+    const desk = await Desk.make();
+    await desk.open({ trustedKeys });
+    serveManifest(desk, manifest({ minimum_license_expiry: '2027-01-04T00:00:00Z' }));
+    expect(await desk.client.checkForUpdate()).toMatchObject({ reason: 'not_covered' });
+    await desk.client.activate(KEY, EMAIL);
+    expect(await desk.client.checkForUpdate()).toMatchObject({ available: true });
+    desk.service.answer['/v1/heartbeat'] = () =>
+      desk.service.confirm(200, { license: { status: 'active', expires_at: '2026-12-01T00:00:00Z' } });
+    await desk.client.heartbeatNow();
+    expect(await desk.client.checkForUpdate()).toMatchObject({ reason: 'not_covered' });
+  });
+
+  test('sends the etag back within the run, judges the kept bytes anew on a 304, and forgets it at the end', async () => {
+    const desk = await Desk.make();
+    await desk.open({ trustedKeys });
+    serveManifest(desk, manifest(), { etag: '"m42"' });
+    await desk.client.checkForUpdate();
+    desk.service.answer['/v1/manifest'] = () => () => new Response(null, { status: 304 });
+    expect((await desk.client.checkForUpdate()).available).toBe(true);
+    desk.time.wall = Date.parse(FACTS.expires_at);
+    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'expired' });
+    await desk.restart({ trustedKeys });
+    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'unreachable' });
+    const etags = desk.service.calls.map(({ headers }) => headers['if-none-match']);
+    expect(etags).toEqual([undefined, '"m42"', '"m42"', undefined]);
+  });
+
+  test.each<[string, () => Response | Promise<Response>, string]>([
+    ['no network', () => Promise.reject(new TypeError('fetch failed')), 'unreachable'],
+    ['a 500', () => json(500, manifest()), 'unreachable'],
+    ['a redirect', () => new Response(null, { status: 302 }), 'unreachable'],
+    ['nothing published', () => problem(404, 'no_version_published', 'retry'), 'no_version_published'],
+    ['a page', () => new Response('<html>'), 'malformed'],
+    ['too much', () => json(200, { ...manifest(), filler: 'x'.repeat(300_000) }), 'unreachable'],
+    ['a stop', () => problem(403, 'license_revoked', 'stop'), 'unreachable'],
+  ])('%s is no update, and nothing else', async (_, answer, reason) => {
+    const desk = await Desk.activated({ trustedKeys });
+    desk.service.answer['/v1/manifest'] = () => answer;
+    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason });
+    expect(desk.client.status.kind).toBe('running');
+  });
+});
