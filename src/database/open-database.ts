@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Config } from '../config.js';
-import { findEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.js';
 import { isDatabaseAway } from './failure.js';
 import { migrate } from './migrations.js';
 
@@ -25,16 +24,24 @@ export async function openDatabase(
   say: (sentence: string) => void,
   beside = false,
 ): Promise<OpenDatabase> {
-  const given = config.databaseUrl ?? (beside ? await findEmbeddedPostgres(config.dataDir) : null);
-  const { url, stop: close } = given
-    ? { url: given, stop: async () => undefined }
-    : await startEmbeddedPostgres(config.dataDir, { say });
+  const { url, close } = config.databaseUrl
+    ? { url: config.databaseUrl, close: async () => undefined }
+    : await embedded(config, say, beside);
   try {
     return { url, applied: await migrateWhenThere(url, say), close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+// Loaded where it is needed: a production has a database of its own, and not these packages.
+async function embedded({ dataDir }: Config, say: (sentence: string) => void, beside: boolean) {
+  const { findEmbeddedPostgres, startEmbeddedPostgres } = await import('./embedded-postgres.js');
+  const running = beside && (await findEmbeddedPostgres(dataDir));
+  if (running) return { url: running, close: async () => undefined };
+  const { url, stop } = await startEmbeddedPostgres(dataDir, { say });
+  return { url, close: stop };
 }
 
 async function migrateWhenThere(url: string, say: (sentence: string) => void): Promise<string[]> {

@@ -13,7 +13,7 @@ import { MembersPipe } from './members.pipe.js';
 import { nothingHere } from './method-not-allowed.js';
 import { shedUnderPressure } from './pressure.js';
 import { ProblemFilter } from './problem.filter.js';
-import { logRequests } from './request-log.js';
+import { logRequest, logRequests } from './request-log.js';
 
 /** A client's body: 16 KiB (contract, Common rules). */
 const BODY_LIMIT_BYTES = 16 * 1024;
@@ -37,8 +37,11 @@ export async function createApp(
     forceCloseConnections: 'idle',
     // What arrives on a kept connection while we close is still answered; the connection then ends.
     return503OnClosing: false,
-    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
-      filter.answer(error, request, reply),
+    // An address that cannot be read never reaches the hooks.
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      filter.answer(error, request, reply);
+      logRequest(request, reply, log);
+    },
     clientErrorHandler: (error: Error, socket: Socket) => refuseMalformed(error, socket, config, log),
     skipMiddie: true,
   });

@@ -1,5 +1,5 @@
-/** One sign between two parts without white space: what a mail server accepts is its own affair. */
-const SHAPE = /^[^\s@]+@[^\s@]+$/;
+/** One sign between two parts without white space or control characters: the rest is the mail server's affair. */
+const SHAPE = /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u;
 const MAX_LENGTH = 254;
 
 /**
@@ -7,7 +7,7 @@ const MAX_LENGTH = 254;
  * @returns null where it is none, or over 254 characters
  */
 export function canonicalEmail(text: string): string | null {
-  const email = text.trim().normalize('NFC').toLowerCase();
+  const email = text.trim().toLowerCase().normalize('NFC');
   return email.length <= MAX_LENGTH && SHAPE.test(email) ? email : null;
 }
 
