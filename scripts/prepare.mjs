@@ -1,0 +1,167 @@
+// What the commands have in common: a complete node_modules, a current build, a Node that is new enough.
+// Runs on whatever Node the machine has, before anything is installed, hence without dependencies.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Runs `npm ci` unless node_modules is what package-lock.json asks for. */
+export async function ensureInstalled() {
+  const stamp = join(root, 'node_modules/.mooring-install');
+  const wanted = hash(
+    read('package-lock.json'),
+    JSON.stringify({ ...JSON.parse(read('package.json')), scripts: {} }),
+  );
+  const current = () => {
+    if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return true;
+    // Installed by hand: npm writes this file last.
+    return (
+      mtime('node_modules/.package-lock.json') > Math.max(mtime('package-lock.json'), mtime('package.json'))
+    );
+  };
+  if (current()) return;
+  await alone(async () => {
+    if (current()) return;
+    console.error('Installing what is missing (npm ci) …');
+    // Without engine warnings: npm itself may well run on an older Node than ours.
+    await quietly('npm ci', 'npm', ['ci', '--loglevel=error', '--include=dev', '--include=optional']);
+    writeFileSync(stamp, wanted);
+  });
+}
+
+/** Builds the service unless dist/ was made of exactly these sources. */
+export const ensureBuilt = () =>
+  build('dist', ['src', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json'], ['nest', 'build']);
+
+/** Builds the reference client, which the demo runs. */
+export const ensureClientBuilt = () =>
+  build('client/dist', ['client/src', 'client/tsconfig.json'], ['tsc', '-p', 'client']);
+
+async function build(into, from, [tool, ...args]) {
+  const stamp = join(root, into, '.mooring-build');
+  const current = () => existsSync(stamp) && readFileSync(stamp, 'utf8') === state(from);
+  if (current()) return;
+  await alone(async () => {
+    if (current()) return;
+    const built = state(from);
+    console.error(`Building ${into} …`);
+    await quietly('The build', node24(), [`node_modules/.bin/${tool}`, ...args]);
+    writeFileSync(stamp, built); // last: a build that was interrupted has none
+  });
+}
+
+/** The path of the newest Node at hand, of those that Mooring runs on. */
+export function node24() {
+  const bundled = join(root, 'node_modules/.bin/node');
+  const bundledVersion = spawnSync(bundled, ['--version'], { encoding: 'utf8' }).stdout ?? '';
+  const [[path, version]] = [
+    [process.execPath, process.version],
+    [bundled, bundledVersion.trim()],
+  ].toSorted(([, a], [, b]) => b.localeCompare(a, 'en', { numeric: true }));
+  if (parseInt(version.slice(1), 10) >= 24) return path;
+  throw new Fault(
+    `Mooring needs Node 24 or newer and found only ${version}: none came from npm for this platform, so install one.`,
+  );
+}
+
+/** A sentence for the person at the terminal, who needs no stack trace. */
+export class Fault extends Error {}
+
+/** Runs a command's own work: a fault is one sentence and exit code 1. */
+export async function command(work) {
+  try {
+    process.exitCode = await work();
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}
+
+/**
+ * Waits for a child's end and answers its exit code. Signals meant to end us end the child first;
+ * `interrupt` is what SIGINT does, which Ctrl-C sends to the child as well.
+ */
+export function ended(child, interrupt = () => child.kill('SIGINT')) {
+  const forward = (signal) => child.kill(signal);
+  const handlers = { SIGINT: interrupt, SIGTERM: forward, SIGHUP: forward };
+  for (const [signal, handler] of Object.entries(handlers)) process.on(signal, handler);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      for (const [name, handler] of Object.entries(handlers)) process.removeListener(name, handler);
+      resolve(code ?? 128 + constants.signals[signal]);
+    });
+  });
+}
+
+/** Runs one step among several, in the root: once we are told to end, no step follows. */
+export async function step(program, args, options = {}) {
+  let told;
+  const note = (signal) => (told = signal);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, note);
+  const child = spawn(program, args, { cwd: root, stdio: 'inherit', ...options });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (text) => (output += text));
+  const code = await ended(child);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeListener(signal, note);
+  if (told) process.exit(128 + constants.signals[told]);
+  return { code, output };
+}
+
+async function quietly(name, program, args) {
+  const { code, output } = await step(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  if (code !== 0) throw new Fault(`${output.trim()}\n${name} failed.`);
+}
+
+/** Commands that start together prepare one after the other. */
+async function alone(work) {
+  const lock = join(root, '.preparing');
+  for (let told = false; ; told = true) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' });
+      break;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    if (!told)
+      console.error('Waiting for another command that prepares the same (.preparing holds its process id) …');
+    await pause(200);
+    if (isStale(lock)) rmSync(lock, { force: true });
+  }
+  const release = () => rmSync(lock, { force: true });
+  process.once('exit', release);
+  try {
+    return await work();
+  } finally {
+    process.removeListener('exit', release);
+    release();
+  }
+}
+
+function isStale(lock) {
+  try {
+    process.kill(Number(readFileSync(lock, 'utf8')), 0);
+    return false;
+  } catch (error) {
+    return error.code === 'ESRCH';
+  }
+}
+
+/** What a build is made of, by the times of its files. */
+function state(from) {
+  const inside = (name) =>
+    readdirSync(join(root, name), { recursive: true }).map((file) => `${name}/${file}`);
+  const files = from.flatMap((name) => (/\.json$/.test(name) ? [name] : inside(name).toSorted()));
+  return hash(...[...files, 'package-lock.json'].map((name) => `${name} ${mtime(name)}\n`));
+}
+
+const read = (name) => readFileSync(join(root, name), 'utf8');
+const mtime = (name) => statSync(join(root, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+const hash = (...texts) => createHash('sha256').update(texts.join('')).digest('hex');
