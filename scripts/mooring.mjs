@@ -16,5 +16,5 @@ await command(async () => {
     env: { INIT_CWD: process.cwd(), ...process.env },
     stdio: Array.from(stdio, (each) => each ?? 'ignore'),
   });
-  return await ended(child, () => {}); // Ctrl-C has reached the child itself
+  return await ended(child, { SIGINT: () => {} }); // Ctrl-C has reached the child itself
 });

@@ -84,24 +84,25 @@ export async function command(work) {
 }
 
 /**
- * Waits for a child's end and answers its exit code. Signals meant to end us end the child first;
- * `interrupt` is what SIGINT does, which Ctrl-C sends to the child as well.
+ * Waits for a child's end and answers its exit code. A signal meant to end us goes to the child, unless
+ * `handlers` has another answer to it: Ctrl-C, for one, sends SIGINT to the child as well.
  */
-export function ended(child, interrupt = () => child.kill('SIGINT')) {
+export function ended(child, handlers = {}) {
   const forward = (signal) => child.kill(signal);
-  const handlers = { SIGINT: interrupt, SIGTERM: forward, SIGHUP: forward };
-  for (const [signal, handler] of Object.entries(handlers)) process.on(signal, handler);
+  const all = { SIGINT: forward, SIGTERM: forward, SIGHUP: forward, ...handlers };
+  for (const [signal, handler] of Object.entries(all)) process.on(signal, handler);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code, signal) => {
-      for (const [name, handler] of Object.entries(handlers)) process.removeListener(name, handler);
+    // All output is there on 'close', which does not come where a channel was disconnected.
+    child.once(child.stdout ? 'close' : 'exit', (code, signal) => {
+      for (const [name, handler] of Object.entries(all)) process.removeListener(name, handler);
       resolve(code ?? 128 + constants.signals[signal]);
     });
   });
 }
 
 /** Runs one step among several, in the root: once we are told to end, no step follows. */
-export async function step(program, args, options = {}) {
+export async function step(program, args, options = {}, how = (signal) => signal) {
   let told;
   const note = (signal) => (told = signal);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, note);
@@ -109,14 +110,17 @@ export async function step(program, args, options = {}) {
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (text) => (output += text));
-  const code = await ended(child);
+  const end = (signal) => child.kill(how(signal));
+  const code = await ended(child, { SIGINT: end, SIGTERM: end, SIGHUP: end });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeListener(signal, note);
   if (told) process.exit(128 + constants.signals[told]);
   return { code, output };
 }
 
 async function quietly(name, program, args) {
-  const { code, output } = await step(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const stdio = ['ignore', 'pipe', 'pipe'];
+  // Killed, for npm goes on for long when told to end; what is half done is done anew.
+  const { code, output } = await step(program, args, { stdio }, () => 'SIGKILL');
   if (code !== 0) throw new Fault(`${output.trim()}\n${name} failed.`);
 }
 
@@ -147,8 +151,10 @@ async function alone(work) {
 
 function isStale(lock) {
   try {
-    process.kill(Number(readFileSync(lock, 'utf8')), 0);
-    return false;
+    const pid = Number(readFileSync(lock, 'utf8'));
+    process.kill(pid, 0);
+    // Dead too, though never reaped, as happens in containers; where there is no /proc, this throws ENOENT.
+    return / Z \d+ /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch (error) {
     return error.code === 'ESRCH';
   }
@@ -156,12 +162,14 @@ function isStale(lock) {
 
 /** What a build is made of, by the times of its files. */
 function state(from) {
-  const inside = (name) =>
-    readdirSync(join(root, name), { recursive: true }).map((file) => `${name}/${file}`);
-  const files = from.flatMap((name) => (/\.json$/.test(name) ? [name] : inside(name).toSorted()));
+  const files = from.flatMap((name) => (name.endsWith('.json') ? [name] : inside(name)));
   return hash(...[...files, 'package-lock.json'].map((name) => `${name} ${mtime(name)}\n`));
 }
 
+const inside = (name) =>
+  readdirSync(join(root, name), { recursive: true })
+    .map((file) => `${name}/${file}`)
+    .toSorted();
 const read = (name) => readFileSync(join(root, name), 'utf8');
 const mtime = (name) => statSync(join(root, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 const hash = (...texts) => createHash('sha256').update(texts.join('')).digest('hex');

@@ -21,7 +21,7 @@ await command(async () => {
     server.kill('SIGTERM');
   }, 1_000).unref();
   // Ctrl-C has reached the server too, `kill -INT` has not: closing the channel ends it in both cases, once.
-  return await ended(server, () => server.connected && server.disconnect());
+  return await ended(server, { SIGINT: () => server.connected && server.disconnect() });
 });
 
 /** Our parent's process id and its parent's: npm runs us through a shell, which outlives it. */

@@ -38,10 +38,18 @@ export async function openDatabase(
 // Loaded where it is needed: a production has a database of its own, and not these packages.
 async function embedded({ dataDir }: Config, say: (sentence: string) => void, beside: boolean) {
   const { findEmbeddedPostgres, startEmbeddedPostgres } = await import('./embedded-postgres.js');
-  const running = beside && (await findEmbeddedPostgres(dataDir));
+  const find = async () => (beside ? await findEmbeddedPostgres(dataDir) : null);
+  const running = await find();
   if (running) return { url: running, close: async () => undefined };
-  const { url, stop } = await startEmbeddedPostgres(dataDir, { say });
-  return { url, close: stop };
+  try {
+    const { url, stop } = await startEmbeddedPostgres(dataDir, { say });
+    return { url, close: stop };
+  } catch (error) {
+    // A service that was just starting has the data directory, and by now perhaps its server.
+    const url = await find();
+    if (url) return { url, close: async () => undefined };
+    throw error;
+  }
 }
 
 async function migrateWhenThere(url: string, say: (sentence: string) => void): Promise<string[]> {

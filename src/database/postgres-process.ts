@@ -71,7 +71,7 @@ export async function launch(
     const outcome = await launchOnce(cluster, logFile, settings);
     if (typeof outcome !== 'string') return outcome;
     // The port went to another program meanwhile, or children of a killed server still hold its memory.
-    const passing = /already in use|still in use|lock file .* already exists/.test(outcome);
+    const passing = /could not create any TCP|still in use|lock file .* already exists/.test(outcome);
     if (!passing || Date.now() > deadline) throw explained(outcome);
     await pause(200);
   }
@@ -90,7 +90,7 @@ async function launchOnce(cluster: string, logFile: string, settings: Record<str
   child.unref();
   let failure: string | undefined;
   child.once('error', (error) => (failure = error.message));
-  child.once('exit', () => (failure ??= lastWords(readFileSync(logFile).subarray(before).toString())));
+  child.once('exit', () => (failure ??= ''));
   // Not by connecting: until the server says that the port is its own, a stranger may be listening there.
   const isReady = () => {
     const found = readPidFile(cluster);
@@ -99,7 +99,8 @@ async function launchOnce(cluster: string, logFile: string, settings: Record<str
   await until(() => failure !== undefined || isReady(), 5 * 60);
   if (failure === undefined && child.pid !== undefined && isReady()) return { pid: child.pid, port };
   child.kill('SIGKILL');
-  return failure ?? 'it did not become ready within five minutes';
+  if (failure === undefined) return 'it did not become ready within five minutes';
+  return failure || lastWords(readFileSync(logFile).subarray(before).toString());
 }
 
 /** Ends a server of this cluster by the given signals, one after the other, until it has exited. */
@@ -132,11 +133,13 @@ export interface PidFile extends Postmaster {
 
 /** What the last server of this cluster wrote about itself, true or not. */
 export function readPidFile(cluster: string): PidFile | null {
-  const file = join(cluster, 'postmaster.pid');
-  if (!existsSync(file)) return null;
-  const lines = readFileSync(file, 'utf8').split('\n');
-  const pid = Number(lines[0]);
-  return pid > 0 ? { pid, port: Number(lines[3]), status: (lines[7] ?? '').trim() } : null;
+  try {
+    const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n');
+    const pid = Number(lines[0]);
+    return pid > 0 ? { pid, port: Number(lines[3]), status: (lines[7] ?? '').trim() } : null;
+  } catch {
+    return null; // a server that stops removes it
+  }
 }
 
 /**

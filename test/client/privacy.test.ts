@@ -26,7 +26,9 @@ describe('the sources of the client', () => {
       for (const [, from] of text.matchAll(/(?:from|import\() ?'([^']+)'/g))
         expect([name, from]).toEqual([
           name,
-          expect.stringMatching(/^(node:(child_process|crypto|fs\/promises|path|timers\/promises|util)|\.\/[a-z-]+\.js)$/),
+          expect.stringMatching(
+            /^(node:(child_process|crypto|fs\/promises|path|timers\/promises|util)|\.\/[a-z-]+\.js)$/,
+          ),
         ]);
     const { dependencies, devDependencies } = JSON.parse(
       await readFile(join(FOLDER, 'package.json'), 'utf8'),
