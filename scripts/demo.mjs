@@ -1,0 +1,154 @@
+// `npm run demo`: a life of a license in one screen. A service of its own on a free port, the reference client, and
+// support with a token; everything said between them is printed, and nothing is left behind.
+import { spawn } from 'node:child_process';
+import { createHash, createPublicKey } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { command, ended, ensureBuilt, ensureClientBuilt, ensureInstalled, node24, root } from './prepare.mjs';
+import { freePort, narrate, printed, say, title } from './demo-voice.mjs';
+
+const TELEMETRY = { os_version: 'macOS 26.1', mac_model: 'Mac15,3', arch: 'arm64', camera_count: 4 };
+const CRASH = {
+  crash_kind: 'native',
+  crash_signal: 'SIGSEGV',
+  crash_label: 'libonnxruntime',
+  crash_frame: 'app.detector.run:120',
+  crash_sig: '9f86d081884c7d65',
+};
+
+await command(async () => {
+  await ensureInstalled();
+  await ensureBuilt();
+  await ensureClientBuilt();
+  const folder = mkdtempSync(join(tmpdir(), 'mooring-demo-'));
+  try {
+    return await play(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+async function play(folder) {
+  const port = await freePort();
+  const environment = { ...process.env, NODE_ENV: 'development', HOST: '127.0.0.1', PORT: String(port) };
+  for (const name of [
+    'DATABASE_URL',
+    'PUBLIC_URL',
+    'TOKEN_KEYS_DIR',
+    'LICENSE_KEY_SECRET',
+    'MANIFEST_PUBLIC_KEYS',
+  ])
+    delete environment[name];
+  Object.assign(environment, { DATA_DIR: join(folder, 'data'), LOG_LEVEL: 'warn' });
+  const service = spawn(node24(), [join(root, 'dist/main.js')], {
+    env: environment,
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+  });
+  const end = ended(service);
+  try {
+    await printed(service.stderr, 'is ready');
+    await converse(`http://127.0.0.1:${port}`, environment, folder);
+    return 0;
+  } finally {
+    service.kill('SIGTERM');
+    await end;
+  }
+}
+
+async function converse(url, environment, folder) {
+  const { MooringClient } = await import('../client/dist/client.js');
+  const mooring = (...words) => runCommand(environment, words);
+  const manifestKey = createPublicKey(readFileSync(join(environment.DATA_DIR, 'keys/manifest-private.pem')));
+  const client = (name, more = {}) =>
+    new MooringClient({
+      baseUrl: url,
+      app: 'EXAMPLE',
+      product: 'com.example.app',
+      appVersion: '0.9.0',
+      trustedKeys: [manifestKey.export({ format: 'jwk' }).x],
+      stateFile: join(folder, `${name}.json`),
+      // A made-up hardware UUID; the real client reads the computer's and sends its digest alone.
+      machineId: async () => createHash('sha256').update(`hardware UUID of ${name}`).digest('hex'),
+      telemetry: () => TELEMETRY,
+      log: (line) => say(`  the client logs: ${line}`),
+      fetch: narrate(fetch, url),
+      ...more,
+    });
+
+  title('The vendor issues a license for one machine, and gives support a token');
+  const email = 'ada@example.com';
+  const { license_key } = await mooring('license', 'issue', '--email', email, '--machines', '1');
+  await mooring('staff', 'add', 'grace@example.com', '--role', 'support');
+  const { token } = await mooring('staff', 'token', 'grace@example.com');
+
+  title('Ada clicks Activate: the key is bound to a digest of her machine');
+  const studio = client('studio');
+  await studio.start();
+  await studio.activate(license_key, email, 'Studio Mac');
+
+  title('Every six hours a heartbeat renews the token; anonymous telemetry rides along');
+  await studio.heartbeatNow();
+
+  title('After a crash the next heartbeat says where the application broke, and nothing about whom');
+  await studio.reportCrash(CRASH);
+  await studio.heartbeatNow();
+  await studio.close();
+
+  title('Ada turns telemetry off and restarts: the block is gone, no feature is');
+  const restarted = client('studio', { environment: { EXAMPLE_TELEMETRY_DISABLED: '1' } });
+  await restarted.start();
+  await restarted.heartbeatNow();
+
+  title('Once a day it reads the manifest, verifies the signature, and believes only what is signed');
+  const update = await restarted.checkForUpdate();
+  say(
+    `  the menu shows: ${update.available ? `version ${update.offer.version} is available` : update.reason}`,
+  );
+
+  title('A second machine finds no free seat; its owner asks support');
+  const laptop = client('laptop');
+  await laptop.start();
+  await laptop
+    .activate(license_key, email, 'Laptop')
+    .catch((refusal) => say(`  the client shows: ${refusal.detail}`));
+
+  title('Support finds the license and releases the old machine, with a reason');
+  await support(url, token, email);
+
+  title('The old machine is told at its next heartbeat, and the new one takes the seat');
+  const status = await restarted.heartbeatNow();
+  say(`  the client stops: ${status.detail}`);
+  await laptop.activate(license_key, email, 'Laptop');
+  say(`  the client is ${laptop.status.kind}, and may be offline until ${laptop.status.offline_until}`);
+  await Promise.all([restarted.close(), laptop.close()]);
+  say('');
+}
+
+async function support(url, token, email) {
+  const post = async (path, body) => {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+    const answer = await narrate(fetch, url)(url + path, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    return answer.json();
+  };
+  const { licenses } = await post('/support/api/licenses/search', { email });
+  const [{ id }] = licenses.flatMap((license) => license.activations);
+  await post(`/support/api/activations/${id}/release`, { reason: 'new machine' });
+}
+
+/** Runs `mooring … --json`, prints it, and answers what it printed. */
+async function runCommand(environment, words) {
+  say(`$ mooring ${words.join(' ')}`);
+  const child = spawn(node24(), [join(root, 'dist/cli.js'), ...words, '--json'], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => (output += text));
+  if ((await ended(child)) !== 0) throw new Error(`mooring ${words.join(' ')} failed`);
+  return JSON.parse(output);
+}
