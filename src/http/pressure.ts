@@ -2,18 +2,20 @@ import underPressure from '@fastify/under-pressure';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { problem } from './problem.js';
 
-/** Beyond this mean delay of the event loop a new request would wait longer than it is worth. */
-const MAX_EVENT_LOOP_DELAY_MS = 500;
-/** Requests under way at once; more are turned away while these are finished. */
-const MAX_CONCURRENT_REQUESTS = 2_000;
+const LIMITS = {
+  /** Beyond this mean delay of the event loop a new request would wait longer than it is worth. */
+  eventLoopDelayMs: 500,
+  /** Requests under way at once; more are turned away while these are finished. */
+  concurrentRequests: 2_000,
+};
 
 /**
  * Sheds load by what the process can carry, never by who calls: no address, key or account is counted here
  * (contract, Limits).
  */
-export async function shedUnderPressure(fastify: FastifyInstance): Promise<void> {
+export async function shedUnderPressure(fastify: FastifyInstance, limits = LIMITS): Promise<void> {
   await fastify.register(underPressure, {
-    maxEventLoopDelay: MAX_EVENT_LOOP_DELAY_MS,
+    maxEventLoopDelay: limits.eventLoopDelayMs,
     pressureHandler: (request) => {
       if (!isProbe(request)) throw problem('unavailable');
     },
@@ -23,7 +25,7 @@ export async function shedUnderPressure(fastify: FastifyInstance): Promise<void>
     underWay += 1;
     // `close` comes once for every answer, also where the caller has gone.
     reply.raw.once('close', () => (underWay -= 1));
-    done(underWay > MAX_CONCURRENT_REQUESTS && !isProbe(request) ? problem('unavailable') : undefined);
+    done(underWay > limits.concurrentRequests && !isProbe(request) ? problem('unavailable') : undefined);
   });
 }
 

@@ -1,0 +1,65 @@
+import { expect, test } from '@jest/globals';
+import { fastify } from 'fastify';
+import { once } from 'node:events';
+import { Problem } from '../src/http/problem.js';
+import { shedUnderPressure } from '../src/http/pressure.js';
+
+/** A bare server with one route that answers when told, and the probe. */
+async function server(limits: { eventLoopDelayMs: number; concurrentRequests: number }) {
+  const app = fastify();
+  app.setErrorHandler((error: Error, _request, reply) =>
+    error instanceof Problem
+      ? reply.code(error.status).headers(error.headers).send({ code: error.code })
+      : reply.code(500).send(),
+  );
+  await shedUnderPressure(app, limits);
+  const waiting: (() => void)[] = [];
+  app.get('/slow', () => {
+    const answer = Promise.withResolvers<string>();
+    waiting.push(() => answer.resolve('done'));
+    app.server.emit('waiting');
+    return answer.promise;
+  });
+  app.get('/quick', () => 'done');
+  app.get('/health/live', () => 'ok');
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  return { app, url, waiting };
+}
+
+test('turns the one too many away with a spread retry-after, spares the probe, and serves again after', async () => {
+  const { app, url, waiting } = await server({ eventLoopDelayMs: 10_000, concurrentRequests: 3 });
+  try {
+    const held = [1, 2, 3].map(() => fetch(`${url}/slow`));
+    while (waiting.length < 3) await once(app.server, 'waiting');
+    const shed = await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}/slow`)));
+    expect(new Set(shed.map(({ status }) => status))).toEqual(new Set([503]));
+    const seconds = shed.map(({ headers }) => Number(headers.get('retry-after')));
+    expect(seconds.every((each) => each >= 5 && each <= 30)).toBe(true);
+    expect(new Set(seconds).size).toBeGreaterThan(3);
+    expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    for (const answer of waiting) answer();
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    const after = fetch(`${url}/slow`);
+    await once(app.server, 'waiting');
+    waiting.at(-1)!();
+    expect((await after).status).toBe(200);
+  } finally {
+    await app.close();
+  }
+});
+
+test('turns requests away while the event loop is late, and spares the probe', async () => {
+  const { app, url } = await server({ eventLoopDelayMs: 5, concurrentRequests: 100 });
+  const busy = setInterval(() => {
+    for (const until = performance.now() + 30; performance.now() < until;) continue;
+  }, 1);
+  try {
+    // The delay is measured over a second; before that the route answers as ever.
+    let status = 0;
+    while (status !== 503) ({ status } = await fetch(`${url}/quick`));
+    expect((await fetch(`${url}/health/live`)).status).toBe(200);
+  } finally {
+    clearInterval(busy);
+    await app.close();
+  }
+});
