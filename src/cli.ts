@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+import 'reflect-metadata';
+import { constants } from 'node:os';
+import { run } from './cli/program.js';
+
+// An embedded server that this process started is ended by its own exit handler.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => process.exit(128 + constants.signals[signal]));
+}
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  // Whoever read our output has seen enough (`mooring … | head`); a full disk is another matter.
+  if (code === 'EPIPE') process.exit(0);
+  process.stderr.write(`The answer could not be written (${code}).\n`);
+  process.exit(1);
+});
+
+process.exitCode = await run(process.argv.slice(2));

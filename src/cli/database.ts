@@ -1,0 +1,62 @@
+import type { DataSource } from 'typeorm';
+import { Activation } from '../activation/activation.entity.js';
+import { Clock } from '../clock.js';
+import { Config } from '../config.js';
+import { patientDataSource } from '../database/data-source.js';
+import { openDatabase } from '../database/open-database.js';
+import { Log } from '../http/log.js';
+import { licenseKeySecret } from '../keys/key-material.js';
+import { LicenseKeys } from '../keys/license-keys.js';
+import { ManifestKeys } from '../keys/manifest-keys.js';
+import { License } from '../licenses/license.entity.js';
+import { LicensesService } from '../licenses/licenses.service.js';
+import { Manifest } from '../manifest/manifest.entity.js';
+import { ManifestService } from '../manifest/manifest.service.js';
+import { Staff } from '../support/staff.entity.js';
+import { StaffToken } from '../support/staff-token.entity.js';
+import { say } from './terminal.js';
+
+const ENTITIES = [License, Activation, Manifest, Staff, StaffToken];
+
+/** What a command works with. Services are made by hand: a container would take longer than most commands. */
+export interface CommandGround {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly dataSource: DataSource;
+  /** Names of the migrations applied now. */
+  readonly applied: readonly string[];
+}
+
+/** Does a piece of work on the migrated database, beside a running server or without one, and closes it after. */
+export async function withDatabase<T>(
+  work: (ground: CommandGround) => Promise<T>,
+  config = new Config(process.env),
+): Promise<T> {
+  const { url, applied, close } = await openDatabase(config, say, true);
+  try {
+    const dataSource = await patientDataSource(url, { entities: ENTITIES }).initialize();
+    try {
+      return await work({ config, clock: new Clock(), dataSource, applied });
+    } finally {
+      await dataSource.destroy();
+    }
+  } finally {
+    await close();
+  }
+}
+
+export async function licensesOf({ config, clock, dataSource }: CommandGround): Promise<LicensesService> {
+  const keys = new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPrefix);
+  return new LicensesService(dataSource, keys, config, clock);
+}
+
+/** With what is published read. To read alone, no trusted key is needed. */
+export async function manifestsOf(
+  { config, clock, dataSource }: CommandGround,
+  trusted: ManifestKeys['trusted'] = new Map(),
+): Promise<ManifestService> {
+  const log = new Log('warn', process.stderr);
+  const manifests = new ManifestService(dataSource, new ManifestKeys(trusted), config, clock, log);
+  await manifests.refresh();
+  return manifests;
+}

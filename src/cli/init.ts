@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { Clock } from '../clock.js';
+import { createKeyRing } from '../keys/key-ring.js';
+import { callersPath, fileRefusal, print, Refused, say } from './terminal.js';
+
+/** What no program can know. */
+const TO_BE_FILLED_IN = `
+# Fill these in:
+# DATABASE_URL=postgres://user:password@host:5432/mooring
+# The public keys that a manifest may be signed with, comma-separated; "mooring manifest keygen" prints one.
+# MANIFEST_PUBLIC_KEYS=
+# PUBLIC_URL=https://licensing.example.com
+`;
+
+/** `init DIR`: the secrets that a production needs. It reads no settings: there are none yet. */
+export function initCommand(mooring: Command): void {
+  mooring
+    .command('init')
+    .argument('<dir>', 'where the secrets are to lie')
+    .description('make the secrets that a production needs, and print its settings')
+    .action(async (dir: string, _options: unknown, command: Command) => {
+      const { file, settings } = await makeSecrets(callersPath(dir));
+      print(command, settings, envLines(settings) + TO_BE_FILLED_IN.trimEnd());
+      say(
+        `These settings lie in ${file}. Keep a copy of it and of its folder where no one else can read them.`,
+      );
+    });
+}
+
+/** Never overwrites: a license-key secret or a token key that is lost cannot be made again. */
+async function makeSecrets(dir: string): Promise<{ file: string; settings: Record<string, string> }> {
+  const file = join(dir, 'mooring.env');
+  const tokens = join(dir, 'tokens');
+  const there = [file, tokens].find((path) => existsSync(path));
+  if (there) throw new Refused(`${there} exists already, and is never overwritten.`);
+  const settings = {
+    NODE_ENV: 'production',
+    LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
+    TOKEN_KEYS_DIR: tokens,
+  };
+  await mkdir(dir, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw fileRefusal(dir, error);
+  });
+  try {
+    // First of all: of two that run at once, one ends here.
+    await writeFile(file, envLines(settings) + TO_BE_FILLED_IN, { mode: 0o600, flag: 'wx', flush: true });
+  } catch (error) {
+    throw fileRefusal(file, error);
+  }
+  try {
+    await createKeyRing(tokens, new Clock().now());
+  } catch (error) {
+    await rm(file);
+    throw error;
+  }
+  return { file, settings };
+}
+
+function envLines(settings: Record<string, string>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+}

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { Refused, say } from './terminal.js';
+
+const ENDS = ['\r', '\n', '\u0004'];
+const ERASE = ['\u007f', '\b'];
+const CTRL_C = '\u0003';
+const CTRL_U = '\u0015';
+
+/** Asks for a passphrase: from a file descriptor or the terminal, never from the arguments, which all users see. */
+export type AskPassphrase = (prompt: string) => Promise<string>;
+
+/**
+ * @param fd where the passphrases lie, a line for each key that asks, or one line for all; undefined: the terminal
+ */
+export function passphraseSource(fd: number | undefined): AskPassphrase {
+  if (fd === undefined) return askTerminal;
+  let lines: string[] | undefined;
+  return async () => {
+    lines ??= linesOf(fd);
+    return nonEmpty(lines.length > 1 ? lines.shift()! : lines[0]!);
+  };
+}
+
+/** For a new key: the terminal asks twice, since nobody sees what they type. */
+export function newPassphrase(fd: number | undefined): AskPassphrase {
+  if (fd !== undefined) return passphraseSource(fd);
+  return async (prompt) => {
+    const typed = await askTerminal(prompt);
+    if ((await askTerminal('The same again: ')) === typed) return typed;
+    throw new Refused('The two passphrases differ.');
+  };
+}
+
+function linesOf(fd: number): string[] {
+  try {
+    return readFileSync(fd, 'utf8')
+      .replace(/\r?\n$/, '')
+      .split(/\r?\n/);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Refused(`No passphrase can be read from the file descriptor ${fd} (${code}).`);
+  }
+}
+
+async function askTerminal(prompt: string): Promise<string> {
+  const { stdin } = process;
+  if (!stdin.isTTY) throw new Refused('There is no terminal to ask for the passphrase: use --passphrase-fd.');
+  process.stderr.write(prompt);
+  stdin.setRawMode(true).setEncoding('utf8').resume();
+  try {
+    return nonEmpty(await typedLine(stdin));
+  } finally {
+    stdin.setRawMode(false).pause();
+    say('');
+  }
+}
+
+/** Without an echo, the terminal leaves editing and interrupting to us. */
+function typedLine(stdin: NodeJS.ReadStream): Promise<string> {
+  return new Promise((resolve) => {
+    let typed: string[] = [];
+    const take = (text: string) => {
+      for (const [i, symbol] of [...text].entries()) {
+        if (ENDS.includes(symbol)) {
+          stdin.removeListener('data', take).pause();
+          stdin.unshift([...text].slice(i + 1).join('')); // typed ahead, for the next question
+          return resolve(typed.join(''));
+        }
+        if (symbol === CTRL_C) process.kill(process.pid, 'SIGINT');
+        else if (symbol === CTRL_U) typed = [];
+        else if (ERASE.includes(symbol)) typed.pop();
+        else typed.push(symbol);
+      }
+    };
+    stdin.on('data', take);
+  });
+}
+
+function nonEmpty(passphrase: string): string {
+  if (passphrase === '') throw new Refused('The passphrase is empty.');
+  return passphrase;
+}

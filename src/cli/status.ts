@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { openKeyRing } from '../keys/key-material.js';
+import { WarningsService } from '../ops/warnings.service.js';
+import { manifestsOf, withDatabase, type CommandGround } from './database.js';
+import { aligned, print } from './terminal.js';
+
+/** The version of package.json. */
+export function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+export function migrateCommand(mooring: Command): void {
+  mooring
+    .command('migrate')
+    .description('apply the migrations that the database has not had')
+    .action(async (_options: unknown, command: Command) => {
+      const applied = await withDatabase(async (ground) => ground.applied);
+      const text = applied.length > 0 ? `Applied: ${applied.join(', ')}.` : 'Nothing to apply.';
+      print(command, { applied }, text);
+    });
+}
+
+export function statusCommand(mooring: Command): void {
+  mooring
+    .command('status')
+    .description('versions, counts, keys, ages of data, warnings')
+    .action(async (_options: unknown, command: Command) => {
+      const status = await withDatabase(readStatus);
+      print(command, status, statusText(status));
+    });
+}
+
+interface Counts {
+  readonly postgres: string;
+  readonly migrations: string[];
+  readonly licenses: Record<'active' | 'suspended' | 'revoked' | 'refunded', number>;
+  readonly bindings: Record<'active' | 'ended', number>;
+  readonly telemetry: { rows_estimate: number; inbox_rows: number; oldest_inbox_day: string | null };
+  readonly staff: number;
+}
+
+// A license's status as license.rules.ts has it. The telemetry of years is estimated: counting it would take minutes.
+const COUNTS = `
+  with by_status as (
+    select case when p.state = 'refunded' then 'refunded' when l.staff_status = 'revoked' then 'revoked'
+                when l.staff_status = 'suspended' or p.state = 'disputed' then 'suspended' else 'active' end as status
+    from license l left join purchase p on p.id = l.purchase_id)
+  select current_setting('server_version') as postgres,
+    (select json_agg(name order by id) from schema_migration) as migrations,
+    (select json_build_object(
+       'active', count(*) filter (where status = 'active'), 'suspended', count(*) filter (where status = 'suspended'),
+       'revoked', count(*) filter (where status = 'revoked'), 'refunded', count(*) filter (where status = 'refunded'))
+     from by_status) as licenses,
+    (select json_build_object('active', count(*) - count(ended_at), 'ended', count(ended_at)) from activation) as bindings,
+    (select json_build_object(
+       'rows_estimate', (select coalesce(sum(s.n_live_tup), 0) from pg_inherits i
+                         join pg_stat_user_tables s on s.relid = i.inhrelid where i.inhparent = 'telemetry'::regclass),
+       'inbox_rows', count(*), 'oldest_inbox_day', min(received_on))
+     from telemetry_inbox) as telemetry,
+    (select count(*)::int from staff) as staff`;
+
+async function readStatus(ground: CommandGround) {
+  const { config, clock, dataSource } = ground;
+  const [counts] = (await dataSource.query(COUNTS)) as [Counts];
+  const manifests = await manifestsOf(ground);
+  const content = manifests.live?.content;
+  return {
+    mooring: packageVersion(),
+    node: process.versions.node,
+    ...counts,
+    token_keys: (await openKeyRing(config, clock.now())).keys,
+    manifest: content
+      ? { version: content.version, sequence: content.sequence, expires_at: content.expires_at }
+      : null,
+    warnings: await new WarningsService(dataSource, manifests, clock).warnings(),
+  };
+}
+
+function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
+  const { licenses, bindings, telemetry, manifest, migrations } = status;
+  const rows = [
+    ['Versions', `Mooring ${status.mooring}, Node ${status.node}, PostgreSQL ${status.postgres}`],
+    ['Migrations', `${migrations.length} applied, the last is ${migrations.at(-1)}`],
+    [
+      'Licenses',
+      Object.entries(licenses)
+        .map(([name, count]) => `${count} ${name}`)
+        .join(', '),
+    ],
+    ['Machines', `${bindings.active} active, ${bindings.ended} ended`],
+    [
+      'Telemetry',
+      `about ${telemetry.rows_estimate} rows, ${telemetry.inbox_rows} in the inbox${since(telemetry)}`,
+    ],
+    ['Staff', `${status.staff}`],
+    ...status.token_keys.map(({ kid, state, since }) => ['Token key', `${kid}  ${state} since ${since}`]),
+    [
+      'Manifest',
+      manifest
+        ? `version ${manifest.version}, sequence ${manifest.sequence}, expires ${manifest.expires_at}`
+        : 'none published',
+    ],
+    ...(status.warnings.length > 0 ? status.warnings : ['none']).map((warning) => ['Warning', warning]),
+  ];
+  return aligned(rows);
+}
+
+function since({ oldest_inbox_day }: Counts['telemetry']): string {
+  return oldest_inbox_day ? ` since ${oldest_inbox_day}` : '';
+}

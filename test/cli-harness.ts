@@ -1,0 +1,133 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer, text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { jest } from '@jest/globals';
+import type { SignedManifest } from '../src/keys/signed-manifest.js';
+
+// A run takes a third of a second where nothing else runs; a busy machine takes its time.
+jest.setTimeout(60_000);
+
+export const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+
+/** Nobody listens there, and `fetch` does not even try. */
+export const NOWHERE = 'http://127.0.0.1:9';
+
+/** What a run of the command line left behind. */
+export interface Run {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Standard output, which must be one line with one JSON value. */
+  // oxlint-disable-next-line no-explicit-any -- its shape is what the tests are about
+  readonly json: any;
+}
+
+export interface RunOptions {
+  readonly env?: Record<string, string | undefined>;
+  readonly stdin?: string;
+  /** What can be read from the file descriptor 3. */
+  readonly fd3?: string;
+  /** Another name of the program. */
+  readonly program?: string;
+}
+
+/** A place for files, settings that know no other, and the command line run with them. */
+export class Terminal {
+  readonly dir = mkdtempSync(join(tmpdir(), 'mooring-cli-'));
+
+  constructor(readonly env: Record<string, string | undefined>) {}
+
+  file(name: string): string {
+    return join(this.dir, name);
+  }
+
+  close(): void {
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  /** Starts a program of the build with these settings alone, in the folder of the files. */
+  start(program: string, args: readonly string[], env: RunOptions['env'] = {}): ChildProcess {
+    const { PATH } = process.env;
+    return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, ...args], {
+      cwd: this.dir,
+      env: { PATH, DATA_DIR: this.file('data'), PUBLIC_URL: NOWHERE, ...this.env, ...env },
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    });
+  }
+
+  async run(args: readonly string[], { env, stdin, fd3, program }: RunOptions = {}): Promise<Run> {
+    const child = this.start(program ?? CLI, args, env);
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    const input = child.stdio[3] as typeof child.stdin;
+    // A command that is refused early reads neither.
+    for (const stream of [child.stdin, input]) stream?.on('error', () => undefined);
+    child.stdin?.end(stdin ?? '');
+    input?.end(fd3 ?? '');
+    const [stdout, stderr, code] = await Promise.all([buffer(child.stdout!), text(child.stderr!), ended]);
+    const said = stdout.toString();
+    return { code, stdout: said, stderr, json: /^[^\n]+\n$/.test(said) ? parsed(said) : undefined };
+  }
+
+  /** Runs a command with --json that must succeed. @returns its value */
+  async json(args: readonly string[], options: RunOptions = {}): Promise<Run['json']> {
+    const run = await this.run([...args, '--json'], options);
+    if (run.code === 0 && run.json !== undefined) return run.json;
+    throw new Error(`mooring ${args.join(' ')} ended with ${run.code}: ${run.stderr}${run.stdout}`);
+  }
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without a server and a database: the publisher's own machine. */
+export const ALONE = { DATABASE_URL: undefined, DATA_DIR: '/nonexistent' };
+export const PASSPHRASE = 'correct horse';
+export const imageUrl = (version: string) => `https://dl.example.com/App-${version}.dmg`;
+
+/** A publisher's folder: an image, and the keys `one.pem` (encrypted) and `two.pem` (not), both of them trusted. */
+export class Publisher extends Terminal {
+  /** The public halves. */
+  one = '';
+  two = '';
+
+  static async at(databaseUrl: string): Promise<Publisher> {
+    const publisher = new Publisher({ DATABASE_URL: databaseUrl });
+    const keygen = ['manifest', 'keygen', '--out'];
+    const encrypted = { env: ALONE, fd3: PASSPHRASE };
+    const one = await publisher.json([...keygen, 'one.pem', '--passphrase-fd', '3'], encrypted);
+    const two = await publisher.json([...keygen, 'two.pem', '--no-passphrase'], { env: ALONE });
+    [publisher.one, publisher.two] = [one.public_key, two.public_key];
+    publisher.env['MANIFEST_PUBLIC_KEYS'] = `${publisher.one},${publisher.two}`;
+    writeFileSync(publisher.file('App.dmg'), 'an image');
+    return publisher;
+  }
+
+  /** What `sign` prints of a version, signed with `two.pem`. */
+  sign(version: string, ...more: string[]): Promise<SignedManifest> {
+    return this.json(signing(version, ...more), { env: ALONE });
+  }
+
+  /** Writes a document to a file. @returns its name */
+  written(name: string, document: unknown): string {
+    writeFileSync(this.file(name), JSON.stringify(document));
+    return name;
+  }
+}
+
+/** The arguments that sign a version, but for the key. */
+export function unkeyed(version: string, ...more: string[]): string[] {
+  const image = ['--dmg', 'App.dmg', '--version', version, '--url', imageUrl(version)];
+  return ['manifest', 'sign', ...image, ...more];
+}
+
+/** The same with `two.pem`. */
+export const signing = (version: string, ...more: string[]) => unkeyed(version, '--key', 'two.pem', ...more);
