@@ -19,3 +19,5 @@ end $$;
 
 create trigger manifest_is_append_only before update or delete on manifest
   for each row execute function refuse_change();
+create trigger manifest_is_never_emptied before truncate on manifest
+  for each statement execute function refuse_change();

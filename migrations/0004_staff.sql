@@ -47,6 +47,8 @@ comment on column audit_event.at         is 'When. Kept 24 months from then.';
 
 create trigger audit_event_is_append_only before update on audit_event
   for each row execute function refuse_change();
+create trigger audit_event_is_never_emptied before truncate on audit_event
+  for each statement execute function refuse_change();
 -- Retention may take an entry that is 24 months old; nobody may take a younger one.
 create trigger audit_event_stays_24_months before delete on audit_event
   for each row when (old.at > now() - interval '24 months') execute function refuse_change();

@@ -28,13 +28,18 @@ export function utcDay(time: Date): string {
  * @returns null where it is neither, or no such day exists.
  */
 export function parseMoment(text: string): Date | null {
-  const match = /^(\d{4}-\d{2}-\d{2})(?:[Tt](\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$/.exec(
-    text,
-  );
+  const match =
+    /^(\d{4}-\d{2}-\d{2})(?:[Tt]((?:[01]\d|2[0-3]):\d{2}:\d{2})(?:\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$/.exec(
+      text,
+    );
   if (!match) return null;
   const [, day, time = '00:00:00', zone = 'Z'] = match;
   const moment = new Date(`${day}T${time}${zone.toUpperCase()}`);
   // Date rolls 31 February over into March; a slip of the pen must not become another day.
-  const dayExists = new Date(`${day}T00:00:00Z`).toISOString().startsWith(day!);
-  return Number.isNaN(moment.getTime()) || !dayExists ? null : moment;
+  const midnight = new Date(`${day}T00:00:00Z`);
+  const dayExists = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day!);
+  if (Number.isNaN(moment.getTime()) || !dayExists) return null;
+  // RFC 3339 has four digits for a year, and nothing here happened before 1970.
+  const year = moment.getUTCFullYear();
+  return year >= 1970 && year <= 9999 ? moment : null;
 }

@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import { resolve } from 'node:path';
 
 /** A setting that cannot be used. Its message is one sentence for an operator; the program exits with 2. */
@@ -86,7 +87,7 @@ export class Config {
 }
 
 export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
 // Development mode makes up keys and prints a sample license: it must never be reachable from outside.
@@ -126,7 +127,7 @@ function oneOf<const T extends string>(name: string, text: string, allowed: read
 
 function httpUrl(name: string, text: string): string {
   const url = URL.parse(text);
-  if (!url || !['http:', 'https:'].includes(url.protocol) || url.search || url.hash || url.username) {
+  if (!url || !['http:', 'https:'].includes(url.protocol) || /[?#]/.test(text) || url.username) {
     throw new ConfigError(`${name} must be an http or https address without a query.`);
   }
   return url.href.replace(/\/+$/, '');
@@ -135,8 +136,9 @@ function httpUrl(name: string, text: string): string {
 // Never repeated in an error: the address holds a password.
 function databaseUrl(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
-  const protocol = URL.parse(text)?.protocol;
-  if (protocol !== 'postgres:' && protocol !== 'postgresql:') {
+  const url = URL.parse(text);
+  const hasHost = url && (url.hostname !== '' || url.searchParams.has('host'));
+  if (!hasHost || !/^postgres(ql)?:$/.test(url.protocol)) {
     throw new ConfigError(
       'DATABASE_URL must be an address of the form postgres://user:password@host:port/name.',
     );

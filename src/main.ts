@@ -6,7 +6,8 @@ import { Config, ConfigError } from './config.js';
 import { openDatabase } from './database/open-database.js';
 import { createApp } from './http/app.js';
 import { failure, Log } from './http/log.js';
-import { withFreePort } from './ops/free-port.js';
+import { openKeyRing } from './keys/key-material.js';
+import { withFreePort } from './database/free-port.js';
 import { makeSample } from './ops/sample.js';
 import { welcome } from './ops/welcome.js';
 
@@ -16,26 +17,24 @@ const SHUTDOWN_MS = 10_000;
 const say = (sentence: string) => void process.stderr.write(`${sentence}\n`);
 /** What was opened, to be closed in reverse. */
 const opened = new AsyncDisposableStack();
-let ending: Promise<void> | undefined;
-
-function end(exitCode: number): Promise<void> {
-  return (ending ??= (async () => {
-    setTimeout(() => process.exit(exitCode || 1), SHUTDOWN_MS).unref();
-    await opened.disposeAsync();
-    process.exit(exitCode);
-  })());
-}
+const ending = new AbortController();
 
 async function start(): Promise<void> {
   const config = new Config(await withFreePort(process.env));
   const log = new Log(config.logLevel);
-  const database = await openDatabase(config, say);
+  const clock = new Clock();
+  // Before anything is started that would have to be ended again.
+  await openKeyRing(config, clock.now());
+  const database = await openDatabase(config, say, { signal: ending.signal });
   opened.defer(() => database.close());
-  if (ending) return;
-  const ground = { config, clock: new Clock(), log, databaseUrl: database.url };
+  ending.signal.throwIfAborted();
+  const ground = { config, clock, log, databaseUrl: database.url };
   const app: NestFastifyApplication = await createApp(AppModule.on(ground), config, log);
   opened.defer(() => app.close());
-  await app.listen({ port: config.port, host: config.host });
+  ending.signal.throwIfAborted();
+  await app.listen({ port: config.port, host: config.host }).catch((error: NodeJS.ErrnoException) => {
+    throw new ConfigError(`Nothing can listen on HOST ${config.host}, PORT ${config.port} (${error.code}).`);
+  });
   log.info('listening', {
     host: config.host,
     port: config.port,
@@ -44,18 +43,25 @@ async function start(): Promise<void> {
   if (!config.production) say(welcome(config, await makeSample(app)));
 }
 
-// Ctrl-C reaches the launcher and its child together, so one signal may come twice.
+/** Closes what was opened, once: Ctrl-C reaches the launcher and its child together, so one signal may come twice. */
+async function end(exitCode: number): Promise<void> {
+  if (ending.signal.aborted) return;
+  ending.abort();
+  setTimeout(() => process.exit(exitCode || 1), SHUTDOWN_MS).unref();
+  // A start that is under way comes to its next step first: what it opens meanwhile is closed too.
+  await started.catch(() => undefined);
+  await opened.disposeAsync();
+  process.exit(exitCode);
+}
+
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end(0));
 // The launcher (`npm start`) has gone: nobody would be left to end this process.
 process.on('disconnect', () => void end(0));
 
-start().catch((error: unknown) => {
-  if (error instanceof ConfigError) {
-    say(error.message);
-    return end(2);
-  }
-  const { code, at } = failure(error);
-  say(`Mooring could not start: ${error instanceof Error ? error.message : String(error)}`);
-  say(JSON.stringify({ code, at }));
-  return end(1);
+const started = start();
+started.catch((error: unknown) => {
+  if (ending.signal.aborted) return;
+  say(error instanceof Error ? error.message : 'Mooring could not start.');
+  if (!(error instanceof ConfigError)) say(JSON.stringify(failure(error)));
+  void end(error instanceof ConfigError ? 2 : 1);
 });

@@ -141,7 +141,11 @@ test('publish makes a manifest the live one, show prints it, and refusals say wh
     /^Version +1\.0\.0 of com\.example\.app\n/,
   );
   const again = await terminal.run(['manifest', 'publish', '1.json', '--json']);
-  expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has sequence 1') });
+  expect(again).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('Another manifest is live now'),
+  });
   const foreign = { env: { MANIFEST_PUBLIC_KEYS: terminal.one } };
   const untrusted = await terminal.run(['manifest', 'publish', '1.json', '--json'], foreign);
   expect(untrusted).toMatchObject({

@@ -1,3 +1,8 @@
 export default async function tearDown() {
   await globalThis.tearDownPostgres();
+  // Fires only where something a test left open keeps the process running: a hanging run would say nothing at all.
+  setTimeout(() => {
+    process.stderr.write('A test left something open that keeps this process running.\n');
+    process.exit(1);
+  }, 20_000).unref();
 }

@@ -95,7 +95,6 @@ export class Service {
     const databaseUrl = options.databaseUrl ?? created!.url;
     const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'mooring-data-')));
     const config = new Config({
-      PORT: '0',
       DATA_DIR: dataDir,
       DATABASE_URL: databaseUrl,
       ...options.environment,

@@ -7,7 +7,7 @@ import { invalidMembers, problem, type Problem } from '../http/problem.js';
 import { canonicalLicenseKey, checkSymbolHolds, licenseKeyHash } from '../keys/license-key.js';
 import { canonicalEmail } from '../licenses/email.js';
 import { statusRefusal, expiryRefusal } from '../licenses/license.rules.js';
-import { lockLicense, LicensesService } from '../licenses/licenses.service.js';
+import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
 import { ActivateRequest } from './activation.dto.js';
 import { Activation } from './activation.entity.js';
@@ -73,7 +73,7 @@ export class ActivationService {
     request: ActivateRequest,
     now: Date,
   ): Promise<{ seat: TakenSeat; created: boolean }> {
-    await lockLicense(manager, licenseId);
+    await manager.query('select 1 from license where id = $1 for update', [licenseId]);
     const seat = await findSeat(manager, claim);
     if (!seat) throw problem('license_not_found');
     const refusal = statusRefusal(seat) ?? expiryRefusal(seat, now);

@@ -1,6 +1,7 @@
 import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../clock.js';
 import type { OnExpiry } from '../config.js';
+import { canonicalLicenseKey, licenseKeyHash } from '../keys/license-key.js';
 import { licenseStatus, type LicenseFacts, type LicenseStatus } from '../licenses/license.rules.js';
 import type { Activation, EndedReason } from './activation.entity.js';
 
@@ -32,7 +33,8 @@ export interface LicenseView {
 /** What a license may be looked up by: exact matches only. */
 export interface LicenseQuery {
   readonly id?: string;
-  readonly key_hash?: Buffer;
+  /** In any spelling that `canonicalLicenseKey` reads. */
+  readonly license_key?: string;
   readonly email?: string;
   readonly transaction_id?: string;
   readonly activation_id?: string;
@@ -40,7 +42,7 @@ export interface LicenseQuery {
 
 const WHERE: Readonly<Record<keyof LicenseQuery, string>> = {
   id: 'l.id = $1',
-  key_hash: 'l.key_hash = $1',
+  license_key: 'l.key_hash = $1',
   email: 'l.email = $1',
   transaction_id: 'p.transaction_id = $1',
   activation_id: 'l.id = (select license_id from activation where id = $1)',
@@ -56,7 +58,8 @@ interface LicenseRow extends LicenseFacts {
 
 /** The licenses that match one criterion exactly, newest first. */
 export async function findLicenses(dataSource: DataSource, query: LicenseQuery): Promise<LicenseView[]> {
-  const [[criterion, value]] = Object.entries(query) as [[keyof LicenseQuery, unknown]];
+  const [[criterion, text]] = Object.entries(query) as [[keyof LicenseQuery, string]];
+  const value = criterion === 'license_key' ? licenseKeyHash(canonicalLicenseKey(text)!) : text;
   const licenses = (await dataSource.query(
     `select l.id, l.key_hint, l.email, l.staff_status, p.state as purchase_state, l.expires_at, l.on_expiry,
             l.machines_allowed, l.created_at

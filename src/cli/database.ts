@@ -32,7 +32,7 @@ export async function withDatabase<T>(
   work: (ground: CommandGround) => Promise<T>,
   config = new Config(process.env),
 ): Promise<T> {
-  const { url, applied, close } = await openDatabase(config, say, true);
+  const { url, applied, close } = await openDatabase(config, say, { beside: true });
   try {
     const dataSource = await patientDataSource(url, { entities: ENTITIES }).initialize();
     try {

@@ -61,7 +61,10 @@ async function makeSecrets(dir: string): Promise<{ file: string; settings: Recor
 }
 
 function envLines(settings: Record<string, string>): string {
-  return Object.entries(settings)
-    .map(([name, value]) => `${name}=${value}\n`)
-    .join('');
+  return (
+    Object.entries(settings)
+      // Quoted where a shell, or compose, would cut it.
+      .map(([name, value]) => `${name}=${/\s/.test(value) ? JSON.stringify(value) : value}\n`)
+      .join('')
+  );
 }

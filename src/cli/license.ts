@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { findLicenses, type BindingView, type LicenseView } from '../activation/license-overview.js';
 import type { OnExpiry } from '../config.js';
-import { canonicalLicenseKey, checkSymbolHolds, licenseKeyHash } from '../keys/license-key.js';
+import { canonicalLicenseKey, checkSymbolHolds } from '../keys/license-key.js';
 import type { StaffStatus } from '../licenses/license.rules.js';
 import type { LicenseChange } from '../licenses/licenses.service.js';
 import { licensesOf, withDatabase } from './database.js';
@@ -111,7 +111,7 @@ async function rekey(id: string, { reason }: SetOptions, command: Command): Prom
 
 async function lookUp(dataSource: DataSource, idOrKey: string): Promise<LicenseView> {
   const key = canonicalLicenseKey(idOrKey);
-  const query = isId(idOrKey) ? { id: idOrKey } : key && { key_hash: licenseKeyHash(key) };
+  const query = isId(idOrKey) ? { id: idOrKey } : key && { license_key: key };
   const [view] = query ? await findLicenses(dataSource, query) : [];
   if (view) return view;
   const typo = key !== null && !checkSymbolHolds(key);

@@ -65,16 +65,21 @@ async function readStatus(ground: CommandGround) {
   const { config, clock, dataSource } = ground;
   const [counts] = (await dataSource.query(COUNTS)) as [Counts];
   const manifests = await manifestsOf(ground);
+  // A ring that cannot be read is what an operator looks here for: the rest is shown all the same.
+  const ring = await openKeyRing(config, clock.now()).catch(({ message }: Error) => ({
+    keys: [],
+    trouble: message,
+  }));
   const content = manifests.live?.content;
   return {
     mooring: packageVersion(),
     node: process.versions.node,
     ...counts,
-    token_keys: (await openKeyRing(config, clock.now())).keys,
+    token_keys: ring.keys,
     manifest: content
       ? { version: content.version, sequence: content.sequence, expires_at: content.expires_at }
       : null,
-    warnings: await new WarningsService(dataSource, manifests, clock).warnings(),
+    warnings: await new WarningsService(dataSource, manifests, ring, clock).warnings(),
   };
 }
 

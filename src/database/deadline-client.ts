@@ -1,11 +1,16 @@
 import type { Socket } from 'node:net';
 import { Client } from 'pg';
 
+interface ParameterStatus {
+  readonly parameterName: string;
+  readonly parameterValue: string;
+}
+
 /** How long a connection may owe an answer: with the wait for a connection, within the 2 seconds of a 503. */
-const DEADLINE_MS = 1_000;
+const DEADLINE_MS = 900;
 
 /**
- * A connection that is cut when it owes an answer for too long. `pg`'s own `query_timeout` rejects the query and keeps
+ * A connection to the primary that is cut when it owes an answer for too long. `pg`'s own `query_timeout` rejects the query and keeps
  * the connection, which would go back into the pool with a transaction half begun; a cut one cannot.
  */
 export class DeadlineClient extends Client {
@@ -14,11 +19,20 @@ export class DeadlineClient extends Client {
   constructor(...settings: ConstructorParameters<typeof Client>) {
     super(...settings);
     this.#socket = this.connection.stream as Socket;
-    this.#socket.on('timeout', () =>
-      this.#socket.destroy(new Error('Connection terminated: no answer in time')),
-    );
+    this.#socket.on('timeout', () => this.#cut('no answer in time'));
+    // PostgreSQL says by itself, at the start and on a change, whether it only follows another: a refusal is given from
+    // the primary alone (contract, No false `stop`).
+    this.connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
+      if (parameterName === 'in_hot_standby' && parameterValue === 'on') this.#cut('a standby');
+    });
+    // A cut is told twice, and the second time the pool no longer listens: it would end the process.
+    this.on('error', () => undefined);
     // `drain` comes when nothing is owed any more.
     this.on('drain', () => this.#socket.setTimeout(0));
+  }
+
+  #cut(reason: string): void {
+    this.#socket.destroy(new Error(`Connection terminated: ${reason}`));
   }
 
   // One signature for all of pg's overloads: the arguments pass through untouched.

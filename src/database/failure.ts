@@ -1,3 +1,5 @@
+import { types } from 'node:util';
+
 /** SQLSTATE classes and codes that mean "not now" rather than "wrong": the same request may succeed later. */
 const PASSING = /^(08|53|57P|57014|40001|40P01|55P03|25006|25P0[34]|58|XX)/;
 const NETWORK = new Set([
@@ -15,9 +17,15 @@ const DRIVER_SAYS =
 
 /** Whether the database cannot answer just now (away, shutting down, overloaded, a lock held too long). */
 export function isDatabaseAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & { code?: unknown };
-  if (cause instanceof AggregateError) return cause.errors.some(isDatabaseAway);
-  if (typeof cause.code === 'string') return NETWORK.has(cause.code) || PASSING.test(cause.code);
-  return DRIVER_SAYS.test(cause.message);
+  // Not `instanceof`: an error of Node's own may come from another realm.
+  if (!types.isNativeError(error)) return false;
+  const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & {
+    code?: unknown;
+    syscall?: unknown;
+    errors?: unknown;
+  };
+  if (Array.isArray(cause.errors)) return cause.errors.some(isDatabaseAway);
+  if (typeof cause.code !== 'string') return DRIVER_SAYS.test(cause.message);
+  // Without a system call it is a caller's connection that broke, not ours to the database.
+  return PASSING.test(cause.code) || (NETWORK.has(cause.code) && typeof cause.syscall === 'string');
 }

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Config } from '../config.js';
+import { Config, ConfigError } from '../config.js';
 import { isDatabaseAway } from './failure.js';
 import { migrate } from './migrations.js';
 
@@ -18,17 +18,18 @@ export interface OpenDatabase {
  * The database of these settings, migrated: DATABASE_URL, or the embedded server under DATA_DIR.
  * @param beside true for the command line, which may use the embedded server of a running service
  * @param say told, in one sentence, what takes long
+ * @param signal ends the waiting for a database that does not answer yet
  */
 export async function openDatabase(
   config: Config,
   say: (sentence: string) => void,
-  beside = false,
+  { beside = false, signal }: { beside?: boolean; signal?: AbortSignal } = {},
 ): Promise<OpenDatabase> {
   const { url, close } = config.databaseUrl
     ? { url: config.databaseUrl, close: async () => undefined }
     : await embedded(config, say, beside);
   try {
-    return { url, applied: await migrateWhenThere(url, say), close };
+    return { url, applied: await migrateWhenThere(url, say, signal), close };
   } catch (error) {
     await close();
     throw error;
@@ -48,11 +49,16 @@ async function embedded({ dataDir }: Config, say: (sentence: string) => void, be
     // A service that was just starting has the data directory, and by now perhaps its server.
     const url = await find();
     if (url) return { url, close: async () => undefined };
-    throw error;
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    throw syscall ? new ConfigError(`DATA_DIR cannot be used: ${dataDir} (${code}).`) : error;
   }
 }
 
-async function migrateWhenThere(url: string, say: (sentence: string) => void): Promise<string[]> {
+async function migrateWhenThere(
+  url: string,
+  say: (sentence: string) => void,
+  signal?: AbortSignal,
+): Promise<string[]> {
   const deadline = Date.now() + PATIENCE_MS;
   for (let told = false; ; told = true) {
     try {
@@ -60,7 +66,7 @@ async function migrateWhenThere(url: string, say: (sentence: string) => void): P
     } catch (error) {
       if (!isDatabaseAway(error) || Date.now() > deadline) throw error;
       if (!told) say('Waiting for the database to answer.');
-      await wait(500);
+      await wait(500, undefined, { signal });
     }
   }
 }

@@ -1,10 +1,10 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { truncateSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { basename, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { freePort } from './free-port.js';
 
 /** A running postmaster; `port` is where it listens on 127.0.0.1. */
 export interface Postmaster {
@@ -79,7 +79,7 @@ export async function launch(
 
 async function launchOnce(cluster: string, logFile: string, settings: Record<string, string>) {
   const { postgres } = await binaries();
-  const port = await freePort();
+  const port = await freePort(0, '127.0.0.1');
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const [program, args] = asOrdinaryUser(postgres, ['-D', cluster, '-p', String(port), ...options]);
   const log = openSync(logFile, 'a', 0o600);
@@ -192,14 +192,4 @@ function explained(reason: string, options?: ErrorOptions): Error {
 function lastWords(log: string): string {
   const lines = log.trim().split('\n');
   return lines.findLast((line) => /FATAL|PANIC|error:|unshare:/.test(line)) ?? lines.at(-1) ?? '';
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }

@@ -1,6 +1,10 @@
 import { isIP } from 'node:net';
-import { isStorableText } from '../http/members.pipe.js';
+import { characterCount, isStorableText } from '../http/text.js';
 import { isVersion } from '../keys/signed-manifest.js';
+
+/** A dotted version with a build part: `3.2.0+451`, `3.2.0 (451)`, `3.2.0b7`. */
+const BUILD_VERSION =
+  /^\d+(\.\d+){0,4}([a-z]{1,5}\d{0,5})?( ?\([0-9A-Za-z.]{1,20}\)|[ +-][0-9A-Za-z.]{1,20})?$/;
 
 /** A field of the telemetry block: its column's type, and the value to store, or undefined where it is not one. */
 interface Field {
@@ -35,7 +39,7 @@ export const TELEMETRY_FIELDS = {
   crash_sig: hex16(),
   crash_uptime_secs: count(),
   crash_frame_source: word(),
-  crash_app_version: version((value) => /^\d+(\.\d+){0,4}([ +-]?\(?[0-9A-Za-z.]{1,20}\)?)?$/.test(value)),
+  crash_app_version: version((value) => BUILD_VERSION.test(value)),
   crash_abort_reason: word(),
 } as const satisfies Record<string, Field>;
 
@@ -68,7 +72,7 @@ function count(): Field {
 
 function text({ mayHoldVersion = false } = {}): Field {
   return textWhere(
-    (value) => value.length <= 120 && value.trim() !== '' && !looksPersonal(value, mayHoldVersion),
+    (value) => characterCount(value) <= 120 && value.trim() !== '' && !looksPersonal(value, mayHoldVersion),
   );
 }
 
@@ -78,7 +82,7 @@ function word(): Field {
 }
 
 function matching(shape: RegExp): Field {
-  return textWhere((value) => value.length <= 120 && shape.test(value) && !looksPersonal(value));
+  return textWhere((value) => characterCount(value) <= 120 && shape.test(value) && !looksPersonal(value));
 }
 
 function version(rule: (value: string) => boolean): Field {
@@ -101,32 +105,47 @@ function textWhere(rule: (value: string) => boolean): Field {
   return { type: 'text', read: (value) => (isText(value) && rule(value) ? value : undefined) };
 }
 
-const E_MAIL = /[^\s@]@[^\s@]/;
-const MAC_ADDRESS = /\b[0-9a-f]{2}([:-][0-9a-f]{2}){5}\b|\b[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}\b/i;
-const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
-/** A UUID without its hyphens, or a digest such as the machine id. */
-const LONG_HEX = /[0-9a-f]{32}/i;
-const URL_OR_HOST = /[a-z][a-z0-9+.-]*:\/\/|\b(www\.|mailto:|file:|data:)/i;
-/** Every slash is a path's, but for the one in the name of an operating system. */
-const PATH = /[/\\]|^~|\s~/;
+/** What no telemetry text may look like, whatever a client sent it for (contract, Telemetry members). */
+const PERSONAL: readonly RegExp[] = [
+  // An e-mail address; a sign that stands alone is no part of one.
+  /\S@|@\S/,
+  // A MAC address, with any separator or none.
+  /(?<![0-9a-f])[0-9a-f]{1,2}([:-][0-9a-f]{1,2}){5}|[0-9a-f]{2}([ ._:-][0-9a-f]{2}){5}/i,
+  /(?<![0-9a-f])([0-9a-f]{6}[ .:-]?[0-9a-f]{6}|[0-9a-f]{4}([.:-][0-9a-f]{4}){2})(?![0-9a-f])/i,
+  // A UUID, with any separator; without one, a digest too.
+  /[0-9a-f]{8}([-_ ]?[0-9a-f]{4}){3}[-_ ]?[0-9a-f]{12}|[0-9a-f]{32}/i,
+  // A URL, or the name of a host.
+  /[a-z][a-z0-9+.-]*:\/\/|\b(https?|ftps?|wss?|rtsps?|file|data|mailto|tel|www)[:.]|\.(local|lan|home|internal)\b/i,
+  // A file path: every slash is one's, of whatever script, and a tilde.
+  /[/\\\u2044\u2215\u29F5\u29F8]|(^|\s)~/,
+  // An IPv4 address as a number.
+  /\b0x[0-9a-f]{8}\b/i,
+  // A line break and its like: prose, which has no place here.
+  /\p{Cc}/u,
+];
+const IPV4 = /(^|\D)\d{1,3}(\s*\.\s*\d{1,3}){3}(\D|$)/;
 
 /**
- * Whether a text looks like an e-mail, IP or MAC address, a UUID, a URL or a file path: none is ever stored, for
- * whatever reason a client sent it (contract, Telemetry members).
+ * Whether a text looks like an e-mail, IP or MAC address, a UUID, a URL or a file path, also in other scripts' letters
+ * and percent-encoded.
+ * @param mayHoldVersion true where `1.2.3.4` is a version
  */
 export function looksPersonal(value: string, mayHoldVersion = false): boolean {
-  const patterns = [E_MAIL, MAC_ADDRESS, UUID, LONG_HEX, URL_OR_HOST];
-  if (patterns.some((pattern) => pattern.test(value))) return true;
-  return PATH.test(value.replace('GNU/Linux', '')) || holdsAddress(value, mayHoldVersion);
+  const decoded = value.replace(/%([0-9a-f]{2})/gi, (_match, hex: string) =>
+    String.fromCharCode(parseInt(hex, 16)),
+  );
+  // The one slash that is no path's is in the name of an operating system.
+  const plain = decoded
+    .normalize('NFKC')
+    .replace(/[\u3002\uFF61]/g, '.')
+    .replace('GNU/Linux', '');
+  if (PERSONAL.some((pattern) => pattern.test(plain))) return true;
+  if (!mayHoldVersion && IPV4.test(plain)) return true;
+  return plain.split(/[^0-9A-Za-z:.]+/).some(holdsIPv6);
 }
 
-function holdsAddress(value: string, mayHoldVersion: boolean): boolean {
-  // Split where an address may begin or end; `1.2.3.4` is a version where versions are expected.
-  const parts = value.split(/[^0-9A-Za-z:._%-]+/);
-  const bare = parts.map((part) => part.replace(/%.*$/, '').replace(/^[._-]+|[._-]+$/g, ''));
-  const kinds = bare.flatMap((part) => [isIP(part), isIP(part.replace(/:\d+$/, ''))]);
-  return (
-    kinds.includes(6) ||
-    (!mayHoldVersion && (kinds.includes(4) || /(^|\D)\d{1,3}(\.\d{1,3}){3}(\D|$)/.test(value)))
-  );
+// Also behind a label (`peer:fe80::1`), before a port, and at the end of a sentence; `std::bad` is none.
+function holdsIPv6(part: string): boolean {
+  const bare = part.replace(/^[^:]*[^0-9a-f:.][^:]*:(?!:)/i, '').replace(/(?<!:)[:.]+$/, '');
+  return isIP(bare) === 6 || isIP(bare.replace(/:\d+$/, '')) === 6;
 }

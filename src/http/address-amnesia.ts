@@ -1,12 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Headers by which a proxy tells who called. */
+/** Headers by which a proxy tells who called, under whatever name: rather one too many than one too few. */
 const FORWARDING =
-  /^(x-forwarded-.*|forwarded|x-real-ip|x-client-ip|x-cluster-client-ip|cf-connecting-ip(v6)?|true-client-ip|fastly-client-ip|fly-client-ip|via)$/i;
+  /forwarded|(client|real|remote|connecting|originating|user|true-client)-?(ip|addr)|external-address|^via$/i;
 
 /** On every answer, also on those that Fastify's hooks never see. */
-const SECURITY_HEADERS = {
+export const SECURITY_HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
@@ -15,7 +15,7 @@ const SECURITY_HEADERS = {
 
 /**
  * Makes the process unable to see a client's address: what is not there can be neither logged nor stored
- * (docs/privacy.md). The listeners stand before Fastify's own, so that nothing runs before them.
+ * (privacy). The listeners stand before Fastify's own, so that nothing runs before them.
  */
 export function forgetAddresses(server: Server): void {
   server.prependListener('connection', forgetPeer);
@@ -26,20 +26,28 @@ export function forgetAddresses(server: Server): void {
 }
 
 function forgetPeer(socket: Socket): void {
-  const nothing = { get: () => undefined, configurable: false };
+  const nothing = { get: () => undefined };
   Object.defineProperties(socket, {
     remoteAddress: nothing,
     remotePort: nothing,
     remoteFamily: nothing,
-    // Where Node's own getters read from; it asks the handle once and keeps the answer.
+    // Where the hidden getters read from, and where they would keep it.
     _getpeername: { value: () => ({}) },
     _peername: { value: {} },
   });
+  // And whence that would come: an error code, and nothing written.
+  const handle = (socket as { _handle?: object })._handle;
+  if (handle) Object.defineProperty(handle, 'getpeername', { value: () => -1 });
 }
 
 function forgetForwarding(request: IncomingMessage): void {
-  for (const name of Object.keys(request.headers)) {
-    if (FORWARDING.test(name)) delete request.headers[name];
+  const names = Object.keys(request.headers).filter((name) => FORWARDING.test(name));
+  if (names.length === 0) return;
+  // Made before the raw ones change, because Node makes them from as many as it has read.
+  const distinct = request.headersDistinct;
+  for (const name of names) {
+    delete request.headers[name];
+    delete distinct[name];
   }
   const raw = request.rawHeaders;
   for (let index = raw.length - 2; index >= 0; index -= 2) {

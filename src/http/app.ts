@@ -2,15 +2,15 @@ import type { Socket } from 'node:net';
 import { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { v4 as uuidv4 } from 'uuid';
 import { Config } from '../config.js';
 import { forgetAddresses } from './address-amnesia.js';
 import { parseJsonOnly } from './json-body.js';
 import { Log } from './log.js';
-import { refuseMalformed } from './malformed.js';
+import { answerInsteadOfNode, refuseMalformed } from './malformed.js';
 import { MembersPipe } from './members.pipe.js';
-import { nothingHere } from './method-not-allowed.js';
+import { refuseUnknownRoutes } from './unknown-routes.js';
 import { shedUnderPressure } from './pressure.js';
 import { ProblemFilter } from './problem.filter.js';
 import { logRequest, logRequests } from './request-log.js';
@@ -37,6 +37,8 @@ export async function createApp(
     forceCloseConnections: 'idle',
     // What arrives on a kept connection while we close is still answered; the connection then ends.
     return503OnClosing: false,
+    // We answer that ourselves, with a problem.
+    http: { requireHostHeader: false },
     // An address that cannot be read never reaches the hooks.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       filter.answer(error, request, reply);
@@ -46,9 +48,12 @@ export async function createApp(
     skipMiddie: true,
   });
   const fastify = adapter.getInstance();
-  const filter = new ProblemFilter(config, log, nothingHere(fastify));
+  const filter = new ProblemFilter(config, log);
   forgetAddresses(fastify.server);
+  answerInsteadOfNode(fastify);
+  refuseUnknownRoutes(fastify);
   logRequests(fastify, log);
+  closeConnectionsWhenClosing(fastify);
   parseJsonOnly(fastify);
   await shedUnderPressure(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
@@ -59,4 +64,17 @@ export async function createApp(
   app.useGlobalFilters(filter);
   app.useGlobalPipes(new MembersPipe());
   return app;
+}
+
+// A connection kept open would hold up the end of a process that has finished its work.
+function closeConnectionsWhenClosing(fastify: FastifyInstance): void {
+  let closing = false;
+  fastify.addHook('preClose', (done) => {
+    closing = true;
+    done();
+  });
+  fastify.addHook('onSend', (_request, reply, _payload, done) => {
+    if (closing) reply.header('connection', 'close');
+    done();
+  });
 }

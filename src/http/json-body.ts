@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { problem } from './problem.js';
 
 /**
  * The one kind of body there is: a JSON text in strict UTF-8. What Fastify would accept beside it (plain text, a
@@ -10,12 +11,15 @@ export function parseJsonOnly(fastify: FastifyInstance): void {
   const parse = fastify.getDefaultJsonParser('remove', 'remove');
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
+    const isUtf8 = /^[^;]*(;\s*charset="?utf-?8"?\s*)?;?\s*$/i.test(type);
+    if (!isUtf8 || encoding !== 'identity') return done(problem('unsupported_media_type'), undefined);
     try {
       const text = utf8.decode(body as Buffer);
       // The parser calls back at once; its errors carry status 400.
       void parse(request, text, done);
     } catch {
-      done(Object.assign(new Error('not UTF-8'), { statusCode: 400 }), undefined);
+      done(problem('malformed_request'), undefined);
     }
   });
 }

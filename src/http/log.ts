@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { Injectable, LoggerService } from '@nestjs/common';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from '../config.js';
@@ -49,7 +50,7 @@ export class Log implements LoggerService {
  * code it was thrown. Never its message: PostgreSQL puts a key's values there, JSON.parse a piece of the body.
  */
 export function failure(error: unknown): Fields {
-  if (!(error instanceof Error)) return { error: typeof error };
+  if (!types.isNativeError(error)) return { error: typeof error };
   const { code, constraint, table } = ((error as { driverError?: unknown }).driverError ?? error) as {
     code?: unknown;
     constraint?: unknown;

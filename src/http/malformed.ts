@@ -1,8 +1,31 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 import { v4 as uuidv4 } from 'uuid';
 import { Config } from '../config.js';
+import { SECURITY_HEADERS } from './address-amnesia.js';
 import { Log } from './log.js';
 import { problem, problemDocument } from './problem.js';
+
+/** Sockets on which an answer is owed. */
+const answering = new WeakMap<Socket, ServerResponse>();
+
+/**
+ * Takes from Node what it would answer by itself, without a problem document: a request without `host`, and one with
+ * an expectation that nobody here has.
+ */
+export function answerInsteadOfNode(fastify: FastifyInstance): void {
+  const { server } = fastify;
+  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    answering.set(socket, response);
+  });
+  // RFC 9110, 10.1.1: an unknown expectation may be passed over.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  fastify.addHook('onRequest', ({ raw }, _reply, done) => {
+    const lacksHost = raw.httpVersion === '1.1' && raw.headers.host === undefined;
+    done(lacksHost ? problem('malformed_request', {}, { connection: 'close' }) : undefined);
+  });
+}
 
 /**
  * Answers what is not HTTP (a broken request line, too many headers, a request that never ends). Fastify's own handler
@@ -14,12 +37,19 @@ export function refuseMalformed(
   config: Config,
   log: Log,
 ): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
+  const owed = answering.get(socket);
+  // Behind a whole request that still waits for its answer, ours would be taken for that one's.
+  const isOwed = owed !== undefined && owed.req.complete && !owed.writableFinished;
+  if (error.code === 'ECONNRESET' || isOwed || !socket.writable) return void socket.destroy();
   const requestId = uuidv4();
   log.info('malformed request', { code: error.code, request_id: requestId });
   const body = problemDocument(problem('malformed_request'), config.publicUrl, requestId);
-  socket.end(
-    'HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\ncache-control: no-store\r\n' +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
+  const headers = {
+    ...SECURITY_HEADERS,
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${body}`);
 }

@@ -1,13 +1,9 @@
 import { ArgumentMetadata, Injectable, PipeTransform } from '@nestjs/common';
 import { getMetadataStorage, ValidateBy, validateSync } from 'class-validator';
 import { invalidMembers, problem } from './problem.js';
+import { isStorableText } from './text.js';
 
 type Dto = new () => object;
-
-/** PostgreSQL takes no NUL, and half a surrogate pair becomes another character on its way. */
-export function isStorableText(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0');
-}
 
 /**
  * A member of a request body, with the rule it keeps.

@@ -25,7 +25,6 @@ export class ProblemFilter implements ExceptionFilter {
   constructor(
     private readonly config: Config,
     private readonly log: Log,
-    private readonly nothingHere: (url: string) => Problem,
   ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
@@ -34,9 +33,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 
   answer(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const found = asProblem(thrown);
-    const refusal =
-      found.code === 'not_found' && request.is404 ? this.nothingHere(request.raw.url ?? '/') : found;
+    const refusal = asProblem(thrown);
     if (refusal.status >= 500 && !(thrown instanceof Problem)) {
       this.log.failed(refusal.code, thrown, { request_id: request.id });
     }
@@ -51,6 +48,8 @@ export class ProblemFilter implements ExceptionFilter {
 function asProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   if (isDatabaseAway(thrown)) return problem('unavailable');
+  // The caller went away in the middle of its body; nobody reads the answer.
+  if ((thrown as { code?: unknown } | null)?.code === 'ECONNRESET') return problem('malformed_request');
   const { statusCode, getStatus } = (thrown ?? {}) as { statusCode?: unknown; getStatus?: () => number };
   const status = typeof getStatus === 'function' ? getStatus.call(thrown) : statusCode;
   return problem((typeof status === 'number' && BY_STATUS[status]) || 'internal_error');

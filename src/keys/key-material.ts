@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Config } from '../config.js';
+import { Config, ConfigError } from '../config.js';
 import { publicJwk, publicKeyFromX } from './ed25519.js';
 import { createKeyRing, KeyRing } from './key-ring.js';
 import { trustedKeys } from './signed-manifest.js';
@@ -21,7 +21,11 @@ export async function licenseKeySecret(config: Config): Promise<Buffer> {
 
 /** The ring of TOKEN_KEYS_DIR, or in development one made in `DATA_DIR/keys/tokens`. */
 export async function openKeyRing(config: Config, now: Date): Promise<KeyRing> {
-  if (config.tokenKeysDir) return KeyRing.open(config.tokenKeysDir);
+  if (config.tokenKeysDir) {
+    return KeyRing.open(config.tokenKeysDir).catch((error: Error) => {
+      throw new ConfigError(`TOKEN_KEYS_DIR cannot be used: ${error.message}`);
+    });
+  }
   const dir = developmentFile(config, 'tokens');
   return KeyRing.open(dir).catch(async () => {
     await createKeyRing(dir, now).catch((error: unknown) => ignoreIfMade(error));

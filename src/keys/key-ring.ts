@@ -25,6 +25,8 @@ interface Ring {
 
 /** The token-signing keys of a directory (keys, License tokens). */
 export class KeyRing {
+  #trouble: string | null = null;
+
   private constructor(
     private readonly dir: string,
     private ring: Ring,
@@ -42,6 +44,11 @@ export class KeyRing {
   /** The key whose exact header segment this is; a revoked key's is unknown. */
   byHeader(segment: string): TokenKey | undefined {
     return this.ring.byHeader.get(segment);
+  }
+
+  /** Why the ring on disk is not the one in use; null where it is. A restart would fail on it. */
+  get trouble(): string | null {
+    return this.#trouble;
   }
 
   /** Every key of the ring, revoked ones too, for the command line. */
@@ -64,7 +71,6 @@ export class KeyRing {
 
   /** Reloads every 2 seconds, so a rotation needs no restart; returns the stop. An error is told once, not each time. */
   watch(onError: (error: Error) => void): () => void {
-    let told: string | undefined;
     let busy = false;
     let stopped = false;
     const look = async (): Promise<void> => {
@@ -72,11 +78,11 @@ export class KeyRing {
       busy = true;
       try {
         await this.reload();
-        told = undefined;
+        this.#trouble = null;
       } catch (thrown) {
         const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-        if (!stopped && error.message !== told) onError(error);
-        told = error.message;
+        if (!stopped && error.message !== this.#trouble) onError(error);
+        this.#trouble = error.message;
       } finally {
         busy = false;
       }

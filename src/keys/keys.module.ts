@@ -40,7 +40,9 @@ export class KeysModule implements OnApplicationBootstrap, OnApplicationShutdown
   ) {}
 
   onApplicationBootstrap(): void {
-    this.#stopWatching = this.ring.watch((error) => this.log.failed('token keys not reloaded', error));
+    this.#stopWatching = this.ring.watch(({ message }) =>
+      this.log.warning('token keys not reloaded', { reason: message }),
+    );
   }
 
   onApplicationShutdown(): void {

@@ -27,8 +27,6 @@ export interface LicenseChange {
 /** What staff do to a license. Each write and its audit entry are one transaction. */
 @Injectable()
 export class LicensesService {
-  #seenLicense = false;
-
   constructor(
     private readonly dataSource: DataSource,
     private readonly keys: LicenseKeys,
@@ -93,9 +91,9 @@ export class LicensesService {
    * the wrong one, and says nothing about anybody's (contract, No false `stop`). Throws `unavailable`.
    */
   async refuseWrongDatabase(): Promise<void> {
-    if (!this.config.production || this.#seenLicense) return;
-    this.#seenLicense = await this.dataSource.manager.exists(License);
-    if (!this.#seenLicense) throw problem('unavailable');
+    if (!this.config.production) return;
+    // Asked anew each time: an empty backup may have been restored a minute ago.
+    if (!(await this.dataSource.manager.exists(License))) throw problem('unavailable');
   }
 }
 

@@ -84,12 +84,12 @@ export function refuseUnpublishable(
     );
   const { content } = live;
   refuse(
-    next.sequence <= content.sequence,
-    `The live manifest has sequence ${content.sequence}; this one has ${next.sequence} and must be above it.`,
-  );
-  refuse(
     next.previous !== manifestDigest(live.signed),
     `Another manifest is live now (sequence ${content.sequence}, version ${content.version}): sign again on top of it.`,
+  );
+  refuse(
+    next.sequence <= content.sequence,
+    `The live manifest has sequence ${content.sequence}; this one has ${next.sequence} and must be above it.`,
   );
   const order = compareVersions(next.version, content.version);
   refuse(

@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { recordAudit, type Act } from '../audit/audit.js';
 import { Clock } from '../clock.js';
 import { Config } from '../config.js';
+import { Batch } from '../database/batch.js';
 import { Log } from '../http/log.js';
 import { ManifestKeys } from '../keys/manifest-keys.js';
 import {
@@ -29,13 +30,16 @@ export interface LiveManifest {
   readonly etag: string;
 }
 
+type Published = Pick<Manifest, 'signed' | 'signatures'>;
+
 /** Holds what is published in memory: serving it never touches the database. */
 @Injectable()
 export class ManifestService implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
-  readonly #versions = new PublishedVersions();
+  #versions = new PublishedVersions();
   #live: LiveManifest | null = null;
   #timer?: NodeJS.Timeout;
-  #refreshing?: Promise<void>;
+  // A look begins after the calls it answers, and the calls of the same few milliseconds share it.
+  readonly #looks = new Batch<null, null>((calls) => this.readNewer().then(() => calls), Infinity, 1);
 
   constructor(
     private readonly dataSource: DataSource,
@@ -64,15 +68,14 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, On
     return this.#live;
   }
 
-  /** As of the last poll. */
+  /** As of the last look. */
   get versions(): PublishedVersions {
     return this.#versions;
   }
 
-  /** Reads what was published since the last look; calls at the same time share one look. */
-  refresh(): Promise<void> {
-    this.#refreshing ??= this.readNewer().finally(() => (this.#refreshing = undefined));
-    return this.#refreshing;
+  /** Reads what was published up to this moment. */
+  async refresh(): Promise<void> {
+    await this.#looks.add(null);
   }
 
   /**
@@ -89,8 +92,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, On
     await this.dataSource.transaction(async (manager) => {
       // Publishers take turns: what is live cannot change between the look and the write.
       await manager.query('select pg_advisory_xact_lock($1)', [LOCK]);
-      // Not `refresh`, which may share a look that began before the lock.
-      await this.readNewer();
+      await this.refresh();
       refuseUnpublishable(
         content,
         this.#live,
@@ -107,15 +109,23 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, On
   }
 
   private async readNewer(): Promise<void> {
-    const since = this.#live?.content.sequence ?? 0;
-    const rows = (await this.dataSource.query(
-      'select signed, signatures from manifest where sequence > $1 order by sequence',
-      [since],
-    )) as Pick<Manifest, 'signed' | 'signatures'>[];
+    const [same, ...newer] = this.#live ? await this.rowsFrom(this.#live.content.sequence) : [];
+    if (this.#live && same?.signed === this.#live.signed) return this.take(newer);
+    // The first look, or a database that went back (a restored backup): what it holds counts, not what we remember.
+    const all = await this.rowsFrom(0);
+    this.#versions = new PublishedVersions();
+    this.#live = null;
+    this.take(all);
+  }
+
+  private rowsFrom(sequence: number): Promise<Published[]> {
+    const sql = 'select signed, signatures from manifest where sequence >= $1 order by sequence';
+    return this.dataSource.query(sql, [sequence]);
+  }
+
+  private take(rows: Published[]): void {
     for (const { signed, signatures } of rows) {
       const content = parseSigned(signed);
-      // Another look may have been quicker.
-      if (content.sequence <= (this.#live?.content.sequence ?? 0)) continue;
       const body = Buffer.from(JSON.stringify(assembleManifest(signed, signatures)));
       this.#versions.add(content);
       this.#live = { content, signed, body, etag: `"${hash('sha256', body, 'base64url')}"` };

@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock, utcDay } from '../clock.js';
+import { KeyRing } from '../keys/key-ring.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 
 const DAY_MS = 86_400_000;
@@ -13,12 +14,14 @@ export class WarningsService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly manifests: ManifestService,
+    // The command line has a ring that could not be opened, and wants to say so.
+    @Inject(KeyRing) private readonly ring: Pick<KeyRing, 'trouble'>,
     private readonly clock: Clock,
   ) {}
 
   /** One sentence each, nothing personal; empty where all is well. */
   async warnings(): Promise<string[]> {
-    return [...(await this.ofData()), ...this.ofManifest()];
+    return [...(await this.ofData()), ...this.ofManifest(), ...this.ofKeys()];
   }
 
   private async ofData(): Promise<string[]> {
@@ -33,6 +36,10 @@ export class WarningsService {
     } catch {
       return ['The database does not answer.'];
     }
+  }
+
+  private ofKeys(): string[] {
+    return this.ring.trouble ? [`The token keys on disk cannot be used: ${this.ring.trouble}`] : [];
   }
 
   private ofManifest(): string[] {

@@ -24,7 +24,11 @@ export class RetentionService {
       const [lock] = (await runner.query('select pg_try_advisory_lock($1) as held', [LOCK])) as {
         held: boolean;
       }[];
-      return lock!.held ? await this.moveInbox(runner, asOf) : null;
+      if (!lock!.held) return null;
+      const moved = await this.moveInbox(runner, asOf);
+      // Closing the connection would give it back too, but only once the server has noticed.
+      await runner.query('select pg_advisory_unlock($1)', [LOCK]);
+      return moved;
     } finally {
       await runner.release();
       await dataSource.destroy();

@@ -3,11 +3,12 @@ import { DataSource } from 'typeorm';
 import { bindingView, findLicenses, type LicenseQuery } from '../activation/license-overview.js';
 import { ReleaseService } from '../activation/release.service.js';
 import { invalidMembers } from '../http/problem.js';
-import { canonicalLicenseKey, licenseKeyHash } from '../keys/license-key.js';
 import { canonicalEmail } from '../licenses/email.js';
 import { Staff } from './staff.entity.js';
 import { SignedInStaff, StaffGuard } from './staff.guard.js';
 import { ReleaseRequest, SearchRequest } from './support.dto.js';
+
+const CRITERIA = ['email', 'license_key', 'transaction_id', 'activation_id'];
 
 /** The staff API (contract, section 4). Nothing personal stands in an address: searches are posted. */
 @Controller('support/api')
@@ -34,10 +35,14 @@ export class SupportController {
 function criterion({ email, license_key, transaction_id, activation_id }: SearchRequest): LicenseQuery {
   const given: LicenseQuery = {
     ...(email !== undefined && { email: canonicalEmail(email)! }),
-    ...(license_key !== undefined && { key_hash: licenseKeyHash(canonicalLicenseKey(license_key)!) }),
+    ...(license_key !== undefined && { license_key }),
     ...(transaction_id !== undefined && { transaction_id }),
     ...(activation_id !== undefined && { activation_id }),
   };
-  if (Object.keys(given).length === 1) return given;
-  throw invalidMembers({ email: 'give exactly one of email, license_key, transaction_id, activation_id' });
+  const names = Object.keys(given);
+  if (names.length === 1) return given;
+  const wrong = names.length > 0 ? names : CRITERIA;
+  throw invalidMembers(
+    Object.fromEntries(wrong.map((name) => [name, `give exactly one of ${CRITERIA.join(', ')}`])),
+  );
 }

@@ -1,0 +1,329 @@
+import { hash, randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from '../src/keys/license-key.js';
+import { FORWARDING, LOCAL } from './canary-addresses.js';
+import { formsOfAddress, formsOfText, LeakSearch } from './leak-search.js';
+import { documentedRoutes } from './openapi.js';
+import { freePort, ServerProcess } from './server-process.js';
+
+const ADDRESSES = [LOCAL, '203.0.113.77', '2001:db8::77'];
+/** Who the caller is: legitimately in the tables, the token excepted, and in no log. */
+const IDENTITY = {
+  license_key: deriveLicenseKey(randomBytes(32), 'MOOR', '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6', 1),
+  email: 'kanari.q7@leak.example',
+  machine_id: hash('sha256', 'a canary machine'),
+  hostname_hint: 'Kanari Studio 5f1c',
+};
+const STAFF = { email: 'kanari.staff@leak.example', token: `mst_${randomBytes(32).toString('base64url')}` };
+const USER_AGENT = 'KanariAgent/5.1';
+
+const addresses = new LeakSearch(ADDRESSES.flatMap(formsOfAddress));
+let directory: string;
+let server: ServerProcess;
+let database: pg.Client;
+let port: number;
+let token: string;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'mooring-address-'));
+  port = await freePort();
+  // The control's way into the process: on a signal it prints what a file holds, as a careless line of ours would.
+  const planted = `import { readFileSync } from 'node:fs';
+    process.on('SIGUSR2', () => { const text = readFileSync(${JSON.stringify(join(directory, 'plant'))}, 'utf8');
+      process.stdout.write(text); process.stderr.write(text); });`;
+  server = new ServerProcess(
+    {
+      NODE_ENV: 'development',
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      DATA_DIR: join(directory, 'data'),
+      LOG_LEVEL: 'trace',
+    },
+    { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(planted)}`] },
+  );
+  await server.ready();
+  const { url } = JSON.parse(readFileSync(join(directory, 'data/postgres.json'), 'utf8')) as { url: string };
+  database = new pg.Client(url);
+  await database.connect();
+  await insertIdentity();
+  await drive();
+}, 60_000);
+
+afterAll(async () => {
+  await database?.end();
+  await server?.end();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function insertIdentity(): Promise<void> {
+  const id = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
+  await database.query(
+    `insert into license (id, key_hash, key_hint, email, machines_allowed, on_expiry, created_at)
+     values ($1, $2, $3, $4, 1, 'keep', now())`,
+    [id, licenseKeyHash(IDENTITY.license_key), licenseKeyHint(IDENTITY.license_key), IDENTITY.email],
+  );
+  await database.query(`insert into staff values ($1, $2, 'support', now())`, [id, STAFF.email]);
+  await database.query(`insert into staff_token values ($1, $1, $2, now(), now() + interval '1 day')`, [
+    id,
+    hash('sha256', STAFF.token, 'buffer'),
+  ]);
+}
+
+/** A request from the canary address, with a canary in every forwarding header. */
+async function ask(method: string, path: string, body?: unknown, more: Record<string, string> = {}) {
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+  const headers = {
+    ...FORWARDING,
+    'user-agent': USER_AGENT,
+    ...(text !== undefined && {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+    }),
+    ...more,
+  };
+  const request = httpRequest({
+    host: '127.0.0.1',
+    port,
+    localAddress: LOCAL,
+    method,
+    path,
+    headers,
+    agent: false,
+  });
+  request.end(text);
+  const [response] = (await once(request, 'response')) as [import('node:http').IncomingMessage];
+  const chunks = (await response.toArray()) as Buffer[];
+  const answer = Buffer.concat(chunks).toString();
+  expect([...addresses.in(answer + JSON.stringify(response.rawHeaders))]).toEqual([]);
+  return { status: response.statusCode, answer };
+}
+
+/** Bytes from the canary address; with `cut`, gone before an answer. */
+async function send(bytes: string, cut = false): Promise<void> {
+  const socket = connect({ host: '127.0.0.1', port, localAddress: LOCAL });
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  const closed = once(socket.resume(), 'close');
+  await new Promise((resolve) => socket.write(bytes, resolve));
+  if (cut) socket.resetAndDestroy();
+  else socket.end();
+  await closed;
+}
+
+/** Every way to be noticed: each route as it should be called and as it should not, outages, faults, broken HTTP. */
+async function drive(): Promise<void> {
+  const activation = { ...IDENTITY, app_version: '3.2.0' };
+  const bearer = { authorization: `Bearer ${STAFF.token}` };
+  const statuses = new Set<number | undefined>();
+  const seen = async (...call: Parameters<typeof ask>) => {
+    const { status, answer } = await ask(...call);
+    statuses.add(status);
+    return answer;
+  };
+  token = (JSON.parse(await seen('POST', '/v1/activate', activation)) as { token: string }).token;
+  const beat = {
+    token,
+    app_version: '3.2.0',
+    telemetry: { crash_label: LOCAL, os_version: IDENTITY.email, arch: 'arm64' },
+  };
+  const { sub } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { sub: string };
+  const each = async () => {
+    for (const { method, path } of documentedRoutes()) {
+      const url = path.replace('{id}', sub);
+      for (const body of [
+        activation,
+        beat,
+        { reason: 'Sold.' },
+        { email: IDENTITY.email },
+        { license_key: IDENTITY.license_key },
+      ]) {
+        if (method === 'POST')
+          await seen(method, url, body, path.startsWith('/support') && !path.includes('{id}') ? bearer : {});
+      }
+      await seen(method, url, method === 'POST' ? '{"' : undefined, bearer);
+      await seen(method, url, method === 'POST' ? 'x'.repeat(17_000) : undefined, bearer);
+      if (method === 'POST')
+        await seen(method, url, JSON.stringify(activation), { ...bearer, 'content-type': 'text/plain' });
+      await seen('PATCH', url, activation);
+      await seen(
+        method,
+        `${url}?email=${IDENTITY.email}&from=${LOCAL}`,
+        method === 'POST' ? activation : undefined,
+        {
+          authorization: 'Bearer mst_wrong',
+        },
+      );
+    }
+  };
+  await each();
+  await seen('POST', '/v1/activate', { ...activation, machine_id: hash('sha256', 'another machine') });
+  await seen('POST', '/v1/activate', { ...activation, email: `x${IDENTITY.email}` });
+  await seen('POST', '/v1/heartbeat', { ...beat, token: `${token}x` });
+  await seen('GET', `/nowhere/${IDENTITY.email}/${LOCAL}`);
+  await seen('GET', `/%zz/${IDENTITY.email}`);
+  // A fault of ours: a column that is not there. An outage: a lock that nobody lets go of.
+  await database.query('alter table activation rename column hostname_hint to gone');
+  await database.query('alter table telemetry_inbox rename to gone');
+  await each();
+  await database.query('alter table activation rename column gone to hostname_hint');
+  await database.query('alter table gone rename to telemetry_inbox');
+  await database.query(
+    'begin; lock table license, activation, staff, telemetry_inbox in access exclusive mode',
+  );
+  await Promise.all([
+    seen('POST', '/v1/activate', activation),
+    seen('POST', '/v1/heartbeat', beat),
+    seen('POST', '/support/api/licenses/search', { email: IDENTITY.email }, bearer),
+  ]);
+  await database.query('rollback');
+  const forwarding = Object.entries(FORWARDING)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
+  const head = `POST /v1/activate HTTP/1.1\r\nhost: ${LOCAL}\r\n${forwarding}content-type: application/json\r\n`;
+  const whole = JSON.stringify(activation);
+  for (const bytes of [
+    `GARBAGE ${LOCAL} ${IDENTITY.email}\r\n${forwarding}\r\n`,
+    `${head}content-length: x${IDENTITY.license_key}\r\n\r\n${whole}`,
+    `${head}transfer-encoding: chunked\r\n\r\nzz${whole}\r\n`,
+    `${head}x-long: ${`${LOCAL} ${IDENTITY.email}`.repeat(1_000)}\r\n\r\n`,
+    `${head}content-length: 5000\r\n\r\n${whole}`,
+    `${head}expect: ${LOCAL}\r\ncontent-length: 0\r\n\r\n`,
+    `GET /v1/keys HTTP/1.1\r\n${forwarding}\r\n`,
+    `CONNECT ${LOCAL}:443 HTTP/1.1\r\nhost: ${LOCAL}\r\n${forwarding}\r\n`,
+  ]) {
+    await send(bytes);
+    await send(bytes, true);
+  }
+  await send(`${head}content-length: ${whole.length}\r\n\r\n${whole}`, true);
+  await seen('GET', '/health/live');
+  // The proof is worth as much as what it saw.
+  expect([...statuses].toSorted()).toEqual([200, 201, 400, 401, 403, 404, 405, 409, 413, 415, 422, 500, 503]);
+}
+
+/** All that was written about requests, by the service and by its database. */
+const logs = () => server.stdout + server.stderr + readFileSync(join(directory, 'data/postgres.log'), 'utf8');
+
+/** Every row of every table, as text. */
+async function tables(): Promise<string> {
+  const { rows } = await database.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname <> 'information_schema'`,
+  );
+  const texts: string[] = [];
+  for (const { name } of rows) {
+    const { rows: all } = await database.query<{ row: string }>(`select t::text as row from ${name} t`);
+    texts.push(...all.map(({ row }) => row));
+  }
+  return texts.join('\n');
+}
+
+async function rawFiles(search: LeakSearch): Promise<string[]> {
+  await database.query('checkpoint');
+  return search.inFiles(join(directory, 'data'));
+}
+
+/** What has the caller's name on it, but for what `npm start` prints of its own sample. */
+const identities = () =>
+  new LeakSearch(
+    [...Object.values(IDENTITY), ...Object.values(STAFF), ...token.split('.').slice(1), USER_AGENT].flatMap(
+      formsOfText,
+    ),
+  );
+const secrets = () =>
+  new LeakSearch(
+    [IDENTITY.license_key, STAFF.token, ...token.split('.').slice(1)].flatMap((secret) =>
+      // SHA-256 of a key and of a staff token is what the tables know them by.
+      formsOfText(secret).filter(({ what }) => !what.startsWith('sha256')),
+    ),
+  );
+
+describe('after every route, malformed HTTP, refusals, faults, outages and disconnects', () => {
+  test('no form of an address stands in standard output, standard error or the log of PostgreSQL', () => {
+    expect(logs()).toContain('"msg":"request"');
+    expect([...addresses.in(logs())]).toEqual([]);
+  });
+
+  test('no form of an address stands in a table', async () => {
+    const all = await tables();
+    expect(all).toContain(IDENTITY.email);
+    expect([...addresses.in(all)]).toEqual([]);
+  });
+
+  test('no form of an address stands in the raw files of the data directory and its write-ahead log', async () => {
+    expect(await rawFiles(addresses)).toEqual([]);
+  });
+
+  test('no key, e-mail address, token, label, machine id or user agent stands in a log', () => {
+    expect([...identities().in(logs())]).toEqual([]);
+  });
+
+  test('no key and no token stands in a table, a raw file or the write-ahead log', async () => {
+    expect([...secrets().in(await tables())]).toEqual([]);
+    expect(await rawFiles(secrets())).toEqual([]);
+  });
+
+  test('no column is of a type made for addresses', async () => {
+    const { rows } = await database.query(
+      `select table_name, column_name from information_schema.columns
+       where udt_name in ('inet', 'cidr', 'macaddr', 'macaddr8')
+         and table_schema not in ('pg_catalog', 'information_schema')`,
+    );
+    expect(rows).toEqual([]);
+  });
+});
+
+// Last, for what was planted stays in the files: the same searches find every form, wherever it was put.
+describe('the search itself', () => {
+  const planted = () => [...addresses.forms, ...identities().forms];
+  const names = (forms: readonly { what: string }[]) =>
+    [...new Set(forms.map(({ what }) => what))].toSorted();
+
+  test('finds each form of each canary among other bytes', () => {
+    for (const form of planted()) {
+      const found = new LeakSearch([form]).in(Buffer.concat([randomBytes(99), form.bytes, randomBytes(99)]));
+      expect([...found]).toEqual([form.what]);
+    }
+  });
+
+  test('finds what the service prints, and what PostgreSQL logs', async () => {
+    const texts = planted().filter(({ binary }) => !binary);
+    const printed = `${texts.map(({ bytes }) => bytes.toString()).join('\n')}\nEND OF PLANT\n`;
+    writeFileSync(join(directory, 'plant'), printed);
+    server.child.kill('SIGUSR2');
+    await Promise.all([server.says('stdout', /END OF PLANT/), server.says('stderr', /END OF PLANT/)]);
+    await database.query(`do $$ begin raise log '%', ${pg.escapeLiteral(printed)}; end $$`);
+    const search = new LeakSearch(planted());
+    const log = readFileSync(join(directory, 'data/postgres.log'));
+    for (const place of [server.stdout, server.stderr, log]) {
+      expect([...search.in(place)].toSorted()).toEqual(expect.arrayContaining(names(texts)));
+    }
+  });
+
+  test('finds what is in a table, and what is in the raw files', async () => {
+    await database.query('create table planted (form text, bytes bytea)');
+    for (const { bytes, binary } of planted()) {
+      await database.query(
+        'insert into planted values ($1, $2)',
+        binary ? [null, bytes] : [bytes.toString(), null],
+      );
+    }
+    const search = new LeakSearch(planted());
+    const texts = names(planted().filter(({ binary }) => !binary));
+    expect([...search.in(await tables())].toSorted()).toEqual(expect.arrayContaining(texts));
+    const found = await rawFiles(search);
+    const inHeap = new Set(
+      found.filter((line) => line.includes('/base/')).map((line) => line.replace(/^[^:]*: /, '')),
+    );
+    const inWal = new Set(
+      found.filter((line) => line.includes('/pg_wal/')).map((line) => line.replace(/^[^:]*: /, '')),
+    );
+    expect([...inHeap].toSorted()).toEqual(names(planted()));
+    expect([...inWal].toSorted()).toEqual(names(planted()));
+  });
+});

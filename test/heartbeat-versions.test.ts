@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ManifestService } from '../src/manifest/manifest.service.js';
+import { Service } from './harness.js';
+import { downloadUrl, publish } from './publish.js';
+
+/** Two instances on one database, as behind a balancer: the publisher reaches the first. */
+let service: Service;
+let other: Service;
+let token: string;
+let forever: string;
+beforeAll(async () => {
+  service = await Service.start();
+  const expires_at = new Date('2026-12-01T00:00:00Z');
+  token = (await service.activate(await service.issue({ expires_at }))).json.token;
+  forever = (await service.activate(await service.issue())).json.token;
+  other = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
+});
+afterAll(async () => {
+  await other.close();
+  await service.close();
+});
+
+const beat = async (app_version: string, given = token) => {
+  const { status, json } = await service.heartbeat(given, { app_version });
+  return status === 200 ? 'covered' : json.code;
+};
+
+test('before anything is published, every version is covered', async () => {
+  expect(await beat('9.9.9')).toBe('covered');
+});
+
+test('where the license covers no published version, there is none to name', async () => {
+  await publish(service, '1.0', '2027-01-01T00:00:00Z');
+  const { status, json } = await service.heartbeat(token, { app_version: '1.0' });
+  expect(status).toBe(403);
+  expect(json).toEqual({
+    type: 'http://localhost:3000/docs/errors#version_not_covered',
+    title: 'This license does not cover this version',
+    status: 403,
+    code: 'version_not_covered',
+    detail: 'This license covers no published version.',
+    client_action: 'stop',
+    minimum_license_expiry: '2027-01-01T00:00:00Z',
+    newest_covered_version: null,
+    download_url: null,
+    request_id: expect.any(String),
+  });
+});
+
+test('a version that is not covered names the newest that is, by number, and where to get it', async () => {
+  for (const version of ['2.9', '2.10']) await publish(service, version);
+  await publish(service, '3.2', '2027-01-01T00:00:00Z');
+  const { json } = await service.heartbeat(token, { app_version: '3.2' });
+  expect(json).toMatchObject({
+    code: 'version_not_covered',
+    detail: 'This license covers versions up to 2.10.',
+    minimum_license_expiry: '2027-01-01T00:00:00Z',
+    newest_covered_version: '2.10',
+    download_url: downloadUrl('2.10'),
+  });
+});
+
+test.each([
+  ['3.2', 'version_not_covered'],
+  ['3.2.0', 'version_not_covered'],
+  ['3.2.0.0', 'version_not_covered'],
+  ['03.02', 'version_not_covered'],
+  ['3.20', 'covered'],
+  ['3.2.1', 'covered'],
+  ['3', 'covered'],
+  ['2.10', 'covered'],
+  ['99999999999999999999999.0', 'covered'],
+])('%s is %s', async (version, outcome) => {
+  expect(await beat(version)).toBe(outcome);
+});
+
+test('a license without expiry covers everything', async () => {
+  expect(await beat('3.2', forever)).toBe('covered');
+});
+
+test('a renewed license covers the version with its next heartbeat', async () => {
+  const license = await service.issue({ expires_at: new Date('2026-12-01T00:00:00Z') });
+  const renewed = (await service.activate(license, 'studio', { app_version: '2.10' })).json.token;
+  expect(await beat('3.2', renewed)).toBe('version_not_covered');
+  await service.setLicense(license.license_id, { expires_at: new Date('2027-01-01T00:00:00Z') });
+  expect(await beat('3.2', renewed)).toBe('covered');
+});
+
+test('a minimum lowered by a refresh is honoured at once, by an instance that had not looked again too', async () => {
+  await other.app.get(ManifestService).refresh();
+  const before = await other.heartbeat(token, { app_version: '3.2.0' });
+  expect(before.json.code).toBe('version_not_covered');
+  // An instance that does not poll: its next heartbeat comes before its next look.
+  other.app.get(ManifestService).onApplicationShutdown();
+  await publish(service, '3.2', '2026-12-01T00:00:00Z');
+  expect(await beat('3.2.0')).toBe('covered');
+  expect((await other.heartbeat(token, { app_version: '3.2.0' })).status).toBe(200);
+});

@@ -1,0 +1,180 @@
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/database/embedded-postgres.js';
+import { isPostmaster, readPidFile, until } from '../src/database/postgres-process.js';
+import { call, type Answer } from './harness.js';
+
+/** A PostgreSQL of the test's own that can be stopped, frozen and started again, always at the same address. */
+export class FragilePostgres {
+  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-outage-'));
+  readonly #front = new Front();
+  #server!: EmbeddedPostgres;
+  /** Where it is found, through a door of ours, since it comes back on another port. */
+  url!: string;
+
+  static async start(): Promise<FragilePostgres> {
+    const postgres = new FragilePostgres();
+    await postgres.#front.open(0);
+    await postgres.restart();
+    return postgres;
+  }
+
+  /** Ends it as a power cut would: nobody is told, nothing is finished. */
+  async stop(): Promise<void> {
+    const { pid } = readPidFile(this.#cluster)!;
+    this.#front.close();
+    process.kill(pid, 'SIGQUIT');
+    await until(() => !isPostmaster(pid, this.#cluster), 10);
+    await this.#server.stop();
+  }
+
+  async restart(): Promise<void> {
+    this.#server = await startEmbeddedPostgres(this.#directory, { durable: false });
+    const url = new URL(this.#server.url);
+    this.#front.target = Number(url.port);
+    await this.#front.open();
+    url.port = String(this.#front.port);
+    this.url = url.href;
+  }
+
+  /** Every process of it stands still; connections are taken by the kernel, and nothing is answered. */
+  freeze(): void {
+    this.#signal('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#signal('SIGCONT');
+  }
+
+  async end(): Promise<void> {
+    this.thaw();
+    this.#front.close();
+    await this.#server.stop();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  get #cluster(): string {
+    return join(this.#directory, 'postgres');
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    for (const pid of this.#processes()) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // A child that has ended meanwhile.
+      }
+    }
+  }
+
+  /** The postmaster, first, and its children. */
+  #processes(): number[] {
+    const { pid } = readPidFile(this.#cluster) ?? {};
+    if (pid === undefined) return [];
+    const isChild = (other: string) => {
+      try {
+        // After the command in brackets come the state and the parent.
+        const [, parent] = readFileSync(`/proc/${other}/stat`, 'utf8').split(') ')[1]!.split(' ');
+        return Number(parent) === pid;
+      } catch {
+        return false;
+      }
+    };
+    return [
+      pid,
+      ...readdirSync('/proc')
+        .filter((name) => /^\d+$/.test(name) && isChild(name))
+        .map(Number),
+    ];
+  }
+}
+
+/** A door to another port: closed, a caller is refused, as where no server is. */
+class Front {
+  target = 0;
+  port = 0;
+  #server?: Server;
+  readonly #sockets = new Set<Socket>();
+
+  async open(port = this.port): Promise<void> {
+    if (this.#server?.listening) return;
+    this.#server = createServer((near) => {
+      const far = connect(this.target, '127.0.0.1');
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        this.#sockets.add(one);
+        one.pipe(other);
+        one.on('error', () => undefined);
+        one.on('close', () => (this.#sockets.delete(one), other.destroy()));
+      }
+    }).listen(port, '127.0.0.1');
+    await once(this.#server, 'listening');
+    this.port = (this.#server.address() as AddressInfo).port;
+  }
+
+  close(): void {
+    this.#server?.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+/** An answer with the milliseconds it took. */
+export interface Timed extends Answer {
+  readonly name: string;
+  readonly milliseconds: number;
+}
+
+/** Calls over and over until it is told to stop: each caller makes its next call a moment after its last answer. */
+export class Load {
+  readonly answers: Timed[] = [];
+  #running = true;
+  #heard: () => void = () => undefined;
+  readonly #callers: Promise<unknown>;
+
+  /** @param callers each makes one call of its own and says what it is; what it throws ends the load and fails it */
+  constructor(callers: (() => Promise<Timed>)[]) {
+    this.#callers = Promise.all(
+      callers.map(async (caller) => {
+        while (this.#running) {
+          this.answers.push(await caller());
+          this.#heard();
+          await pause(5);
+        }
+      }),
+    );
+    this.#callers.catch(() => undefined);
+  }
+
+  /** Waits until this many more answers, that are wanted, have come. */
+  async more(count: number, wanted: (answer: Timed) => boolean): Promise<void> {
+    let missing = count;
+    for (let at = this.answers.length; missing > 0;) {
+      await Promise.race([new Promise<void>((resolve) => (this.#heard = resolve)), this.#callers]);
+      if (!this.#running) throw new Error('the load has ended');
+      for (; at < this.answers.length; at += 1) if (wanted(this.answers[at]!)) missing -= 1;
+    }
+  }
+
+  async stop(): Promise<Timed[]> {
+    this.#running = false;
+    this.#heard();
+    await this.#callers;
+    return this.answers;
+  }
+}
+
+export async function timed(
+  name: string,
+  base: string,
+  ...request: [string, string, unknown?, Record<string, string>?]
+): Promise<Timed> {
+  const started = performance.now();
+  const answer = await call(base, ...request);
+  return { ...answer, name, milliseconds: performance.now() - started };
+}

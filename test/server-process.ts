@@ -1,0 +1,77 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+export interface ProcessOptions {
+  /** Arguments of Node's own, before the program. */
+  readonly nodeArguments?: readonly string[];
+  /** With a channel, as `npm start` gives it one. */
+  readonly ipc?: boolean;
+}
+
+/** The built service, `dist/main.js`, as a process of its own. Its environment is what the test says and nothing else. */
+export class ServerProcess {
+  /** Standard output and error, as far as they were written. */
+  stdout = '';
+  stderr = '';
+  readonly child: ChildProcess;
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  readonly #wrote = new EventEmitter();
+
+  constructor(environment: Record<string, string>, { nodeArguments = [], ipc = false }: ProcessOptions = {}) {
+    const args = ['--disable-warning=ExperimentalWarning', ...nodeArguments, 'dist/main.js'];
+    const env = { PATH: process.env['PATH']!, ...environment };
+    const stdio = ['ignore', 'pipe', 'pipe', ...(ipc ? ['ipc' as const] : [])] as const;
+    this.child = spawn(process.execPath, args, { cwd: root, env, stdio: [...stdio] });
+    for (const stream of ['stdout', 'stderr'] as const) {
+      this.child[stream]!.setEncoding('utf8').on('data', (text: string) => {
+        this[stream] += text;
+        this.#wrote.emit('text');
+      });
+    }
+    // Its end and that of its streams: then all that it wrote has arrived. (`close` never comes once we disconnect.)
+    const ends = [this.child.stdout!, this.child.stderr!].map((stream) => once(stream, 'end'));
+    this.exited = Promise.all([once(this.child, 'exit'), ...ends]).then(([[code, signal]]) => {
+      this.#wrote.emit('text');
+      return { code: code as number | null, signal: signal as NodeJS.Signals | null };
+    });
+  }
+
+  get running(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** Waits until a stream holds what is looked for; a process that ends before is an error with its last words. */
+  async says(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const found = pattern.exec(this[stream]);
+      if (found) return found;
+      if (!this.running) throw new Error(`ended without ${pattern}: ${this.stderr.slice(-2000)}`);
+      await once(this.#wrote, 'text');
+    }
+  }
+
+  /** Waits until it listens and, in development, has printed its welcome. */
+  async ready(): Promise<this> {
+    await this.says('stderr', /The command line: .*\n/);
+    return this;
+  }
+
+  /** Sends a signal and waits for the end. */
+  async end(signal: NodeJS.Signals = 'SIGTERM') {
+    if (this.running) this.child.kill(signal);
+    return this.exited;
+  }
+}
+
+/** A port of 127.0.0.1 that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}

@@ -1,0 +1,96 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ServerProcess } from './server-process.js';
+
+const room = mkdtempSync(join(tmpdir(), 'mooring-settings-'));
+afterAll(() => rmSync(room, { recursive: true, force: true }));
+
+describe('a setting that cannot be used', () => {
+  // A value that stands in place of a secret must not come back.
+  const SECRET = 'kanari-secret-5f1c';
+
+  const cases: [what: string, settings: Record<string, string>, sentence: RegExp][] = [
+    ['PORT', { PORT: 'http' }, /^PORT must be a whole number from 0 to 65535\.$/],
+    ['PORT', { PORT: '65536' }, /^PORT must /],
+    [
+      'HOST of everyone in development',
+      { HOST: '0.0.0.0', NODE_ENV: 'development' },
+      /^Development mode .*HOST/,
+    ],
+    ['HOST of everyone without NODE_ENV', { HOST: '0.0.0.0' }, /^Development mode .*NODE_ENV/],
+    ['HOST of every IPv6 without NODE_ENV', { HOST: '::' }, /^Development mode .*NODE_ENV/],
+    ['NODE_ENV', { NODE_ENV: 'staging' }, /^NODE_ENV must be development or production\.$/],
+    ['PUBLIC_URL', { PUBLIC_URL: 'ftp://example.com' }, /^PUBLIC_URL must be an http or https address/],
+    ['PRODUCT', { PRODUCT: 'a product' }, /^PRODUCT must match /],
+    ['LICENSE_KEY_PREFIX', { LICENSE_KEY_PREFIX: 'moor' }, /^LICENSE_KEY_PREFIX must match /],
+    [
+      'LICENSE_KEY_SECRET',
+      { LICENSE_KEY_SECRET: SECRET },
+      /^LICENSE_KEY_SECRET must be 32 bytes in base64\.$/,
+    ],
+    [
+      'DATABASE_URL',
+      { DATABASE_URL: `mysql://u:${SECRET}@h/d` },
+      /^DATABASE_URL must be an address of the form /,
+    ],
+    [
+      'MANIFEST_PUBLIC_KEYS',
+      { MANIFEST_PUBLIC_KEYS: SECRET },
+      /^MANIFEST_PUBLIC_KEYS must be Ed25519 public keys/,
+    ],
+    [
+      'DEFAULT_MACHINES_PER_LICENSE',
+      { DEFAULT_MACHINES_PER_LICENSE: '0' },
+      /^DEFAULT_MACHINES_PER_LICENSE must /,
+    ],
+    ['DEFAULT_ON_EXPIRY', { DEFAULT_ON_EXPIRY: 'maybe' }, /^DEFAULT_ON_EXPIRY must be one of keep, stop\.$/],
+    ['LOG_LEVEL', { LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be one of trace, /],
+    [
+      'production without any',
+      { NODE_ENV: 'production' },
+      /^In production .*: DATABASE_URL, LICENSE_KEY_SECRET, TOKEN_KEYS_DIR, MANIFEST_PUBLIC_KEYS /,
+    ],
+    [
+      'production without one',
+      {
+        NODE_ENV: 'production',
+        DATABASE_URL: `postgres://mooring:${SECRET}@127.0.0.1/mooring`,
+        LICENSE_KEY_SECRET: `${'A'.repeat(43)}=`,
+        TOKEN_KEYS_DIR: room,
+      },
+      /^In production these settings must be given: MANIFEST_PUBLIC_KEYS \(/,
+    ],
+  ];
+  const dataDir = join(room, 'never-made');
+  let ended: Promise<{ code: number | null; stderr: string; stdout: string }[]>;
+
+  // All at once: what takes a second each takes a few together.
+  beforeAll(() => {
+    ended = Promise.all(
+      cases.map(async ([, settings]) => {
+        const server = new ServerProcess({ PORT: '0', DATA_DIR: dataDir, ...settings });
+        const { code } = await server.exited;
+        return { code, stderr: server.stderr, stdout: server.stdout };
+      }),
+    );
+    return ended;
+  }, 60_000);
+
+  test.each(cases.map(([what, , sentence], index) => ({ what, sentence, index })))(
+    '$what: one sentence on standard error, and exit code 2',
+    async ({ sentence, index }) => {
+      const { code, stderr, stdout } = (await ended)[index]!;
+      expect(stderr).toMatch(/^[^\n]+\.\n$/);
+      expect(stderr.trim()).toMatch(sentence);
+      expect(stderr).not.toContain(SECRET);
+      expect([code, stdout]).toEqual([2, '']);
+    },
+  );
+
+  test('is found before anything is made', async () => {
+    await ended;
+    expect(existsSync(dataDir)).toBe(false);
+  });
+});

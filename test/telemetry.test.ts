@@ -1,0 +1,158 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { Service } from './harness.js';
+import { whileGone, whileLocked } from './tables.js';
+
+/** Every member with a fitting value. */
+const BLOCK = {
+  app_version: '3.2.0',
+  os_version: 'macOS 26.1',
+  mac_model: 'Mac16,8',
+  arch: 'arm64',
+  cpu_cores: 14,
+  ram_gb_bucket: '32',
+  camera_count: 0,
+  detector_type: 'coreml',
+  uptime_hours: 2_147_483_647,
+  crash_count_since_last: 1,
+  soc_name: 'Apple M3 Max',
+  detector_compute: 'ane',
+  recent_inference_ms: 12,
+  detector_compute_units_resolved: 'cpu_and_ne',
+  unlock_retry_outcome: 'not_needed',
+  crash_kind: 'native',
+  crash_signal: 'SIGSEGV',
+  crash_label: 'std::bad_alloc',
+  crash_frame: 'app.detector.run:120',
+  crash_sig: '0123456789abcdef',
+  crash_uptime_secs: 3600,
+  crash_frame_source: 'faulting-thread',
+  crash_app_version: '3.2.0+456',
+  crash_abort_reason: 'fork-safety',
+};
+const NO_MEMBER = Object.fromEntries(Object.keys(BLOCK).map((name) => [name, null]));
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+let service: Service;
+let token: string;
+beforeAll(async () => {
+  service = await Service.start();
+  token = (await service.activate(await service.issue())).json.token;
+});
+afterEach(() => service.sql('truncate telemetry_inbox'));
+afterAll(() => service.close());
+
+/** The heartbeat's answer must be that of any other; here is what it says of the telemetry. */
+async function send(telemetry: unknown): Promise<{ stored: boolean; dropped: string[] }> {
+  const { status, json } = await service.heartbeat(token, { telemetry });
+  expect([status, json.license.status]).toEqual([200, 'active']);
+  expect(json.token).toEqual(expect.any(String));
+  return json.telemetry;
+}
+
+const stored = () =>
+  service.sql<Record<string, unknown>>('select *, received_on::text as received_on from telemetry_inbox');
+
+test('stores the whole block, to the day, under a random id, and nothing else', async () => {
+  service.clock.set('2026-11-20T23:59:59.999Z');
+  expect(await send(BLOCK)).toEqual({ stored: true, dropped: [] });
+  service.clock.set('2026-11-21T00:00:00.000Z');
+  expect(await send({ arch: 'x86_64' })).toEqual({ stored: true, dropped: [] });
+  const rows = await stored();
+  expect(rows).toEqual([
+    { ...BLOCK, id: expect.stringMatching(UUID_V4), received_on: '2026-11-20' },
+    { ...NO_MEMBER, arch: 'x86_64', id: expect.stringMatching(UUID_V4), received_on: '2026-11-21' },
+  ]);
+  expect(rows[0]!['id']).not.toBe(rows[1]!['id']);
+});
+
+test('keeps crash_sig in lower case, however it was sent', async () => {
+  expect(await send({ crash_sig: '0123456789ABCDEF' })).toEqual({ stored: true, dropped: [] });
+  expect(await stored()).toMatchObject([{ crash_sig: '0123456789abcdef' }]);
+});
+
+test('passes over unknown members in silence: no trace in answer, database or log', async () => {
+  const canary = { serial: 'canary7151', canary7152: 1, nested: { canary7153: ['canary7154'] } };
+  const block = JSON.stringify({ arch: 'arm64', ...canary }).replace('{', '{"__proto__":{"cpu_cores":7},');
+  const body = `{"token":"${token}","app_version":"3.2","telemetry":${block}}`;
+  const { status, json } = await service.call('POST', '/v1/heartbeat', body);
+  expect([status, json.telemetry]).toEqual([200, { stored: true, dropped: [] }]);
+  const rows = await stored();
+  expect(rows).toMatchObject([{ ...NO_MEMBER, arch: 'arm64' }]);
+  expect(JSON.stringify(rows) + JSON.stringify(json) + service.logged.join('')).not.toContain('canary715');
+});
+
+test('a value that is not taken leaves no trace either: it is stored as null, and only its name is told', async () => {
+  expect(await send({ arch: 'canary 7161', cpu_cores: 'canary7162', soc_name: 'M3' })).toEqual({
+    stored: true,
+    dropped: ['arch', 'cpu_cores'],
+  });
+  expect(await stored()).toMatchObject([{ ...NO_MEMBER, soc_name: 'M3' }]);
+  expect(service.logged.join('')).not.toContain('canary');
+});
+
+const deep = (depth: number, [open, close]: [string, string]) => open.repeat(depth) + close.repeat(depth);
+
+test.each([
+  ['null', 'null'],
+  ['a number', '7'],
+  ['text', '"arm64"'],
+  ['true', 'true'],
+  ['a list', '[{"arch":"arm64"}]'],
+  ['a list 5,000 deep', deep(5_000, ['[', ']'])],
+  ['an object over 8 KiB', JSON.stringify({ arch: 'arm64', more: 'x'.repeat(8_192) })],
+  ['an object over 8 KiB in bytes alone', JSON.stringify({ arch: 'arm64', more: 'é'.repeat(4_100) })],
+  ['an object with a member 5,000 deep', `{"arch":"arm64","more":${deep(5_000, ['[', ']'])}}`],
+  ['an object 1,500 deep', `{"arch":${deep(1_500, ['{"a":[', ']}'])}}`],
+])('stores nothing of a telemetry that is %s, and the heartbeat is answered', async (_what, telemetry) => {
+  const body = `{"token":"${token}","app_version":"3.2","telemetry":${telemetry}}`;
+  const { status, json } = await service.call('POST', '/v1/heartbeat', body);
+  expect([status, json.telemetry]).toEqual([200, { stored: false, dropped: [] }]);
+  expect(await stored()).toEqual([]);
+});
+
+test('takes a block of 8 KiB to the byte', async () => {
+  const padding = (size: number) => ({
+    arch: 'arm64',
+    more: 'x'.repeat(size - '{"arch":"arm64","more":""}'.length),
+  });
+  expect(await send(padding(8_192))).toEqual({ stored: true, dropped: [] });
+  expect(await send(padding(8_193))).toEqual({ stored: false, dropped: [] });
+});
+
+test('an empty block says nothing, and is dropped of nothing', async () => {
+  expect((await send({})).dropped).toEqual([]);
+});
+
+test('a refused heartbeat stores no telemetry', async () => {
+  const license = await service.issue();
+  const revoked = (await service.activate(license)).json.token;
+  await service.setLicense(license.license_id, { staff_status: 'revoked' });
+  for (const given of [revoked, 'forged', '']) {
+    const { status, json } = await service.heartbeat(given, { telemetry: BLOCK });
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(json.telemetry).toBeUndefined();
+  }
+  expect(await stored()).toEqual([]);
+});
+
+test('a heartbeat is answered where telemetry cannot be stored: no table, or nobody may write to it now', async () => {
+  const inbox = 'telemetry_inbox';
+  expect(await whileGone(service, inbox, () => send(BLOCK))).toMatchObject({ stored: false });
+  expect(await whileLocked(service, inbox, () => send(BLOCK))).toMatchObject({ stored: false });
+  expect(await stored()).toEqual([]);
+  expect(await send(BLOCK)).toMatchObject({ stored: true });
+});
+
+test('200 heartbeats at once store 200 rows, each once and whole', async () => {
+  const blocks = Array.from({ length: 200 }, (_, i) => ({
+    uptime_hours: i,
+    soc_name: `chip "${i}", {x}`,
+    ...(i % 2 && { cpu_cores: i }),
+  }));
+  const answers = await Promise.all(blocks.map(send));
+  expect(answers).toEqual(blocks.map(() => ({ stored: true, dropped: [] })));
+  const rows = await stored();
+  const kept = rows.toSorted((a, b) => Number(a['uptime_hours']) - Number(b['uptime_hours']));
+  expect(kept).toMatchObject(blocks.map((block) => ({ ...NO_MEMBER, ...block })));
+  expect(new Set(rows.map(({ id }) => id)).size).toBe(200);
+});
