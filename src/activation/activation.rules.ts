@@ -5,7 +5,7 @@ import type { LicenseFacts } from '../licenses/license.rules.js';
  * What would show as nothing, or turn the text around it: control, format and bidirectional characters, line separators.
  * Joiners and tags stay, which emoji and some scripts are written with.
  */
-const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200C\u200D\u{E0020}-\u{E007F}])\p{Cf}/gu;
+const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}]|(?!\u200C|\u200D|[\u{E0020}-\u{E007F}])\p{Cf}/gu;
 const MAX_HINT_CHARACTERS = 100;
 
 /** The label a person typed, fit to be shown: null where nothing is left of it. */

@@ -36,7 +36,7 @@ function forgetPeer(socket: Socket): void {
     _peername: { value: {} },
   });
   // And whence that would come: an error code, and nothing written.
-  const handle = (socket as { _handle?: object })._handle;
+  const handle = Reflect.get(socket, '_handle') as object | undefined;
   if (handle) Object.defineProperty(handle, 'getpeername', { value: () => -1 });
 }
 

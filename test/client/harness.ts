@@ -1,10 +1,9 @@
-import { mkdtemp } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MooringClient, type ClientOptions, type Status } from '../../client/src/client.js';
+import { temporaryFolder } from './folders.js';
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -161,7 +160,7 @@ export class Desk {
   private constructor(readonly folder: string) {}
 
   static async make(): Promise<Desk> {
-    return new Desk(await mkdtemp(join(tmpdir(), 'mooring-client-')));
+    return new Desk(await temporaryFolder());
   }
 
   /** A desk whose application was activated, and is running. */

@@ -1,14 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
-import { chmod, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { emptyState, readState, writeState, type State } from '../../client/src/state-file.js';
+import { temporaryFolder } from './folders.js';
 import { Desk, EMAIL, KEY } from './harness.js';
 
-const folder = () => mkdtemp(join(tmpdir(), 'mooring-state-'));
+const folder = temporaryFolder;
 const quiet = () => {};
 
 function stateWith(token: string): State {
