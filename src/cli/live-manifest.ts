@@ -70,7 +70,7 @@ export async function findLive(previous: string | undefined, config: Config): Pr
 export function liveOfDatabase(config?: Config): Promise<unknown> {
   return withDatabase(async (ground) => {
     const { live } = await manifestsOf(ground);
-    return live && (JSON.parse(live.body.toString()) as unknown);
+    return live && (JSON.parse(live.body) as unknown);
   }, config);
 }
 

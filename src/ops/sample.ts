@@ -4,6 +4,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock, rfc3339 } from '../clock.js';
 import { Config } from '../config.js';
+import { DatabaseUrl, patientDataSource } from '../database/data-source.js';
 import { developmentManifestKey } from '../keys/key-material.js';
 import { MANIFEST_TYPE, manifestBytes, signManifest } from '../keys/signed-manifest.js';
 import { License } from '../licenses/license.entity.js';
@@ -12,6 +13,7 @@ import { ManifestService } from '../manifest/manifest.service.js';
 
 const EMAIL = 'ada@example.com';
 const ACT = { actor: 'npm start', reason: 'sample for development' };
+const LOCK = 7_026_004;
 
 /** Development alone: a license to activate and a manifest to read, made once in an empty database. */
 export async function makeSample(
@@ -19,12 +21,29 @@ export async function makeSample(
 ): Promise<{ email: string; license_key: string | null }> {
   const licenses = app.get(LicensesService);
   const { manager } = app.get(DataSource);
-  if (!(await manager.exists(License))) {
-    await licenses.issue({ email: EMAIL, machines_allowed: 2 }, ACT);
-    await publishSample(app);
-  }
+  if (!(await manager.exists(License))) await oneAtATime(app, () => fill(app));
   const sample = await manager.findOne(License, { where: { email: EMAIL }, order: { id: 'asc' } });
   return { email: EMAIL, license_key: sample && (await licenses.currentKey(sample.id)) };
+}
+
+async function fill(app: INestApplicationContext): Promise<void> {
+  if (await app.get(DataSource).manager.exists(License)) return;
+  await app.get(LicensesService).issue({ email: EMAIL, machines_allowed: 2 }, ACT);
+  await app.get(ManifestService).refresh();
+  if (!app.get(ManifestService).live) await publishSample(app);
+}
+
+// Instances that start together on an empty database make one sample.
+async function oneAtATime(app: INestApplicationContext, work: () => Promise<void>): Promise<void> {
+  const dataSource = await patientDataSource(app.get(DatabaseUrl).value).initialize();
+  try {
+    await dataSource.transaction(async (manager) => {
+      await manager.query('select pg_advisory_xact_lock($1)', [LOCK]);
+      await work();
+    });
+  } finally {
+    await dataSource.destroy();
+  }
 }
 
 async function publishSample(app: INestApplicationContext): Promise<void> {
@@ -47,6 +66,5 @@ async function publishSample(app: INestApplicationContext): Promise<void> {
     previous: null,
   });
   const key = createPrivateKey(await readFile(developmentManifestKey(config)));
-  if (!app.get(ManifestService).live)
-    await app.get(ManifestService).publish(signManifest(signed, [key]), ACT);
+  await app.get(ManifestService).publish(signManifest(signed, [key]), ACT);
 }
