@@ -33,6 +33,7 @@ create table audit_event (
   action     text not null check (length(action) between 1 and 64),
   license_id uuid,
   reason     text check (length(reason) <= 500),
+  change     jsonb not null,
   at         timestamptz not null
 );
 create index audit_event_license on audit_event (license_id, at);
@@ -43,6 +44,7 @@ comment on column audit_event.actor      is 'Staff e-mail address, or cli. Kept 
 comment on column audit_event.action     is 'What was done. Kept 24 months.';
 comment on column audit_event.license_id is 'To which license; null where to none. Kept 24 months.';
 comment on column audit_event.reason     is 'Why, in the words of who did it; no e-mail address is accepted. Kept 24 months.';
+comment on column audit_event.change     is 'What exactly: the ids it was done to and the new values, nothing personal. Kept 24 months.';
 comment on column audit_event.at         is 'When. Kept 24 months from then.';
 
 create trigger audit_event_is_append_only before update on audit_event

@@ -155,7 +155,7 @@ function secret(name: string, text: string | undefined): Buffer | undefined {
 
 function publicKeys(text: string | undefined): string[] | undefined {
   const keys = text?.split(',').map((key) => key.trim());
-  if (keys?.some((key) => !/^[A-Za-z0-9_-]{43}$/.test(key))) {
+  if (keys?.some((key) => !/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(key))) {
     throw new ConfigError(
       'MANIFEST_PUBLIC_KEYS must be Ed25519 public keys in base64url, separated by commas.',
     );

@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
 import { Clock } from './clock.js';
 import { Config, ConfigError } from './config.js';
-import { openDatabase } from './database/open-database.js';
+import { migrateWhenThere, openDatabase } from './database/open-database.js';
 import { createApp } from './http/app.js';
 import { failure, Log } from './http/log.js';
 import { openKeyRing } from './keys/key-material.js';
@@ -25,9 +25,10 @@ async function start(): Promise<void> {
   const clock = new Clock();
   // Before anything is started that would have to be ended again.
   await openKeyRing(config, clock.now());
-  const database = await openDatabase(config, say, { signal: ending.signal });
+  const database = await openDatabase(config, say);
   opened.defer(() => database.close());
   ending.signal.throwIfAborted();
+  const applied = await migrateWhenThere(database.url, say, ending.signal);
   const ground = { config, clock, log, databaseUrl: database.url };
   const app: NestFastifyApplication = await createApp(AppModule.on(ground), config, log);
   opened.defer(() => app.close());
@@ -38,7 +39,7 @@ async function start(): Promise<void> {
   log.info('listening', {
     host: config.host,
     port: config.port,
-    migrations_applied: database.applied.length,
+    migrations_applied: applied.length,
   });
   if (!config.production) say(welcome(config, await makeSample(app)));
 }

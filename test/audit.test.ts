@@ -26,7 +26,7 @@ async function activated() {
 
 const audit = (licenseId: string) =>
   service.sql(
-    `select actor, action, reason, at from audit_event where license_id = $1 and action = 'activation.release'`,
+    `select actor, action, reason, change, at from audit_event where license_id = $1 and action = 'activation.release'`,
     [licenseId],
   );
 
@@ -42,6 +42,7 @@ test('the audit says who released which binding, why and when, in the transactio
       actor: 'grace@example.com',
       action: 'activation.release',
       reason: 'the old computer was sold',
+      change: { activation_id: license.id },
       at: new Date('2026-11-20T15:30:00Z'),
     },
   ]);
@@ -80,7 +81,7 @@ test.each([
 });
 
 test('the audit gives an entry up once it is 24 months old, and not before', async () => {
-  const insert = `insert into audit_event (id, actor, action, at) values (gen_random_uuid(), 'old', 'test', $1)`;
+  const insert = `insert into audit_event (id, actor, action, change, at) values (gen_random_uuid(), 'old', 'test', '{}', $1)`;
   const now = new Date();
   const monthsAgo = (months: number, days: number) => {
     const day = new Date(now.getTime() + days * 86_400_000);

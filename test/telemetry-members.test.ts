@@ -140,3 +140,13 @@ test('a number too great for JSON to hold is dropped', async () => {
   expect(json.telemetry).toEqual({ stored: true, dropped: ['cpu_cores', 'camera_count'] });
   await service.sql('truncate telemetry_inbox');
 });
+
+test.each([
+  ['crash_frame', ['app.data.loader:42', 'app.file.open_image:7', 'threading.local.get:12', 'app.data:3']],
+  ['crash_label', ['data.ParseError', 'app.internal.Oops', 'std::bad_alloc']],
+])('%s keeps names of code that look like a URL or a host', async (member, values) => {
+  for (const value of values) {
+    const { dropped, row } = await send({ [member]: value });
+    expect([dropped, row[member]]).toEqual([[], value]);
+  }
+});

@@ -52,11 +52,16 @@ export function emptyState(): State {
 /**
  * Reads the state. A missing file is an empty state; a broken one too, and it is kept aside as `<file>.broken` for
  * whoever wants to look. Never throws: a damaged disk must not crash the application.
+ * @returns undefined where the file is there and cannot be read just now: it may hold a license, and stays as it is
  */
-export async function readState(file: string, log: (message: string) => void): Promise<State> {
+export async function readState(file: string, log: (message: string) => void): Promise<State | undefined> {
   const text = await readPatiently(file);
   if (text === null) return emptyState();
-  const state = text === undefined ? undefined : parseState(text);
+  if (text === undefined) {
+    log('the license state cannot be read just now');
+    return undefined;
+  }
+  const state = parseState(text);
   if (state) return state;
   log('the license state is damaged and was kept aside');
   await rename(file, `${file}.broken`).catch(() => {});

@@ -4,7 +4,8 @@ import { isVersion } from '../keys/signed-manifest.js';
 import { canonicalEmail } from '../licenses/email.js';
 import { hostnameHint, isTooLong } from './activation.rules.js';
 
-const text = (rule: (value: string) => boolean, sentence: string) => (value: unknown) =>
+/** A rule for a member that must be text. */
+export const text = (rule: (value: string) => boolean, sentence: string) => (value: unknown) =>
   typeof value === 'string' && rule(value) ? undefined : sentence;
 
 /** `app_version` wherever a client reports it. */

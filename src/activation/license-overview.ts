@@ -72,12 +72,8 @@ export async function findLicenses(dataSource: DataSource, query: LicenseQuery):
      from activation where license_id = any($1) order by ended_at is not null, activated_at desc, id desc`,
     [licenses.map(({ id }) => id)],
   )) as Activation[];
-  return licenses.map((license) =>
-    licenseView(
-      license,
-      bindings.filter(({ license_id }) => license_id === license.id),
-    ),
-  );
+  const byLicense = Map.groupBy(bindings, ({ license_id }) => license_id);
+  return licenses.map((license) => licenseView(license, byLicense.get(license.id) ?? []));
 }
 
 function licenseView(license: LicenseRow, bindings: Activation[]): LicenseView {

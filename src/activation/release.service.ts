@@ -28,7 +28,13 @@ export class ReleaseService {
         { id, ended_at: IsNull() },
         { ended_at, ended_reason: 'released' },
       );
-      if (affected) await recordAudit(manager, act, 'activation.release', license_id, ended_at);
+      const deed = {
+        action: 'activation.release',
+        license_id,
+        change: { activation_id: id },
+        at: ended_at,
+      } as const;
+      if (affected) await recordAudit(manager, act, deed);
       return manager.findOneByOrFail(Activation, { id });
     });
   }

@@ -3,7 +3,8 @@ import { Activation } from '../activation/activation.entity.js';
 import { Clock } from '../clock.js';
 import { Config } from '../config.js';
 import { patientDataSource } from '../database/data-source.js';
-import { openDatabase } from '../database/open-database.js';
+import { pendingMigrations } from '../database/migrations.js';
+import { migrateWhenThere, openDatabase } from '../database/open-database.js';
 import { Log } from '../http/log.js';
 import { licenseKeySecret } from '../keys/key-material.js';
 import { LicenseKeys } from '../keys/license-keys.js';
@@ -14,7 +15,7 @@ import { Manifest } from '../manifest/manifest.entity.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 import { Staff } from '../support/staff.entity.js';
 import { StaffToken } from '../support/staff-token.entity.js';
-import { say } from './terminal.js';
+import { Refused, say } from './terminal.js';
 
 const ENTITIES = [License, Activation, Manifest, Staff, StaffToken];
 
@@ -27,13 +28,21 @@ export interface CommandGround {
   readonly applied: readonly string[];
 }
 
-/** Does a piece of work on the migrated database, beside a running server or without one, and closes it after. */
+/**
+ * Does a piece of work on the database, beside a running server or without one, and closes it after. Looking at a
+ * production never changes it: only `migrates` applies what it lacks, and otherwise that is said.
+ */
 export async function withDatabase<T>(
   work: (ground: CommandGround) => Promise<T>,
-  config = new Config(process.env),
+  { config = new Config(process.env), migrates = false }: { config?: Config; migrates?: boolean } = {},
 ): Promise<T> {
-  const { url, applied, close } = await openDatabase(config, say, { beside: true });
+  const { url, embedded, close } = await openDatabase(config, say, true);
   try {
+    const pending = await pendingMigrations(url);
+    if (pending.length > 0 && !migrates && !embedded) {
+      throw new Refused(`The database lacks ${pending.join(', ')}: run mooring migrate first.`);
+    }
+    const applied = pending.length > 0 ? await migrateWhenThere(url, say) : [];
     const dataSource = await patientDataSource(url, { entities: ENTITIES }).initialize();
     try {
       return await work({ config, clock: new Clock(), dataSource, applied });

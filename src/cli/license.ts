@@ -31,7 +31,11 @@ export function licenseCommands(license: Command): void {
     .description('issue a license; its key is printed')
     .requiredOption('--email <address>', 'whose license it is', emailAddress('--email'))
     .option('--machines <n>', 'how many machines it may be active on', machines)
-    .option('--expires <when>', 'when it expires (default: never)', moment('--expires'))
+    .option(
+      '--expires <when>',
+      'when it expires; a day counts from its first second, UTC (default: never)',
+      moment('--expires'),
+    )
     .option('--on-expiry <what>', ON_EXPIRY, onExpiry)
     .action(issue);
   license

@@ -68,10 +68,13 @@ export async function findLive(previous: string | undefined, config: Config): Pr
 
 /** The live manifest of the database as it is served, or null. */
 export function liveOfDatabase(config?: Config): Promise<unknown> {
-  return withDatabase(async (ground) => {
-    const { live } = await manifestsOf(ground);
-    return live && (JSON.parse(live.body) as unknown);
-  }, config);
+  return withDatabase(
+    async (ground) => {
+      const { live } = await manifestsOf(ground);
+      return live && (JSON.parse(live.body) as unknown);
+    },
+    { config },
+  );
 }
 
 // A publisher's machine has none, and signing must not make one there.

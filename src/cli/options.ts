@@ -2,7 +2,8 @@ import { validate as isUuid } from 'uuid';
 import { parseMoment } from '../clock.js';
 import { publicKeyFromX } from '../keys/ed25519.js';
 import { isVersion } from '../keys/version.js';
-import { canonicalEmail, reasonRule } from '../licenses/email.js';
+import { reasonRule } from '../audit/reason.rules.js';
+import { canonicalEmail } from '../licenses/email.js';
 import { UsageError } from './terminal.js';
 import type { KeyObject } from 'node:crypto';
 

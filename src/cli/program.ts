@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.js';
-import { isDatabaseAway } from '../database/failure.js';
+import { isDatabaseAway } from '../database/database-away.js';
 import { Problem, problemDocument } from '../http/problem.js';
 import { activationCommands } from './activation.js';
 import { initCommand } from './init.js';

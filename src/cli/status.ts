@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { openKeyRing } from '../keys/key-material.js';
+import { licenseStatus, type LicenseFacts } from '../licenses/license.rules.js';
 import { WarningsService } from '../ops/warnings.service.js';
 import { manifestsOf, withDatabase, type CommandGround } from './database.js';
 import { aligned, print } from './terminal.js';
@@ -16,7 +17,7 @@ export function migrateCommand(mooring: Command): void {
     .command('migrate')
     .description('apply the migrations that the database has not had')
     .action(async (_options: unknown, command: Command) => {
-      const applied = await withDatabase(async (ground) => ground.applied);
+      const applied = await withDatabase(async (ground) => ground.applied, { migrates: true });
       const text = applied.length > 0 ? `Applied: ${applied.join(', ')}.` : 'Nothing to apply.';
       print(command, { applied }, text);
     });
@@ -35,24 +36,19 @@ export function statusCommand(mooring: Command): void {
 interface Counts {
   readonly postgres: string;
   readonly migrations: string[];
-  readonly licenses: Record<'active' | 'suspended' | 'revoked' | 'refunded', number>;
+  readonly license_groups: (Pick<LicenseFacts, 'staff_status' | 'purchase_state'> & { licenses: number })[];
   readonly bindings: Record<'active' | 'ended', number>;
   readonly telemetry: { rows_estimate: number; inbox_rows: number; oldest_inbox_day: string | null };
   readonly staff: number;
 }
 
-// A license's status as license.rules.ts has it. The telemetry of years is estimated: counting it would take minutes.
+// The telemetry of years is estimated: counting it would take minutes.
 const COUNTS = `
-  with by_status as (
-    select case when p.state = 'refunded' then 'refunded' when l.staff_status = 'revoked' then 'revoked'
-                when l.staff_status = 'suspended' or p.state = 'disputed' then 'suspended' else 'active' end as status
-    from license l left join purchase p on p.id = l.purchase_id)
   select current_setting('server_version') as postgres,
     (select json_agg(name order by id) from schema_migration) as migrations,
-    (select json_build_object(
-       'active', count(*) filter (where status = 'active'), 'suspended', count(*) filter (where status = 'suspended'),
-       'revoked', count(*) filter (where status = 'revoked'), 'refunded', count(*) filter (where status = 'refunded'))
-     from by_status) as licenses,
+    (select coalesce(json_agg(g), '[]') from (
+       select l.staff_status, p.state as purchase_state, count(*) as licenses
+       from license l left join purchase p on p.id = l.purchase_id group by 1, 2) g) as license_groups,
     (select json_build_object('active', count(*) - count(ended_at), 'ended', count(ended_at)) from activation) as bindings,
     (select json_build_object(
        'rows_estimate', (select coalesce(sum(s.n_live_tup), 0) from pg_inherits i
@@ -63,7 +59,9 @@ const COUNTS = `
 
 async function readStatus(ground: CommandGround) {
   const { config, clock, dataSource } = ground;
-  const [counts] = (await dataSource.query(COUNTS)) as [Counts];
+  const [{ license_groups, ...counts }] = (await dataSource.query(COUNTS)) as [Counts];
+  const licenses = { active: 0, suspended: 0, revoked: 0, refunded: 0 };
+  for (const group of license_groups) licenses[licenseStatus(group)] += group.licenses;
   const manifests = await manifestsOf(ground);
   // A ring that cannot be read is what an operator looks here for: the rest is shown all the same.
   const ring = await openKeyRing(config, clock.now()).catch(({ message }: Error) => ({
@@ -75,11 +73,15 @@ async function readStatus(ground: CommandGround) {
     mooring: packageVersion(),
     node: process.versions.node,
     ...counts,
+    licenses,
     token_keys: ring.keys,
     manifest: content
       ? { version: content.version, sequence: content.sequence, expires_at: content.expires_at }
       : null,
-    warnings: await new WarningsService(dataSource, manifests, ring, clock).warnings(),
+    warnings: [
+      ...(await new WarningsService(dataSource, manifests, { trouble: null }, clock).warnings()),
+      ...(ring.trouble ? [ring.trouble] : []),
+    ],
   };
 }
 

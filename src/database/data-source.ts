@@ -33,6 +33,23 @@ const POOL_SIZE = 12;
 // waited for.
 const SESSION = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
 
+/** Parameters of an address that would take the place of what stands here. */
+const OURS = [
+  'options',
+  'statement_timeout',
+  'idle_in_transaction_session_timeout',
+  'query_timeout',
+  'lock_timeout',
+];
+
+/** The address without them; the options that a host demands stay, before ours. */
+function addressAndOptions(url: string): { url: string; options: string } {
+  const address = new URL(url);
+  const given = address.searchParams.get('options');
+  for (const name of OURS) address.searchParams.delete(name);
+  return { url: address.href, options: given ? `${given} ${SESSION}` : SESSION };
+}
+
 const common = (url: string) =>
   ({
     type: 'postgres',
@@ -49,7 +66,8 @@ const common = (url: string) =>
  * The connections that requests use. Whatever happens to the database, each answer or failure comes within 2 seconds:
  * 1.0 for a connection, 0.8 for a statement (the server's own limit), 0.9 for a server that says nothing at all.
  */
-export function requestDataSource(url: string): PostgresDataSourceOptions {
+export function requestDataSource(databaseUrl: string): PostgresDataSourceOptions {
+  const { url, options } = addressAndOptions(databaseUrl);
   return {
     ...common(url),
     poolSize: POOL_SIZE,
@@ -62,18 +80,22 @@ export function requestDataSource(url: string): PostgresDataSourceOptions {
       idleTimeoutMillis: 60_000,
       idle_in_transaction_session_timeout: 5_000,
       keepAlive: true,
-      options: SESSION,
+      options,
     },
   };
 }
 
 /** Connections for work that takes its time: migrations, retention. */
-export function patientDataSource(url: string, options: Partial<PostgresDataSourceOptions> = {}): DataSource {
+export function patientDataSource(
+  databaseUrl: string,
+  options: Partial<PostgresDataSourceOptions> = {},
+): DataSource {
+  const { url, options: session } = addressAndOptions(databaseUrl);
   return new DataSource({
     ...common(url),
     poolSize: 3,
     applicationName: 'mooring (maintenance)',
-    extra: { connectionTimeoutMillis: 5_000, options: SESSION },
+    extra: { connectionTimeoutMillis: 5_000, options: session },
     ...options,
   });
 }

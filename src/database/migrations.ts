@@ -29,6 +29,23 @@ export async function migrate(url: string): Promise<string[]> {
   }
 }
 
+/** The names of the migrations that this database has not had; it only looks. */
+export async function pendingMigrations(url: string): Promise<string[]> {
+  const wanted = (await migrationClasses()).map((migration) => new migration().name);
+  const dataSource = await patientDataSource(url).initialize();
+  try {
+    const [{ exists }] = (await dataSource.query(
+      `select to_regclass('schema_migration') is not null as exists`,
+    )) as [{ exists: boolean }];
+    const rows = exists
+      ? ((await dataSource.query('select name from schema_migration')) as { name: string }[])
+      : [];
+    return wanted.filter((name) => !rows.some((row) => row.name === name));
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
 async function tryLock(runner: QueryRunner): Promise<boolean> {
   const [row] = (await runner.query('select pg_try_advisory_lock($1) as locked', [LOCK])) as {
     locked: boolean;
@@ -37,7 +54,7 @@ async function tryLock(runner: QueryRunner): Promise<boolean> {
 }
 
 /** `0001_licenses.sql` becomes the migration class `Licenses0000000000001`, as TypeORM wants its names. */
-async function migrationClasses(): Promise<(new () => MigrationInterface)[]> {
+async function migrationClasses(): Promise<(new () => MigrationInterface & { name: string })[]> {
   const files = (await readdir(FOLDER)).filter((file) => /^\d{4}_\w+\.sql$/.test(file)).toSorted();
   return Promise.all(
     files.map(async (file) => {

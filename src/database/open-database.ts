@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Config, ConfigError } from '../config.js';
-import { isDatabaseAway } from './failure.js';
+import { isDatabaseAway } from './database-away.js';
 import { migrate } from './migrations.js';
 
 /** A database that may come up beside us (compose, a rolling upgrade) gets this long. */
@@ -8,32 +8,24 @@ const PATIENCE_MS = 30_000;
 
 export interface OpenDatabase {
   readonly url: string;
-  /** Names of the migrations applied now. */
-  readonly applied: readonly string[];
+  /** Whether it is the one that Mooring brings along, and keeps for itself. */
+  readonly embedded: boolean;
   /** Ends the embedded server where this process started it. */
   close(): Promise<void>;
 }
 
 /**
- * The database of these settings, migrated: DATABASE_URL, or the embedded server under DATA_DIR.
- * @param beside true for the command line, which may use the embedded server of a running service
+ * The database of these settings: DATABASE_URL, or the embedded server under DATA_DIR.
  * @param say told, in one sentence, what takes long
- * @param signal ends the waiting for a database that does not answer yet
+ * @param beside true for the command line, which may use the embedded server of a running service
  */
 export async function openDatabase(
   config: Config,
   say: (sentence: string) => void,
-  { beside = false, signal }: { beside?: boolean; signal?: AbortSignal } = {},
+  beside = false,
 ): Promise<OpenDatabase> {
-  const { url, close } = config.databaseUrl
-    ? { url: config.databaseUrl, close: async () => undefined }
-    : await embedded(config, say, beside);
-  try {
-    return { url, applied: await migrateWhenThere(url, say, signal), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  if (!config.databaseUrl) return { ...(await embedded(config, say, beside)), embedded: true };
+  return { url: config.databaseUrl, embedded: false, close: async () => undefined };
 }
 
 // Loaded where it is needed: a production has a database of its own, and not these packages.
@@ -54,7 +46,12 @@ async function embedded({ dataDir }: Config, say: (sentence: string) => void, be
   }
 }
 
-async function migrateWhenThere(
+/**
+ * Migrates a database, and waits for one that does not answer yet.
+ * @param signal ends the waiting
+ * @returns the names of the migrations applied now
+ */
+export async function migrateWhenThere(
   url: string,
   say: (sentence: string) => void,
   signal?: AbortSignal,

@@ -72,7 +72,11 @@ function count(): Field {
 
 function text({ mayHoldVersion = false } = {}): Field {
   return textWhere(
-    (value) => characterCount(value) <= 120 && value.trim() !== '' && !looksPersonal(value, mayHoldVersion),
+    (value) =>
+      characterCount(value) <= 120 &&
+      value.trim() !== '' &&
+      !IN_PROSE.test(value) &&
+      !looksPersonal(value, mayHoldVersion),
   );
 }
 
@@ -114,8 +118,8 @@ const PERSONAL: readonly RegExp[] = [
   /(?<![0-9a-f])([0-9a-f]{6}[ .:-]?[0-9a-f]{6}|[0-9a-f]{4}([.:-][0-9a-f]{4}){2})(?![0-9a-f])/i,
   // A UUID, with any separator; without one, a digest too.
   /[0-9a-f]{8}([-_ ]?[0-9a-f]{4}){3}[-_ ]?[0-9a-f]{12}|[0-9a-f]{32}/i,
-  // A URL, or the name of a host.
-  /[a-z][a-z0-9+.-]*:\/\/|\b(https?|ftps?|wss?|rtsps?|file|data|mailto|tel|www)[:.]|\.(local|lan|home|internal)\b/i,
+  // A URL.
+  /[a-z][a-z0-9+.-]*:\/\/|\b(https?|ftps?|wss?|rtsps?|mailto|tel):|\bwww\.\S+\./i,
   // A file path: every slash is one's, of whatever script, and a tilde.
   /[/\\\u2044\u2215\u29F5\u29F8]|(^|\s)~/,
   // An IPv4 address as a number.
@@ -123,6 +127,11 @@ const PERSONAL: readonly RegExp[] = [
   // A line break and its like: prose, which has no place here.
   /\p{Cc}/u,
 ];
+/**
+ * Where a text is no name of code: a URL of these kinds, and what a computer is called in its own network. In code
+ * `app.data:42` is a line, and `threading.local.get` a function.
+ */
+const IN_PROSE = /\b(file|data):\S|\.local\b(?!\.)/i;
 const IPV4 = /(^|\D)\d{1,3}(\s*\.\s*\d{1,3}){3}(\D|$)/;
 
 /**

@@ -3,6 +3,9 @@ import { Injectable, LoggerService } from '@nestjs/common';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from '../config.js';
 
+/** `at name (place:line:column)`: nothing that was not written by the engine. */
+const FRAME = /^\s+at .*(:\d+:\d+\)?|<anonymous>\)?)$/gm;
+
 type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /**
@@ -56,7 +59,9 @@ export function failure(error: unknown): Fields {
     constraint?: unknown;
     table?: unknown;
   };
-  const frames = error.stack?.split('\n').filter((line) => /^\s+at /.test(line)) ?? [];
+  // The stack begins with the message, which may itself look like a frame.
+  const stack = error.stack ?? '';
+  const frames = stack.slice(stack.indexOf(error.message) + error.message.length).match(FRAME) ?? [];
   return {
     error: error.constructor.name,
     code: code === undefined ? undefined : String(code),

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { v4 as uuidv4 } from 'uuid';
@@ -43,13 +43,16 @@ export function refuseMalformed(
   if (error.code === 'ECONNRESET' || isOwed || !socket.writable) return void socket.destroy();
   const requestId = uuidv4();
   log.info('malformed request', { code: error.code, request_id: requestId });
-  const body = problemDocument(problem('malformed_request'), config.publicUrl, requestId);
+  // Who sends too slowly has no bug: a poor line may be better later.
+  const refusal = problem(error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'unavailable' : 'malformed_request');
+  const body = problemDocument(refusal, config.publicUrl, requestId);
   const headers = {
     ...SECURITY_HEADERS,
+    ...refusal.headers,
     'content-type': 'application/problem+json',
     'content-length': Buffer.byteLength(body),
     connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${body}`);
+  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`);
 }

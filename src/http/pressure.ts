@@ -31,5 +31,5 @@ export async function shedUnderPressure(fastify: FastifyInstance, limits = LIMIT
 
 // A busy process is alive: an orchestrator that is told otherwise would end it in the middle of its work.
 function isProbe(request: FastifyRequest): boolean {
-  return request.routeOptions.url === '/health/live';
+  return request.routeOptions.url?.startsWith('/health/') ?? false;
 }

@@ -1,7 +1,7 @@
 import { ArgumentsHost, Catch, ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../config.js';
-import { isDatabaseAway } from '../database/failure.js';
+import { isDatabaseAway } from '../database/database-away.js';
 import { Log } from './log.js';
 import { Problem, problem, problemDocument, type ProblemCode } from './problem.js';
 

@@ -51,9 +51,9 @@ export const PROBLEMS = {
   unsupported_media_type: {
     status: 415,
     client_action: 'fix',
-    title: 'The body is not declared as JSON',
-    when: 'The content type is not `application/json`.',
-    detail: 'Send the body with content-type: application/json.',
+    title: 'The body is not declared as plain JSON',
+    when: 'The content type is not `application/json`, or the body is compressed or not in UTF-8.',
+    detail: 'Send the body with content-type: application/json, in UTF-8 and not compressed.',
   },
   invalid_request: {
     status: 422,

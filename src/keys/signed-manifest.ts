@@ -5,7 +5,7 @@ import type { ManifestContent, ManifestEntry } from './manifest-content.js';
 
 export { MANIFEST_TYPE, ManifestError, manifestBytes, parseSigned } from './manifest-content.js';
 export type { ManifestContent, ManifestEntry } from './manifest-content.js';
-export { compareVersions, isVersion } from './version.js';
+export { canonicalVersion, compareVersions, isVersion } from './version.js';
 
 export interface ManifestSignature {
   key_id: string;

@@ -14,6 +14,11 @@ export function compareVersions(a: string, b: string): number {
   return 0;
 }
 
+/** One text for all spellings of a version: `3.2`, `3.2.0` and `03.2` are the same. */
+export function canonicalVersion(version: string): string {
+  return versionParts(version).join('.').replace(/\.*$/, '');
+}
+
 /** Numbers as text without leading zeros: then longer is greater, and no size is too big. */
 function versionParts(version: string): string[] {
   return version.split('.').map((part) => part.replace(/^0+/, ''));

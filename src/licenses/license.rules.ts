@@ -14,7 +14,10 @@ export interface LicenseFacts {
 }
 
 /** Neither side lifts what the other says: refunded by its purchase, else revoked by staff, else suspended by either. */
-export function licenseStatus({ staff_status, purchase_state }: LicenseFacts): LicenseStatus {
+export function licenseStatus({
+  staff_status,
+  purchase_state,
+}: Pick<LicenseFacts, 'staff_status' | 'purchase_state'>): LicenseStatus {
   if (purchase_state === 'refunded') return 'refunded';
   if (staff_status === 'revoked') return 'revoked';
   return staff_status === 'suspended' || purchase_state === 'disputed' ? 'suspended' : 'active';

@@ -39,18 +39,19 @@ export class LicensesService {
     const id = uuidv7();
     const created_at = this.clock.now();
     const { license_key, key_hash, key_hint } = this.keys.derive(id, 1);
+    const terms = {
+      machines_allowed: wanted.machines_allowed ?? this.config.defaultMachinesPerLicense,
+      expires_at: wanted.expires_at ?? null,
+      on_expiry: wanted.on_expiry ?? this.config.defaultOnExpiry,
+    };
     await this.dataSource.transaction(async (manager) => {
-      await manager.insert(License, {
-        id,
-        key_hash,
-        key_hint,
-        email: wanted.email,
-        machines_allowed: wanted.machines_allowed ?? this.config.defaultMachinesPerLicense,
-        expires_at: wanted.expires_at ?? null,
-        on_expiry: wanted.on_expiry ?? this.config.defaultOnExpiry,
-        created_at,
+      await manager.insert(License, { id, key_hash, key_hint, email: wanted.email, ...terms, created_at });
+      await recordAudit(manager, act, {
+        action: 'license.issue',
+        license_id: id,
+        change: terms,
+        at: created_at,
       });
-      await recordAudit(manager, act, 'license.issue', id, created_at);
     });
     return { license_id: id, license_key };
   }
@@ -60,7 +61,12 @@ export class LicensesService {
     await this.dataSource.transaction(async (manager) => {
       await lockLicense(manager, id);
       await manager.update(License, { id }, change);
-      await recordAudit(manager, act, 'license.set', id, this.clock.now());
+      await recordAudit(manager, act, {
+        action: 'license.set',
+        license_id: id,
+        change: { ...change },
+        at: this.clock.now(),
+      });
     });
   }
 
@@ -69,8 +75,14 @@ export class LicensesService {
     return this.dataSource.transaction(async (manager) => {
       const { key_generation } = await lockLicense(manager, id);
       const { license_key, key_hash, key_hint } = this.keys.derive(id, key_generation + 1);
-      await manager.update(License, { id }, { key_hash, key_hint, key_generation: key_generation + 1 });
-      await recordAudit(manager, act, 'license.rekey', id, this.clock.now());
+      const change = { key_hint, key_generation: key_generation + 1 };
+      await manager.update(License, { id }, { key_hash, ...change });
+      await recordAudit(manager, act, {
+        action: 'license.rekey',
+        license_id: id,
+        change,
+        at: this.clock.now(),
+      });
       return { license_key };
     });
   }

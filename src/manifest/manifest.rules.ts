@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import {
+  canonicalVersion,
   compareVersions,
   covers,
   type ManifestContent,
@@ -17,13 +18,13 @@ export class PublishedVersions {
   /** In the order of their sequences. A version published again replaces its earlier entry. */
   add({ version, dmg, minimum_license_expiry }: ManifestContent): void {
     const entry = { version, dmg, minimum_license_expiry };
-    this.#entries.set(sameVersion(version), entry);
+    this.#entries.set(canonicalVersion(version), entry);
     this.#live = entry;
   }
 
   /** The entry of exactly this version (`3.2` is `3.2.0`); one never published demands nothing. */
   find(version: string): ManifestEntry | undefined {
-    return this.#entries.get(sameVersion(version));
+    return this.#entries.get(canonicalVersion(version));
   }
 
   /** The newest version that a license of this expiry may have, none above the live one. */
@@ -34,11 +35,6 @@ export class PublishedVersions {
       .filter((entry) => covers(entry.minimum_license_expiry, licenseExpiry))
       .toSorted((a, b) => compareVersions(b.version, a.version))[0];
   }
-}
-
-/** One text for all spellings of a version: `3.2`, `3.2.0` and `03.2` are the same. */
-function sameVersion(version: string): string {
-  return version.replace(/(^|\.)0+(?=\d)/g, '$1').replace(/(\.0)+$/, '');
 }
 
 /** SHA-256 of a manifest's `signed`, in hex: how the next one names it as `previous`. */

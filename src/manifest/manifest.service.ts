@@ -103,7 +103,8 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, On
       );
       const sequence = String(content.sequence);
       await manager.insert(Manifest, { sequence, signed, signatures, published_at: now });
-      await recordAudit(manager, act, 'manifest.publish', null, now);
+      const change = { sequence: content.sequence, version: content.version };
+      await recordAudit(manager, act, { action: 'manifest.publish', change, at: now });
     });
     await this.refresh();
     return content;

@@ -14,7 +14,6 @@ export class WarningsService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly manifests: ManifestService,
-    // The command line has a ring that could not be opened, and wants to say so.
     @Inject(KeyRing) private readonly ring: Pick<KeyRing, 'trouble'>,
     private readonly clock: Clock,
   ) {}
@@ -39,7 +38,7 @@ export class WarningsService {
   }
 
   private ofKeys(): string[] {
-    return this.ring.trouble ? [`The token keys on disk cannot be used: ${this.ring.trouble}`] : [];
+    return this.ring.trouble ? ['The token keys on disk cannot be used; the log says why.'] : [];
   }
 
   private ofManifest(): string[] {

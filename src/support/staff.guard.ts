@@ -4,7 +4,10 @@ import { problem } from '../http/problem.js';
 import type { Staff } from './staff.entity.js';
 import { StaffService } from './staff.service.js';
 
-type SignedIn = FastifyRequest & { staff?: Pick<Staff, 'email' | 'role'> };
+/** What is known of a staff member who signed in. */
+export type SignedIn = Pick<Staff, 'email' | 'role'>;
+
+type SignedInRequest = FastifyRequest & { staff?: SignedIn };
 
 /** Lets staff in by `authorization: Bearer <staff token>`. One guard on each staff controller, no route without. */
 @Injectable()
@@ -12,7 +15,7 @@ export class StaffGuard implements CanActivate {
   constructor(private readonly staff: StaffService) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const request = context.switchToHttp().getRequest<SignedIn>();
+    const request = context.switchToHttp().getRequest<SignedInRequest>();
     const [, token] = /^Bearer +([\w-]{1,200})$/i.exec(request.headers.authorization ?? '') ?? [];
     const staff = token ? await this.staff.byToken(token) : null;
     if (!staff) throw problem('sign_in_required', {}, { 'www-authenticate': 'Bearer' });
@@ -23,5 +26,5 @@ export class StaffGuard implements CanActivate {
 
 /** The staff member whom the guard let in. */
 export const SignedInStaff = createParamDecorator(
-  (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<SignedIn>().staff,
+  (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<SignedInRequest>().staff,
 );

@@ -38,7 +38,8 @@ export class StaffService {
          on conflict (email) do update set role = excluded.role returning id`,
         [uuidv7(), email, role, now],
       )) as { id: string }[];
-      await recordAudit(manager, act, 'staff.add', null, now);
+      const change = { staff_id: row!.id, role };
+      await recordAudit(manager, act, { action: 'staff.add', change, at: now });
       return { staff_id: row!.id };
     });
   }
@@ -59,7 +60,8 @@ export class StaffService {
         created_at,
         expires_at,
       });
-      await recordAudit(manager, act, 'staff.token', null, created_at);
+      const change = { staff_id: owner.id, token_id: id };
+      await recordAudit(manager, act, { action: 'staff.token', change, at: created_at });
     });
     return { id, token };
   }
@@ -85,7 +87,11 @@ export class StaffService {
     await this.dataSource.transaction(async (manager) => {
       const { affected } = await manager.delete(StaffToken, { id });
       if (!affected) throw problem('not_found');
-      await recordAudit(manager, act, 'staff.revoke_token', null, this.clock.now());
+      await recordAudit(manager, act, {
+        action: 'staff.revoke_token',
+        change: { token_id: id },
+        at: this.clock.now(),
+      });
     });
   }
 

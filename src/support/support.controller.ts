@@ -4,8 +4,7 @@ import { bindingView, findLicenses, type LicenseQuery } from '../activation/lice
 import { ReleaseService } from '../activation/release.service.js';
 import { invalidMembers } from '../http/problem.js';
 import { canonicalEmail } from '../licenses/email.js';
-import { Staff } from './staff.entity.js';
-import { SignedInStaff, StaffGuard } from './staff.guard.js';
+import { SignedInStaff, StaffGuard, type SignedIn } from './staff.guard.js';
 import { ReleaseRequest, SearchRequest } from './support.dto.js';
 
 const CRITERIA = ['email', 'license_key', 'transaction_id', 'activation_id'];
@@ -27,7 +26,11 @@ export class SupportController {
 
   @Post('activations/:id/release')
   @HttpCode(200)
-  async release(@Param('id') id: string, @Body() { reason }: ReleaseRequest, @SignedInStaff() staff: Staff) {
+  async release(
+    @Param('id') id: string,
+    @Body() { reason }: ReleaseRequest,
+    @SignedInStaff() staff: SignedIn,
+  ) {
     return { activation: bindingView(await this.releases.release(id, { actor: staff.email, reason })) };
   }
 }

@@ -1,13 +1,10 @@
-import { emailRule, licenseKeyRule } from '../activation/activation.dto.js';
+import { emailRule, licenseKeyRule, text } from '../activation/activation.dto.js';
 import { Member } from '../http/members.pipe.js';
-import { reasonRule } from '../licenses/email.js';
+import { reasonRule } from '../audit/reason.rules.js';
 import { validate as isUuid } from 'uuid';
 
 const optional = (rule: (value: unknown) => string | undefined) => (value: unknown) =>
   value === undefined ? undefined : rule(value);
-
-const text = (rule: (value: string) => boolean, sentence: string) => (value: unknown) =>
-  typeof value === 'string' && rule(value) ? undefined : sentence;
 
 /** Body of `POST /support/api/licenses/search`: exactly one of the four. */
 export class SearchRequest {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
-import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { emptyState, readState, writeState, type State } from '../../client/src/state-file.js';
+import { Store } from '../../client/src/store.js';
 import { temporaryFolder } from './folders.js';
 import { Desk, EMAIL, KEY } from './harness.js';
 
@@ -55,6 +56,25 @@ describe('the state file', () => {
     expect(log).toEqual(['the license state is damaged and was kept aside']);
   });
 
+  test('that cannot be read just now stays as it is, until it can be or a new license takes its place', async () => {
+    const file = join(await folder(), 'license.json');
+    // A folder in its place cannot be read, whoever runs this.
+    await mkdir(file);
+    const log: string[] = [];
+    const store = new Store(file, (line) => log.push(line));
+    await store.load();
+    expect(store.state).toEqual(emptyState());
+    await store.save({ sequences: { key: { sequence: 2, digest: 'd' } } });
+    expect(log).toEqual(['the license state cannot be read just now']);
+    expect((await stat(file)).isDirectory()).toBe(true);
+    await rmdir(file);
+    await writeState(file, stateWith('one'));
+    await store.save({ crash: null });
+    expect((await readState(file, quiet))?.license?.token).toBe('one');
+    await store.save({ license: stateWith('two').license });
+    expect((await readState(file, quiet))?.license?.token).toBe('two');
+  });
+
   test('is whole after a kill at any moment of writing', async () => {
     const file = join(await folder(), 'license.json');
     const module = pathToFileURL(join(process.cwd(), 'client/src/state-file.ts')).href;
@@ -74,7 +94,7 @@ describe('the state file', () => {
       child.kill('SIGKILL');
       await ended;
       const log: string[] = [];
-      expect((await readState(file, (line) => log.push(line))).license?.token).toHaveLength(2000);
+      expect((await readState(file, (line) => log.push(line)))?.license?.token).toHaveLength(2000);
       expect(log).toEqual([]);
     }
   }, 30_000);

@@ -1,0 +1,24 @@
+import { expect, test } from '@jest/globals';
+import { failure } from '../../src/http/log.js';
+
+test('of an error the log keeps where it was thrown, and nothing of what it said', () => {
+  const error = new TypeError('bad value x\n    at ada@example.com\n    at eve (/x/y.js:1:2)\nmore');
+  const told = failure(error);
+  expect(told).toMatchObject({ error: 'TypeError', at: expect.stringContaining('log.test') });
+  expect(JSON.stringify(told)).not.toMatch(/bad value|ada@|eve|more/);
+});
+
+test('of a database error it keeps the code and the constraint', () => {
+  const driverError = Object.assign(new Error('Key (email)=(ada@example.com) already exists'), {
+    code: '23505',
+    constraint: 'staff_email_key',
+    detail: 'Key (email)=(ada@example.com) already exists.',
+  });
+  const told = failure(Object.assign(new Error('QueryFailed'), { driverError }));
+  expect(told).toMatchObject({ code: '23505', constraint: 'staff_email_key' });
+  expect(JSON.stringify(told)).not.toContain('ada');
+});
+
+test('what is no error is told by its type alone', () => {
+  expect(failure('ada@example.com')).toEqual({ error: 'string' });
+});
