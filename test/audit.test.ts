@@ -54,6 +54,23 @@ test('the audit says who released which binding, why and when, in the transactio
   expect(row).toEqual({ is_one: true });
 });
 
+test('the audit says what exactly was changed, and names nobody in it', async () => {
+  const staff = service.app.get(StaffService);
+  const { staff_id } = await staff.add('linus@example.com', 'admin', ACT);
+  const { id: token_id } = await staff.makeToken('linus@example.com', ACT);
+  await staff.revokeToken(token_id, ACT);
+  const { license_id } = await service.issue({ machines_allowed: 3 });
+  await service.setLicense(license_id, { staff_status: 'revoked' });
+  const changes = await service.sql('select action, change from audit_event order by id desc limit 5');
+  expect(changes.toReversed()).toEqual([
+    { action: 'staff.add', change: { staff_id, role: 'admin' } },
+    { action: 'staff.token', change: { staff_id, token_id } },
+    { action: 'staff.revoke_token', change: { token_id } },
+    { action: 'license.issue', change: { machines_allowed: 3, expires_at: null, on_expiry: 'keep' } },
+    { action: 'license.set', change: { staff_status: 'revoked' } },
+  ]);
+});
+
 test('an audit entry that cannot be written undoes the release', async () => {
   const license = await activated();
   await service.sql(

@@ -191,15 +191,22 @@ test('status counts what there is', async () => {
   expect((await terminal.run(['status'])).stdout).toMatch(/^Versions +Mooring /);
 });
 
-test('migrate applies what an empty database lacks, once', async () => {
+test('migrate applies what an empty database lacks, once, and no other command does', async () => {
   const url = new URL(service.databaseUrl);
   const name = `cli_${randomBytes(6).toString('hex')}`;
   await service.sql(`create database ${name}`);
   url.pathname = `/${name}`;
   const env = { DATABASE_URL: url.href };
   try {
+    const look = await terminal.run(['status'], { env });
+    expect(look).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/lacks .*run mooring migrate/),
+    });
     expect((await terminal.json(['migrate'], { env })).applied).toContain('staff0000000000004');
     expect(await terminal.json(['migrate'], { env })).toEqual({ applied: [] });
+    expect((await terminal.json(['status'], { env })).licenses.active).toBe(0);
   } finally {
     await service.sql(`drop database ${name} with (force)`);
   }

@@ -71,6 +71,15 @@ describe('with a database of its own', () => {
     expect(isPostmaster(orphan, cluster)).toBe(true);
   }, 30_000);
 
+  test('with manifest keys of one’s own it starts, and publishes no sample that they have not signed', async () => {
+    const own = { MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
+    const settings = { PORT: String(await freePort()), DATA_DIR: join(room, 'own keys'), ...own };
+    const server = await launch(settings).ready();
+    const { json } = await call(`http://127.0.0.1:${settings.PORT}`, 'GET', '/v1/manifest');
+    expect(json.code).toBe('no_version_published');
+    expect((await server.end('SIGTERM')).code).toBe(0);
+  }, 30_000);
+
   test('killed with -9 and started again, it has what it acknowledged; SIGINT twice ends it once', async () => {
     const server = await launch({ PORT: port, DATA_DIR: dataDir }).ready();
     const beat = await call(`http://127.0.0.1:${port}`, 'POST', '/v1/heartbeat', {
