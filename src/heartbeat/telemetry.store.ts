@@ -54,18 +54,16 @@ export class TelemetryStore {
 
   // Rows of the same few milliseconds, in the order of their random ids: no trace of who came first.
   private async insert(rows: readonly Values[]): Promise<true[]> {
-    const receivedOn = utcDay(this.clock.now());
-    const ids = rows.map(() => uuidv4()).toSorted();
     const shuffled = rows
-      .map((values) => ({ values, at: Math.random() }))
-      .toSorted((a, b) => a.at - b.at)
-      .map(({ values }) => values);
-    const columns = TELEMETRY_NAMES.map((_name, index) => shuffled.map((values) => values[index]));
-    await poolOf(this.dataSource).query({
-      name: 'insert telemetry',
-      text: INSERT,
-      values: [ids, rows.map(() => receivedOn), ...columns],
-    });
+      .map((values) => [uuidv4(), ...values] as const)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1));
+    const receivedOn = utcDay(this.clock.now());
+    const days = rows.map(() => receivedOn);
+    const [ids, ...columns] = ['id', ...TELEMETRY_NAMES].map((_name, index) =>
+      shuffled.map((row) => row[index]),
+    );
+    const values = [ids, days, ...columns];
+    await poolOf(this.dataSource).query({ name: 'insert telemetry', text: INSERT, values });
     return rows.map(() => true);
   }
 }
