@@ -33,6 +33,8 @@ async function start(): Promise<void> {
   const app: NestFastifyApplication = await createApp(AppModule.on(ground), config, log);
   opened.defer(() => app.close());
   ending.signal.throwIfAborted();
+  await app.init();
+  ending.signal.throwIfAborted();
   await app.listen({ port: config.port, host: config.host }).catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError(`Nothing can listen on HOST ${config.host}, PORT ${config.port} (${error.code}).`);
   });

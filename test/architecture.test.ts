@@ -174,7 +174,7 @@ const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'database/free-port.ts': { 'node:net': ['createServer'] }, // finds a free port to listen on
   'config.ts': { 'node:net': ['isIPv4'] }, // reads a text
   'http/malformed.ts': { 'node:http': ['STATUS_CODES'] }, // words
-  'heartbeat/telemetry.fields.ts': { 'node:net': ['isIP'] }, // reads a text
+  'heartbeat/personal.ts': { 'node:net': ['isIP'] }, // reads a text
 };
 /** The operator's own command, at the address that he or she names. */
 const FETCHES = ['cli/live-manifest.ts'];

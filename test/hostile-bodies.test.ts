@@ -240,3 +240,23 @@ test('400 for an empty body, none at all, white space, or a JSON that is no obje
     }
   }
 });
+
+test.each([
+  'application/json',
+  'application/json; charset=utf-8',
+  'application/json;charset="UTF-8"',
+  'application/json; charset=UTF-8; profile=x',
+  'application/json; profile="x"',
+])('takes JSON that is declared as %s', async (type) => {
+  const { json } = await service.call('POST', '/v1/activate', '{}', { 'content-type': type });
+  expect(json.code).toBe('invalid_request');
+});
+
+test.each([
+  [{ 'content-type': 'application/json; charset=utf-16' }],
+  [{ 'content-type': 'application/json; charset=latin1' }],
+  [{ 'content-encoding': 'gzip' }],
+])('415 for a body that is not plain UTF-8: %p', async (headers) => {
+  const { json } = await service.call('POST', '/v1/activate', '{}', headers);
+  expect(json.code).toBe('unsupported_media_type');
+});

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -182,6 +182,29 @@ describe('beside others', () => {
     expect(server.stderr).toMatch(new RegExp(`^[^\\n]*${port}[^\\n]*\\n`));
   }, 30_000);
 });
+
+test('connections that ask for nothing, or for half of something, do not hold up the end', async () => {
+  const port = await freePort();
+  const server = await launch({ PORT: String(port), DATA_DIR: join(room, 'held') }).ready();
+  const halves = [
+    '',
+    'GET /v1/manifest HT',
+    'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{',
+  ];
+  const sockets = await Promise.all(
+    halves.map(async (half) => {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      await once(socket, 'connect');
+      socket.write(half);
+      return socket;
+    }),
+  );
+  const ends = sockets.map((socket) => new Promise((resolve) => socket.resume().once('close', resolve)));
+  const started = performance.now();
+  expect((await server.end('SIGTERM')).code).toBe(0);
+  expect(performance.now() - started).toBeLessThan(6_000);
+  await Promise.all(ends);
+}, 30_000);
 
 test('ten that start together on one empty database apply each migration once, and all are ready', async () => {
   const admin = new pg.Client(database.url);

@@ -142,8 +142,22 @@ test('a number too great for JSON to hold is dropped', async () => {
 });
 
 test.each([
-  ['crash_frame', ['app.data.loader:42', 'app.file.open_image:7', 'threading.local.get:12', 'app.data:3']],
-  ['crash_label', ['data.ParseError', 'app.internal.Oops', 'std::bad_alloc']],
+  [
+    'crash_frame',
+    [
+      'app.data.loader:42',
+      'app.file.open_image:7',
+      'threading.local.get:12',
+      'app.http:42',
+      'app.x.<lambda>:1',
+    ],
+  ],
+  [
+    'crash_label',
+    ['data.ParseError', 'app.internal.Oops', 'std::bad_alloc', 'cc::Add', 'std::__1::bad_function_call'],
+  ],
+  ['crash_signal', ['SIGSEGV', '0xc0000005']],
+  ['crash_app_version', ['3.2.0+451', '3.2.0 (451)', '3.2.0-rc.1+451', '3.2.0.dev0+gabc1234', '3.2.0b7']],
 ])('%s keeps names of code that look like a URL or a host', async (member, values) => {
   for (const value of values) {
     const { dropped, row } = await send({ [member]: value });

@@ -58,7 +58,7 @@ export class MooringClient {
     return this.#license?.status ?? { kind: 'not_activated' };
   }
 
-  /** Decides whether the application may run, and begins the background calls. Once; later calls get the same answer. */
+  /** Decides whether the application may run, and begins the background calls. Once, if the state can be read. */
   start(): Promise<Status> {
     this.#starting ??= this.#start();
     return this.#starting;
@@ -140,6 +140,10 @@ export class MooringClient {
       log,
     });
     this.#planManifest(schedule.firstManifestMs(this.#options.random()));
+    if (this.#store.unread) {
+      this.#starting = undefined;
+      this.#options.timers.set(() => void this.start(), schedule.START_AGAIN_MS);
+    }
     await this.#serially(async () => this.#plan(await this.#license!.start()));
     return this.#announce();
   }
@@ -156,8 +160,7 @@ export class MooringClient {
   /** Sets the one timer of the next heartbeat. After a `stop` there is none: a restart or the user asks again. */
   #plan(end: CallEnd): void {
     this.#options.timers.clear(this.#heartbeatTimer);
-    const { kind } = this.status;
-    if (this.#closed || kind === 'not_activated' || kind === 'stopped') return;
+    if (this.#closed || ['not_activated', 'stopped'].includes(this.status.kind)) return;
     this.#failures = end.kind === 'unconfirmed' ? this.#failures + 1 : 0;
     this.#heartbeatTimer = this.#options.timers.set(() => void this.#beat(), this.#delayAfter(end));
   }
@@ -173,6 +176,7 @@ export class MooringClient {
 
   /** The daily read goes on whatever the license is; nothing switches it off (seed, manifest). */
   #planManifest(milliseconds: number): void {
+    this.#options.timers.clear(this.#manifestTimer);
     if (this.#closed) return;
     this.#manifestTimer = this.#options.timers.set(() => {
       this.#planManifest(schedule.nextManifestMs(this.#options.random()));

@@ -4,6 +4,9 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
+/** A state file that another program holds is let go of sooner or later, and may hold a license. */
+export const START_AGAIN_MS = 30 * SECOND;
+
 export const DEFAULT_HEARTBEAT_SECONDS = 21_600;
 
 /**

@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { StoredTime } from './seen-time.js';
@@ -97,7 +97,11 @@ export async function writeState(file: string, state: State): Promise<void> {
   } finally {
     await handle.close();
   }
-  await rename(temporary, file);
+  await rename(temporary, file).catch(async (error: unknown) => {
+    // It holds the license key: no copy stays behind.
+    await rm(temporary, { force: true });
+    throw error;
+  });
   await syncFolder(dirname(file));
 }
 

@@ -13,6 +13,11 @@ export class Store {
     this.#log = log;
   }
 
+  /** Whether there is a state that could not be read: loading again may help. */
+  get unread(): boolean {
+    return this.#unread;
+  }
+
   get state(): Readonly<State> {
     return this.#state;
   }

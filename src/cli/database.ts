@@ -38,11 +38,11 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const { url, embedded, close } = await openDatabase(config, say, true);
   try {
-    const pending = await pendingMigrations(url);
-    if (pending.length > 0 && !migrates && !embedded) {
+    const pending = migrates ? [] : await pendingMigrations(url);
+    if (pending.length > 0 && !embedded) {
       throw new Refused(`The database lacks ${pending.join(', ')}: run mooring migrate first.`);
     }
-    const applied = pending.length > 0 ? await migrateWhenThere(url, say) : [];
+    const applied = migrates || pending.length > 0 ? await migrateWhenThere(url, say) : [];
     const dataSource = await patientDataSource(url, { entities: ENTITIES }).initialize();
     try {
       return await work({ config, clock: new Clock(), dataSource, applied });

@@ -95,7 +95,7 @@ export function patientDataSource(
     ...common(url),
     poolSize: 3,
     applicationName: 'mooring (maintenance)',
-    extra: { connectionTimeoutMillis: 5_000, options: session },
+    extra: { connectionTimeoutMillis: 5_000, keepAlive: true, options: session },
     ...options,
   });
 }

@@ -2,10 +2,11 @@ import type { Socket } from 'node:net';
 import { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { v4 as uuidv4 } from 'uuid';
 import { Config } from '../config.js';
 import { forgetAddresses } from './address-amnesia.js';
+import { closeConnections } from './closing.js';
 import { parseJsonOnly } from './json-body.js';
 import { Log } from './log.js';
 import { answerInsteadOfNode, refuseMalformed } from './malformed.js';
@@ -53,7 +54,7 @@ export async function createApp(
   answerInsteadOfNode(fastify);
   refuseUnknownRoutes(fastify);
   logRequests(fastify, log);
-  closeConnectionsWhenClosing(fastify);
+  closeConnections(fastify);
   parseJsonOnly(fastify);
   await shedUnderPressure(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
@@ -64,17 +65,4 @@ export async function createApp(
   app.useGlobalFilters(filter);
   app.useGlobalPipes(new MembersPipe());
   return app;
-}
-
-// A connection kept open would hold up the end of a process that has finished its work.
-function closeConnectionsWhenClosing(fastify: FastifyInstance): void {
-  let closing = false;
-  fastify.addHook('preClose', (done) => {
-    closing = true;
-    done();
-  });
-  fastify.addHook('onSend', (_request, reply, _payload, done) => {
-    if (closing) reply.header('connection', 'close');
-    done();
-  });
 }

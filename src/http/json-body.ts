@@ -12,8 +12,9 @@ export function parseJsonOnly(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
-    const isUtf8 = /^[^;]*(;\s*charset="?utf-?8"?\s*)?;?\s*$/i.test(type);
-    if (!isUtf8 || encoding !== 'identity') return done(problem('unsupported_media_type'), undefined);
+    const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(type)?.[1] ?? 'utf-8';
+    if (!/^utf-?8$/i.test(charset) || encoding.toLowerCase() !== 'identity')
+      return done(problem('unsupported_media_type'), undefined);
     try {
       const text = utf8.decode(body as Buffer);
       // The parser calls back at once; its errors carry status 400.

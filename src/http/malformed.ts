@@ -27,6 +27,12 @@ export function answerInsteadOfNode(fastify: FastifyInstance): void {
   });
 }
 
+/** Whether a whole request has come over this socket whose answer is still to come. */
+export function owesAnswer(socket: Socket): boolean {
+  const answer = answering.get(socket);
+  return answer !== undefined && answer.req.complete && !answer.writableFinished;
+}
+
 /**
  * Answers what is not HTTP (a broken request line, too many headers, a request that never ends). Fastify's own handler
  * would log the raw packet; this one logs the parser's code alone.
@@ -37,10 +43,12 @@ export function refuseMalformed(
   config: Config,
   log: Log,
 ): void {
-  const owed = answering.get(socket);
-  // Behind a whole request that still waits for its answer, ours would be taken for that one's.
-  const isOwed = owed !== undefined && owed.req.complete && !owed.writableFinished;
-  if (error.code === 'ECONNRESET' || isOwed || !socket.writable) return void socket.destroy();
+  const last = answering.get(socket);
+  // Behind a request that waits for its answer, ours would be taken for that one's; and a request that was answered
+  // before it had come whole has its answer.
+  const isAnswered = last !== undefined && last.writableFinished && !last.req.complete;
+  if (error.code === 'ECONNRESET' || owesAnswer(socket) || isAnswered || !socket.writable)
+    return void socket.destroy();
   const requestId = uuidv4();
   log.info('malformed request', { code: error.code, request_id: requestId });
   // Who sends too slowly has no bug: a poor line may be better later.

@@ -50,8 +50,9 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, On
     private readonly log: Log,
   ) {}
 
+  // A row that cannot be read (of a newer version, say) must not keep licenses from being answered.
   async onModuleInit(): Promise<void> {
-    await this.refresh();
+    await this.refresh().catch((error: unknown) => this.log.failed('manifests not read', error));
   }
 
   onApplicationBootstrap(): void {
@@ -112,25 +113,30 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, On
 
   private async readNewer(): Promise<void> {
     const [same, ...newer] = this.#live ? await this.rowsFrom(this.#live.content.sequence) : [];
-    if (this.#live && same?.signed === this.#live.signed) return this.take(newer);
+    if (this.#live && same?.signed === this.#live.signed) {
+      this.#live = take(newer, this.#versions) ?? this.#live;
+      return;
+    }
     // The first look, or a database that went back (a restored backup): what it holds counts, not what we remember.
-    const all = await this.rowsFrom(0);
-    this.#versions = new PublishedVersions();
-    this.#live = null;
-    this.take(all);
+    const versions = new PublishedVersions();
+    this.#live = take(await this.rowsFrom(0), versions);
+    this.#versions = versions;
   }
 
   private rowsFrom(sequence: number): Promise<Published[]> {
     const sql = 'select signed, signatures from manifest where sequence >= $1 order by sequence';
     return this.dataSource.query(sql, [sequence]);
   }
+}
 
-  private take(rows: Published[]): void {
-    for (const { signed, signatures } of rows) {
-      const content = parseSigned(signed);
-      const body = JSON.stringify(assembleManifest(signed, signatures));
-      this.#versions.add(content);
-      this.#live = { content, signed, body, etag: `"${hash('sha256', body, 'base64url')}"` };
-    }
+/** Adds what the rows published to the versions; the last of them is live. */
+function take(rows: readonly Published[], versions: PublishedVersions): LiveManifest | null {
+  let live: LiveManifest | null = null;
+  for (const { signed, signatures } of rows) {
+    const content = parseSigned(signed);
+    const body = JSON.stringify(assembleManifest(signed, signatures));
+    versions.add(content);
+    live = { content, signed, body, etag: `"${hash('sha256', body, 'base64url')}"` };
   }
+  return live;
 }

@@ -1,8 +1,13 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
 import { Clock } from '../clock.js';
 import { Log } from '../http/log.js';
 import { RetentionService } from './retention.service.js';
+
+/** A run whose connection was lost without a word must not keep later ones from running. */
+const LATE_MS = 30 * 60_000;
+const SHUTDOWN_MS = 2_000;
 
 /**
  * Runs the retention a few minutes after UTC midnight, and every hour after, so that one outage at midnight delays it by
@@ -10,7 +15,7 @@ import { RetentionService } from './retention.service.js';
  */
 @Injectable()
 export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  #running: Promise<void> = Promise.resolve();
+  #running: Promise<void> | undefined;
 
   constructor(
     private readonly retention: RetentionService,
@@ -23,23 +28,27 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     this.run();
   }
 
-  beforeApplicationShutdown(): Promise<void> {
-    return this.idle();
+  // A run that takes longer is cut with its connection: it is one transaction, and the next one makes up for it.
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.race([this.idle(), wait(SHUTDOWN_MS, undefined, { ref: false })]);
   }
 
   /** Resolves when no run is under way. */
-  idle(): Promise<void> {
-    return this.#running;
+  async idle(): Promise<void> {
+    await this.#running;
   }
 
   @Cron('0 5 * * * *', { timeZone: 'UTC' })
   run(): void {
-    this.#running = this.#running.then(() => this.runOnce());
+    this.#running ??= this.runOnce().finally(() => (this.#running = undefined));
   }
 
   private async runOnce(): Promise<void> {
     try {
-      const moved = await this.retention.run(this.clock.now());
+      const late = wait(LATE_MS, undefined, { ref: false }).then(() => {
+        throw new Error('The retention run takes too long');
+      });
+      const moved = await Promise.race([this.retention.run(this.clock.now()), late]);
       if (moved !== null) this.log.info('retention run', { telemetry_rows_moved: moved });
     } catch (error) {
       // The next hour makes up for it; meanwhile the age of the data warns.

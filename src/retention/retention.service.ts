@@ -21,6 +21,7 @@ export class RetentionService {
     // The lock belongs to this one connection; through a pool its unlocking could land on another and do nothing.
     const runner = dataSource.createQueryRunner();
     try {
+      await runner.query("set lock_timeout = '5s'");
       const [lock] = (await runner.query('select pg_try_advisory_lock($1) as held', [LOCK])) as {
         held: boolean;
       }[];

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { emptyState, readState, writeState, type State } from '../../client/src/state-file.js';
+import { MooringClient } from '../../client/src/client.js';
 import { Store } from '../../client/src/store.js';
 import { temporaryFolder } from './folders.js';
 import { Desk, EMAIL, KEY } from './harness.js';
@@ -115,4 +116,28 @@ describe('the state file', () => {
     expect((await desk.client.activate(KEY, EMAIL)).kind).toBe('running');
     expect(desk.log).toContain('the license state could not be written');
   });
+});
+
+test('a license whose file could not be read at the start is there as soon as it can be', async () => {
+  const file = join(await folder(), 'license.json');
+  await mkdir(file);
+  const client = new MooringClient({
+    baseUrl: 'http://127.0.0.1:1',
+    app: 'EXAMPLE',
+    product: 'com.example.app',
+    appVersion: '1.0.0',
+    trustedKeys: [],
+    stateFile: file,
+    environment: {},
+    fetch: () => Promise.reject(new TypeError('no network')),
+    log: quiet,
+  });
+  expect((await client.start()).kind).toBe('not_activated');
+  await rmdir(file);
+  const { license, ...state } = stateWith('one');
+  const offline_until = new Date(Date.now() + 3_600_000).toISOString();
+  await writeState(file, { ...state, license: { ...license!, offline_until } });
+  expect((await client.start()).kind).toBe('running');
+  await client.close();
+  expect((await readState(file, quiet))?.license?.token).toBe('one');
 });
