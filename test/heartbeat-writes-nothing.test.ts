@@ -70,9 +70,9 @@ async function written(): Promise<unknown> {
   const others =
     "datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()";
   const pool = poolOf(service.app.get(DataSource));
-  await rows(`select pg_terminate_backend(pid) from pg_stat_activity where ${others}`);
-  while (pool.totalCount + service.database.totalCount > 0) await pause(5);
-  while ((await rows(`select pid from pg_stat_activity where ${others}`)).length > 0) await pause(5);
+  // Again and again: the service's look for a new manifest may have opened one meanwhile.
+  const end = () => rows(`select pg_terminate_backend(pid) from pg_stat_activity where ${others}`);
+  while ((await end()).length + pool.totalCount + service.database.totalCount > 0) await pause(5);
   return (
     await rows(
       'select tup_inserted, tup_updated, tup_deleted from pg_stat_database where datname = current_database()',
