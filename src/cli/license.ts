@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import type { DataSource } from 'typeorm';
+import { validate as isUuid } from 'uuid';
 import { findLicenses, type BindingView, type LicenseView } from '../activation/license-overview.js';
 import type { OnExpiry } from '../config.js';
 import { canonicalLicenseKey, checkSymbolHolds } from '../keys/license-key.js';
 import type { StaffStatus } from '../licenses/license.rules.js';
 import type { LicenseChange } from '../licenses/licenses.service.js';
 import { licensesOf, withDatabase } from './database.js';
-import { emailAddress, isId, machines, moment, momentOrNever, onExpiry, oneOf, reason } from './options.js';
+import { emailAddress, machines, moment, momentOrNever, onExpiry, oneOf, reason } from './options.js';
 import { actOf, aligned, orNotFound, print, Refused, UsageError } from './terminal.js';
 
 const UNKNOWN = 'No license has this id.';
@@ -93,7 +94,6 @@ async function set(id: string, options: SetOptions, command: Command): Promise<v
     throw new UsageError('Give at least one change: --machines, --expires, --on-expiry or --status.');
   }
   const view = await withDatabase(async (ground) => {
-    if (!isId(id)) throw new Refused(UNKNOWN);
     await orNotFound((await licensesOf(ground)).set(id, change, actOf(command, options.reason)), UNKNOWN);
     return lookUp(ground.dataSource, id);
   });
@@ -101,10 +101,9 @@ async function set(id: string, options: SetOptions, command: Command): Promise<v
 }
 
 async function rekey(id: string, { reason }: SetOptions, command: Command): Promise<void> {
-  const { license_key } = await withDatabase(async (ground) => {
-    if (!isId(id)) throw new Refused(UNKNOWN);
-    return orNotFound((await licensesOf(ground)).rekey(id, actOf(command, reason)), UNKNOWN);
-  });
+  const { license_key } = await withDatabase(async (ground) =>
+    orNotFound((await licensesOf(ground)).rekey(id, actOf(command, reason)), UNKNOWN),
+  );
   const rekeyed = { license_id: id, license_key };
   print(
     command,
@@ -115,7 +114,7 @@ async function rekey(id: string, { reason }: SetOptions, command: Command): Prom
 
 async function lookUp(dataSource: DataSource, idOrKey: string): Promise<LicenseView> {
   const key = canonicalLicenseKey(idOrKey);
-  const query = isId(idOrKey) ? { id: idOrKey } : key && { license_key: key };
+  const query = isUuid(idOrKey) ? { id: idOrKey } : key && { license_key: key };
   const [view] = query ? await findLicenses(dataSource, query) : [];
   if (view) return view;
   const typo = key !== null && !checkSymbolHolds(key);

@@ -1,4 +1,3 @@
-import { validate as isUuid } from 'uuid';
 import { parseMoment } from '../clock.js';
 import { publicKeyFromX } from '../keys/ed25519.js';
 import { isVersion } from '../keys/version.js';
@@ -100,8 +99,3 @@ export const publicKeys =
       throw new UsageError(`${name} must be an Ed25519 public key: 43 characters of base64url (a JWK's x).`);
     }
   };
-
-/** An id as the database takes it; whatever is none is simply unknown. */
-export function isId(text: string): boolean {
-  return isUuid(text);
-}

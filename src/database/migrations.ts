@@ -2,10 +2,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { MigrationInterface, QueryRunner } from 'typeorm';
 import { patientDataSource } from './data-source.js';
+import { tryLock } from './locks.js';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
-/** Any number, the same for every instance. */
-const LOCK = 7_026_001;
 /** On its first line, a file says that its one statement runs outside a transaction. */
 const NO_TRANSACTION = '-- no-transaction';
 
@@ -19,7 +18,7 @@ export async function migrate(url: string): Promise<string[]> {
   const lock = dataSource.createQueryRunner();
   try {
     // Polled: a session that waits in pg_advisory_lock holds a snapshot, and a concurrent index build waits for it.
-    while (!(await tryLock(lock))) await wait(100);
+    while (!(await tryLock(lock, 'migrate'))) await wait(100);
     const applied = await dataSource.runMigrations({ transaction: 'each' });
     return applied.map(({ name }) => name);
   } finally {
@@ -44,13 +43,6 @@ export async function pendingMigrations(url: string): Promise<string[]> {
   } finally {
     await dataSource.destroy();
   }
-}
-
-async function tryLock(runner: QueryRunner): Promise<boolean> {
-  const [row] = (await runner.query('select pg_try_advisory_lock($1) as locked', [LOCK])) as {
-    locked: boolean;
-  }[];
-  return row!.locked;
 }
 
 /** `0001_licenses.sql` becomes the migration class `Licenses0000000000001`, as TypeORM wants its names. */

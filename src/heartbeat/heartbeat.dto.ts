@@ -1,13 +1,12 @@
 import { Allow } from 'class-validator';
 import { appVersionRule } from '../activation/activation.dto.js';
 import { Member } from '../http/members.pipe.js';
-
-const MAX_TOKEN_BYTES = 2048;
+import { MAX_TOKEN_LENGTH } from '../keys/license-token.js';
 
 /** Body of `POST /v1/heartbeat` (contract, heartbeat). */
 export class HeartbeatRequest {
   @Member((value) =>
-    typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= MAX_TOKEN_BYTES
+    typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= MAX_TOKEN_LENGTH
       ? undefined
       : 'must be a license token of at most 2 KiB',
   )

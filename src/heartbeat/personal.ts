@@ -30,14 +30,17 @@ const IN_PROSE = /\b(file|data):\S|\.local\b(?!\.)/i;
 const IPV6 = /^([23][0-9a-f]{3}|fe[89ab][0-9a-f]|f[cd][0-9a-f]{2}|64:ff9b|::\d|::ffff):?/i;
 const IPV4 = /(^|\D)\d{1,3}(\s*\.\s*\d{1,3}){3}(\D|$)/;
 
+/** What the shape of a crash frame leaves room for. */
+const IN_FRAME: readonly RegExp[] = [...MAC, UUID, IPV4, /^www\.|\.local:/i];
+
 /** Whether a text that names no code holds such a URL, or such a name. */
 export function looksLikeHost(value: string): boolean {
   return IN_PROSE.test(value);
 }
 
-/** The same as `looksPersonal` for a crash frame, whose shape leaves no room for the rest. */
+/** The same as `looksPersonal` for a crash frame. */
 export function frameLooksPersonal(value: string): boolean {
-  return [...MAC, UUID, IPV4, /^www\.|\.local:/i].some((pattern) => pattern.test(value));
+  return IN_FRAME.some((pattern) => pattern.test(value));
 }
 
 /**

@@ -7,7 +7,7 @@ import { SECURITY_HEADERS } from './address-amnesia.js';
 import { Log } from './log.js';
 import { problem, problemDocument } from './problem.js';
 
-/** Sockets on which an answer is owed. */
+/** The latest answer of each socket, given or still owed. */
 const answering = new WeakMap<Socket, ServerResponse>();
 
 /**

@@ -5,7 +5,8 @@ import type { KeyRing, TokenKey } from './key-ring.js';
 export const ISSUER = 'mooring';
 /** How long a restart may go without the network (contract, heartbeat). */
 export const OFFLINE_SECONDS = 7 * 86_400;
-const MAX_TOKEN_CHARACTERS = 2048;
+/** Of ASCII characters, and so of bytes (contract, heartbeat). */
+export const MAX_TOKEN_LENGTH = 2048;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** What a token says (keys, License tokens). Times are Unix seconds; `lxp` null is a license without expiry. */
@@ -43,7 +44,7 @@ export function signLicenseToken(key: TokenKey, claims: LicenseClaims): string {
  * may have been offline for months (contract, heartbeat).
  */
 export function verifyLicenseToken(ring: KeyRing, product: string, token: string): LicenseClaims | null {
-  if (token.length > MAX_TOKEN_CHARACTERS) return null;
+  if (token.length > MAX_TOKEN_LENGTH) return null;
   const [header, payload, signature, ...more] = token.split('.');
   if (!header || !payload || !signature || more.length > 0) return null;
   // Another alg, typ or kid is another segment, and never reaches the crypto (keys, License tokens).

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
+import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type Act } from '../audit/audit.js';
 import { Clock } from '../clock.js';
 import { Config, type OnExpiry } from '../config.js';
@@ -109,9 +109,10 @@ export class LicensesService {
   }
 }
 
-/** Locks a license row to the end of the transaction: whoever changes it or its bindings waits here. */
+/** Locks a license row to the end of the transaction: whoever changes it or its bindings waits here. Throws `not_found`. */
 export async function lockLicense(manager: EntityManager, id: string): Promise<License> {
-  const license = await manager.findOne(License, { where: { id }, lock: { mode: 'pessimistic_write' } });
+  const lock = { mode: 'pessimistic_write' } as const;
+  const license = isUuid(id) && (await manager.findOne(License, { where: { id }, lock }));
   if (!license) throw problem('not_found');
   return license;
 }

@@ -5,6 +5,7 @@ import { recordAudit, type Act } from '../audit/audit.js';
 import { Clock } from '../clock.js';
 import { Config } from '../config.js';
 import { Batch } from '../database/batch.js';
+import { LOCKS } from '../database/locks.js';
 import { Log } from '../http/log.js';
 import { ManifestKeys } from '../keys/manifest-keys.js';
 import {
@@ -20,7 +21,6 @@ import { PublishedVersions, PublishRefused, refuseUnpublishable } from './manife
 
 /** A published manifest is served by every instance within 5 seconds (contract, manifest). */
 const POLL_MS = 2_000;
-const LOCK = 7_026_002;
 
 /** The live manifest as it is sent: the same bytes for everyone. */
 export interface LiveManifest {
@@ -93,7 +93,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, On
     const now = this.clock.now();
     await this.dataSource.transaction(async (manager) => {
       // Publishers take turns: what is live cannot change between the look and the write.
-      await manager.query('select pg_advisory_xact_lock($1)', [LOCK]);
+      await manager.query('select pg_advisory_xact_lock($1)', [LOCKS.publish]);
       await this.refresh();
       refuseUnpublishable(
         content,

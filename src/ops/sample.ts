@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm';
 import { Clock, rfc3339 } from '../clock.js';
 import { Config } from '../config.js';
 import { DatabaseUrl, patientDataSource } from '../database/data-source.js';
+import { LOCKS } from '../database/locks.js';
 import { developmentManifestKey } from '../keys/key-material.js';
 import { MANIFEST_TYPE, manifestBytes, signManifest } from '../keys/signed-manifest.js';
 import { License } from '../licenses/license.entity.js';
@@ -13,7 +14,6 @@ import { ManifestService } from '../manifest/manifest.service.js';
 
 const EMAIL = 'ada@example.com';
 const ACT = { actor: 'npm start', reason: 'sample for development' };
-const LOCK = 7_026_004;
 
 /** Development alone: a license to activate and a manifest to read, made once in an empty database. */
 export async function makeSample(
@@ -40,7 +40,7 @@ async function oneAtATime(app: INestApplicationContext, work: () => Promise<void
   const dataSource = await patientDataSource(app.get(DatabaseUrl).value).initialize();
   try {
     await dataSource.transaction(async (manager) => {
-      await manager.query('select pg_advisory_xact_lock($1)', [LOCK]);
+      await manager.query('select pg_advisory_xact_lock($1)', [LOCKS.sample]);
       await work();
     });
   } finally {

@@ -2,10 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { QueryRunner } from 'typeorm';
 import { utcDay } from '../clock.js';
 import { DatabaseUrl, patientDataSource } from '../database/data-source.js';
+import { LOCKS, tryLock } from '../database/locks.js';
 import { makePartitions } from './partitions.js';
-
-/** One run at a time over all instances. */
-const LOCK = 7_026_003;
 
 /** What leaves, and when. `asOf` is always given: nothing here asks the clock. */
 @Injectable()
@@ -13,7 +11,7 @@ export class RetentionService {
   constructor(private readonly databaseUrl: DatabaseUrl) {}
 
   /**
-   * The nightly run: makes partitions ahead and moves the past days' telemetry out of the inbox. Idempotent.
+   * The nightly run, one at a time over all instances: makes partitions ahead and moves the past days' telemetry out of the inbox. Idempotent.
    * @returns how many rows moved, or null where another instance is at it
    */
   async run(asOf: Date): Promise<number | null> {
@@ -22,13 +20,10 @@ export class RetentionService {
     const runner = dataSource.createQueryRunner();
     try {
       await runner.query("set lock_timeout = '5s'");
-      const [lock] = (await runner.query('select pg_try_advisory_lock($1) as held', [LOCK])) as {
-        held: boolean;
-      }[];
-      if (!lock!.held) return null;
+      if (!(await tryLock(runner, 'retention'))) return null;
       const moved = await this.moveInbox(runner, asOf);
       // Closing the connection would give it back too, but only once the server has noticed.
-      await runner.query('select pg_advisory_unlock($1)', [LOCK]);
+      await runner.query('select pg_advisory_unlock($1)', [LOCKS.retention]);
       return moved;
     } finally {
       await runner.release();
