@@ -1,5 +1,6 @@
 import { ArgumentMetadata, Injectable, PipeTransform } from '@nestjs/common';
 import { getMetadataStorage, ValidateBy, validateSync } from 'class-validator';
+import { readJson } from './json-body.js';
 import { invalidMembers, problem } from './problem.js';
 import { isStorableText } from './text.js';
 
@@ -7,15 +8,18 @@ type Dto = new () => object;
 
 /**
  * A member of a request body, with the rule it keeps.
- * @param rule returns a sentence that says what the member must be, or undefined where it is right
+ * @param rule returns a sentence that says what the member must be, or undefined where it is right; it may look at the
+ * other members
  */
-export function Member(rule: (value: unknown) => string | undefined): PropertyDecorator {
+export function Member<Body = unknown>(
+  rule: (value: unknown, body: Body) => string | undefined,
+): PropertyDecorator {
   return ValidateBy({
     name: 'member',
     validator: {
-      validate: (value) => storable(value) && rule(value) === undefined,
+      validate: (value, given) => storable(value) && rule(value, given!.object as Body) === undefined,
       defaultMessage: (given) =>
-        (storable(given?.value) ? rule(given?.value) : undefined) ??
+        (storable(given?.value) ? rule(given?.value, given!.object as Body) : undefined) ??
         'must not hold a NUL or half a surrogate pair',
     },
   });
@@ -31,8 +35,9 @@ const storable = (value: unknown) => typeof value !== 'string' || isStorableText
 export class MembersPipe implements PipeTransform {
   readonly #members = new Map<Dto, string[]>();
 
-  transform(body: unknown, { type, metatype }: ArgumentMetadata): unknown {
-    if (type !== 'body') return body;
+  transform(sent: unknown, { type, metatype }: ArgumentMetadata): unknown {
+    if (type !== 'body') return sent;
+    const body = Buffer.isBuffer(sent) ? readJson(sent) : sent;
     if (typeof body !== 'object' || body === null || Array.isArray(body)) throw problem('malformed_request');
     const request = new (metatype as Dto)();
     for (const name of this.membersOf(metatype as Dto)) {
