@@ -18,6 +18,17 @@ export function rfc3339OrNull(time: Date | null): string | null {
   return time && rfc3339(time);
 }
 
+const READABLE = new Intl.DateTimeFormat('en-GB', {
+  dateStyle: 'long',
+  timeStyle: 'short',
+  timeZone: 'UTC',
+});
+
+/** As a person reads it: `20 November 2026 at 13:00 UTC`. */
+export function readableMoment(time: Date): string {
+  return `${READABLE.format(time)} UTC`;
+}
+
 /** The UTC day of a moment, `YYYY-MM-DD`. */
 export function utcDay(time: Date): string {
   return time.toISOString().slice(0, 10);

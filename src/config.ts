@@ -7,6 +7,12 @@ export class ConfigError extends Error {}
 type Environment = Readonly<Record<string, string | undefined>>;
 export type OnExpiry = 'keep' | 'stop';
 
+/** A mail address and the name that stands beside it. */
+export interface MailAddress {
+  readonly name: string;
+  readonly address: string;
+}
+
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -29,8 +35,12 @@ export class Config {
   readonly defaultMachinesPerLicense: number;
   readonly defaultOnExpiry: OnExpiry;
   readonly logLevel: LogLevel;
+  /** Whom mail comes from; its name stands for the product in what is written to people. */
+  readonly mailFrom: MailAddress;
   readonly #databaseUrl: string | undefined;
   readonly #licenseKeySecret: Buffer | undefined;
+  readonly #smtpUrl: string | undefined;
+  readonly #purchaseWebhookSecret: string | undefined;
 
   /** @throws ConfigError naming the setting that cannot be used */
   constructor(environment: Environment) {
@@ -55,6 +65,9 @@ export class Config {
     this.logLevel = oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', LOG_LEVELS);
     this.#databaseUrl = databaseUrl(read('DATABASE_URL'));
     this.#licenseKeySecret = secret('LICENSE_KEY_SECRET', read('LICENSE_KEY_SECRET'));
+    this.#smtpUrl = smtpUrl(read('SMTP_URL'));
+    this.mailFrom = mailFrom(read('MAIL_FROM'), this);
+    this.#purchaseWebhookSecret = webhookSecret(read('PURCHASE_WEBHOOK_SECRET'));
     if (this.production) this.demandWhatProductionNeeds();
   }
 
@@ -66,6 +79,16 @@ export class Config {
   /** Undefined means: generated under `dataDir` (development alone). */
   get licenseKeySecret(): Buffer | undefined {
     return this.#licenseKeySecret;
+  }
+
+  /** Undefined means: mail is written to `DATA_DIR/outbox`. */
+  get smtpUrl(): string | undefined {
+    return this.#smtpUrl;
+  }
+
+  /** In base64, as Standard Webhooks has it; undefined means: no purchases are taken. */
+  get purchaseWebhookSecret(): string | undefined {
+    return this.#purchaseWebhookSecret;
   }
 
   // Nothing is generated in production: a service that invents its own secrets has lost its licenses
@@ -151,6 +174,43 @@ function secret(name: string, text: string | undefined): Buffer | undefined {
   const bytes = /^[A-Za-z0-9+/]{43}=$/.test(text) ? Buffer.from(text, 'base64') : Buffer.alloc(0);
   if (bytes.length !== 32) throw new ConfigError(`${name} must be 32 bytes in base64.`);
   return bytes;
+}
+
+// Never repeated in an error: the address holds a password.
+function smtpUrl(text: string | undefined): string | undefined {
+  const url = text === undefined ? undefined : URL.parse(text);
+  if (url === null || (url && (!/^smtps?:$/.test(url.protocol) || !url.hostname))) {
+    throw new ConfigError(
+      'SMTP_URL must be an address of the form smtp://user:password@host:port or smtps://….',
+    );
+  }
+  return text;
+}
+
+function mailFrom(text: string | undefined, { product, smtpUrl }: Config): MailAddress {
+  if (text === undefined && smtpUrl) throw new ConfigError('With SMTP_URL, MAIL_FROM must be given.');
+  if (text === undefined) return { name: product, address: 'licenses@localhost' };
+  const [, quoted, name, inside, bare] =
+    /^(?:"([^"\\\p{Cc}]*)"|([^"<>,;:\\\p{Cc}]*))\s*<([^\s<>@,]+@[^\s<>@,]+)>$|^([^\s<>@,"]+@[^\s<>@,"]+)$/u.exec(
+      text,
+    ) ?? [];
+  const address = inside ?? bare;
+  if (!address)
+    throw new ConfigError(
+      'MAIL_FROM must be an e-mail address, or a name and one: App <licenses@example.com>.',
+    );
+  return { name: (quoted ?? name)?.trim() || product, address };
+}
+
+function webhookSecret(text: string | undefined): string | undefined {
+  const base64 = text?.replace(/^whsec_/, '');
+  const bytes = /^[A-Za-z0-9+/]+={0,2}$/.test(base64 ?? '') ? Buffer.from(base64!, 'base64').length : 0;
+  if (text !== undefined && (bytes < 24 || bytes > 64)) {
+    throw new ConfigError(
+      'PURCHASE_WEBHOOK_SECRET must be 24 to 64 bytes in base64, after whsec_ if you like.',
+    );
+  }
+  return base64;
 }
 
 function publicKeys(text: string | undefined): string[] | undefined {

@@ -100,6 +100,23 @@ export function patientDataSource(
   });
 }
 
+/** Connections of the job queue's own: mail that waits never keeps a request waiting. */
+export function jobsPool(databaseUrl: string): pg.Pool {
+  const { url, options } = addressAndOptions(databaseUrl);
+  const pool = new pg.Pool({
+    connectionString: url,
+    options,
+    max: 4,
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: 10_000,
+    keepAlive: true,
+  });
+  // One that breaks is replaced; what was asked of it fails by itself.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => void client.on('error', () => undefined));
+  return pool;
+}
+
 /** The pool below a data source, for statements on the hot path: no query runner, no broadcast, named once for all. */
 export function poolOf(dataSource: DataSource): pg.Pool {
   return (dataSource.driver as unknown as { master: pg.Pool }).master;

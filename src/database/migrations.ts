@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { MigrationInterface, QueryRunner } from 'typeorm';
-import { patientDataSource } from './data-source.js';
+import { jobsPool, patientDataSource } from './data-source.js';
 import { tryLock } from './locks.js';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
@@ -19,12 +19,25 @@ export async function migrate(url: string): Promise<string[]> {
   try {
     // Polled: a session that waits in pg_advisory_lock holds a snapshot, and a concurrent index build waits for it.
     while (!(await tryLock(lock, 'migrate'))) await wait(100);
+    // The job queue's own tables come first: our migrations describe them.
+    await migrateJobs(url);
     const applied = await dataSource.runMigrations({ transaction: 'each' });
     return applied.map(({ name }) => name);
   } finally {
     // Closing the connection gives the lock back, also where unlocking it could not.
     await lock.release();
     await dataSource.destroy();
+  }
+}
+
+// Loaded where it is needed: most commands only look whether something is pending.
+async function migrateJobs(url: string): Promise<void> {
+  const { Logger, runMigrations } = await import('graphile-worker');
+  const connections = jobsPool(url);
+  try {
+    await runMigrations({ pgPool: connections, logger: new Logger(() => () => undefined) });
+  } finally {
+    await connections.end();
   }
 }
 

@@ -1,0 +1,122 @@
+import { EventEmitter } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
+import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { Logger, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker';
+import type pg from 'pg';
+import { failure, Log } from '../http/log.js';
+import { DatabaseUrl, jobsPool } from '../database/data-source.js';
+import { JobFailure, type JobIds } from './jobs.js';
+
+/** Jobs under way at once in one instance: each waits for a mail server, not for us. */
+const CONCURRENCY = 5;
+/** Between looks for jobs whose time has come; a new one is heard of at once. */
+const POLL_MS = 2_000;
+const RESCUE_MS = 15_000;
+/** At the end, jobs under way get this long before they are told to give up; they are tried again later. */
+const PATIENCE_MS = 1_500;
+const RESTART_MS = 1_000;
+
+// An instance that is killed leaves its jobs locked. Its connections bear the name it locks jobs with: where none does,
+// nobody works at those jobs any more.
+const RESCUE = `
+  select graphile_worker.force_unlock_workers(array_agg(distinct locked_by))
+  from graphile_worker.jobs
+  where locked_by is not null and locked_by not in (select application_name from pg_stat_activity)
+  having count(*) > 0`;
+
+/** Does a job. @param signal tells it to give up: the service ends */
+type Task = (ids: JobIds, signal: AbortSignal) => Promise<void>;
+
+/**
+ * Does the durable jobs of `addJob`, beside the requests and never in their way. A job that fails is tried again, later
+ * and later, 25 times over four days; one whose instance was killed is taken over by another.
+ */
+@Injectable()
+export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly #tasks: TaskList = {};
+  readonly #ending = new AbortController();
+  #workers: WorkerPool | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly databaseUrl: DatabaseUrl,
+    private readonly log: Log,
+  ) {}
+
+  /** Says how a kind of job is done. To be called before the application has started. */
+  register(name: string, task: Task): void {
+    this.#tasks[name] = async (ids, { abortSignal }) => {
+      try {
+        await task(ids as JobIds, abortSignal);
+      } catch (error) {
+        // What is thrown here is kept in the database; a driver's message may hold a row's values.
+        throw error instanceof JobFailure ? error : new JobFailure(nameOf(error));
+      }
+    };
+  }
+
+  onApplicationBootstrap(): void {
+    this.#running = this.#keepRunning();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.#ending.abort();
+    await this.#workers?.gracefulShutdown();
+    await this.#running;
+  }
+
+  async #keepRunning(): Promise<void> {
+    const { signal } = this.#ending;
+    while (!signal.aborted) {
+      const connections = jobsPool(this.databaseUrl.value);
+      const rescuing = setInterval(() => void rescue(connections), RESCUE_MS);
+      try {
+        this.#workers = this.#start(connections);
+        await rescue(connections);
+        await this.#workers.promise;
+      } catch (error) {
+        if (!signal.aborted) this.log.failed('job worker ended', error);
+      }
+      clearInterval(rescuing);
+      await connections.end();
+      await wait(RESTART_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  #start(connections: pg.Pool): WorkerPool {
+    const events = this.#events();
+    events.on('pool:create', ({ workerPool }) => {
+      connections.options.application_name = workerPool.id;
+    });
+    const options = {
+      concurrency: CONCURRENCY,
+      pollInterval: POLL_MS,
+      gracefulShutdownAbortTimeout: PATIENCE_MS,
+      noHandleSignals: true,
+      // It would log messages of others; what is worth telling is told by its events.
+      logger: new Logger(() => () => undefined),
+      events,
+    };
+    return runTaskList(options, this.#tasks, connections);
+  }
+
+  #events(): WorkerEvents {
+    const events: WorkerEvents = new EventEmitter();
+    events.on('job:error', ({ job, error }) => {
+      const { task_identifier: task, id: job_id, attempts, max_attempts } = job;
+      const fields = { task, job_id, attempts, max_attempts, reason: (error as Error).message };
+      this.log.warning(attempts < max_attempts ? 'job failed' : 'job failed for good', fields);
+    });
+    return events;
+  }
+}
+
+async function rescue(connections: pg.Pool): Promise<void> {
+  // Where the database is away there is nothing to rescue from it now.
+  await connections.query(RESCUE).catch(() => undefined);
+}
+
+function nameOf(error: unknown): string {
+  const { code, error: name, at } = failure(error);
+  return [name, code, at].filter((part) => part !== undefined).join(' ');
+}

@@ -1,0 +1,66 @@
+/** A paragraph; a text to be copied, alone on its line; facts with their names; a link, alone on its line. */
+export type Block =
+  | string
+  | { readonly code: string }
+  | { readonly facts: readonly (readonly [name: string, value: string])[] }
+  | { readonly link: string };
+
+/** A mail as it is meant: written once, for both of its parts. */
+export interface Letter {
+  /** The holder's address; null where none is known any more. */
+  readonly to: string | null;
+  readonly subject: string;
+  readonly body: readonly Block[];
+}
+
+/** The plain text part. */
+export function letterText({ body }: Pick<Letter, 'body'>): string {
+  return body.map((block) => `${blockText(block)}\n`).join('\n');
+}
+
+function blockText(block: Block): string {
+  if (typeof block === 'string') return block;
+  if ('code' in block) return `    ${block.code}`;
+  if ('link' in block) return block.link;
+  return block.facts.map(([name, value]) => `${name}: ${value}`).join('\n');
+}
+
+/** The HTML part: nothing to load, nothing to follow but links that are shown, the reader's own colours. */
+export function letterHtml({ subject, body }: Omit<Letter, 'to'>): string {
+  return [
+    '<!doctype html>',
+    '<html lang="en">',
+    `<head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>${escaped(subject)}</title></head>`,
+    '<body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 1.5em auto; padding: 0 1em">',
+    ...body.map(blockHtml),
+    '</body>',
+    '</html>',
+    '',
+  ].join('\n');
+}
+
+function blockHtml(block: Block): string {
+  if (typeof block === 'string') return `<p>${escaped(block)}</p>`;
+  if ('code' in block) {
+    return `<p style="font: 600 20px/1.4 ui-monospace, monospace; letter-spacing: 0.03em">${escaped(block.code)}</p>`;
+  }
+  if ('link' in block) return `<p><a href="${escaped(block.link)}">${escaped(block.link)}</a></p>`;
+  const rows = block.facts.map(
+    ([name, value]) =>
+      `<tr><th scope="row" style="text-align: left; font-weight: 400; padding-right: 1em">${escaped(name)}</th>` +
+      `<td>${escaped(value)}</td></tr>`,
+  );
+  return `<table>${rows.join('')}</table>`;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
+}

@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, EntityManager } from 'typeorm';
+import { v4 as uuidv4 } from 'uuid';
+import { JobWorker } from './job-worker.js';
+import { addJob } from './jobs.js';
+import type { Letter } from './letter.js';
+import { Postman } from './postman.js';
+
+/** What mail jobs are called, before the kind of mail. */
+export const MAIL_TASK = 'mail_';
+
+interface MailOptions {
+  /** For a mail whose recipient no row will name when it is sent; kept until then. */
+  readonly to?: string;
+  /** Before other mails: somebody sits and waits for it. */
+  readonly urgent?: boolean;
+}
+
+/**
+ * Announces something by mail, in the transaction in which it happens. The same announcement waits once.
+ * @param about the id of what the mail is about, by which operators are told of it
+ */
+export async function announce(
+  manager: EntityManager,
+  kind: string,
+  about: string,
+  at: Date,
+  { to, urgent }: MailOptions = {},
+): Promise<void> {
+  const mail_id = uuidv4();
+  if (to !== undefined) {
+    const sql = 'insert into mail_recipient (mail_id, email, since) values ($1, $2, $3)';
+    await manager.query(sql, [mail_id, to, at]);
+  }
+  const key = `${kind} ${about}${to === undefined ? '' : ` ${mail_id}`}`;
+  await addJob(manager, MAIL_TASK + kind, { mail_id, about }, { key, ...(urgent && { priority: -1 }) });
+}
+
+/** Sends what was announced. Each room registers the mails it sends; this one knows none of them. */
+@Injectable()
+export class MailService {
+  constructor(
+    private readonly jobs: JobWorker,
+    private readonly postman: Postman,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  /**
+   * Says how a kind of mail is written.
+   * @param compose makes the letter of what it is about, from how things are when it is sent; null where there is
+   * nothing to say any more
+   */
+  register(kind: string, compose: (about: string) => Promise<Letter | null>): void {
+    this.jobs.register(MAIL_TASK + kind, async ({ mail_id, about }, signal) => {
+      const kept = await this.keptRecipient(mail_id!);
+      const letter = await compose(about!);
+      const to = kept ?? letter?.to;
+      if (letter && to) await this.postman.deliver(mail_id!, to, letter, signal);
+      if (kept) await this.dataSource.query('delete from mail_recipient where mail_id = $1', [mail_id]);
+    });
+  }
+
+  private async keptRecipient(mailId: string): Promise<string | undefined> {
+    const sql = 'select email from mail_recipient where mail_id = $1';
+    const [row] = (await this.dataSource.query(sql, [mailId])) as { email: string }[];
+    return row?.email;
+  }
+}

@@ -1,0 +1,57 @@
+import { DataSource } from 'typeorm';
+import { rfc3339, rfc3339OrNull } from '../clock.js';
+import { MAIL_TASK } from './mail.service.js';
+
+/** A mail that could not be delivered so far. */
+export interface FailingMail {
+  readonly kind: string;
+  /** The id of what it is about. */
+  readonly about: string;
+  readonly reason: string;
+  readonly attempts: number;
+  readonly waiting_since: string;
+  /** Null where it was given up. */
+  readonly next_attempt_at: string | null;
+}
+
+export interface WaitingMail {
+  /** Mails not sent yet, those that fail among them. */
+  readonly waiting: number;
+  /** The first hundred that failed, longest waiting first. */
+  readonly failing: FailingMail[];
+}
+
+interface Row {
+  readonly key: string | null;
+  readonly attempts: number;
+  readonly max_attempts: number;
+  readonly last_error: string | null;
+  readonly run_at: Date;
+  readonly created_at: Date;
+}
+
+/** What waits to be sent, and what cannot be and why. Nothing here names a person. */
+export async function waitingMail(dataSource: DataSource): Promise<WaitingMail> {
+  const mails = `from graphile_worker.jobs where starts_with(task_identifier, '${MAIL_TASK}') and key is not null`;
+  const [count] = (await dataSource.query(
+    `select count(*)::int as waiting ${mails} and attempts < max_attempts`,
+  )) as [{ waiting: number }];
+  const rows = (await dataSource.query(
+    `select key, attempts, max_attempts, last_error, run_at, created_at ${mails} and last_error is not null
+     order by created_at limit 100`,
+  )) as Row[];
+  return { waiting: count.waiting, failing: rows.map(failingMail) };
+}
+
+function failingMail({ key, attempts, max_attempts, last_error, run_at, created_at }: Row): FailingMail {
+  const [kind, about] = key!.split(' ') as [string, string];
+  const givenUp = attempts >= max_attempts;
+  return {
+    kind,
+    about,
+    reason: last_error!,
+    attempts,
+    waiting_since: rfc3339(created_at),
+    next_attempt_at: rfc3339OrNull(givenUp ? null : run_at),
+  };
+}
