@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, IsNull } from 'typeorm';
+import { DataSource, EntityManager, IsNull } from 'typeorm';
 import { validate as isUuid } from 'uuid';
 import { recordAudit, type Act } from '../audit/audit.js';
 import { Clock } from '../clock.js';
 import { problem } from '../http/problem.js';
+import { announceRelease } from '../licenses/license-mails.js';
 import { lockLicense } from '../licenses/licenses.service.js';
 import { Activation } from './activation.entity.js';
 
@@ -34,10 +35,20 @@ export class ReleaseService {
         change: { activation_id: id },
         at: ended_at,
       } as const;
-      if (affected) await recordAudit(manager, act, deed);
+      if (affected) {
+        await recordAudit(manager, act, deed);
+        await announceRelease(manager, id, ended_at);
+      }
       return manager.findOneByOrFail(Activation, { id });
     });
   }
+}
+
+/** Ends the active bindings of a license whose purchase was refunded, behind the lock that takers of a seat wait for. */
+export async function endRefunded(manager: EntityManager, licenseId: string, at: Date): Promise<void> {
+  await lockLicense(manager, licenseId);
+  const end = { ended_at: at, ended_reason: 'refunded' } as const;
+  await manager.update(Activation, { license_id: licenseId, ended_at: IsNull() }, end);
 }
 
 function refuse(): never {

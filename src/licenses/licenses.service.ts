@@ -6,7 +6,9 @@ import { Clock } from '../clock.js';
 import { Config, type OnExpiry } from '../config.js';
 import { problem } from '../http/problem.js';
 import { LicenseKeys } from '../keys/license-keys.js';
+import { announce } from '../mail/mail.service.js';
 import { License } from './license.entity.js';
+import { mailableKey } from './mailable-key.js';
 import type { StaffStatus } from './license.rules.js';
 
 export interface NewLicense {
@@ -18,6 +20,8 @@ export interface NewLicense {
 }
 
 export interface LicenseChange {
+  /** As `canonicalEmail` gives it. */
+  readonly email?: string;
   readonly machines_allowed?: number;
   readonly expires_at?: Date | null;
   readonly on_expiry?: OnExpiry;
@@ -36,66 +40,95 @@ export class LicensesService {
 
   /** Issues a license. The key is returned here and nowhere stored. */
   async issue(wanted: NewLicense, act: Act): Promise<{ license_id: string; license_key: string }> {
-    const id = uuidv7();
-    const created_at = this.clock.now();
-    const { license_key, key_hash, key_hint } = this.keys.derive(id, 1);
-    const terms = {
-      machines_allowed: wanted.machines_allowed ?? this.config.defaultMachinesPerLicense,
-      expires_at: wanted.expires_at ?? null,
-      on_expiry: wanted.on_expiry ?? this.config.defaultOnExpiry,
-    };
-    await this.dataSource.transaction(async (manager) => {
-      await manager.insert(License, { id, key_hash, key_hint, email: wanted.email, ...terms, created_at });
+    return this.dataSource.transaction(async (manager) => {
+      const { id, license_key, created_at, terms } = await this.insert(manager, wanted);
       await recordAudit(manager, act, {
         action: 'license.issue',
         license_id: id,
         change: terms,
         at: created_at,
       });
+      return { license_id: id, license_key };
     });
-    return { license_id: id, license_key };
   }
 
-  /** Changes what is given. Lowering `machines_allowed` keeps the bindings there are. Throws `not_found`. */
+  /**
+   * Issues the one license of a purchase, in the transaction that records it, and mails its key to the buyer.
+   * @param refunded then no key is ever mailed
+   * @returns the license's id
+   */
+  async issueSold(
+    manager: EntityManager,
+    { email, purchase_id, refunded }: { email: string; purchase_id: string; refunded: boolean },
+  ): Promise<string> {
+    const { id, created_at } = await this.insert(manager, { email }, purchase_id);
+    if (!refunded) await announce(manager, 'license_key', id, created_at);
+    return id;
+  }
+
+  private async insert(manager: EntityManager, wanted: NewLicense, purchase_id: string | null = null) {
+    const id = uuidv7();
+    const created_at = this.clock.now();
+    const { license_key, key_hash, key_hint } = this.keys.derive(id, 1);
+    const { email } = wanted;
+    const terms = {
+      machines_allowed: wanted.machines_allowed ?? this.config.defaultMachinesPerLicense,
+      expires_at: wanted.expires_at ?? null,
+      on_expiry: wanted.on_expiry ?? this.config.defaultOnExpiry,
+    };
+    await manager.insert(License, { id, key_hash, key_hint, email, ...terms, purchase_id, created_at });
+    return { id, license_key, created_at, terms };
+  }
+
+  /**
+   * Changes what is given. Lowering `machines_allowed` keeps the bindings there are; a change of e-mail is told to both
+   * addresses. Throws `not_found`.
+   */
   async set(id: string, change: LicenseChange, act: Act): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
-      await lockLicense(manager, id);
+      const before = await lockLicense(manager, id);
+      const at = this.clock.now();
       await manager.update(License, { id }, change);
-      await recordAudit(manager, act, {
-        action: 'license.set',
-        license_id: id,
-        change: { ...change },
-        at: this.clock.now(),
-      });
+      // The trail outlives an erasure: it says that the address changed, and not to which.
+      const told = change.email === undefined ? change : { ...change, email: 'changed' };
+      await recordAudit(manager, act, { action: 'license.set', license_id: id, change: { ...told }, at });
+      if (change.email === undefined || change.email === before.email) return;
+      for (const to of [before.email, change.email]) {
+        if (to !== null) await announce(manager, 'email_changed', id, at, { to });
+      }
     });
   }
 
-  /** Replaces a leaked key: the old one stops activating, the bindings go on. Throws `not_found`. */
+  /** Mails the key to the license's e-mail address once more. @throws Problem `not_found`, `key_not_mailable` */
+  async sendKey(id: string, act: Act): Promise<void> {
+    await this.dataSource.transaction(async (manager) => {
+      await lockLicense(manager, id);
+      const key = await mailableKey(manager, this.keys, id);
+      if (typeof key === 'string') throw problem('key_not_mailable', { reason: key });
+      const at = this.clock.now();
+      await recordAudit(manager, act, { action: 'license.send_key', license_id: id, at });
+      await announce(manager, 'license_key_again', id, at);
+    });
+  }
+
+  /** Replaces a leaked key, and mails the new one: the old one stops activating, the bindings go on. Throws `not_found`. */
   async rekey(id: string, act: Act): Promise<{ license_key: string }> {
     return this.dataSource.transaction(async (manager) => {
       const { key_generation } = await lockLicense(manager, id);
       const { license_key, key_hash, key_hint } = this.keys.derive(id, key_generation + 1);
       const change = { key_hint, key_generation: key_generation + 1 };
+      const at = this.clock.now();
       await manager.update(License, { id }, { key_hash, ...change });
-      await recordAudit(manager, act, {
-        action: 'license.rekey',
-        license_id: id,
-        change,
-        at: this.clock.now(),
-      });
+      await recordAudit(manager, act, { action: 'license.rekey', license_id: id, change, at });
+      await announce(manager, 'license_key_replaced', id, at);
       return { license_key };
     });
   }
 
-  /**
-   * The key in force, derived anew and held against its hash; null where this deployment's secret does not make it
-   * (an imported key, a changed secret), or no such license exists.
-   */
+  /** The key in force; null where it cannot be told, as `mailableKey` says. */
   async currentKey(id: string): Promise<string | null> {
-    const license = await this.dataSource.manager.findOneBy(License, { id });
-    if (!license) return null;
-    const { license_key, key_hash } = this.keys.derive(id, license.key_generation);
-    return key_hash.equals(license.key_hash) ? license_key : null;
+    const key = await mailableKey(this.dataSource.manager, this.keys, id);
+    return typeof key === 'string' ? null : key.license_key;
   }
 
   /**

@@ -1,0 +1,123 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { DataSource, EntityManager } from 'typeorm';
+import { readableMoment } from '../clock.js';
+import { Config } from '../config.js';
+import { JobFailure } from '../mail/jobs.js';
+import { LicenseKeys } from '../keys/license-keys.js';
+import type { Block, Letter } from '../mail/letter.js';
+import { announce, MailService } from '../mail/mail.service.js';
+import { mailableKey } from './mailable-key.js';
+
+/** Tells the holder, in the transaction that releases a binding. */
+export async function announceRelease(manager: EntityManager, activationId: string, at: Date): Promise<void> {
+  await announce(manager, 'binding_released', activationId, at);
+}
+
+/** The mails that tell a holder of a license what became of it. */
+@Injectable()
+export class LicenseMails implements OnModuleInit {
+  constructor(
+    private readonly mail: MailService,
+    private readonly dataSource: DataSource,
+    private readonly keys: LicenseKeys,
+    private readonly config: Config,
+  ) {}
+
+  onModuleInit(): void {
+    const product = this.config.mailFrom.name;
+    const keyMail = (subject: string, opening: string) => (id: string) => this.key(id, subject, opening);
+    this.mail.register(
+      'license_key',
+      keyMail(
+        `Your license key for ${product}`,
+        `Thank you for buying ${product}. This is your license key:`,
+      ),
+    );
+    this.mail.register(
+      'license_key_again',
+      keyMail(
+        `Your license key for ${product}`,
+        `You asked for your license key for ${product} once more. Here it is:`,
+      ),
+    );
+    this.mail.register(
+      'license_key_replaced',
+      keyMail(
+        `Your new license key for ${product}`,
+        `Your license key for ${product} was replaced. The old one activates no further machine; those that are active stay so. This is the new one:`,
+      ),
+    );
+    this.mail.register('email_changed', async () => this.emailChanged());
+    this.mail.register('binding_released', (id) => this.bindingReleased(id));
+  }
+
+  private async key(id: string, subject: string, opening: string): Promise<Letter | null> {
+    const key = await mailableKey(this.dataSource.manager, this.keys, id);
+    if (key === 'not_made_here')
+      throw new JobFailure('the license key was not made here, or LICENSE_KEY_SECRET has changed');
+    if (typeof key === 'string') return null;
+    const facts: [string, string][] = [
+      ['E-mail address', key.email],
+      ['Machines', String(key.machines_allowed)],
+    ];
+    if (key.expires_at) facts.push(['Expires', readableMoment(key.expires_at)]);
+    const body: Block[] = [
+      opening,
+      { code: key.license_key },
+      'To activate it, enter it together with this e-mail address:',
+      { facts },
+      ...this.portal('Keep this mail. The machines that use your license are listed here:'),
+    ];
+    return { to: key.email, subject, body };
+  }
+
+  // Both addresses are told, and neither is told the other.
+  private emailChanged(): Letter {
+    const product = this.config.mailFrom.name;
+    return {
+      to: null,
+      subject: `The e-mail address of your license for ${product} has changed`,
+      body: [
+        `The e-mail address of a license for ${product} has changed. This mail goes to the old address and to the new one.`,
+        'The license key stays as it is, and machines that are active stay so. To activate another machine, enter the key together with the new address.',
+        'If you did not ask for this, please answer this mail.',
+      ],
+    };
+  }
+
+  private async bindingReleased(id: string): Promise<Letter | null> {
+    const [binding] = (await this.dataSource.query(
+      `select l.email, l.key_hint, a.hostname_hint, a.activated_at, a.ended_at
+       from activation a join license l on l.id = a.license_id where a.id = $1`,
+      [id],
+    )) as {
+      email: string | null;
+      key_hint: string;
+      hostname_hint: string | null;
+      activated_at: Date;
+      ended_at: Date;
+    }[];
+    if (!binding) return null;
+    const product = this.config.mailFrom.name;
+    return {
+      to: binding.email,
+      subject: `A machine was released from your license for ${product}`,
+      body: [
+        `A machine was released from your license for ${product}. Its seat is free for another one; on the released machine ${product} has to be activated again.`,
+        {
+          facts: [
+            ['Machine', binding.hostname_hint ?? 'without a name'],
+            ['License key', `ends in ${binding.key_hint}`],
+            ['Activated', readableMoment(binding.activated_at)],
+            ['Released', readableMoment(binding.ended_at)],
+          ],
+        },
+        ...this.portal('If this was a mistake, activate the machine again. Your machines are listed here:'),
+      ],
+    };
+  }
+
+  private portal(sentence: string): Block[] {
+    return [sentence, { link: `${this.config.publicUrl}/portal/` }];
+  }
+}
