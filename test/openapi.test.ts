@@ -57,7 +57,7 @@ describe('the document', () => {
 
   test('describes each problem as the catalogue has it', () => {
     const problems = places().filter(([pointer]) => /^\/components\/schemas\/[a-z_]+$/.test(pointer));
-    expect(problems).toHaveLength(19);
+    expect(problems).toHaveLength(21);
     for (const [pointer, value] of problems) {
       const code = pointer.split('/').at(-1) as keyof typeof PROBLEMS;
       const { status, client_action } = PROBLEMS[code];
@@ -78,6 +78,7 @@ describe('the document', () => {
       'POST /v1/heartbeat',
       'GET /v1/manifest',
       'GET /v1/keys',
+      'POST /v1/purchases',
       'POST /support/api/licenses/search',
       'POST /support/api/activations/{id}/release',
       'GET /health/live',
@@ -291,5 +292,5 @@ function allExamples(): Example[] {
 }
 
 function isForRequests(pointer: string): boolean {
-  return /^\/components\/schemas\/(\w+Request|Telemetry|LicenseSearch)(\/|$)/.test(pointer);
+  return /^\/components\/schemas\/(\w+Request|Telemetry|LicenseSearch|PurchaseReport)(\/|$)/.test(pointer);
 }

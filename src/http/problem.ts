@@ -18,6 +18,13 @@ interface Kind {
   readonly detail: string | ((members: Members) => string);
 }
 
+const NOT_MAILABLE = {
+  not_made_here:
+    'This key was imported, or the secret that makes keys has changed, so it is not known here. A new key can be made instead.',
+  refunded: 'The purchase of this license was refunded, so its key is mailed no more.',
+  erased: 'No e-mail address is known of this license any more.',
+} as const;
+
 /** Every problem this service answers. `docs/errors.md` is made from it; a code never changes its meaning. */
 export const PROBLEMS = {
   malformed_request: {
@@ -45,8 +52,8 @@ export const PROBLEMS = {
     status: 413,
     client_action: 'fix',
     title: 'The body is too large',
-    when: 'The body is over 16 KiB.',
-    detail: 'A body may hold at most 16 KiB.',
+    when: 'The body is over 16 KiB, that of a purchase report over 64 KiB.',
+    detail: 'A body may hold at most 16 KiB, a purchase report at most 64 KiB.',
   },
   unsupported_media_type: {
     status: 415,
@@ -152,6 +159,29 @@ export const PROBLEMS = {
     title: 'This role may not do that',
     when: 'Support only: the role does not allow it.',
     detail: 'Your role does not allow this.',
+  },
+  key_not_mailable: {
+    status: 409,
+    client_action: 'fix',
+    title: 'This license key cannot be mailed',
+    when:
+      'Support and portal only; `reason` is `not_made_here` (imported, or the key secret has changed), `refunded` or ' +
+      '`erased`.',
+    detail: ({ reason }) => NOT_MAILABLE[reason as keyof typeof NOT_MAILABLE],
+  },
+  webhook_signature_invalid: {
+    status: 403,
+    client_action: 'fix',
+    title: 'This purchase report is not signed as it should be',
+    when: 'Purchases only: the signature is missing or wrong, or its timestamp is over 5 minutes away.',
+    detail: 'The webhook-id, webhook-timestamp and webhook-signature headers must sign this body, just now.',
+  },
+  too_many_requests: {
+    status: 429,
+    client_action: 'retry',
+    title: 'Too many attempts',
+    when: 'Purchases only: after many wrong signatures, for a wrong one; carries `retry-after`.',
+    detail: 'There were too many attempts of this kind. Please try again later.',
   },
   internal_error: {
     status: 500,

@@ -1,0 +1,20 @@
+import { Body, Controller, HttpCode, Post, UseGuards } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import { RAW_BODY } from '../http/json-body.js';
+import { PurchaseReport } from './purchase.dto.js';
+import { PurchasesService } from './purchases.service.js';
+import { WebhookGuard } from './webhook.guard.js';
+
+/** `POST /v1/purchases`: from the payment processor's side, signed. A replay is answered alike and changes nothing. */
+@Controller('v1/purchases')
+@UseGuards(WebhookGuard)
+export class PurchasesController {
+  constructor(private readonly purchases: PurchasesService) {}
+
+  @Post()
+  @HttpCode(204)
+  @RouteConfig(RAW_BODY)
+  async record(@Body() report: PurchaseReport): Promise<void> {
+    await this.purchases.record(report);
+  }
+}

@@ -1,0 +1,35 @@
+import { CanActivate, ExecutionContext, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { Webhook } from 'standardwebhooks';
+import { Config } from '../config.js';
+import { problem } from '../http/problem.js';
+import { RateLimit } from '../http/rate-limit.js';
+
+/** Lets in what PURCHASE_WEBHOOK_SECRET has signed within the last 5 minutes (Standard Webhooks). */
+@Injectable()
+export class WebhookGuard implements CanActivate {
+  readonly #webhook: Webhook | undefined;
+  // After 60 a minute they are told to wait. A right one is never counted, nor kept waiting.
+  readonly #wrongSignatures = new RateLimit(60, 60);
+
+  constructor({ purchaseWebhookSecret }: Config) {
+    this.#webhook = purchaseWebhookSecret === undefined ? undefined : new Webhook(purchaseWebhookSecret);
+  }
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (!this.#webhook) throw problem('not_found');
+    const { body, headers } = context.switchToHttp().getRequest<FastifyRequest<{ Body: Buffer }>>();
+    if (Buffer.isBuffer(body) && isSigned(this.#webhook, body, headers)) return true;
+    await this.#wrongSignatures.count('purchases');
+    throw problem('webhook_signature_invalid');
+  }
+}
+
+function isSigned(webhook: Webhook, body: Buffer, headers: FastifyRequest['headers']): boolean {
+  try {
+    webhook.verify(body, headers as Record<string, string>, { jsonParse: false });
+    return true;
+  } catch {
+    return false;
+  }
+}
