@@ -21,6 +21,7 @@ interface IssueOptions {
 }
 
 interface SetOptions extends Omit<IssueOptions, 'email' | 'expires'> {
+  readonly email?: string;
   readonly expires?: Date | 'never';
   readonly status?: StaffStatus;
   readonly reason: string;
@@ -51,6 +52,7 @@ export function licenseCommands(license: Command): void {
     .option('--machines <n>', 'how many machines it may be active on; those it has stay', machines)
     .option('--expires <when>', 'when it expires, or never', momentOrNever('--expires'))
     .option('--on-expiry <what>', ON_EXPIRY, onExpiry)
+    .option('--email <address>', 'whose it is; both addresses are told by mail', emailAddress('--email'))
     .option(
       '--status <status>',
       'active, suspended or revoked',
@@ -61,9 +63,14 @@ export function licenseCommands(license: Command): void {
   license
     .command('rekey')
     .argument('<id>', "the license's id")
-    .description('replace a leaked key; machines that are active stay so')
+    .description('replace a leaked key and mail the new one; machines that are active stay so')
     .requiredOption('--reason <text>', 'why, for the audit trail', reason)
     .action(rekey);
+  license
+    .command('send-key')
+    .argument('<id>', "the license's id")
+    .description("mail the key to the license's e-mail address again")
+    .action(sendKey);
 }
 
 async function issue(options: IssueOptions, command: Command): Promise<void> {
@@ -86,12 +93,15 @@ async function set(id: string, options: SetOptions, command: Command): Promise<v
     expires_at: options.expires === 'never' ? null : options.expires,
     on_expiry: options.onExpiry,
     staff_status: options.status,
+    email: options.email,
   };
   const change: LicenseChange = Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== undefined),
   );
   if (Object.keys(change).length === 0) {
-    throw new UsageError('Give at least one change: --machines, --expires, --on-expiry or --status.');
+    throw new UsageError(
+      'Give at least one change: --machines, --expires, --on-expiry, --status or --email.',
+    );
   }
   const view = await withDatabase(async (ground) => {
     await orNotFound((await licensesOf(ground)).set(id, change, actOf(command, options.reason)), UNKNOWN);
@@ -108,8 +118,15 @@ async function rekey(id: string, { reason }: SetOptions, command: Command): Prom
   print(
     command,
     rekeyed,
-    `${keyText(rekeyed)}\nThe old key activates no more; machines that are active stay so.`,
+    `${keyText(rekeyed)}\nThe old key activates no more; machines that are active stay so. The new one is mailed.`,
   );
+}
+
+async function sendKey(id: string, _options: unknown, command: Command): Promise<void> {
+  await withDatabase(async (ground) =>
+    orNotFound((await licensesOf(ground)).sendKey(id, actOf(command)), UNKNOWN),
+  );
+  print(command, { license_id: id, mailed: true }, 'The key is mailed as soon as the service runs.');
 }
 
 async function lookUp(dataSource: DataSource, idOrKey: string): Promise<LicenseView> {

@@ -51,11 +51,16 @@ export const machines = wholeNumber('--machines', 1, 100_000);
 
 export const onExpiry = oneOf('--on-expiry', ['stop', 'keep']);
 
-export const reason: Reader<string> = (text) => {
-  const wrong = reasonRule(text);
-  if (wrong) throw new UsageError(`--reason ${wrong}.`);
-  return text;
-};
+/** @param rule says what is wrong with a text, as the rules of the API's members do */
+export const ruled =
+  (name: string, rule: (value: unknown) => string | undefined): Reader<string> =>
+  (text) => {
+    const wrong = rule(text);
+    if (wrong) throw new UsageError(`${name} ${wrong}.`);
+    return text;
+  };
+
+export const reason = ruled('--reason', reasonRule);
 
 export const actorName: Reader<string> = (text) => {
   const name = text.trim();

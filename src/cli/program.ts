@@ -8,6 +8,7 @@ import { keysCommands } from './keys.js';
 import { licenseCommands } from './license.js';
 import { manifestCommands } from './manifest.js';
 import { actorName } from './options.js';
+import { purchaseCommands } from './purchase.js';
 import { staffCommands } from './staff.js';
 import { migrateCommand, packageVersion, statusCommand } from './status.js';
 import { say, UsageError } from './terminal.js';
@@ -43,6 +44,7 @@ function program(): Command {
   migrateCommand(mooring);
   statusCommand(mooring);
   licenseCommands(mooring.command('license').description('issue, show and change licenses'));
+  purchaseCommands(mooring.command('purchase').description('record purchases made by hand'));
   activationCommands(mooring.command('activation').description('release machines'));
   staffCommands(mooring.command('staff').description('people of the vendor and their tokens'));
   manifestCommands(mooring.command('manifest').description('sign and publish versions'));

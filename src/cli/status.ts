@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { openKeyRing } from '../keys/key-material.js';
 import { licenseStatus, type LicenseFacts } from '../licenses/license.rules.js';
+import { waitingMail, type FailingMail } from '../mail/waiting-mail.js';
 import { WarningsService } from '../ops/warnings.service.js';
 import { manifestsOf, withDatabase, type CommandGround } from './database.js';
 import { aligned, print } from './terminal.js';
@@ -74,6 +75,7 @@ async function readStatus(ground: CommandGround) {
     node: process.versions.node,
     ...counts,
     licenses,
+    mail: await waitingMail(dataSource),
     token_keys: ring.keys,
     manifest: content
       ? { version: content.version, sequence: content.sequence, expires_at: content.expires_at }
@@ -102,6 +104,8 @@ function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
       `about ${telemetry.rows_estimate} rows, ${telemetry.inbox_rows} in the inbox${since(telemetry)}`,
     ],
     ['Staff', `${status.staff}`],
+    ['Mail', `${status.mail.waiting} waiting`],
+    ...status.mail.failing.map((mail) => ['Undelivered', failingText(mail)]),
     ...status.token_keys.map(({ kid, state, since }) => ['Token key', `${kid}  ${state} since ${since}`]),
     [
       'Manifest',
@@ -112,6 +116,11 @@ function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
     ...(status.warnings.length > 0 ? status.warnings : ['none']).map((warning) => ['Warning', warning]),
   ];
   return aligned(rows);
+}
+
+function failingText({ kind, about, reason, attempts, next_attempt_at }: FailingMail): string {
+  const next = next_attempt_at ? `next try at ${next_attempt_at}` : 'given up';
+  return `${kind} of ${about}: ${reason}; tried ${attempts} times, ${next}`;
 }
 
 function since({ oldest_inbox_day }: Counts['telemetry']): string {

@@ -2,9 +2,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock, utcDay } from '../clock.js';
 import { KeyRing } from '../keys/key-ring.js';
+import { waitingMail } from '../mail/waiting-mail.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 
 const DAY_MS = 86_400_000;
+/** A mail server that asks for patience once or twice is no trouble yet. */
+const MAIL_ATTEMPTS = 3;
 /** The publisher is warned this long before the live manifest expires (keys, refresh). */
 const MANIFEST_WARNING_DAYS = 14;
 
@@ -20,7 +23,7 @@ export class WarningsService {
 
   /** One sentence each, nothing personal; empty where all is well. */
   async warnings(): Promise<string[]> {
-    return [...(await this.ofData()), ...this.ofManifest(), ...this.ofKeys()];
+    return [...(await this.ofData()), ...(await this.ofMail()), ...this.ofManifest(), ...this.ofKeys()];
   }
 
   private async ofData(): Promise<string[]> {
@@ -35,6 +38,16 @@ export class WarningsService {
     } catch {
       return ['The database does not answer.'];
     }
+  }
+
+  private async ofMail(): Promise<string[]> {
+    const { failing } = await waitingMail(this.dataSource).catch(() => ({ failing: [] }));
+    const late = failing.filter(({ attempts }) => attempts >= MAIL_ATTEMPTS);
+    const reasons = Map.groupBy(late, ({ reason }) => reason);
+    return [...reasons].map(
+      ([reason, mails]) =>
+        `Undelivered mails: ${mails.length}, because ${reason}; mooring status names them.`,
+    );
   }
 
   private ofKeys(): string[] {
