@@ -4,6 +4,7 @@ import { ActivationModule } from './activation/activation.module.js';
 import { GroundModule, type Ground } from './ground.module.js';
 import { HeartbeatModule } from './heartbeat/heartbeat.module.js';
 import { KeysModule } from './keys/keys.module.js';
+import { LicensePortalModule } from './license-portal/license-portal.module.js';
 import { LicensesModule } from './licenses/licenses.module.js';
 import { ManifestModule } from './manifest/manifest.module.js';
 import { OpsModule } from './ops/ops.module.js';
@@ -26,6 +27,7 @@ export class AppModule {
         HeartbeatModule,
         ManifestModule,
         PurchasesModule,
+        LicensePortalModule,
         RetentionModule,
         SupportModule,
         OpsModule,

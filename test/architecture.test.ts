@@ -24,7 +24,16 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
   purchases: only('licenses', 'activation', 'audit'),
   // Reaches tables by their SQL names.
   retention: only('audit', 'mail'),
-  'license-portal': only('licenses', 'activation', 'purchases', 'manifest', 'retention', 'audit', 'mail'),
+  'license-portal': only(
+    'licenses',
+    'activation',
+    'purchases',
+    'manifest',
+    'retention',
+    'keys',
+    'audit',
+    'mail',
+  ),
   support: only('licenses', 'activation', 'purchases', 'manifest', 'retention', 'audit', 'mail'),
   ops: ANYTHING,
   cli: ANYTHING,

@@ -1,4 +1,5 @@
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.js';
+import { deriveSignInCode } from './sign-in-code.js';
 
 export interface DerivedKey {
   readonly license_key: string;
@@ -6,7 +7,7 @@ export interface DerivedKey {
   readonly key_hint: string;
 }
 
-/** Makes license keys with this deployment's secret and prefix. The secret never leaves it. */
+/** Makes license keys and sign-in codes with this deployment's secret and prefix. The secret never leaves it. */
 export class LicenseKeys {
   readonly #secret: Buffer;
 
@@ -21,5 +22,10 @@ export class LicenseKeys {
   derive(licenseId: string, generation: number): DerivedKey {
     const license_key = deriveLicenseKey(this.#secret, this.prefix, licenseId, generation);
     return { license_key, key_hash: licenseKeyHash(license_key), key_hint: licenseKeyHint(license_key) };
+  }
+
+  /** The 8 digits of a sign-in code. @param id the code's, a UUID */
+  signInCode(id: string): string {
+    return deriveSignInCode(this.#secret, id);
   }
 }

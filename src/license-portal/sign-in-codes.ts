@@ -1,0 +1,59 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { v4 as uuidv4 } from 'uuid';
+import { Clock } from '../clock.js';
+import { Config } from '../config.js';
+import { LicenseKeys } from '../keys/license-keys.js';
+import type { Letter } from '../mail/letter.js';
+import { announce, MailService } from '../mail/mail.service.js';
+
+const CODE_MINUTES = 10;
+
+/** Signing in by a mailed code: who reads the mail is who the license belongs to. */
+@Injectable()
+export class SignInCodes implements OnModuleInit {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly mail: MailService,
+    private readonly keys: LicenseKeys,
+    private readonly clock: Clock,
+    private readonly config: Config,
+  ) {}
+
+  onModuleInit(): void {
+    this.mail.register('sign_in_code', (id) => this.compose(id));
+  }
+
+  /** Mails a code. @param email as `canonicalEmail` gives it @returns the code's id, never the code */
+  async ask(email: string): Promise<string> {
+    const id = uuidv4();
+    const now = this.clock.now();
+    const expires_at = new Date(now.getTime() + CODE_MINUTES * 60_000);
+    await this.dataSource.transaction(async (manager) => {
+      await manager.query(
+        'insert into one_time_code (id, email, created_at, expires_at) values ($1, $2, $3, $4)',
+        [id, email, now, expires_at],
+      );
+      await announce(manager, 'sign_in_code', id, now, { urgent: true });
+    });
+    return id;
+  }
+
+  // A code that has ended while a mail server was away helps nobody.
+  private async compose(id: string): Promise<Letter | null> {
+    const sql = 'select email from one_time_code where id = $1 and expires_at > $2';
+    const [code] = (await this.dataSource.query(sql, [id, this.clock.now()])) as { email: string }[];
+    if (!code) return null;
+    const product = this.config.mailFrom.name;
+    return {
+      to: code.email,
+      subject: `Your code to sign in to ${product}`,
+      body: [
+        `This is your code to see your licenses for ${product}:`,
+        { code: this.keys.signInCode(id) },
+        `It works once, within ${CODE_MINUTES} minutes, in the browser that asked for it. Nobody of ours will ever ask you for it.`,
+        'If you did not ask for it, you need not do anything.',
+      ],
+    };
+  }
+}
