@@ -81,7 +81,7 @@ async function readStatus(ground: CommandGround) {
       ? { version: content.version, sequence: content.sequence, expires_at: content.expires_at }
       : null,
     warnings: [
-      ...(await new WarningsService(dataSource, manifests, { trouble: null }, clock).warnings()),
+      ...(await new WarningsService(dataSource, manifests, { trouble: null }, clock, config).warnings()),
       ...(ring.trouble ? [ring.trouble] : []),
     ],
   };
@@ -120,7 +120,7 @@ function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
 
 function failingText({ kind, about, reason, attempts, next_attempt_at }: FailingMail): string {
   const next = next_attempt_at ? `next try at ${next_attempt_at}` : 'given up';
-  return `${kind} of ${about}: ${reason}; tried ${attempts} times, ${next}`;
+  return `${kind} of ${about}: ${reason}; tried ${attempts === 1 ? 'once' : `${attempts} times`}, ${next}`;
 }
 
 function since({ oldest_inbox_day }: Counts['telemetry']): string {

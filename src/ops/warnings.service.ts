@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock, utcDay } from '../clock.js';
+import { Config } from '../config.js';
 import { KeyRing } from '../keys/key-ring.js';
 import { waitingMail } from '../mail/waiting-mail.js';
 import { ManifestService } from '../manifest/manifest.service.js';
@@ -19,6 +20,7 @@ export class WarningsService {
     private readonly manifests: ManifestService,
     @Inject(KeyRing) private readonly ring: Pick<KeyRing, 'trouble'>,
     private readonly clock: Clock,
+    private readonly config: Config,
   ) {}
 
   /** One sentence each, nothing personal; empty where all is well. */
@@ -41,6 +43,9 @@ export class WarningsService {
   }
 
   private async ofMail(): Promise<string[]> {
+    if (this.config.production && !this.config.smtpUrl) {
+      return ['SMTP_URL is not set: mail is written to DATA_DIR/outbox and reaches nobody.'];
+    }
     const { failing } = await waitingMail(this.dataSource).catch(() => ({ failing: [] }));
     const late = failing.filter(({ attempts }) => attempts >= MAIL_ATTEMPTS);
     const reasons = Map.groupBy(late, ({ reason }) => reason);
