@@ -12,6 +12,7 @@ import { FORWARDING, LOCAL } from './canary-addresses.js';
 import { formsOfAddress, formsOfText, LeakSearch } from './leak-search.js';
 import { documentedRoutes } from './openapi.js';
 import { freePort, ServerProcess } from './server-process.js';
+import { PURCHASES, signed, TAKES_PURCHASES } from './webhook.js';
 
 const ADDRESSES = [LOCAL, '203.0.113.77', '2001:db8::77'];
 /** Who the caller is: legitimately in the tables, the token excepted, and in no log. */
@@ -20,6 +21,7 @@ const IDENTITY = {
   email: 'kanari.q7@leak.example',
   machine_id: hash('sha256', 'a canary machine'),
   hostname_hint: 'Kanari Studio 5f1c',
+  transaction_id: 'pi_kanari_5f1c',
 };
 const STAFF = { email: 'kanari.staff@leak.example', token: `mst_${randomBytes(32).toString('base64url')}` };
 const USER_AGENT = 'KanariAgent/5.1';
@@ -45,6 +47,7 @@ beforeAll(async () => {
       PORT: String(port),
       DATA_DIR: join(directory, 'data'),
       LOG_LEVEL: 'trace',
+      ...TAKES_PURCHASES,
     },
     { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(planted)}`] },
   );
@@ -120,6 +123,7 @@ async function send(bytes: string, cut = false): Promise<void> {
 /** Every way to be noticed: each route as it should be called and as it should not, outages, faults, broken HTTP. */
 async function drive(): Promise<void> {
   const activation = { ...IDENTITY, app_version: '3.2.0' };
+  const event = { ...IDENTITY, ip: LOCAL, client: { address: ADDRESSES, agent: USER_AGENT } };
   const bearer = { authorization: `Bearer ${STAFF.token}` };
   const statuses = new Set<number | undefined>();
   const seen = async (...call: Parameters<typeof ask>) => {
@@ -134,7 +138,12 @@ async function drive(): Promise<void> {
     telemetry: { crash_label: LOCAL, os_version: IDENTITY.email, arch: 'arm64' },
   };
   const { sub } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { sub: string };
+  const report = (status: string) => {
+    const body = JSON.stringify({ ...event, status });
+    return seen('POST', PURCHASES, body, signed(body));
+  };
   const each = async () => {
+    for (const status of ['paid', 'disputed', 'lost']) await report(status);
     for (const { method, path } of documentedRoutes()) {
       const url = path.replace('{id}', sub);
       for (const body of [
@@ -166,14 +175,18 @@ async function drive(): Promise<void> {
   await seen('POST', '/v1/activate', { ...activation, machine_id: hash('sha256', 'another machine') });
   await seen('POST', '/v1/activate', { ...activation, email: `x${IDENTITY.email}` });
   await seen('POST', '/v1/heartbeat', { ...beat, token: `${token}x` });
+  await seen('POST', PURCHASES, '{"', signed('{"'));
+  await seen('POST', PURCHASES, 'x'.repeat(66_000), signed(''));
   await seen('GET', `/nowhere/${IDENTITY.email}/${LOCAL}`);
   await seen('GET', `/%zz/${IDENTITY.email}`);
   // A fault of ours: a column that is not there. An outage: a lock that nobody lets go of.
   await database.query('alter table activation rename column hostname_hint to gone');
   await database.query('alter table telemetry_inbox rename to gone');
+  await database.query('alter table purchase rename column paid to gone');
   await each();
   await database.query('alter table activation rename column gone to hostname_hint');
   await database.query('alter table gone rename to telemetry_inbox');
+  await database.query('alter table purchase rename column gone to paid');
   await database.query(
     'begin; lock table license, activation, staff, telemetry_inbox in access exclusive mode',
   );
@@ -181,8 +194,12 @@ async function drive(): Promise<void> {
     seen('POST', '/v1/activate', activation),
     seen('POST', '/v1/heartbeat', beat),
     seen('POST', '/support/api/licenses/search', { email: IDENTITY.email }, bearer),
+    report('dispute_won'),
   ]);
   await database.query('rollback');
+  await report('refunded');
+  // More wrong signatures than are listened to in a minute.
+  for (let wrong = 0; wrong < 61; wrong += 1) await seen('POST', PURCHASES, event, signed(''));
   const forwarding = Object.entries(FORWARDING)
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('');
@@ -204,7 +221,9 @@ async function drive(): Promise<void> {
   await send(`${head}content-length: ${whole.length}\r\n\r\n${whole}`, true);
   await seen('GET', '/health/live');
   // The proof is worth as much as what it saw.
-  expect([...statuses].toSorted()).toEqual([200, 201, 400, 401, 403, 404, 405, 409, 413, 415, 422, 500, 503]);
+  expect([...statuses].toSorted()).toEqual([
+    200, 201, 204, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503,
+  ]);
 }
 
 /** All that was written about requests, by the service and by its database. */
@@ -259,7 +278,7 @@ describe('after every route, malformed HTTP, refusals, faults, outages and disco
     expect(await rawFiles(addresses)).toEqual([]);
   });
 
-  test('no key, e-mail address, token, label, machine id or user agent stands in a log', () => {
+  test('no key, e-mail address, token, label, transaction, machine id or user agent stands in a log', () => {
     expect([...identities().in(logs())]).toEqual([]);
   });
 
