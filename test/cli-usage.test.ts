@@ -18,8 +18,8 @@ afterAll(async () => {
 
 describe('refuses with one sentence and nothing on standard output', () => {
   const cases: [code: 1 | 2, sentence: RegExp, ...args: string[]][] = [
-    [1, /^No license has this id or key\.$/, 'license', 'show', UNKNOWN_ID],
-    [1, /^No license has this id or key\.$/, 'license', 'show', 'nonsense'],
+    [1, /^No license has this id, key or transaction\.$/, 'license', 'show', UNKNOWN_ID],
+    [1, /^No license has this id, key or transaction\.$/, 'license', 'show', 'nonsense'],
     [1, /which holds a typing error\.$/, 'license', 'show', 'MOOR_E6S7-Z8KJ-TB3R-QKX5'],
     [1, /^No license has this id\.$/, 'license', 'set', UNKNOWN_ID, '--machines', '2', ...WHY],
     [1, /^No license has this id\.$/, 'license', 'set', 'nonsense', '--machines', '2', ...WHY],

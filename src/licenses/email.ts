@@ -1,5 +1,5 @@
-/** One sign between two parts without white space or control characters: the rest is the mail server's affair. */
-const SHAPE = /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u;
+/** One sign between two parts without white space, brackets or control characters: the rest is the mail server's affair. */
+const SHAPE = /^[^\s\p{Cc}<>@]+@[^\s\p{Cc}<>@]+$/u;
 const MAX_LENGTH = 254;
 
 /**

@@ -11,7 +11,7 @@ import { JobFailure, type JobIds } from './jobs.js';
 const CONCURRENCY = 5;
 /** Between looks for jobs whose time has come; a new one is heard of at once. */
 const POLL_MS = 2_000;
-const RESCUE_MS = 15_000;
+const RESCUE_MS = 5_000;
 /** At the end, jobs under way get this long before they are told to give up; they are tried again later. */
 const PATIENCE_MS = 1_500;
 const RESTART_MS = 1_000;
@@ -95,6 +95,8 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       noHandleSignals: true,
       // It would log messages of others; what is worth telling is told by its events.
       logger: new Logger(() => () => undefined),
+      // Else nobody awaits what marks a job as done: where the database is cut off just then, the process would end.
+      preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       events,
     };
     return runTaskList(options, this.#tasks, connections);

@@ -17,8 +17,9 @@ const PATIENCE = {
 /** And for all of them: a server may also be slow without end. */
 const WHOLE_MS = 60_000;
 
-/** Parameters of an address that would write mails into our log, or change what is done here. */
-const OURS = ['logger', 'debug', 'transactionLog', 'pool', 'proxy', 'name'];
+/** Parameters of an address that would write mails into our log, or bring them elsewhere than to its server. */
+const OURS =
+  'logger debug transactionLog pool proxy name url service lmtp sendmail streamTransport jsonTransport SES';
 
 /** What nodemailer says when nobody is there, or goes away before an answer. */
 const AWAY = /^(ECONN|ETIMEDOUT|ESOCKET|EDNS|ETLS|EPROTOCOL)/;
@@ -39,12 +40,15 @@ export class Postman {
    * @throws JobFailure saying why not, without a name
    */
   async deliver(mailId: string, to: string, letter: Omit<Letter, 'to'>, signal: AbortSignal): Promise<void> {
+    // They would be taken out: the mail would go to another address.
+    if (/[<>]/.test(to)) throw new JobFailure('the e-mail address has a bracket in it, which cannot be sent');
     const from = this.config.mailFrom;
+    // As parts, never as text: an address with a comma in it would be read as two, and one goes to somebody else.
+    const recipient = { name: '', address: to };
     const message: SendMailOptions = {
       from,
-      // As parts, never as text: an address with a comma in it would be read as two.
-      to: { name: '', address: to },
-      envelope: { from: from.address, to: [to] },
+      to: recipient,
+      envelope: { from, to: recipient },
       messageId: `<${mailId}@${this.#host}>`,
       subject: letter.subject,
       text: letterText(letter),
@@ -97,7 +101,7 @@ export class Postman {
 
 function withoutOurs(smtpUrl: string): string {
   const url = new URL(smtpUrl);
-  for (const name of OURS) url.searchParams.delete(name);
+  for (const name of OURS.split(' ')) url.searchParams.delete(name);
   return url.href;
 }
 
@@ -105,10 +109,13 @@ function withoutOurs(smtpUrl: string): string {
 function reason(error: unknown): string {
   const {
     code = 'unknown',
+    originalCode = code,
     responseCode,
     command,
   } = error as {
     code?: string;
+    /** The system's own, such as ECONNREFUSED. */
+    originalCode?: string;
     responseCode?: number;
     command?: string;
   };
@@ -116,5 +123,6 @@ function reason(error: unknown): string {
   if (responseCode) {
     return `the mail server refused the ${command === 'RCPT TO' ? 'recipient' : 'mail'} (${responseCode})`;
   }
-  return `${AWAY.test(code) ? 'the mail server cannot be reached' : 'the mail cannot be handed over'} (${code})`;
+  const what = AWAY.test(code) ? 'the mail server cannot be reached' : 'the mail cannot be handed over';
+  return `${what} (${originalCode})`;
 }

@@ -1,0 +1,82 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { letterHtml, letterText, type Block } from '../../src/mail/letter.js';
+
+const html = (body: Block[], subject = 'A subject') => letterHtml({ subject, body });
+/** What stands between the body's tags, a block a line. */
+const inner = (body: Block[]) => /<body[^>]*>\n(.*)\n<\/body>/s.exec(html(body))![1]!;
+
+const blocks: [what: string, block: Block, text: string, markup: RegExp][] = [
+  ['a paragraph', 'Hello there.', 'Hello there.', /^<p>Hello there\.<\/p>$/],
+  [
+    'a text to be copied',
+    { code: 'MOOR_1234' },
+    '    MOOR_1234',
+    /^<p style="[^"<>]*monospace[^"<>]*">MOOR_1234<\/p>$/,
+  ],
+  [
+    'facts',
+    {
+      facts: [
+        ['Machine', 'Studio Mac'],
+        ['Machines', '1'],
+      ],
+    },
+    'Machine: Studio Mac\nMachines: 1',
+    /^<table><tr><th [^<>]*>Machine<\/th><td>Studio Mac<\/td><\/tr><tr><th [^<>]*>Machines<\/th><td>1<\/td><\/tr><\/table>$/,
+  ],
+  [
+    'a link',
+    { link: 'https://example.com/portal/' },
+    'https://example.com/portal/',
+    /^<p><a href="https:\/\/example\.com\/portal\/">https:\/\/example\.com\/portal\/<\/a><\/p>$/,
+  ],
+];
+
+describe.each(blocks)('%s', (_what, block, text, markup) => {
+  test('stands alone in the plain text', () => {
+    expect(letterText({ body: [block] })).toBe(`${text}\n`);
+    expect(letterText({ body: ['Before.', block, 'After.'] })).toBe(`Before.\n\n${text}\n\nAfter.\n`);
+  });
+
+  test('is an element of its own in HTML', () => {
+    expect(inner([block])).toMatch(markup);
+    expect(inner(['Before.', block, 'After.']).split('\n')).toEqual([
+      '<p>Before.</p>',
+      expect.stringMatching(markup),
+      '<p>After.</p>',
+    ]);
+  });
+});
+
+test('a letter is an HTML document that says its language and its encoding, and takes its subject as a title', () => {
+  expect(html(['Hello.'], 'Tom & Jerry')).toMatch(
+    /^<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">.*<title>Tom &amp; Jerry<\/title><\/head>\n<body [^>]*>\n<p>Hello\.<\/p>\n<\/body>\n<\/html>\n$/,
+  );
+});
+
+const MARKS = `<b onclick="x">&amp;'`;
+const ESCAPED = '&lt;b onclick=&quot;x&quot;&gt;&amp;amp;&#39;';
+
+test.each<[string, Block]>([
+  ['a paragraph', MARKS],
+  ['a text to be copied', { code: MARKS }],
+  ['the name of a fact', { facts: [[MARKS, '1']] }],
+  ['a fact', { facts: [['Machine', MARKS]] }],
+  ['a link', { link: MARKS }],
+])('nothing in %s becomes markup', (_what, block) => {
+  expect(inner([block])).toContain(ESCAPED);
+  expect(inner([block]).replaceAll(ESCAPED, '')).not.toMatch(/onclick|amp/);
+  expect(letterText({ body: [block] })).toContain(MARKS);
+});
+
+test('whatever a text holds, it adds no mark to the HTML and takes none away', () => {
+  const marks = (markup: string) => markup.replaceAll(/[^<>"']/g, '');
+  fc.assert(
+    fc.property(fc.string(), fc.string(), (one, two) => {
+      const given: Block[] = [one, { code: two }, { link: one }, { facts: [[two, one]] }];
+      const plain: Block[] = ['x', { code: 'x' }, { link: 'x' }, { facts: [['x', 'x']] }];
+      expect(marks(html(given, one))).toBe(marks(html(plain, 'x')));
+    }),
+  );
+});

@@ -1,0 +1,121 @@
+import { inspect } from 'node:util';
+import { describe, expect, test } from '@jest/globals';
+import { Config, ConfigError } from '../../src/config.js';
+
+const SMTP_URL = 'smtp://mooring:kanari-secret@mail.example.com:587';
+const MAIL_FROM = 'Example App <licenses@example.com>';
+const PURCHASE_WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 'kanari').toString('base64')}`;
+
+describe('SMTP_URL', () => {
+  test.each([
+    SMTP_URL,
+    'smtps://mail.example.com',
+    'smtp://[::1]:25',
+    'smtp://127.0.0.1:2525?tls.rejectUnauthorized=false',
+  ])('%s is one', (given) => expect(new Config({ SMTP_URL: given, MAIL_FROM }).smtpUrl).toBe(given));
+
+  test.each([
+    'kanari.example.com',
+    'kanari.example.com:25',
+    'https://kanari.example.com',
+    'smtp:kanari.example.com',
+    'smtp://:2525',
+    'smtp://kanari:x@',
+    'smtp://kanari:99999',
+    'kanari',
+  ])('%s is none', (given) =>
+    refused({ SMTP_URL: given, MAIL_FROM }, /^SMTP_URL must be an address of the form smtp:\/\//),
+  );
+});
+
+describe('MAIL_FROM', () => {
+  test.each([
+    ['licenses@example.com', { name: 'com.example.app', address: 'licenses@example.com' }],
+    ['<licenses@example.com>', { name: 'com.example.app', address: 'licenses@example.com' }],
+    [MAIL_FROM, { name: 'Example App', address: 'licenses@example.com' }],
+    ['"Example, App" <licenses@example.com>', { name: 'Example, App', address: 'licenses@example.com' }],
+    ['Büro <licenses@example.com>', { name: 'Büro', address: 'licenses@example.com' }],
+  ])('%s is an address, and a name that stands for the product', (given, parts) => {
+    expect(new Config({ SMTP_URL, MAIL_FROM: given }).mailFrom).toEqual(parts);
+  });
+
+  test.each([
+    'kanari',
+    'Kanari licenses@example.com',
+    'kanari@example.com, other@example.com',
+    'Kanari <kanari@example.com>, other@example.com',
+    'Kanari <kanari@example.com> other@example.com',
+    'Kanari, App <licenses@example.com>',
+    'Kanari <kanari>',
+    'Kanari <ka nari@example.com>',
+    'kanari@a@example.com',
+    'Kanari\r\nBcc: other@example.com <licenses@example.com>',
+    '"Kanari\r\nBcc: x" <licenses@example.com>',
+    'kanari@example.com\r\nBcc: other@example.com',
+  ])('%j is none', (given) => {
+    refused({ SMTP_URL, MAIL_FROM: given }, /^MAIL_FROM must be an e-mail address, or a name and one/);
+  });
+
+  test('is needed with SMTP_URL, and has a default without', () => {
+    refused({ SMTP_URL }, /^With SMTP_URL, MAIL_FROM must be given\.$/);
+    refused({ SMTP_URL, MAIL_FROM: ' ' }, /^With SMTP_URL, MAIL_FROM must be given\.$/);
+    expect(new Config({ PRODUCT: 'com.example.editor' }).mailFrom).toEqual({
+      name: 'com.example.editor',
+      address: 'licenses@localhost',
+    });
+  });
+});
+
+describe('PURCHASE_WEBHOOK_SECRET', () => {
+  const base64 = (bytes: number) => Buffer.alloc(bytes, 'kanari').toString('base64');
+
+  test.each([24, 32, 64])('may have %d bytes, after whsec_ or without', (bytes) => {
+    for (const prefix of ['', 'whsec_']) {
+      const config = new Config({ PURCHASE_WEBHOOK_SECRET: prefix + base64(bytes) });
+      expect(config.purchaseWebhookSecret).toBe(base64(bytes));
+    }
+  });
+
+  test.each([
+    base64(23),
+    base64(65),
+    'whsec_AAAA',
+    `whsec_whsec_${base64(32)}`,
+    'kanari-is-no-base64!',
+    `${base64(32)} x`,
+    `WHSEC_${base64(32)}`,
+  ])('%s is none', (given) =>
+    refused({ PURCHASE_WEBHOOK_SECRET: given }, /^PURCHASE_WEBHOOK_SECRET must be 24 to 64 bytes in base64/),
+  );
+});
+
+test('no secret is shown with the settings', () => {
+  const config = new Config({ SMTP_URL, MAIL_FROM, PURCHASE_WEBHOOK_SECRET });
+  const shown = inspect(config, { depth: 9, showHidden: true }) + JSON.stringify(config);
+  expect(shown).toContain('licenses@example.com');
+  expect(shown).not.toContain('kanari');
+  expect(shown).not.toContain(config.purchaseWebhookSecret);
+  expect([config.smtpUrl, config.purchaseWebhookSecret]).toEqual([
+    SMTP_URL,
+    PURCHASE_WEBHOOK_SECRET.slice(6),
+  ]);
+});
+
+function configOrError(environment: Record<string, string>): unknown {
+  try {
+    return new Config(environment);
+  } catch (error) {
+    return error;
+  }
+}
+
+/** One sentence, which repeats nothing of what was given. */
+function refused(environment: Record<string, string>, sentence: RegExp): void {
+  const error = configOrError(environment);
+  expect(error).toBeInstanceOf(ConfigError);
+  const { message } = error as ConfigError;
+  expect(message).toMatch(sentence);
+  expect(message).toMatch(/^[^\n]+[.…]$/);
+  for (const given of Object.values(environment)) if (given.trim()) expect(message).not.toContain(given);
+  expect(message.toLowerCase()).not.toContain('kanari');
+}
