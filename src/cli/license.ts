@@ -7,6 +7,7 @@ import { canonicalLicenseKey, checkSymbolHolds } from '../keys/license-key.js';
 import type { StaffStatus } from '../licenses/license.rules.js';
 import type { LicenseChange } from '../licenses/licenses.service.js';
 import { licensesOf, withDatabase } from './database.js';
+import { importCommand } from './license-import.js';
 import { emailAddress, machines, moment, momentOrNever, onExpiry, oneOf, reason } from './options.js';
 import { actOf, aligned, orNotFound, print, Refused, UsageError } from './terminal.js';
 
@@ -42,7 +43,7 @@ export function licenseCommands(license: Command): void {
     .action(issue);
   license
     .command('show')
-    .argument('<id|key>', "the license's id, or its key")
+    .argument('<id|key|transaction>', "the license's id, its key, or the processor's id of its purchase")
     .description('print a license and its machines')
     .action(show);
   license
@@ -71,6 +72,7 @@ export function licenseCommands(license: Command): void {
     .argument('<id>', "the license's id")
     .description("mail the key to the license's e-mail address again")
     .action(sendKey);
+  importCommand(license);
 }
 
 async function issue(options: IssueOptions, command: Command): Promise<void> {
@@ -131,12 +133,14 @@ async function sendKey(id: string, _options: unknown, command: Command): Promise
 
 async function lookUp(dataSource: DataSource, idOrKey: string): Promise<LicenseView> {
   const key = canonicalLicenseKey(idOrKey);
-  const query = isUuid(idOrKey) ? { id: idOrKey } : key && { license_key: key };
-  const [view] = query ? await findLicenses(dataSource, query) : [];
+  const query = isUuid(idOrKey) ? { id: idOrKey } : key ? { license_key: key } : { transaction_id: idOrKey };
+  const [view] = await findLicenses(dataSource, query);
   if (view) return view;
   const typo = key !== null && !checkSymbolHolds(key);
   throw new Refused(
-    typo ? 'No license has this key, which holds a typing error.' : 'No license has this id or key.',
+    typo
+      ? 'No license has this key, which holds a typing error.'
+      : 'No license has this id, key or transaction.',
   );
 }
 
