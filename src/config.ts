@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 
 /** A setting that cannot be used. Its message is one sentence for an operator; the program exits with 2. */
 export class ConfigError extends Error {}
@@ -35,6 +35,12 @@ export class Config {
   readonly defaultMachinesPerLicense: number;
   readonly defaultOnExpiry: OnExpiry;
   readonly logLevel: LogLevel;
+  /** How long purchases stay, counted from the end of their year. */
+  readonly taxRetentionYears: number;
+  /** Ids of what was erased, outside the database, so that a restored one can be told. */
+  readonly tombstoneFile: string;
+  /** Undefined means: no metrics. */
+  readonly metricsPort: number | undefined;
   /** Whom mail comes from; its name stands for the product in what is written to people. */
   readonly mailFrom: MailAddress;
   readonly #databaseUrl: string | undefined;
@@ -63,6 +69,11 @@ export class Config {
     this.defaultMachinesPerLicense = integer('DEFAULT_MACHINES_PER_LICENSE', machines, 1, 1, 100_000);
     this.defaultOnExpiry = oneOf('DEFAULT_ON_EXPIRY', read('DEFAULT_ON_EXPIRY') ?? 'keep', ['keep', 'stop']);
     this.logLevel = oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', LOG_LEVELS);
+    this.taxRetentionYears = integer('TAX_RETENTION_YEARS', read('TAX_RETENTION_YEARS'), 10, 1, 100);
+    this.tombstoneFile = resolve(read('TOMBSTONE_FILE') ?? join(this.dataDir, 'erased.txt'));
+    const metricsPort = read('METRICS_PORT');
+    this.metricsPort =
+      metricsPort === undefined ? undefined : integer('METRICS_PORT', metricsPort, 0, 0, 65535);
     this.#databaseUrl = databaseUrl(read('DATABASE_URL'));
     this.#licenseKeySecret = secret('LICENSE_KEY_SECRET', read('LICENSE_KEY_SECRET'));
     this.#smtpUrl = smtpUrl(read('SMTP_URL'));

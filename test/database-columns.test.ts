@@ -48,29 +48,69 @@ test('no column can hold an address: inet, cidr and macaddr do not exist here', 
   expect(found).toEqual([]);
 });
 
-// The public privacy page is made of these comments: a table or column without one is a thing kept and not told.
-test('every table and every column says what it is and how long it stays', async () => {
-  const silent = await service.sql<{ name: string }>(
-    `select c.relname || coalesce('.' || a.attname, '') as name
-     from pg_class c
+/** Tables and columns without a comment, the job queue's too: the public page is made of these comments. */
+async function silent(): Promise<string[]> {
+  const rows = await service.sql<{ name: string }>(
+    `select c.oid::regclass || coalesce('.' || a.attname, '') as name
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
      cross join lateral (
        select null as attname, obj_description(c.oid, 'pg_class') as comment
        union all
        select attname, col_description(c.oid, attnum) from pg_attribute
        where attrelid = c.oid and attnum > 0 and not attisdropped
      ) a
-     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+     where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+       -- A view of the job queue's shows what its tables say.
+       and c.relkind in ('r', 'p', 'v', 'm', 'f') and not (n.nspname = 'graphile_worker' and c.relkind = 'v')
        and not c.relispartition and coalesce(a.comment, '') !~ '\\w{3}'
      order by 1`,
   );
-  expect(silent.map(({ name }) => name)).toEqual([]);
+  return rows.map(({ name }) => name);
+}
+
+test('every table and every column says what it is and how long it stays', async () => {
+  expect(await silent()).toEqual([]);
 });
 
-test('the comments of one table do not stand for those of another: telemetry says it keeps 24 months', async () => {
-  const rows = await service.sql<{ comment: string }>(
-    `select col_description(attrelid, attnum) as comment from pg_attribute
-     where attrelid = 'telemetry'::regclass and attnum > 0 and not attisdropped`,
+test.each([
+  [
+    'create table planted (id uuid, silent text)',
+    ['planted', 'planted.id', 'planted.silent'],
+    'drop table planted',
+  ],
+  [
+    'alter table license add column planted text',
+    ['license.planted'],
+    'alter table license drop column planted',
+  ],
+  [
+    'alter table graphile_worker._private_jobs add column planted text',
+    ['graphile_worker._private_jobs.planted'],
+    'alter table graphile_worker._private_jobs drop column planted',
+  ],
+  ['create view planted as select email from license', ['planted', 'planted.email'], 'drop view planted'],
+  [
+    `comment on column staff.email is ' '`,
+    ['staff.email'],
+    `comment on column staff.email is 'Who it is. Kept with the person.'`,
+  ],
+])('after `%s` that would be found', async (plant, found, undo) => {
+  await service.sql(plant);
+  expect(await silent()).toEqual(found);
+  await service.sql(undo);
+});
+
+test.each([
+  ['telemetry', 'Kept 24 months from received_on.'],
+  ['telemetry_inbox', 'Moves to telemetry after midnight UTC.'],
+])('the columns of %s mean what the list of fields says, and say: %s', async (table, kept) => {
+  const rows = await service.sql<{ name: string; comment: string }>(
+    `select attname as name, col_description(attrelid, attnum) as comment from pg_attribute
+     where attrelid = $1::regclass and attnum > 2 and not attisdropped`,
+    [table],
   );
-  expect(rows.filter(({ comment }) => !comment.includes('24 months'))).toEqual([]);
-  expect(rows).toHaveLength(2 + Object.keys(TELEMETRY_FIELDS).length);
+  const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { means }]) => [name, `${means}. ${kept}`]);
+  expect(Object.fromEntries(rows.map(({ name, comment }) => [name, comment]))).toEqual(
+    Object.fromEntries(fields),
+  );
 });

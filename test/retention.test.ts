@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Config } from '../src/config.js';
 import { DatabaseUrl } from '../src/database/data-source.js';
 import { RetentionService } from '../src/retention/retention.service.js';
 import { Service } from './harness.js';
@@ -51,7 +52,7 @@ test('past days move over, today stays, and no value of a row is lost', async ()
   const before = await service.sql(
     "select * from telemetry_inbox where received_on < '2026-11-20' order by id",
   );
-  expect(await retention.run(new Date('2026-11-20T00:05:00Z'))).toBe(7);
+  expect((await retention.run(new Date('2026-11-20T00:05:00Z')))?.telemetry_rows_moved).toBe(7);
   expect(await days('telemetry')).toEqual({ '2026-11-18': 3, '2026-11-19': 4 });
   expect(await days('telemetry_inbox')).toEqual({ '2026-11-20': 5 });
   expect(await service.sql('select * from telemetry order by id')).toEqual(before);
@@ -61,7 +62,7 @@ test('rows move in the order of their random ids: their place tells nothing of w
   await receive({ '2026-10-30': 300, '2026-10-31': 300, '2026-11-01': 300, '2026-11-02': 300 });
   const arrival = await service.sql<{ id: string }>('select id::text from telemetry_inbox order by ctid');
   expect(arrival.map(({ id }) => id)).not.toEqual(arrival.map(({ id }) => id).toSorted());
-  expect(await retention.run(new Date('2026-11-03T00:05:00Z'))).toBe(1200);
+  expect((await retention.run(new Date('2026-11-03T00:05:00Z')))?.telemetry_rows_moved).toBe(1200);
   const moved = await places();
   expect(moved.map(({ partition, ids }) => [partition, ids.length])).toEqual([
     ['telemetry_2026_10', 600],
@@ -75,9 +76,9 @@ test('rows move in the order of their random ids: their place tells nothing of w
 test('a second run is harmless', async () => {
   await receive({ '2026-11-19': 10, '2026-11-20': 1 });
   const asOf = new Date('2026-11-20T00:05:00Z');
-  expect(await retention.run(asOf)).toBe(10);
+  expect((await retention.run(asOf))?.telemetry_rows_moved).toBe(10);
   const before = [await places(), await partitions(), await days('telemetry_inbox')];
-  expect(await retention.run(asOf)).toBe(0);
+  expect((await retention.run(asOf))?.telemetry_rows_moved).toBe(0);
   expect([await places(), await partitions(), await days('telemetry_inbox')]).toEqual(before);
 });
 
@@ -85,7 +86,7 @@ test('a run that is over holds nothing up: runs one after another are never take
   const held = `select objid from pg_locks where locktype = 'advisory'
     and database = (select oid from pg_database where datname = current_database())`;
   for (let run = 0; run < 20; run += 1) {
-    expect(await retention.run(new Date('2026-11-20T00:05:00Z'))).toBe(0);
+    expect((await retention.run(new Date('2026-11-20T00:05:00Z')))?.telemetry_rows_moved).toBe(0);
     expect(await service.sql(held)).toEqual([]);
   }
 });
@@ -93,29 +94,36 @@ test('a run that is over holds nothing up: runs one after another are never take
 test('of two runs at once one works and the other leaves, whatever instance they are on', async () => {
   await receive({ '2026-11-19': 10 });
   const asOf = new Date('2026-11-20T00:05:00Z');
-  const other = new RetentionService(new DatabaseUrl(service.databaseUrl));
+  const other = new RetentionService(
+    new DatabaseUrl(service.databaseUrl),
+    service.clock,
+    service.app.get(Config),
+  );
   const { first, second } = await whileLocked(service, 'telemetry_inbox', async () => {
     const first = retention.run(asOf);
     const waiting = "select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted";
     while ((await service.sql(waiting)).length === 0) await pause(5);
     return { first, second: await other.run(asOf) };
   });
-  expect([await first, second]).toEqual([10, null]);
+  expect([(await first)?.telemetry_rows_moved, second]).toEqual([10, null]);
   expect(await days('telemetry')).toEqual({ '2026-11-19': 10 });
-  expect(await other.run(asOf)).toBe(0);
+  expect((await other.run(asOf))?.telemetry_rows_moved).toBe(0);
 });
 
-test('a run that fails moves nothing, and the next one moves everything', async () => {
+test('a move that fails moves nothing and is told, and the next run moves everything', async () => {
   await receive({ '2026-11-18': 3, '2026-11-19': 4 });
   await service.sql('alter table telemetry_2026_11 add constraint broken check (uptime_hours < 4)');
   const asOf = new Date('2026-11-20T00:05:00Z');
-  await expect(retention.run(asOf)).rejects.toThrow('broken');
+  expect(await retention.run(asOf)).toMatchObject({
+    telemetry_rows_moved: 0,
+    failed: [{ table: 'telemetry_inbox', error: { message: expect.stringContaining('broken') } }],
+  });
   expect([await days('telemetry_inbox'), await days('telemetry')]).toEqual([
     { '2026-11-18': 3, '2026-11-19': 4 },
     {},
   ]);
   await service.sql('alter table telemetry_2026_11 drop constraint broken');
-  expect(await retention.run(asOf)).toBe(7);
+  expect((await retention.run(asOf))?.telemetry_rows_moved).toBe(7);
 });
 
 test('a heartbeat of the night is stored under its day, and moves with the next run', async () => {
@@ -124,7 +132,7 @@ test('a heartbeat of the night is stored under its day, and moves with the next 
   await service.heartbeat(token, { telemetry: { arch: 'arm64' } });
   service.clock.set('2026-11-21T00:00:00.000Z');
   await service.heartbeat(token, { telemetry: { arch: 'arm64' } });
-  expect(await retention.run(service.clock.now())).toBe(1);
+  expect((await retention.run(service.clock.now()))?.telemetry_rows_moved).toBe(1);
   expect([await days('telemetry'), await days('telemetry_inbox')]).toEqual([
     { '2026-11-20': 1 },
     { '2026-11-21': 1 },
@@ -141,8 +149,8 @@ const BOUNDARIES: [day: string, last: string, first: string, partition: string][
 ];
 test.each(BOUNDARIES)('%s stays until %s and moves at %s, to %s', async (day, last, first, partition) => {
   await receive({ [day]: 2 });
-  expect(await retention.run(new Date(last))).toBe(0);
-  expect(await retention.run(new Date(first))).toBe(2);
+  expect((await retention.run(new Date(last)))?.telemetry_rows_moved).toBe(0);
+  expect((await retention.run(new Date(first)))?.telemetry_rows_moved).toBe(2);
   expect(await places()).toMatchObject([{ partition: `telemetry_${partition}` }]);
 });
 
@@ -159,7 +167,7 @@ test.each([
 
 test('rows of months ago get the partition of their month, and every month since', async () => {
   await receive({ '2024-02-29': 1, '2024-12-31': 2 });
-  expect(await retention.run(new Date('2025-02-10T00:05:00Z'))).toBe(3);
+  expect((await retention.run(new Date('2025-02-10T00:05:00Z')))?.telemetry_rows_moved).toBe(3);
   const months = ['2024_02', '2024_03', '2024_11', '2024_12', '2025_01', '2025_02', '2025_05'];
   expect(await partitions()).toEqual(expect.arrayContaining(months));
   expect((await places()).map(({ partition }) => partition)).toEqual([

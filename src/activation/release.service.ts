@@ -5,6 +5,7 @@ import { recordAudit, type Act } from '../audit/audit.js';
 import { Clock } from '../clock.js';
 import { problem } from '../http/problem.js';
 import { announceRelease } from '../licenses/license-mails.js';
+import { License } from '../licenses/license.entity.js';
 import { lockLicense } from '../licenses/licenses.service.js';
 import { Activation } from './activation.entity.js';
 
@@ -44,9 +45,10 @@ export class ReleaseService {
   }
 }
 
-/** Ends the active bindings of a license whose purchase was refunded, behind the lock that takers of a seat wait for. */
+/** Ends a license whose purchase was refunded, and its active bindings, behind the lock that takers of a seat wait for. */
 export async function endRefunded(manager: EntityManager, licenseId: string, at: Date): Promise<void> {
-  await lockLicense(manager, licenseId);
+  const license = await lockLicense(manager, licenseId);
+  await manager.update(License, { id: licenseId }, { ended_at: license.ended_at ?? at });
   const end = { ended_at: at, ended_reason: 'refunded' } as const;
   await manager.update(Activation, { license_id: licenseId, ended_at: IsNull() }, end);
 }

@@ -24,6 +24,7 @@ export interface CommandGround {
   readonly config: Config;
   readonly clock: Clock;
   readonly dataSource: DataSource;
+  readonly databaseUrl: string;
   /** Names of the migrations applied now. */
   readonly applied: readonly string[];
 }
@@ -45,7 +46,7 @@ export async function withDatabase<T>(
     const applied = migrates || pending.length > 0 ? await migrateWhenThere(url, say) : [];
     const dataSource = await patientDataSource(url, { entities: ENTITIES }).initialize();
     try {
-      return await work({ config, clock: new Clock(), dataSource, applied });
+      return await work({ config, clock: new Clock(), dataSource, databaseUrl: url, applied });
     } finally {
       await dataSource.destroy();
     }

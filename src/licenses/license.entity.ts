@@ -37,4 +37,7 @@ export class License {
 
   @Column('timestamptz')
   created_at!: Date;
+
+  @Column('timestamptz', { nullable: true })
+  ended_at!: Date | null;
 }

@@ -23,6 +23,19 @@ export function licenseStatus({
   return staff_status === 'suspended' || purchase_state === 'disputed' ? 'suspended' : 'active';
 }
 
+/** When a license ended, as far as its status and its holder say: from then on it is kept 12 months (retention). */
+export function endedAt(
+  license: Pick<LicenseFacts, 'staff_status' | 'purchase_state'> & {
+    email: string | null;
+    ended_at: Date | null;
+  },
+  now: Date,
+): Date | null {
+  const status = licenseStatus(license);
+  const ended = status === 'refunded' || status === 'revoked' || license.email === null;
+  return ended ? (license.ended_at ?? now) : null;
+}
+
 /** The refusal a license's status demands, the first in the contract's order; undefined where it is active. */
 export function statusRefusal(license: LicenseFacts): Problem | undefined {
   const status = licenseStatus(license);

@@ -9,7 +9,7 @@ import { LicenseKeys } from '../keys/license-keys.js';
 import { announce } from '../mail/mail.service.js';
 import { License } from './license.entity.js';
 import { mailableKey } from './mailable-key.js';
-import type { StaffStatus } from './license.rules.js';
+import { endedAt, type PurchaseState, type StaffStatus } from './license.rules.js';
 
 export interface NewLicense {
   /** As `canonicalEmail` gives it. */
@@ -87,8 +87,14 @@ export class LicensesService {
   async set(id: string, change: LicenseChange, act: Act): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       const before = await lockLicense(manager, id);
+      // Its holder was erased, and stays so: the next start would erase whoever came after as well.
+      if (before.email === null && change.email !== undefined) throw problem('license_erased');
       const at = this.clock.now();
-      await manager.update(License, { id }, change);
+      const ended_at = endedAt(
+        { ...before, ...change, purchase_state: await purchaseState(manager, id) },
+        at,
+      );
+      await manager.update(License, { id }, { ...change, ended_at });
       // The trail outlives an erasure: it says that the address changed, and not to which.
       const told = change.email === undefined ? change : { ...change, email: 'changed' };
       await recordAudit(manager, act, { action: 'license.set', license_id: id, change: { ...told }, at });
@@ -140,6 +146,12 @@ export class LicensesService {
     // Asked anew each time: an empty backup may have been restored a minute ago.
     if (!(await this.dataSource.manager.exists(License))) throw problem('unavailable');
   }
+}
+
+async function purchaseState(manager: EntityManager, id: string): Promise<PurchaseState | null> {
+  const sql = 'select p.state from license l join purchase p on p.id = l.purchase_id where l.id = $1';
+  const [purchase] = (await manager.query(sql, [id])) as { state: PurchaseState }[];
+  return purchase?.state ?? null;
 }
 
 /** Locks a license row to the end of the transaction: whoever changes it or its bindings waits here. Throws `not_found`. */

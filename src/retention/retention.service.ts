@@ -1,53 +1,119 @@
 import { Injectable } from '@nestjs/common';
 import { QueryRunner } from 'typeorm';
-import { utcDay } from '../clock.js';
+import { v7 as uuidv7 } from 'uuid';
+import { Clock, utcDay } from '../clock.js';
+import { Config } from '../config.js';
 import { DatabaseUrl, patientDataSource } from '../database/data-source.js';
 import { LOCKS, tryLock } from '../database/locks.js';
-import { makePartitions } from './partitions.js';
+import { countLeaving, deleteLeaving, oldestDay } from './deletion.js';
+import { moveInbox, rewriteInbox } from './inbox.js';
+import { policy, type Rule } from './policy.js';
+import { rollUpWeeks } from './roll-up.js';
 
-/** What leaves, and when. `asOf` is always given: nothing here asks the clock. */
+interface Failure {
+  readonly table: string;
+  readonly error: unknown;
+}
+
+/** What a run did, or with `dry_run` would do. */
+export interface RetentionReport {
+  readonly as_of: Date;
+  readonly telemetry_rows_moved: number;
+  readonly weeks_counted: number;
+  /** Rows by table, of tables that lost any. Of months of telemetry that went whole, an estimate. */
+  readonly deleted: Readonly<Record<string, number>>;
+  /** The tables where it went wrong, and why. */
+  readonly failed: readonly Failure[];
+}
+
+interface RunOptions {
+  /** Counts what would leave, and changes nothing. */
+  readonly dryRun?: boolean;
+  /** Told after each step how many are done, and of how many. */
+  readonly watch?: (done: number, total: number) => void;
+}
+
+/** What leaves, and when. `asOf` is always given: nothing here asks the clock what to delete. */
 @Injectable()
 export class RetentionService {
-  constructor(private readonly databaseUrl: DatabaseUrl) {}
+  readonly #policy: readonly Rule[];
+
+  constructor(
+    private readonly databaseUrl: DatabaseUrl,
+    private readonly clock: Clock,
+    config: Config,
+  ) {
+    this.#policy = policy(config);
+  }
 
   /**
-   * The nightly run, one at a time over all instances: makes partitions ahead and moves the past days' telemetry out of the inbox. Idempotent.
-   * @returns how many rows moved, or null where another instance is at it
+   * A run, one at a time over all instances, and idempotent: makes partitions ahead, moves the past days' telemetry out of
+   * the inbox, counts whole weeks, deletes what has had its time, and writes down what it did.
+   * @returns null where another instance is at it
    */
-  async run(asOf: Date): Promise<number | null> {
+  async run(asOf: Date, options: RunOptions = {}): Promise<RetentionReport | null> {
     const dataSource = await patientDataSource(this.databaseUrl.value).initialize();
     // The lock belongs to this one connection; through a pool its unlocking could land on another and do nothing.
     const runner = dataSource.createQueryRunner();
     try {
       await runner.query("set lock_timeout = '5s'");
       if (!(await tryLock(runner, 'retention'))) return null;
-      const moved = await this.moveInbox(runner, asOf);
+      const report = options.dryRun
+        ? await this.look(runner, asOf, options)
+        : await this.work(runner, asOf, options);
       // Closing the connection would give it back too, but only once the server has noticed.
       await runner.query('select pg_advisory_unlock($1)', [LOCKS.retention]);
-      return moved;
+      return report;
     } finally {
       await runner.release();
       await dataSource.destroy();
     }
   }
 
-  // In the order of the random ids and in one transaction: from the next day on, a row's place tells nothing of when it
-  // came or with whom (privacy, Telemetry).
-  private async moveInbox(runner: QueryRunner, asOf: Date): Promise<number> {
-    const today = utcDay(asOf);
-    // As text: the driver would read a date in the process's own time zone.
-    const [inbox] = (await runner.query(
-      'select min(received_on)::text as oldest from telemetry_inbox where received_on < $1',
-      [today],
-    )) as { oldest: string | null }[];
-    await makePartitions(runner, new Date(inbox!.oldest ?? asOf), asOf);
-    if (!inbox!.oldest) return 0;
-    const [moved] = (await runner.query(
-      `with past as (delete from telemetry_inbox where received_on < $1 returning *),
-            moved as (insert into telemetry select * from past order by id returning 1)
-       select count(*)::int as rows from moved`,
-      [today],
-    )) as { rows: number }[];
-    return moved!.rows;
+  private async look(runner: QueryRunner, asOf: Date, { watch }: RunOptions): Promise<RetentionReport> {
+    const sql = 'select count(*)::integer as rows from telemetry_inbox where received_on < $1';
+    const [inbox] = (await runner.query(sql, [utcDay(asOf)])) as { rows: number }[];
+    const leaving = await this.each(watch, (rule) => countLeaving(runner, rule, asOf));
+    return { as_of: asOf, telemetry_rows_moved: inbox!.rows, weeks_counted: 0, ...leaving };
+  }
+
+  // What goes wrong in one step keeps nothing in the other tables: data leaves on its day.
+  private async work(runner: QueryRunner, asOf: Date, { watch }: RunOptions): Promise<RetentionReport> {
+    const id = uuidv7();
+    const began = 'insert into retention_run (id, as_of, started_at) values ($1, $2, $3)';
+    await runner.query(began, [id, asOf, this.clock.now()]);
+    const troubles: Failure[] = [];
+    const attempt = (table: string, step: () => Promise<number>) =>
+      step().catch((error: unknown) => (troubles.push({ table, error }), 0));
+    const telemetry_rows_moved = await attempt('telemetry_inbox', () =>
+      moveInbox(runner, asOf, this.clock.now()),
+    );
+    await attempt('telemetry_inbox', () => rewriteInbox(runner, id, telemetry_rows_moved));
+    const weeks_counted = await attempt('fleet_week', () => rollUpWeeks(runner, asOf));
+    const oldest: Record<string, string> = {};
+    const { deleted, failed } = await this.each(watch, async (rule) => {
+      const rows = await deleteLeaving(runner, rule, asOf);
+      const day = await oldestDay(runner, rule);
+      if (day !== null && day <= utcDay(asOf)) oldest[rule.table] = day;
+      return rows;
+    });
+    const all = [...troubles, ...failed];
+    const tables = [...new Set(all.map(({ table }) => table))];
+    await runner.query(
+      'update retention_run set finished_at = $2, deleted = $3, oldest = $4, failed = $5 where id = $1',
+      [id, this.clock.now(), deleted, oldest, tables],
+    );
+    return { as_of: asOf, telemetry_rows_moved, weeks_counted, deleted, failed: all };
+  }
+
+  private async each(watch: RunOptions['watch'], step: (rule: Rule) => Promise<number>) {
+    const deleted: Record<string, number> = {};
+    const failed: Failure[] = [];
+    for (const [done, rule] of this.#policy.entries()) {
+      const rows = await step(rule).catch((error: unknown) => void failed.push({ table: rule.table, error }));
+      if (rows) deleted[rule.table] = rows;
+      watch?.(done + 1, this.#policy.length);
+    }
+    return { deleted, failed };
   }
 }

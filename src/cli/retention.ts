@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import { rfc3339 } from '../clock.js';
+import { RetentionService } from '../retention/retention.service.js';
+import { DatabaseUrl } from '../database/data-source.js';
+import { withDatabase } from './database.js';
+import { moment } from './options.js';
+import { progressBar } from './progress-bar.js';
+import { aligned, print, Refused } from './terminal.js';
+
+interface RunOptions {
+  readonly asOf?: Date;
+  readonly dryRun?: boolean;
+}
+
+export function retentionCommands(retention: Command): void {
+  retention
+    .command('run')
+    .description('delete what has had its time, as the schedule does every hour')
+    .option('--as-of <when>', 'the day to run for (default: now)', moment('--as-of'))
+    .option('--dry-run', 'count what would leave, and change nothing')
+    .action(run);
+}
+
+async function run({ asOf, dryRun = false }: RunOptions, command: Command): Promise<void> {
+  const report = await withDatabase(async ({ config, clock, databaseUrl }) => {
+    const now = clock.now();
+    if (asOf && asOf > now && config.production && !dryRun) {
+      throw new Refused(
+        'A day that is yet to come is for --dry-run, or for development: what is deleted is gone.',
+      );
+    }
+    const retention = new RetentionService(new DatabaseUrl(databaseUrl), clock, config);
+    return retention.run(asOf ?? now, { dryRun, watch: progressBar('Retention') });
+  });
+  if (!report) throw new Refused('Another run is at it: try again in a moment.');
+  const { as_of, deleted, failed, ...counts } = report;
+  const tables = failed.map(({ table }) => table);
+  const value = { as_of: rfc3339(as_of), dry_run: dryRun, ...counts, deleted, failed: tables };
+  const rows = Object.entries(deleted).map(([table, rows]) => [table, `${rows} rows`]);
+  const done = dryRun ? 'would leave' : 'left';
+  const text = [
+    ['As of', rfc3339(as_of)],
+    ['Telemetry', `${counts.telemetry_rows_moved} rows ${dryRun ? 'would move' : 'moved'} out of the inbox`],
+    ...(dryRun ? [] : [['Weeks', `${counts.weeks_counted} counted`]]),
+    ...rows.map(([table, count]) => [table!, `${count} ${done}`]),
+    ...(rows.length > 0 ? [] : [['Deleted', `nothing ${done}`]]),
+  ];
+  print(command, value, aligned(text));
+  if (tables.length > 0) throw new Refused(`Nothing could be deleted from ${tables.join(', ')}.`);
+}

@@ -1,0 +1,121 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { fold, THRESHOLD, type Cell, type ShownCell } from '../../src/retention/fold.js';
+
+/** Counts around the threshold, and the few that a rare value has. */
+const heartbeats = fc.oneof(
+  fc.integer({ min: 1, max: THRESHOLD - 1 }),
+  fc.integer({ min: THRESHOLD - 2, max: THRESHOLD + 2 }),
+  fc.integer({ min: THRESHOLD, max: 5_000 }),
+);
+const said = fc.option(fc.constantFrom('other', 'null', 'Mac16,8', 'Mac14,2', 'M3', ''), { nil: null });
+const cell = fc.record({ value: said, value_2: said, heartbeats });
+/** All that was counted of a week: each pair of values once. */
+const table = fc.uniqueArray(cell, { selector: nameOf, maxLength: 20 });
+
+function nameOf({ value, value_2 }: Cell): string {
+  return JSON.stringify([value, value_2]);
+}
+
+const sum = (cells: readonly Cell[]) => cells.reduce((total, { heartbeats }) => total + heartbeats, 0);
+
+/** What is shown of all that was counted, and what is not. */
+function publish(counted: readonly Cell[]) {
+  const small = counted.filter(({ heartbeats }) => heartbeats < THRESHOLD);
+  const cells = counted.filter(({ heartbeats }) => heartbeats >= THRESHOLD);
+  const shown = fold(cells, sum(small));
+  const named = shown.filter(({ is_other }) => !is_other);
+  const names = new Set(named.map(nameOf));
+  return {
+    shown,
+    named,
+    other: shown.filter(({ is_other }) => is_other),
+    hidden: counted.filter((cell) => !names.has(nameOf(cell))),
+  };
+}
+
+const always = (property: (counted: Cell[]) => void) =>
+  fc.assert(fc.property(table, property), { numRuns: 1_000 });
+
+describe('what is shown of a table', () => {
+  test('has no cell under 280', () => {
+    always((counted) => {
+      expect(publish(counted).shown.filter(({ heartbeats }) => heartbeats < 280)).toEqual([]);
+    });
+  });
+
+  test('adds up to all there was, or is nothing, where all there was is too little', () => {
+    always((counted) => {
+      const { shown } = publish(counted);
+      expect(sum(shown)).toBe(sum(counted) < 280 ? 0 : sum(counted));
+    });
+  });
+
+  test('is what was counted, each value with its own count', () => {
+    always((counted) => {
+      for (const { is_other: _, ...cell } of publish(counted).named) expect(counted).toContainEqual(cell);
+    });
+  });
+
+  test('has one `other` where something is not shown, at the end and without a value; else none', () => {
+    always((counted) => {
+      const { shown, other, hidden } = publish(counted);
+      const expected = { value: null, value_2: null, is_other: true, heartbeats: sum(hidden) };
+      expect(other).toEqual(hidden.length > 0 && sum(counted) >= 280 ? [expected] : []);
+      if (other.length > 0) expect(shown.at(-1)).toEqual(expected);
+    });
+  });
+
+  // Total minus what is shown is what is hidden, together. It must be no single value's count, and no small one.
+  test('hides no value alone, and no few: by subtraction only 280 or more of two or more values can be found', () => {
+    always((counted) => {
+      const { shown, hidden } = publish(counted);
+      if (shown.length === 0 || hidden.length === 0) return;
+      expect(hidden.length).toBeGreaterThan(1);
+      expect(sum(hidden)).toBeGreaterThanOrEqual(280);
+    });
+  });
+
+  test('hides the smallest, and no more of them than it takes', () => {
+    always((counted) => {
+      const { named, hidden } = publish(counted);
+      const largest = Math.max(0, ...hidden.map(({ heartbeats }) => heartbeats));
+      for (const { heartbeats } of named) expect(heartbeats).toBeGreaterThanOrEqual(largest);
+      if (largest >= 280) expect(sum(hidden) - largest).toBeLessThan(280);
+    });
+  });
+
+  test('is the same in whatever order it was counted', () => {
+    const orders = table.chain((counted) =>
+      fc.tuple(
+        fc.constant(counted),
+        fc.shuffledSubarray(counted, { minLength: counted.length, maxLength: counted.length }),
+      ),
+    );
+    fc.assert(
+      fc.property(orders, ([counted, shuffled]) => {
+        expect(publish(shuffled).shown).toEqual(publish(counted).shown);
+      }),
+    );
+  });
+});
+
+const plain = (...counts: number[]): Cell[] =>
+  counts.map((heartbeats, index) => ({ value: `v${index}`, value_2: null, heartbeats }));
+const told = (shown: readonly ShownCell[]) =>
+  shown.map(({ value, is_other, heartbeats }) => [is_other ? 'other' : value, heartbeats]);
+
+describe('to the heartbeat', () => {
+  test.each<[string, Cell[], number, [string, number][]]>([
+    ['nothing at all', [], 0, []],
+    ['too few of everything', [], 279, []],
+    ['just enough of everything', [], 280, [['other', 280]]],
+    ['a value that is just enough', plain(280), 0, [['v0', 280]]],
+    ['one heartbeat too few is joined', plain(280), 279, [['other', 559]]],
+    ['one heartbeat alone is joined', plain(281, 280), 1, [['v0', 281], ['other', 281]]], // prettier-ignore
+    ['enough rare ones stand by themselves', plain(281, 280), 280, [['v0', 281], ['v1', 280], ['other', 280]]], // prettier-ignore
+    ['of equal ones the last by name', plain(300, 300), 5, [['v0', 300], ['other', 305]]], // prettier-ignore
+  ])('%s', (_what, cells, rest, shown) => {
+    expect(told(fold(cells, rest))).toEqual(shown);
+  });
+});
