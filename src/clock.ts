@@ -24,9 +24,16 @@ const READABLE = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
+const READABLE_DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+
 /** As a person reads it: `20 November 2026 at 13:00 UTC`. */
 export function readableMoment(time: Date): string {
   return `${READABLE.format(time)} UTC`;
+}
+
+/** As a person reads a day: `20 November 2026`. */
+export function readableDay(time: Date): string {
+  return READABLE_DAY.format(time);
 }
 
 /** The UTC day of a moment, `YYYY-MM-DD`. */

@@ -9,6 +9,8 @@ export type AuditAction =
   | 'license.send_key'
   | 'license.import'
   | 'purchase.record'
+  | 'erasure.request'
+  | 'erasure.run'
   | 'activation.release'
   | 'manifest.publish'
   | 'staff.add'

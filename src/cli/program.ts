@@ -9,6 +9,8 @@ import { licenseCommands } from './license.js';
 import { manifestCommands } from './manifest.js';
 import { actorName } from './options.js';
 import { purchaseCommands } from './purchase.js';
+import { erasureCommands } from './erasure.js';
+import { retentionCommands } from './retention.js';
 import { staffCommands } from './staff.js';
 import { migrateCommand, packageVersion, statusCommand } from './status.js';
 import { say, UsageError } from './terminal.js';
@@ -47,6 +49,8 @@ function program(): Command {
   purchaseCommands(mooring.command('purchase').description('record purchases made by hand'));
   activationCommands(mooring.command('activation').description('release machines'));
   staffCommands(mooring.command('staff').description('people of the vendor and their tokens'));
+  retentionCommands(mooring.command('retention').description('delete what has had its time'));
+  erasureCommands(mooring.command('erasure').description('requests for deletion'));
   manifestCommands(mooring.command('manifest').description('sign and publish versions'));
   keysCommands(mooring.command('keys').description('the keys that sign license tokens'));
   takeCommonOptions(mooring);

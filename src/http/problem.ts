@@ -169,6 +169,13 @@ export const PROBLEMS = {
       '`erased`.',
     detail: ({ reason }) => NOT_MAILABLE[reason as keyof typeof NOT_MAILABLE],
   },
+  license_erased: {
+    status: 409,
+    client_action: 'fix',
+    title: 'The holder of this license was erased',
+    when: 'Support only: an erased license cannot be given to anyone.',
+    detail: 'The holder of this license was erased. Issue a new one instead.',
+  },
   webhook_signature_invalid: {
     status: 403,
     client_action: 'fix',

@@ -33,7 +33,7 @@ export class ReleaseRequests implements OnModuleInit {
     await this.dataSource.transaction(async (manager) => {
       const [asked] = (await manager.query(
         `insert into release_request (id, activation_id, reason, asked_at)
-         select $1, id, $3, $4 from activation where id = $2 and ended_at is null
+         select $1, id, $3, $4 from activation where id = $2 and ended_at is null for share
          on conflict (activation_id) where decided_at is null do nothing returning id`,
         [id, activationId, reason, now],
       )) as { id: string }[];

@@ -3,5 +3,5 @@ import { JobWorker } from './job-worker.js';
 import { MailService } from './mail.service.js';
 import { Postman } from './postman.js';
 
-@Module({ providers: [MailService, Postman, JobWorker], exports: [MailService] })
+@Module({ providers: [MailService, Postman, JobWorker], exports: [MailService, JobWorker] })
 export class MailModule {}

@@ -21,6 +21,15 @@ export class SearchRequest {
   activation_id?: string;
 }
 
+/** Body of `POST /support/api/erasures`. */
+export class ErasureRequest {
+  @Member(emailRule)
+  email!: string;
+
+  @Member(reasonRule)
+  reason!: string;
+}
+
 /** Body of `POST /support/api/activations/:id/release`. */
 export class ReleaseRequest {
   @Member(reasonRule)

@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import { DatabaseUrl } from '../database/data-source.js';
+import { ErasureService, type ErasureView } from '../retention/erasure.service.js';
+import { withDatabase } from './database.js';
+import { emailAddress, reason } from './options.js';
+import { actOf, aligned, print } from './terminal.js';
+
+const EMAIL = emailAddress('The e-mail address');
+
+const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>) =>
+  withDatabase(({ dataSource, databaseUrl, clock, config }) =>
+    work(new ErasureService(dataSource, new DatabaseUrl(databaseUrl), clock, config)),
+  );
+
+export function erasureCommands(erasure: Command): void {
+  erasure
+    .command('request')
+    .argument('<email>', 'whose data is to be deleted', EMAIL)
+    .description('ask for all that is held of a person to be deleted, at once')
+    .requiredOption('--reason <text>', 'why, for the audit trail', reason)
+    .action(request);
+  erasure.command('run').description('carry out every request whose time has come').action(run);
+  erasure.command('list').description('list the requests, the most urgent first').action(list);
+}
+
+async function request(email: string, options: { reason: string }, command: Command): Promise<void> {
+  const asked = await withErasures((erasures) => erasures.request(email, actOf(command, options.reason)));
+  const next = 'It is carried out by a running service, or now by `mooring erasure run`.';
+  print(command, asked, `${lines([asked])}\n${next}`);
+}
+
+async function run(_options: unknown, command: Command): Promise<void> {
+  const done = await withErasures((erasures) => erasures.runDue(actOf(command)));
+  print(command, done, done.length > 0 ? lines(done) : 'Nothing is due.');
+}
+
+async function list(_options: unknown, command: Command): Promise<void> {
+  const all = await withErasures((erasures) => erasures.list());
+  print(command, all, all.length > 0 ? lines(all) : 'There are no requests.');
+}
+
+function lines(requests: readonly ErasureView[]): string {
+  const head = ['Request', 'Whose', 'State', 'Received', 'Due', 'Days left'];
+  const rows = requests.map(({ id, email, state, received_on, due_on, days_left }) => [
+    id,
+    email ?? '-',
+    state.replace('_', ' '),
+    received_on,
+    due_on,
+    days_left === null ? '-' : String(days_left),
+  ]);
+  return aligned([head, ...rows]);
+}

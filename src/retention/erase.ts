@@ -1,0 +1,130 @@
+import { EntityManager } from 'typeorm';
+import type { Tombstones } from './tombstones.js';
+
+/** What an erasure came to; kept with the request, and told in the receipt. */
+export interface Erased {
+  readonly licenses: number;
+  readonly activations: number;
+  readonly purchases: number;
+  /** The last day (`YYYY-MM-DD`) that any of the purchases is kept; null where there is none. */
+  readonly purchases_kept_until: string | null;
+}
+
+/** The rows that an erasure empties. */
+export interface Holdings {
+  readonly licenses: readonly string[];
+  readonly purchases: readonly string[];
+}
+
+/**
+ * What is held of an e-mail address, locked: purchases before licenses, as a report of the processor locks them. Whoever
+ * buys or activates at this moment comes before all of it, or after.
+ */
+export async function lockHoldings(manager: EntityManager, email: string): Promise<Holdings> {
+  const purchases = await ids(
+    manager,
+    `select id from purchase where id in
+       (select id from purchase where email = $1 union select purchase_id from license where email = $1)
+     order by id for update`,
+    [email],
+  );
+  // One bought between the two statements comes after, whole: its purchase is not among those.
+  const licenses = await ids(
+    manager,
+    `select id from license where email = $1 and (purchase_id is null or purchase_id = any($2))
+     order by id for update`,
+    [email, purchases],
+  );
+  return { licenses, purchases };
+}
+
+/** Forgets what is on its way to an address: codes to sign in, and mails whose recipient no other row names. */
+export async function forgetAddresses(manager: EntityManager, emails: readonly string[]): Promise<void> {
+  await manager.query('delete from one_time_code where email = any($1)', [emails]);
+  await manager.query('delete from mail_recipient where email = any($1)', [emails]);
+}
+
+/**
+ * Ends the bindings of these licenses and empties everything that names a person, of them and of these purchases. What is
+ * left is ids, states and days.
+ */
+export async function eraseHoldings(
+  manager: EntityManager,
+  { licenses, purchases }: Holdings,
+  at: Date,
+  taxRetentionYears: number,
+): Promise<Erased> {
+  const activations = await ids(
+    manager,
+    `with erased as (
+       update activation set machine_id = null, hostname_hint = null,
+         ended_at = coalesce(ended_at, $2), ended_reason = coalesce(ended_reason, 'released')
+       where license_id = any($1) returning id)
+     select id from erased`,
+    [licenses, at],
+  );
+  // After the bindings were locked: whoever asks at this moment has asked before, or finds them ended.
+  await manager.query('delete from release_request where activation_id = any($1)', [activations]);
+  await manager.query(
+    'update license set email = null, ended_at = coalesce(ended_at, $2) where id = any($1)',
+    [licenses, at],
+  );
+  await manager.query('update purchase set email = null where id = any($1)', [purchases]);
+  const [kept] = (await manager.query(
+    `select make_date(extract(year from max(recorded_on))::integer + $2, 12, 31)::text as until
+     from purchase where id = any($1)`,
+    [purchases, taxRetentionYears],
+  )) as { until: string | null }[];
+  return {
+    licenses: licenses.length,
+    activations: activations.length,
+    purchases: purchases.length,
+    purchases_kept_until: kept!.until,
+  };
+}
+
+/**
+ * Empties what a restored backup brought back of what was erased before. A request that waited in it has been honoured:
+ * its receipt went out then. @returns how many rows had come back
+ */
+export async function eraseAgain(
+  manager: EntityManager,
+  buried: Tombstones,
+  at: Date,
+  taxRetentionYears: number,
+): Promise<number> {
+  const back = async (sql: string, among: readonly string[]) =>
+    (await manager.query(sql, [among])) as { id: string; email: string | null }[];
+  const purchases = await back(
+    'select id, email from purchase where id = any($1) and email is not null for update',
+    buried.purchase,
+  );
+  const licenses = await back(
+    `select id, email from license l where id = any($1) and (email is not null or exists
+       (select 1 from activation where license_id = l.id and (machine_id is not null or hostname_hint is not null)))
+     for update`,
+    buried.license,
+  );
+  const requests = await back(
+    'select id, email from erasure_request where id = any($1) and email is not null for update',
+    buried.erasure_request,
+  );
+  const holdings = { licenses: licenses.map(idOf), purchases: purchases.map(idOf) };
+  await eraseHoldings(manager, holdings, at, taxRetentionYears);
+  await manager.query('update erasure_request set email = null, honoured_at = $2 where id = any($1)', [
+    requests.map(idOf),
+    at,
+  ]);
+  const rows = [...purchases, ...licenses, ...requests];
+  await forgetAddresses(
+    manager,
+    rows.flatMap(({ email }) => email ?? []),
+  );
+  return rows.length;
+}
+
+async function ids(manager: EntityManager, sql: string, values: unknown[]): Promise<string[]> {
+  return ((await manager.query(sql, values)) as { id: string }[]).map(idOf);
+}
+
+const idOf = ({ id }: { id: string }) => id;

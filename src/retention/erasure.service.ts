@@ -1,0 +1,194 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, EntityManager } from 'typeorm';
+import { v7 as uuidv7, validate as isUuid } from 'uuid';
+import { recordAudit, type Act } from '../audit/audit.js';
+import { Clock, rfc3339, rfc3339OrNull, utcDay } from '../clock.js';
+import { Config } from '../config.js';
+import { patientDataSource, DatabaseUrl } from '../database/data-source.js';
+import { problem } from '../http/problem.js';
+import { addJob } from '../mail/jobs.js';
+import { announce } from '../mail/mail.service.js';
+import { eraseAgain, eraseHoldings, forgetAddresses, lockHoldings, type Erased } from './erase.js';
+import { bury, readTombstones } from './tombstones.js';
+
+const DAY_MS = 86_400_000;
+/** Deletion requests are honoured within 30 days (seed, 8). */
+export const DUE_DAYS = 30;
+/** A holder's own can be taken back for this long. */
+export const COOLING_DAYS = 3;
+export const ERASURE_TASK = 'erasure';
+
+interface Row {
+  readonly id: string;
+  readonly email: string | null;
+  readonly asked_by: 'holder' | 'staff';
+  readonly reason: string | null;
+  readonly received_on: string;
+  readonly due_on: string;
+  readonly runs_at: Date;
+  readonly honoured_at: Date | null;
+  readonly cancelled_at: Date | null;
+  readonly erased: Erased | null;
+}
+
+/** A deletion request as staff see it. */
+export interface ErasureView extends Omit<Row, 'runs_at' | 'honoured_at' | 'cancelled_at'> {
+  readonly state: 'waiting' | 'honoured' | 'taken_back';
+  /** Below 0 it is overdue; null once it has ended. */
+  readonly days_left: number | null;
+  readonly runs_at: string;
+  readonly honoured_at: string | null;
+  readonly cancelled_at: string | null;
+}
+
+const READ = `
+  select id, email, asked_by, reason, received_on::text, (received_on + ${DUE_DAYS})::text as due_on, runs_at,
+         honoured_at, cancelled_at, erased
+  from erasure_request`;
+const OPEN = 'honoured_at is null and cancelled_at is null';
+
+/** Deletion requests: asked, taken back, carried out, and carried out again where a restored backup undid it. */
+@Injectable()
+export class ErasureService {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly databaseUrl: DatabaseUrl,
+    private readonly clock: Clock,
+    private readonly config: Config,
+  ) {}
+
+  /**
+   * Asks for everything about an e-mail address to be erased: at once where staff ask, in three days where the holder
+   * does. One that waits already is the same one, and staff may bring it forward.
+   * @param email as `canonicalEmail` gives it @param act who of staff asks; none means the holder
+   */
+  async request(email: string, act?: Act): Promise<ErasureView> {
+    const wanted = uuidv7();
+    const now = this.clock.now();
+    const runs_at = act ? now : new Date(now.getTime() + COOLING_DAYS * DAY_MS);
+    return this.dataSource.transaction(async (manager) => {
+      const [asked] = (await manager.query(
+        `insert into erasure_request as r (id, email, asked_by, reason, received_on, runs_at) values ($1, $2, $3, $4, $5, $6)
+         on conflict (email) do update set runs_at = least(r.runs_at, excluded.runs_at) returning id, runs_at`,
+        [wanted, email, act ? 'staff' : 'holder', act?.reason ?? null, utcDay(now), runs_at],
+      )) as Pick<Row, 'id' | 'runs_at'>[];
+      const { id } = asked!;
+      // What is due waits for no clock, whichever of ours and the database's is ahead.
+      const runAt = asked!.runs_at > now ? asked!.runs_at : undefined;
+      await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: jobKey(id), runAt });
+      if (act)
+        await recordAudit(manager, act, { action: 'erasure.request', change: { erasure_id: id }, at: now });
+      // One that waits was told before, or is staff's: that one cannot be taken back for three days.
+      else if (id === wanted) await announce(manager, 'erasure_requested', id, now);
+      return this.read(manager, id);
+    });
+  }
+
+  /** Takes back a holder's request while it waits. @throws Problem `not_found` */
+  async takeBack(id: string): Promise<void> {
+    if (!isUuid(id)) throw problem('not_found');
+    await this.dataSource.transaction(async (manager) => {
+      const taken = (await manager.query(
+        `update erasure_request set email = null, cancelled_at = $2 where id = $1 and ${OPEN} returning id`,
+        [id, this.clock.now()],
+      )) as [unknown[], number];
+      if (taken[1] === 0) throw problem('not_found');
+      await manager.query('select graphile_worker.remove_job($1)', [jobKey(id)]);
+    });
+  }
+
+  /** Carries a request out now; one that has ended stays as it ended. @throws Problem `not_found` */
+  async run(id: string, act?: Act): Promise<ErasureView> {
+    if (!isUuid(id)) throw problem('not_found');
+    return this.patiently(async (manager) => {
+      // It is tried again, so it waits for nobody long.
+      await manager.query("set local lock_timeout = '800ms'");
+      const locked = (await manager.query('select email from erasure_request where id = $1 for update', [
+        id,
+      ])) as { email: string | null }[];
+      if (locked.length === 0) throw problem('not_found');
+      const { email } = locked[0]!;
+      if (email !== null) await this.carryOut(manager, id, email, act);
+      return this.read(manager, id);
+    });
+  }
+
+  /** Carries out every request whose time has come. @returns those that were */
+  async runDue(act?: Act): Promise<ErasureView[]> {
+    const sql = `select id from erasure_request where ${OPEN} and runs_at <= $1 order by runs_at`;
+    const due = (await this.dataSource.query(sql, [this.clock.now()])) as { id: string }[];
+    const done: ErasureView[] = [];
+    const failed: unknown[] = [];
+    // One that cannot be carried out keeps none of the others waiting.
+    for (const { id } of due)
+      await this.run(id, act).then(
+        (ended) => done.push(ended),
+        (error) => failed.push(error),
+      );
+    if (failed.length > 0) throw failed[0];
+    return done;
+  }
+
+  /** Those that wait, the most urgent first; then those that ended, the newest first. */
+  async list(): Promise<ErasureView[]> {
+    const order = `order by ${OPEN} desc, case when ${OPEN} then received_on end, id desc limit 500`;
+    const rows = (await this.dataSource.query(`${READ} ${order}`)) as Row[];
+    return rows.map((row) => this.view(row));
+  }
+
+  /** After a restore: erases again what the tombstones name. @returns how many rows had come back */
+  async replay(): Promise<number> {
+    const buried = await readTombstones(this.config.tombstoneFile);
+    if (Object.values(buried).every((ids: readonly string[]) => ids.length === 0)) return 0;
+    return this.patiently((manager) =>
+      eraseAgain(manager, buried, this.clock.now(), this.config.taxRetentionYears),
+    );
+  }
+
+  // A company's license may have thousands of activations: more than a request's connection has the time for.
+  private async patiently<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+    const patient = await patientDataSource(this.databaseUrl.value).initialize();
+    try {
+      return await patient.transaction(work);
+    } finally {
+      await patient.destroy();
+    }
+  }
+
+  private async carryOut(manager: EntityManager, id: string, email: string, act?: Act): Promise<void> {
+    const now = this.clock.now();
+    const holdings = await lockHoldings(manager, email);
+    const erased = await eraseHoldings(manager, holdings, now, this.config.taxRetentionYears);
+    await forgetAddresses(manager, [email]);
+    await manager.query(
+      'update erasure_request set email = null, honoured_at = $2, erased = $3 where id = $1',
+      [id, now, erased],
+    );
+    await manager.query('select graphile_worker.remove_job($1)', [jobKey(id)]);
+    await announce(manager, 'erasure_receipt', id, now, { to: email });
+    if (act) await recordAudit(manager, act, { action: 'erasure.run', change: { erasure_id: id }, at: now });
+    // Last, and before the commit: where it fails nothing is erased yet, and it is tried again.
+    const { licenses: license, purchases: purchase } = holdings;
+    await bury(this.config.tombstoneFile, { license, purchase, erasure_request: [id] });
+  }
+
+  private async read(manager: EntityManager, id: string): Promise<ErasureView> {
+    const [row] = (await manager.query(`${READ} where id = $1`, [id])) as Row[];
+    return this.view(row!);
+  }
+
+  private view({ runs_at, honoured_at, cancelled_at, ...row }: Row): ErasureView {
+    const today = Date.parse(utcDay(this.clock.now()));
+    const ended = honoured_at ?? cancelled_at;
+    return {
+      ...row,
+      state: honoured_at ? 'honoured' : cancelled_at ? 'taken_back' : 'waiting',
+      days_left: ended ? null : Math.round((Date.parse(row.due_on) - today) / DAY_MS),
+      runs_at: rfc3339(runs_at),
+      honoured_at: rfc3339OrNull(honoured_at),
+      cancelled_at: rfc3339OrNull(cancelled_at),
+    };
+  }
+}
+
+const jobKey = (id: string) => `erasure ${id}`;

@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
+import { ReleaseRequests } from '../src/license-portal/release-requests.js';
+import { announce } from '../src/mail/mail.service.js';
+import { ErasureService } from '../src/retention/erasure.service.js';
+import {
+  ACT,
+  everyRow,
+  formsOfMachine,
+  found,
+  itsTimeComes,
+  noJobs,
+  outbox,
+  sell,
+} from './erasure-harness.js';
+import { createDatabase, FakeClock, machineId, Service } from './harness.js';
+import { formsOfText, LeakSearch } from './leak-search.js';
+
+/** Far from any day on which this may run: the queue itself goes by the database's clock. */
+const NOON = '2096-02-10T12:00:00Z';
+const ADA = 'ada@leak.example';
+const WORDS = 'My Kanari died';
+const search = new LeakSearch([
+  ...[ADA, WORDS, 'Studio Kanari'].flatMap(formsOfText),
+  ...formsOfMachine(machineId('studio')),
+]);
+
+const dataDir = mkdtempSync(join(tmpdir(), 'mooring-restore-'));
+const file = join(dataDir, 'erased.txt');
+let original: Awaited<ReturnType<typeof createDatabase>>;
+let restored: Awaited<ReturnType<typeof createDatabase>>;
+let service: Service;
+let token: string;
+/** What she had when the dump was made, and what she bought after her erasure. */
+let first: { license_id: string; license_key: string };
+let second: string;
+let request: string;
+let back: Service;
+
+const start = (databaseUrl: string) =>
+  Service.start({ databaseUrl, dataDir, clock: new FakeClock(new Date(NOON)) });
+
+beforeAll(async () => {
+  original = await createDatabase();
+  service = await start(original.url);
+  await held();
+  await service.close();
+  restored = await copyOf(original.url);
+  await eraseAndComeBack();
+  // As later life left it in the restored database: the new purchase was entered again by hand.
+  await takeOver(second);
+  back = await start(restored.url);
+});
+afterAll(async () => {
+  await back?.close();
+  await restored?.drop();
+  await original?.drop();
+  rmSync(dataDir, { recursive: true });
+});
+
+/** What a dump may hold of somebody: what is there to stay, and what is on its way, such as a request that waits. */
+async function held(): Promise<void> {
+  first = await service.issue({ email: ADA });
+  await sell(service, ADA, 'first');
+  const { json } = await service.activate({ ...first, email: ADA }, 'studio', {
+    hostname_hint: 'Studio Kanari',
+  });
+  token = json.token;
+  await service.app.get(ReleaseRequests).ask(json.activation.id, WORDS);
+  request = (await service.app.get(ErasureService).request(ADA)).id;
+  await noJobs(service, 'mail%');
+  await service.sql('insert into one_time_code values ($1, $2, 0, $3, $3)', [randomUUID(), ADA, NOON]);
+  // A mail that waits: nobody sends it while its job is not due.
+  await service.app.get(DataSource).transaction(async (manager) => {
+    await announce(manager, 'email_changed', first.license_id, service.clock.now(), { to: ADA });
+    await manager.query(
+      `select graphile_worker.reschedule_jobs(array(select id from graphile_worker.jobs), run_at := '2096-01-01')`,
+    );
+  });
+}
+
+/** A dump, restored: the same rows under another name. */
+async function copyOf(url: string): Promise<Awaited<ReturnType<typeof createDatabase>>> {
+  const copy = await createDatabase();
+  await copy.drop();
+  const admin = new pg.Client(process.env['MOORING_TEST_POSTGRES']);
+  await admin.connect();
+  await admin.query(`create database ${nameOf(copy.url)} template ${nameOf(url)}`);
+  await admin.end();
+  return copy;
+}
+
+const nameOf = (url: string) => new URL(url).pathname.slice(1);
+
+/** Life goes on in the original: she is erased, and one day buys again. */
+async function eraseAndComeBack(): Promise<void> {
+  service = await start(original.url);
+  await itsTimeComes(service, 'mail%');
+  await noJobs(service, 'mail%');
+  await service.app.get(ErasureService).run(request, ACT);
+  await noJobs(service);
+  second = await sell(service, ADA, 'second');
+  await noJobs(service);
+  await service.close();
+}
+
+async function takeOver(license: string): Promise<void> {
+  const [from, to] = [new pg.Client(original.url), new pg.Client(restored.url)];
+  await Promise.all([from.connect(), to.connect()]);
+  for (const [table, of] of [
+    ['purchase', 'id = (select purchase_id from license where id = $1)'],
+    ['license', 'id = $1'],
+  ]) {
+    const { rows } = await from.query(`select to_jsonb(t) as row from ${table} t where ${of}`, [license]);
+    await to.query(`insert into ${table} select * from jsonb_populate_record(null::${table}, $1)`, [
+      rows[0].row,
+    ]);
+  }
+  await Promise.all([from.end(), to.end()]);
+}
+
+test('who was erased is erased again before anybody is answered', async () => {
+  const beat = await back.heartbeat(token);
+  expect([beat.status, beat.json.code, beat.json.client_action]).toEqual([403, 'binding_released', 'stop']);
+  expect((await back.activate({ ...first, email: ADA })).json.code).toBe('license_not_found');
+});
+
+test('who bought again since has the new license, and nothing else', async () => {
+  expect(await back.sql('select id from license where email = $1', [ADA])).toEqual([{ id: second }]);
+  expect(await back.sql('select transaction_id from purchase where email = $1', [ADA])).toEqual([
+    { transaction_id: 'second' },
+  ]);
+  expect(await back.sql('select transaction_id, state from purchase where email is null')).toEqual([
+    { transaction_id: 'first', state: 'paid' },
+  ]);
+});
+
+test('nothing else of before has come back, on its way to the address or otherwise', async () => {
+  const rows = (await everyRow(back)).filter((row) => !row.includes(second) && !row.includes(',second,'));
+  expect([...search.in(rows.join('\n'))]).toEqual([]);
+  expect(rows.filter((row) => row.startsWith('public.license')).length).toBe(2);
+});
+
+test('a request that waited in the dump is over: it never runs, and no second receipt is mailed', async () => {
+  expect(await found(back, request)).toMatchObject({ state: 'honoured', email: null });
+  await itsTimeComes(back);
+  await noJobs(back);
+  expect(await back.sql('select id from license where email = $1', [ADA])).toEqual([{ id: second }]);
+  const subjects = (await outbox(back)).map(({ subject }) => subject);
+  expect(subjects.filter((subject) => subject.includes('was deleted'))).toHaveLength(1);
+  // Nor is the mail sent that waited in the dump.
+  expect(subjects.filter((subject) => subject.includes('has changed'))).toHaveLength(1);
+});
+
+test('a start after that finds nothing left to do', async () => {
+  const rows = async () =>
+    (await everyRow(back)).filter((row) => !row.startsWith('public.retention_run')).toSorted();
+  const before = await rows();
+  const again = await start(restored.url);
+  await again.close();
+  expect(await rows()).toEqual(before);
+});
+
+test('10,000 tombstones keep no start waiting, and bring back nobody else', async () => {
+  const lines = Array.from({ length: 10_000 }, () => `license ${randomUUID()}\n`).join('');
+  appendFileSync(file, `\n${lines}`);
+  const began = performance.now();
+  expect(await back.app.get(ErasureService).replay()).toBe(0);
+  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(await back.sql('select id from license where email = $1', [ADA])).toEqual([{ id: second }]);
+});

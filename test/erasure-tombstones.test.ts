@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, rmdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ErasureService } from '../src/retention/erasure.service.js';
+import { ACT, erase, found, honoured, itsTimeComes, mailsTo, sell, until } from './erasure-harness.js';
+import { Service } from './harness.js';
+import { formsOfText, LeakSearch } from './leak-search.js';
+
+let service: Service;
+let file: string;
+beforeAll(async () => {
+  service = await Service.start({ environment: { LOG_LEVEL: 'trace' } });
+  file = join(service.dataDir, 'erased.txt');
+});
+afterAll(() => service.close());
+
+const written = () => readFileSync(file, 'utf8');
+const emailOf = async (id: string) =>
+  (await service.sql('select email from license where id = $1', [id]))[0]!['email'];
+const jobOf = async (id: string) =>
+  (
+    await service.sql("select last_error, attempts from graphile_worker.jobs where key = 'erasure ' || $1", [
+      id,
+    ])
+  )[0];
+
+const failed = (id: string) => until(async () => typeof (await jobOf(id))?.['last_error'] === 'string');
+
+/** Somebody with a license of either kind. */
+async function holder(email: string) {
+  const bought = await sell(service, email, randomUUID());
+  const { license_id } = await service.issue({ email });
+  const [purchase] = await service.sql<{ id: string }>(
+    'select purchase_id as id from license where id = $1',
+    [bought],
+  );
+  return { bought, issued: license_id, purchase: purchase!.id };
+}
+
+test('the file holds ids alone, of each license, purchase and request, and is its owner’s', async () => {
+  const { bought, issued, purchase } = await holder('ada@leak.example');
+  const { id } = await erase(service, 'ada@leak.example');
+  expect(written().split('\n').toSorted()).toEqual(
+    [
+      '',
+      '',
+      `license ${bought}`,
+      `license ${issued}`,
+      `purchase ${purchase}`,
+      `erasure_request ${id}`,
+    ].toSorted(),
+  );
+  expect([...new LeakSearch(formsOfText('ada@leak.example')).in(written())]).toEqual([]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test('it is written before the erasure is: one that is undone at its very end stands in it all the same', async () => {
+  const { bought } = await holder('undone@leak.example');
+  await service.sql(
+    `create function test_undo() returns trigger language plpgsql as $$ begin raise 'undone'; end $$;
+     create constraint trigger test_undo after update on erasure_request deferrable initially deferred
+       for each row execute function test_undo()`,
+  );
+  const { id } = await service.app.get(ErasureService).request('undone@leak.example', ACT);
+  await failed(id);
+  expect(written()).toContain(`license ${bought}\n`);
+  expect(await emailOf(bought)).toBe('undone@leak.example');
+  await service.sql('drop function test_undo cascade');
+  await itsTimeComes(service, 'erasure');
+  await honoured(service, id);
+  expect(await emailOf(bought)).toBeNull();
+});
+
+test('where it cannot be written nothing is erased, the job says so, and is tried again until it can', async () => {
+  rmSync(file);
+  mkdirSync(file);
+  const { bought } = await holder('later@leak.example');
+  const { id } = await service.app.get(ErasureService).request('later@leak.example', ACT);
+  await failed(id);
+  expect(await jobOf(id)).toEqual({
+    last_error: 'TOMBSTONE_FILE cannot be written (EISDIR)',
+    attempts: 1,
+  });
+  expect(await emailOf(bought)).toBe('later@leak.example');
+  expect(await found(service, id)).toMatchObject({ state: 'waiting', email: 'later@leak.example' });
+  await expect(service.app.get(ErasureService).run(id)).rejects.toThrow('cannot be written');
+  const logged = service.logged.join('');
+  expect(logged).toContain('"reason":"TOMBSTONE_FILE cannot be written (EISDIR)"');
+  expect([...new LeakSearch(formsOfText('later@leak.example')).in(logged)]).toEqual([]);
+  rmdirSync(file);
+  await itsTimeComes(service, 'erasure');
+  await honoured(service, id);
+  expect(await emailOf(bought)).toBeNull();
+  expect(written()).toContain(`license ${bought}\n`);
+  expect(await mailsTo(service, 'later@leak.example', /was deleted/)).toHaveLength(1);
+});

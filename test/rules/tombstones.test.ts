@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, expect, test } from '@jest/globals';
+import { ConfigError } from '../../src/config.js';
+import { JobFailure } from '../../src/mail/jobs.js';
+import { bury, readTombstones, type Tombstones } from '../../src/retention/tombstones.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'mooring-tombstones-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+let file: string;
+beforeEach(() => void (file = join(directory, randomUUID(), 'erased.txt')));
+
+const NONE: Tombstones = { license: [], purchase: [], erasure_request: [] };
+const some = (): Tombstones => ({
+  license: [randomUUID(), randomUUID()],
+  purchase: [randomUUID()],
+  erasure_request: [randomUUID()],
+});
+const all = (...tombstones: Tombstones[]): Tombstones => ({
+  license: tombstones.flatMap(({ license }) => license),
+  purchase: tombstones.flatMap(({ purchase }) => purchase),
+  erasure_request: tombstones.flatMap(({ erasure_request }) => erasure_request),
+});
+
+test('where nothing was erased there is no file, and nothing to read', async () => {
+  expect(await readTombstones(file)).toEqual(NONE);
+});
+
+test('what was buried is read again, in its order', async () => {
+  const [first, second] = [some(), some()];
+  await bury(file, first);
+  await bury(file, second);
+  expect(await readTombstones(file)).toEqual(all(first, second));
+});
+
+test('what was buried twice is read once', async () => {
+  const buried = some();
+  await bury(file, buried);
+  await bury(file, buried);
+  expect(await readTombstones(file)).toEqual(buried);
+});
+
+test('the file is its owner’s alone, and so is the folder that is made for it', async () => {
+  await bury(file, some());
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700);
+});
+
+test('a line that a crash cut short is none, wherever it was cut, and the next begins on its own', async () => {
+  const [before, lost, after] = [some(), randomUUID(), some()];
+  await bury(file, before);
+  const line = `license ${lost}`;
+  for (const length of [1, 7, 8, 20, line.length - 1]) {
+    appendFileSync(file, line.slice(0, length));
+    expect(await readTombstones(file)).toEqual(before);
+  }
+  await bury(file, after);
+  expect(await readTombstones(file)).toEqual(all(before, after));
+});
+
+test('a line whose end alone is missing counts', async () => {
+  const buried = some();
+  await bury(file, buried);
+  writeFileSync(file, readFileSync(file, 'utf8').trimEnd());
+  expect(await readTombstones(file)).toEqual(buried);
+});
+
+test.each([
+  ['another table', `staff ${randomUUID()}`],
+  ['no id', 'license'],
+  ['an id and more', `license ${randomUUID()}0`],
+  ['a word before', `x license ${randomUUID()}`],
+  ['a statement', "license ' or true --"],
+])('a line with %s is none', async (_what, line) => {
+  mkdirSync(join(file, '..'));
+  writeFileSync(file, `${line}\n`);
+  expect(await readTombstones(file)).toEqual(NONE);
+});
+
+test('a file that cannot be read is said plainly, and one that cannot be written names nobody', async () => {
+  mkdirSync(file, { recursive: true });
+  await expect(readTombstones(file)).rejects.toThrow(
+    new ConfigError(`TOMBSTONE_FILE cannot be read: ${file} (EISDIR).`),
+  );
+  await expect(bury(file, some())).rejects.toThrow(
+    new JobFailure('TOMBSTONE_FILE cannot be written (EISDIR)'),
+  );
+});
+
+test('ten burials at once lose none', async () => {
+  const buried = Array.from({ length: 10 }, some);
+  await Promise.all(buried.map((each) => bury(file, each)));
+  const found = await readTombstones(file);
+  expect(found.license.toSorted()).toEqual(all(...buried).license.toSorted());
+  expect(found.erasure_request).toHaveLength(10);
+});
