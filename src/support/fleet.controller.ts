@@ -1,0 +1,28 @@
+import { Controller, Get, Query, UseGuards } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { invalidMembers } from '../http/problem.js';
+import { fleet } from './fleet.queries.js';
+import { StaffGuard } from './staff.guard.js';
+
+const DEFAULT_WEEKS = 12;
+/** As long as roll-ups are kept. */
+const MAX_WEEKS = 105;
+
+/** `GET /support/api/fleet`: what the telemetry says. */
+@Controller('support/api/fleet')
+@UseGuards(StaffGuard)
+export class FleetController {
+  constructor(private readonly dataSource: DataSource) {}
+
+  @Get()
+  async fleet(@Query('weeks') weeks: unknown) {
+    return fleet(this.dataSource, weeksOf(weeks));
+  }
+}
+
+function weeksOf(text: unknown): number {
+  if (text === undefined) return DEFAULT_WEEKS;
+  const weeks = typeof text === 'string' && /^\d{1,3}$/.test(text) ? Number(text) : NaN;
+  if (weeks >= 1 && weeks <= MAX_WEEKS) return weeks;
+  throw invalidMembers({ weeks: `must be a whole number from 1 to ${MAX_WEEKS}` });
+}
