@@ -12,35 +12,42 @@ interface Field {
 }
 
 /**
- * The closed list of what telemetry may say (seed, 2.2). It drives validation and the insert; the columns stand in the
- * migrations under the same names. What is not named here is never stored.
+ * The closed list of what telemetry may say (seed, 2.2). It drives validation, the insert and docs/privacy.md; the columns
+ * stand in the migrations under the same names, and say what it `means`: a test holds them against it. What is not named
+ * here is never stored.
  */
 export const TELEMETRY_FIELDS = {
-  app_version: version(isVersion),
-  os_version: text({ mayHoldVersion: true }),
-  mac_model: text(),
-  arch: word(),
-  cpu_cores: count(),
-  ram_gb_bucket: text(),
-  camera_count: count(),
-  detector_type: word(),
-  uptime_hours: count(),
-  crash_count_since_last: count(),
-  soc_name: text(),
-  detector_compute: oneOf('ane', 'gpu'),
-  recent_inference_ms: count(),
-  detector_compute_units_resolved: word(),
-  unlock_retry_outcome: word(),
-  crash_kind: oneOf('native', 'python', 'unknown'),
-  crash_signal: text(),
-  crash_label: text(),
-  crash_frame: frame(),
-  crash_sig: hex16(),
-  crash_uptime_secs: count(),
-  crash_frame_source: word(),
-  crash_app_version: version((value) => BUILD_VERSION.test(value) && !looksPersonal(value, true)),
-  crash_abort_reason: word(),
-} as const satisfies Record<string, Field>;
+  app_version: { means: 'Application version', ...version(isVersion) },
+  os_version: { means: 'Operating-system name and version', ...text({ mayHoldVersion: true }) },
+  mac_model: { means: 'Hardware model identifier', ...text() },
+  arch: { means: 'CPU architecture', ...word() },
+  cpu_cores: { means: 'CPU core count', ...count() },
+  ram_gb_bucket: { means: 'Memory size bucket in GB', ...text() },
+  camera_count: { means: 'Count of cameras, never anything about them', ...count() },
+  detector_type: { means: 'Detector backend type', ...word() },
+  uptime_hours: { means: 'Uptime in hours', ...count() },
+  crash_count_since_last: { means: 'Crashes since the previous heartbeat', ...count() },
+  soc_name: { means: 'Name of the system-on-chip', ...text() },
+  detector_compute: { means: 'The compute target configured: ane or gpu', ...oneOf('ane', 'gpu') },
+  recent_inference_ms: { means: 'Most recent detector latency in milliseconds', ...count() },
+  detector_compute_units_resolved: { means: 'Which compute units the detector actually got', ...word() },
+  unlock_retry_outcome: {
+    means: 'Whether the launch-time license check had to retry, and how it ended',
+    ...word(),
+  },
+  crash_kind: { means: 'After a crash: native, python or unknown', ...oneOf('native', 'python', 'unknown') },
+  crash_signal: { means: 'After a native crash: the OS signal name', ...text() },
+  crash_label: { means: 'After a crash: faulting binary or exception type', ...text() },
+  crash_frame: { means: 'After a crash: application-relative frame, module.path.function:line', ...frame() },
+  crash_sig: { means: 'After a crash: 16 hex digits that group like crashes', ...hex16() },
+  crash_uptime_secs: { means: 'After a crash: seconds the crashed run had lived', ...count() },
+  crash_frame_source: { means: 'After a crash: which rule picked the frame', ...word() },
+  crash_app_version: {
+    means: 'After a crash: the build whose line numbers the frame belongs to',
+    ...version((value) => BUILD_VERSION.test(value) && !looksPersonal(value, true)),
+  },
+  crash_abort_reason: { means: 'After an abort: its known category, never the message', ...word() },
+} as const satisfies Record<string, Field & { readonly means: string }>;
 
 export type TelemetryName = keyof typeof TELEMETRY_FIELDS;
 export const TELEMETRY_NAMES = Object.keys(TELEMETRY_FIELDS) as TelemetryName[];

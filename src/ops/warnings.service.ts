@@ -3,6 +3,8 @@ import { DataSource } from 'typeorm';
 import { Clock, utcDay } from '../clock.js';
 import { Config } from '../config.js';
 import { KeyRing } from '../keys/key-ring.js';
+import { firstDayKept } from '../retention/cutoff.js';
+import { readAges, type Ages } from './ages.js';
 import { waitingMail } from '../mail/waiting-mail.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 
@@ -30,16 +32,35 @@ export class WarningsService {
 
   private async ofData(): Promise<string[]> {
     try {
-      const [inbox] = (await this.dataSource.query(
-        'select min(received_on)::text as oldest from telemetry_inbox',
-      )) as { oldest: string | null }[];
-      // Yesterday's rows move a few minutes after midnight; those of the day before should be gone.
-      const limit = utcDay(new Date(this.clock.now().getTime() - DAY_MS));
-      const late = inbox?.oldest && inbox.oldest < limit;
-      return late ? [`The telemetry inbox holds rows of ${inbox.oldest}, which should have moved.`] : [];
+      return this.late(await readAges(this.dataSource));
     } catch {
       return ['The database does not answer.'];
     }
+  }
+
+  // Each with a day of grace: what is due today leaves within the hour, and an outage may cost a night.
+  private late({ telemetry, telemetry_inbox, ended_activation, erasure_due }: Ages): string[] {
+    const now = this.clock.now();
+    const yesterday = new Date(now.getTime() - DAY_MS);
+    const late: [day: string | null, before: string, sentence: (day: string) => string][] = [
+      [
+        telemetry_inbox,
+        utcDay(yesterday),
+        (day) => `The telemetry inbox holds rows of ${day}, which should have moved.`,
+      ],
+      [
+        telemetry,
+        firstDayKept(yesterday, 24),
+        (day) => `Telemetry of ${day} should have left after 24 months.`,
+      ],
+      [
+        ended_activation,
+        firstDayKept(yesterday, 12),
+        (day) => `An activation that ended on ${day} should have left after 12 months.`,
+      ],
+      [erasure_due, utcDay(now), (day) => `A deletion request was due on ${day} and is overdue.`],
+    ];
+    return late.flatMap(([day, before, sentence]) => (day !== null && day < before ? [sentence(day)] : []));
   }
 
   private async ofMail(): Promise<string[]> {

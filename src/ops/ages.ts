@@ -1,0 +1,24 @@
+import { DataSource } from 'typeorm';
+import { DUE_DAYS } from '../retention/erasure.service.js';
+
+/** The oldest day (`YYYY-MM-DD`) of what is to leave; null where there is none. */
+export interface Ages {
+  readonly telemetry: string | null;
+  readonly telemetry_inbox: string | null;
+  readonly ended_activation: string | null;
+  /** The day that the most urgent deletion request is due. */
+  readonly erasure_due: string | null;
+}
+
+const AGES = `
+  select (select min(received_on) from telemetry)::text as telemetry,
+         (select min(received_on) from telemetry_inbox)::text as telemetry_inbox,
+         (select min(ended_at)::date from activation where ended_at is not null)::text as ended_activation,
+         (select min(received_on) + ${DUE_DAYS} from erasure_request
+          where honoured_at is null and cancelled_at is null)::text as erasure_due`;
+
+/** Watches the age of the data, not the success of a job: whatever goes wrong, this is what it shows as. */
+export async function readAges(dataSource: DataSource): Promise<Ages> {
+  const [ages] = (await dataSource.query(AGES)) as [Ages];
+  return ages;
+}

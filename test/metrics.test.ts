@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Metrics } from '../src/ops/metrics.js';
+import { ErasureService } from '../src/retention/erasure.service.js';
+import { createDatabase, Service } from './harness.js';
+import { ServerProcess } from './server-process.js';
+import { whileLocked } from './tables.js';
+
+let service: Service;
+let url: string;
+beforeAll(async () => {
+  service = await Service.start({
+    environment: { METRICS_PORT: '0', SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'a@example.com' },
+  });
+  url = `http://127.0.0.1:${(service.app.get(Metrics).address() as AddressInfo).port}`;
+});
+afterAll(() => service.close());
+
+/** The samples by their names, labels and all. */
+async function samples(): Promise<Record<string, number>> {
+  const response = await fetch(`${url}/metrics`);
+  expect([response.status, response.headers.get('content-type')]).toEqual([
+    200,
+    expect.stringMatching(/^text\/plain; version=0\.0\.4/),
+  ]);
+  const lines = (await response.text()).split('\n').filter((line) => line && !line.startsWith('#'));
+  return Object.fromEntries(
+    lines.map((line) => line.split(/ (?=\S+$)/)).map(([name, value]) => [name!, Number(value)]),
+  );
+}
+
+test('where nothing waits, nothing has an age', async () => {
+  expect(await samples()).toEqual({
+    mooring_mails_waiting: 0,
+    mooring_mails_failing: 0,
+    mooring_warnings: 0,
+  });
+});
+
+test('the ages of the data, in days; what has gone has none any more', async () => {
+  await service.sql(`insert into telemetry_inbox (id, received_on) values
+    (gen_random_uuid(), '2026-11-20'), (gen_random_uuid(), '2026-11-17')`);
+  await service.sql(`insert into telemetry (id, received_on) values (gen_random_uuid(), '2026-11-01')`);
+  const { json } = await service.activate(await service.issue());
+  await service.sql(
+    `update activation set ended_at = '2026-10-21T15:00:00Z', ended_reason = 'released' where id = $1`,
+    [json.activation.id],
+  );
+  expect(await samples()).toMatchObject({
+    'mooring_oldest_age_days{of="telemetry_inbox"}': 3,
+    'mooring_oldest_age_days{of="telemetry"}': 19,
+    'mooring_oldest_age_days{of="ended_activation"}': 30,
+    mooring_warnings: 1,
+  });
+  await service.sql('truncate telemetry_inbox, telemetry, activation, license cascade');
+  expect(Object.keys(await samples()).filter((name) => name.includes('age'))).toEqual([]);
+});
+
+test('how long the most urgent deletion request is overdue, and no such line where there is none', async () => {
+  const erasures = service.app.get(ErasureService);
+  const { id } = await erasures.request('ada@example.com');
+  expect((await samples())['mooring_erasure_overdue_days']).toBe(-30);
+  service.clock.advance(33 * 86_400_000);
+  expect(await samples()).toMatchObject({
+    mooring_erasure_overdue_days: 3,
+    mooring_warnings: expect.any(Number),
+  });
+  await erasures.takeBack(id);
+  expect(await samples()).not.toHaveProperty('mooring_erasure_overdue_days');
+});
+
+test('mails that wait, and those that fail', async () => {
+  const before = (await samples())['mooring_mails_waiting']!;
+  await service.sql(
+    `select graphile_worker.add_job('mail_later', job_key := 'test a', run_at := now() + interval '1 day')`,
+  );
+  await service.sql(
+    `select graphile_worker.add_job('mail_later', job_key := 'test b', run_at := now() + interval '1 day')`,
+  );
+  await service.sql(
+    `update graphile_worker._private_jobs set attempts = 1, last_error = 'no' where key = 'test b'`,
+  );
+  const { mooring_mails_waiting, mooring_mails_failing } = await samples();
+  expect(mooring_mails_waiting).toBe(before + 2);
+  expect(mooring_mails_failing).toBeGreaterThanOrEqual(1);
+});
+
+test('no label names anyone: there is one, and it names a table', async () => {
+  const license = await service.issue({ email: 'kanari@example.com' });
+  await service.activate(license, 'studio', { hostname_hint: 'Kanari Mac' });
+  await service.app.get(ErasureService).request('kanari@example.com');
+  await service.sql(
+    `insert into telemetry_inbox (id, received_on, mac_model) values (gen_random_uuid(), '2026-11-20', 'Kanari1,1')`,
+  );
+  const text = await (await fetch(`${url}/metrics`)).text();
+  expect(text).not.toMatch(/kanari|@|[0-9a-f]{8}-[0-9a-f]{4}/i);
+  const labels = [...text.matchAll(/\{([^}]*)\}/g)].map(([, label]) => label);
+  expect(new Set(labels).size).toBeGreaterThan(0);
+  for (const label of labels) expect(label).toMatch(/^of="(telemetry|telemetry_inbox|ended_activation)"$/);
+});
+
+test.each(['/', '/metrics/', '/metrics?x=1', '/health/ready', '/v1/manifest'])(
+  'on its port there is no %s',
+  async (path) => {
+    const response = await fetch(url + path);
+    expect([response.status, await response.text()]).toEqual([404, '']);
+  },
+);
+
+test('on the main port there are none', async () => {
+  expect((await service.call('GET', '/metrics')).status).toBe(404);
+});
+
+test('while the database does not answer there are none, with a 503', async () => {
+  const { status } = await whileLocked(service, 'telemetry_inbox', () => fetch(`${url}/metrics`));
+  expect(status).toBe(503);
+  await samples();
+});
+
+test('without METRICS_PORT nothing more listens', async () => {
+  const without = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
+  expect(without.app.get(Metrics).address()).toBeUndefined();
+  await without.close();
+});
+
+test('a METRICS_PORT that is taken, or none, is one sentence and exit code 2', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'mooring-metrics-'));
+  const { url: DATABASE_URL, drop } = await createDatabase();
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const port = String((taken.address() as AddressInfo).port);
+  const settings = { PORT: '0', DATA_DIR: directory, DATABASE_URL };
+  const [busy, wrong] = [port, '65536'].map(
+    (METRICS_PORT) => new ServerProcess({ ...settings, METRICS_PORT }),
+  );
+  expect([(await busy!.exited).code, busy!.stderr]).toEqual([
+    2,
+    `Nothing can listen on HOST 127.0.0.1, METRICS_PORT ${port} (EADDRINUSE).\n`,
+  ]);
+  expect([(await wrong!.exited).code, wrong!.stderr]).toEqual([
+    2,
+    'METRICS_PORT must be a whole number from 0 to 65535.\n',
+  ]);
+  taken.close();
+  await drop();
+  rmSync(directory, { recursive: true, force: true });
+}, 30_000);

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { Config } from '../src/config.js';
+import { TELEMETRY_NAMES } from '../src/heartbeat/telemetry.fields.js';
+import { privacyAsMarkdown } from '../src/ops/privacy-docs.js';
+import { KEPT, policy } from '../src/retention/policy.js';
+
+const { taxRetentionYears } = new Config({});
+
+test('docs/privacy.md is what the code goes by (npm run docs:privacy writes it)', () => {
+  const page = readFileSync(new URL('../docs/privacy.md', import.meta.url), 'utf8');
+  expect(page).toBe(privacyAsMarkdown(taxRetentionYears));
+});
+
+test('the page has a row for every field and every table, and none that is cut in two', () => {
+  const page = privacyAsMarkdown(taxRetentionYears);
+  const names = [...TELEMETRY_NAMES, ...policy({ taxRetentionYears }).map(({ table }) => table)];
+  for (const name of [...names, ...Object.keys(KEPT)]) expect(page).toContain(`\n| \`${name}\` | `);
+  const rows = page.split('\n').filter((line) => line.startsWith('|'));
+  for (const row of rows) expect([3, 4]).toContain(row.split('|').length - 1);
+  expect(privacyAsMarkdown(7)).toContain('7 years from the end of the year of purchase');
+});
