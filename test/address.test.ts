@@ -24,6 +24,8 @@ const IDENTITY = {
   transaction_id: 'pi_kanari_5f1c',
 };
 const STAFF = { email: 'kanari.staff@leak.example', token: `mst_${randomBytes(32).toString('base64url')}` };
+/** Somebody who asked for deletion: in no log either, before or after. */
+const ERASED = 'kanari.erased@leak.example';
 const USER_AGENT = 'KanariAgent/5.1';
 
 const addresses = new LeakSearch(ADDRESSES.flatMap(formsOfAddress));
@@ -220,10 +222,26 @@ async function drive(): Promise<void> {
   }
   await send(`${head}content-length: ${whole.length}\r\n\r\n${whole}`, true);
   await seen('GET', '/health/live');
+  await driveErasure(seen, bearer);
   // The proof is worth as much as what it saw.
   expect([...statuses].toSorted()).toEqual([
-    200, 201, 204, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503,
+    200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503,
   ]);
+}
+
+/** A deletion request from its answer to its receipt. */
+async function driveErasure(
+  seen: (...call: Parameters<typeof ask>) => Promise<string>,
+  bearer: Record<string, string>,
+): Promise<void> {
+  await database.query("update staff set role = 'admin'");
+  const asked = await seen('POST', '/support/api/erasures', { email: ERASED, reason: 'Asked.' }, bearer);
+  const { id } = (JSON.parse(asked) as { erasure: { id: string } }).erasure;
+  await seen('POST', `/support/api/erasures/${id}/run`, undefined, bearer);
+  for (let waiting = 1; waiting > 0;) {
+    const { rows } = await database.query('select 1 from mail_recipient');
+    waiting = rows.length;
+  }
 }
 
 /** All that was written about requests, by the service and by its database. */
@@ -250,9 +268,13 @@ async function rawFiles(search: LeakSearch): Promise<string[]> {
 /** What has the caller's name on it, but for what `npm start` prints of its own sample. */
 const identities = () =>
   new LeakSearch(
-    [...Object.values(IDENTITY), ...Object.values(STAFF), ...token.split('.').slice(1), USER_AGENT].flatMap(
-      formsOfText,
-    ),
+    [
+      ...Object.values(IDENTITY),
+      ...Object.values(STAFF),
+      ...token.split('.').slice(1),
+      ERASED,
+      USER_AGENT,
+    ].flatMap(formsOfText),
   );
 const secrets = () =>
   new LeakSearch(

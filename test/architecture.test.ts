@@ -184,6 +184,7 @@ const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'config.ts': { 'node:net': ['isIPv4'] }, // reads a text
   'http/malformed.ts': { 'node:http': ['STATUS_CODES'] }, // words
   'heartbeat/personal.ts': { 'node:net': ['isIP'] }, // reads a text
+  'ops/metrics.ts': { 'node:http': ['createServer'] }, // answers on METRICS_PORT
   'mail/postman.ts': { nodemailer: ['createTransport'] }, // brings mail to SMTP_URL
   'mail/job-worker.ts': { 'graphile-worker': ['Logger', 'runTaskList'] }, // the database, for its jobs
 };

@@ -57,7 +57,7 @@ describe('the document', () => {
 
   test('describes each problem as the catalogue has it', () => {
     const problems = places().filter(([pointer]) => /^\/components\/schemas\/[a-z_]+$/.test(pointer));
-    expect(problems).toHaveLength(21);
+    expect(problems).toHaveLength(22);
     for (const [pointer, value] of problems) {
       const code = pointer.split('/').at(-1) as keyof typeof PROBLEMS;
       const { status, client_action } = PROBLEMS[code];
@@ -81,6 +81,11 @@ describe('the document', () => {
       'POST /v1/purchases',
       'POST /support/api/licenses/search',
       'POST /support/api/activations/{id}/release',
+      'GET /support/api/erasures',
+      'POST /support/api/erasures',
+      'POST /support/api/erasures/{id}/run',
+      'GET /support/api/fleet',
+      'GET /privacy/data',
       'GET /health/live',
       'GET /health/ready',
       'GET /docs/errors',

@@ -21,6 +21,7 @@ afterAll(() => service.close());
 
 const SEARCH = '/support/api/licenses/search';
 const RELEASE = `/support/api/activations/${randomUUID()}/release`;
+const ERASURES = '/support/api/erasures';
 
 const search = (body: unknown, headers: Record<string, string> = {}) =>
   service.call('POST', SEARCH, body, { authorization: `Bearer ${token}`, ...headers });
@@ -48,7 +49,13 @@ async function ask(path: string, headers: Record<string, string>, body: unknown 
 }
 
 test.each(Object.keys(headersOf))('lets nobody in with %s, on any route', async (kind) => {
-  for (const path of [SEARCH, RELEASE, '/support/api/activations/x/release']) {
+  for (const path of [
+    SEARCH,
+    RELEASE,
+    '/support/api/activations/x/release',
+    ERASURES,
+    `${ERASURES}/${randomUUID()}/run`,
+  ]) {
     expect(await ask(path, headersOf[kind]!())).toEqual(refused);
     expect(await ask(`${path}?token=${token}`, headersOf[kind]!())).toEqual(refused);
   }
