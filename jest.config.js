@@ -1,8 +1,14 @@
+import { availableParallelism } from 'node:os';
+
 /** Jest in ESM mode; decorators and their metadata as the build emits them, or dependency injection would differ. */
 export default {
   globalSetup: '<rootDir>/test/global-setup.mjs',
   globalTeardown: '<rootDir>/test/global-teardown.mjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
+  // A guard against what hangs, not a measure of what is slow: a service takes seconds to start on a busy machine.
+  testTimeout: 30_000,
+  // Each brings services with their connections to one PostgreSQL, which takes a hundred.
+  maxWorkers: Math.min(availableParallelism(), 2),
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {

@@ -107,7 +107,7 @@ test('all is gone once it is delivered', async () => {
   await Promise.all(ids.map((id) => office.jobs.done('license_key', id)));
   // One had been handed over before the connection broke, and comes once more.
   expect(office.smtp.accepted).toHaveLength(ids.length);
-  expect(await status()).toEqual({ waiting: 0, failing: [] });
+  expect(await status()).toEqual({ waiting: 0, late: 0, failing: [] });
   expect((await ready()).warnings).toEqual([]);
 });
 

@@ -84,7 +84,7 @@ describe('purchase record', () => {
     ['paid without an address', record('a', 'paid'), /^--email is required with --status paid\.\n$/],
     ['no address', record('a', 'paid', '--email', 'ada'), /^--email must be an e-mail address\b.*\.\n$/],
     ['an unknown status', record('a', 'lost'), /^--status must be one of paid, disputed, .*\.\n$/],
-    ['an id with a space', record('a b', 'refunded'), /^--transaction must be an id .*\.\n$/],
+    ['an id with a space', record('a b', 'refunded'), /^--transaction must be a string .*\.\n$/],
     ['no id', [...RECORD, '--status', 'paid'], /^[^\n]*--transaction[^\n]*\.\n$/],
   ])('is refused with %s in one sentence, exit code 2, and leaves nothing', async (_, args, sentence) => {
     const before = await everyRow(database);

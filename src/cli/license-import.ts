@@ -105,7 +105,8 @@ async function* textOf(
   };
   for await (const piece of file.createReadStream({ autoClose: false, start: 0 }) as AsyncIterable<Buffer>) {
     const bytes = Buffer.concat([rest, piece]);
-    const end = bytes.lastIndexOf('\n') + 1;
+    // The last byte may be the first half of a line end.
+    const end = Math.max(bytes.lastIndexOf('\n'), bytes.lastIndexOf('\r', -2)) + 1;
     yield decode(bytes.subarray(0, end));
     rest = bytes.subarray(end);
     if (rest.length > MAX_ROW_BYTES) throw noRow(path, line);

@@ -133,8 +133,10 @@ async function sendKey(id: string, _options: unknown, command: Command): Promise
 
 async function lookUp(dataSource: DataSource, idOrKey: string): Promise<LicenseView> {
   const key = canonicalLicenseKey(idOrKey);
-  const query = isUuid(idOrKey) ? { id: idOrKey } : key ? { license_key: key } : { transaction_id: idOrKey };
-  const [view] = await findLicenses(dataSource, query);
+  const query = isUuid(idOrKey) ? { id: idOrKey } : key && { license_key: key };
+  const found = query ? await findLicenses(dataSource, query) : [];
+  // A processor's id may look like either.
+  const [view] = found.length > 0 ? found : await findLicenses(dataSource, { transaction_id: idOrKey });
   if (view) return view;
   const typo = key !== null && !checkSymbolHolds(key);
   throw new Refused(

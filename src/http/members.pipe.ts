@@ -10,9 +10,11 @@ type Dto = new () => object;
  * A member of a request body, with the rule it keeps.
  * @param rule returns a sentence that says what the member must be, or undefined where it is right; it may look at the
  * other members
+ * @param storable whether PostgreSQL takes the value; for a member that is looked at, and not kept, always true
  */
 export function Member<Body = unknown>(
   rule: (value: unknown, body: Body) => string | undefined,
+  { storable = isStorable } = {},
 ): PropertyDecorator {
   return ValidateBy({
     name: 'member',
@@ -25,7 +27,7 @@ export function Member<Body = unknown>(
   });
 }
 
-const storable = (value: unknown) => typeof value !== 'string' || isStorableText(value);
+const isStorable = (value: unknown) => typeof value !== 'string' || isStorableText(value);
 
 /**
  * Makes a DTO of a body: copies the members the class names and no others (unknown ones leave no trace), and refuses

@@ -1,12 +1,14 @@
-/** One sign between two parts without white space, brackets or control characters: the rest is the mail server's affair. */
-const SHAPE = /^[^\s\p{Cc}<>@]+@[^\s\p{Cc}<>@]+$/u;
+/** One sign between two parts without spaces, brackets or what does not show: the rest is the mail server's affair. */
+const SHAPE = /^([^\s\p{Cc}\p{Cf}<>@]+)@([^\s\p{Cc}\p{Cf}<>@]+)$/u;
 const MAX_LENGTH = 254;
 
 /**
- * An e-mail address as it is stored and compared: trimmed, in lower case, one Unicode form.
+ * An e-mail address as it is stored and compared: trimmed, in lower case, one Unicode form; its domain also in one width.
  * @returns null where it is none, or over 254 characters
  */
 export function canonicalEmail(text: string): string | null {
-  const email = text.trim().toLowerCase().normalize('NFC');
+  const [, local, domain] = SHAPE.exec(text.trim().toLowerCase()) ?? [];
+  if (!local || !domain || !text.isWellFormed()) return null;
+  const email = `${local.normalize('NFC')}@${domain.normalize('NFKC')}`;
   return email.length <= MAX_LENGTH && SHAPE.test(email) ? email : null;
 }

@@ -170,7 +170,8 @@ class Writing {
       if (key === undefined) return [];
       const key_hash = licenseKeyHash(key);
       const first = this.#lines.get(key_hash.toString('base64')) ?? line;
-      if (first !== line) faults.push({ line, what: `this key stands already in line ${first}` });
+      if (first !== line)
+        faults.push({ line, what: `this key stands already in line ${first} (O counts as 0, I and L as 1)` });
       if (first !== line) return [];
       this.#lines.set(key_hash.toString('base64'), line);
       return [{ id: uuidv7(), key_hash, key_hint: licenseKeyHint(key), ...license }];

@@ -117,10 +117,12 @@ export class LicensesService {
     });
   }
 
-  /** Replaces a leaked key, and mails the new one: the old one stops activating, the bindings go on. Throws `not_found`. */
+  /** Replaces a leaked key, and mails the new one: the old one stops activating, the bindings go on. Throws `not_found`, `key_not_mailable`. */
   async rekey(id: string, act: Act): Promise<{ license_key: string }> {
     return this.dataSource.transaction(async (manager) => {
       const { key_generation } = await lockLicense(manager, id);
+      const before = await mailableKey(manager, this.keys, id);
+      if (before === 'refunded' || before === 'erased') throw problem('key_not_mailable', { reason: before });
       const { license_key, key_hash, key_hint } = this.keys.derive(id, key_generation + 1);
       const change = { key_hint, key_generation: key_generation + 1 };
       const at = this.clock.now();

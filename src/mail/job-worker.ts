@@ -4,6 +4,7 @@ import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@
 import { Logger, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker';
 import type pg from 'pg';
 import { failure, Log } from '../http/log.js';
+import { isDatabaseAway } from '../database/database-away.js';
 import { DatabaseUrl, jobsPool } from '../database/data-source.js';
 import { JobFailure, type JobIds } from './jobs.js';
 
@@ -71,11 +72,13 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       const connections = jobsPool(this.databaseUrl.value);
       const rescuing = setInterval(() => void rescue(connections), RESCUE_MS);
       try {
+        // Once it fails to look its tasks up, graphile-worker never does again: not before the database answers.
+        await connections.query('select 1');
         this.#workers = this.#start(connections);
         await rescue(connections);
         await this.#workers.promise;
       } catch (error) {
-        if (!signal.aborted) this.log.failed('job worker ended', error);
+        if (!signal.aborted && !isDatabaseAway(error)) this.log.failed('job worker ended', error);
       }
       clearInterval(rescuing);
       await connections.end();
@@ -104,6 +107,11 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   #events(): WorkerEvents {
     const events: WorkerEvents = new EventEmitter();
+    // For the same reason: workers that could not get a job end, and others begin once the database answers.
+    events.on('worker:getJob:error', ({ worker }) => {
+      const shutDown = async () => worker.workerPool.gracefulShutdown();
+      shutDown().catch(() => undefined);
+    });
     events.on('job:error', ({ job, error }) => {
       const { task_identifier: task, id: job_id, attempts, max_attempts } = job;
       const fields = { task, job_id, attempts, max_attempts, reason: (error as Error).message };

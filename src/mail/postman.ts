@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { domainToASCII } from 'node:url';
 import { Injectable } from '@nestjs/common';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { Config } from '../config.js';
@@ -44,7 +45,7 @@ export class Postman {
     if (/[<>]/.test(to)) throw new JobFailure('the e-mail address has a bracket in it, which cannot be sent');
     const from = this.config.mailFrom;
     // As parts, never as text: an address with a comma in it would be read as two, and one goes to somebody else.
-    const recipient = { name: '', address: to };
+    const recipient = { name: '', address: withAsciiDomain(to) };
     const message: SendMailOptions = {
       from,
       to: recipient,
@@ -97,6 +98,13 @@ export class Postman {
       );
     }
   }
+}
+
+/** Every mail server takes that; of what stands before the sign, one that knows no UTF-8 takes ASCII alone. */
+function withAsciiDomain(address: string): string {
+  const [local, domain] = address.split('@') as [string, string];
+  // A percent sign would be read as an escape: the mail would go elsewhere.
+  return `${local}@${(!domain.includes('%') && domainToASCII(domain)) || domain}`;
 }
 
 function withoutOurs(smtpUrl: string): string {

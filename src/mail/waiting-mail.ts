@@ -17,6 +17,8 @@ export interface FailingMail {
 export interface WaitingMail {
   /** Mails not sent yet, those that fail among them. */
   readonly waiting: number;
+  /** Those among them that are due for minutes, and at which no instance works. */
+  readonly late: number;
   /** The first hundred that failed, longest waiting first. */
   readonly failing: FailingMail[];
 }
@@ -33,14 +35,18 @@ interface Row {
 /** What waits to be sent, and what cannot be and why. Nothing here names a person. */
 export async function waitingMail(dataSource: DataSource): Promise<WaitingMail> {
   const mails = `from graphile_worker.jobs where starts_with(task_identifier, '${MAIL_TASK}') and key is not null`;
-  const [count] = (await dataSource.query(
-    `select count(*)::int as waiting ${mails} and attempts < max_attempts`,
-  )) as [{ waiting: number }];
-  const rows = (await dataSource.query(
-    `select key, attempts, max_attempts, last_error, run_at, created_at ${mails} and last_error is not null
-     order by created_at limit 100`,
-  )) as Row[];
-  return { waiting: count.waiting, failing: rows.map(failingMail) };
+  const [[count], rows] = (await Promise.all([
+    dataSource.query(
+      `select count(*)::int as waiting,
+              (count(*) filter (where locked_at is null and run_at < now() - interval '5 minutes'))::int as late
+       ${mails} and attempts < max_attempts`,
+    ),
+    dataSource.query(
+      `select key, attempts, max_attempts, last_error, run_at, created_at ${mails} and (last_error is not null or attempts >= max_attempts)
+       order by created_at limit 100`,
+    ),
+  ])) as [[Omit<WaitingMail, 'failing'>], Row[]];
+  return { ...count, failing: rows.map(failingMail) };
 }
 
 function failingMail({ key, attempts, max_attempts, last_error, run_at, created_at }: Row): FailingMail {
@@ -49,7 +55,8 @@ function failingMail({ key, attempts, max_attempts, last_error, run_at, created_
   return {
     kind,
     about,
-    reason: last_error!,
+    // Whoever was killed while sending it wrote nothing down.
+    reason: last_error ?? 'the service was killed while it was sent',
     attempts,
     waiting_since: rfc3339(created_at),
     next_attempt_at: rfc3339OrNull(givenUp ? null : run_at),

@@ -5,7 +5,7 @@ import { Config } from '../config.js';
 import { KeyRing } from '../keys/key-ring.js';
 import { firstDayKept } from '../retention/cutoff.js';
 import { readAges, type Ages } from './ages.js';
-import { waitingMail } from '../mail/waiting-mail.js';
+import { waitingMail, type WaitingMail } from '../mail/waiting-mail.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 
 const DAY_MS = 86_400_000;
@@ -27,12 +27,14 @@ export class WarningsService {
 
   /** One sentence each, nothing personal; empty where all is well. */
   async warnings(): Promise<string[]> {
-    return [...(await this.ofData()), ...(await this.ofMail()), ...this.ofManifest(), ...this.ofKeys()];
+    return [...(await this.ofData()), ...this.ofManifest(), ...this.ofKeys()];
   }
 
+  // Asked together: where the database is silent, a probe waits for it once.
   private async ofData(): Promise<string[]> {
     try {
-      return this.late(await readAges(this.dataSource));
+      const [ages, mail] = await Promise.all([readAges(this.dataSource), waitingMail(this.dataSource)]);
+      return [...this.late(ages), ...this.ofMail(mail)];
     } catch {
       return ['The database does not answer.'];
     }
@@ -63,17 +65,18 @@ export class WarningsService {
     return late.flatMap(([day, before, sentence]) => (day !== null && day < before ? [sentence(day)] : []));
   }
 
-  private async ofMail(): Promise<string[]> {
+  private ofMail({ failing, late }: WaitingMail): string[] {
     if (this.config.production && !this.config.smtpUrl) {
       return ['SMTP_URL is not set: mail is written to DATA_DIR/outbox and reaches nobody.'];
     }
-    const { failing } = await waitingMail(this.dataSource).catch(() => ({ failing: [] }));
-    const late = failing.filter(({ attempts }) => attempts >= MAIL_ATTEMPTS);
-    const reasons = Map.groupBy(late, ({ reason }) => reason);
-    return [...reasons].map(
+    const undelivered = failing.filter(({ attempts }) => attempts >= MAIL_ATTEMPTS);
+    const reasons = Map.groupBy(undelivered, ({ reason }) => reason);
+    const waiting = late > 0 ? [`Mails that nobody sends: ${late}, due for over 5 minutes.`] : [];
+    const said = [...reasons].map(
       ([reason, mails]) =>
         `Undelivered mails: ${mails.length}, because ${reason}; mooring status names them.`,
     );
+    return [...waiting, ...said];
   }
 
   private ofKeys(): string[] {

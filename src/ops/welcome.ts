@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
+import { join } from 'node:path';
 import { Config } from '../config.js';
 
 /** What `npm start` prints for a newcomer: the address, a sample license, and a line to try it with. */
 export function welcome(
-  { publicUrl }: Config,
+  { publicUrl, smtpUrl, dataDir }: Config,
   sample: { email: string; license_key: string | null },
 ): string {
   const { email, license_key } = sample;
@@ -28,6 +29,7 @@ export function welcome(
     `  Update manifest  ${publicUrl}/v1/manifest`,
     `  Health           ${publicUrl}/health/ready`,
     `  Errors           ${publicUrl}/docs/errors`,
+    ...(smtpUrl ? [] : [`  Mail             is written to ${join(dataDir, 'outbox')}`]),
     ...(license_key ? tryIt : []),
     '',
     '  The whole conversation of a client:  npm run demo',

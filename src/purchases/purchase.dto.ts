@@ -9,7 +9,7 @@ const MAX_TRANSACTION_ID = 200;
 export function transactionIdRule(value: unknown): string | undefined {
   const fits =
     typeof value === 'string' && /^[^\s\p{Cc}]+$/u.test(value) && value.length <= MAX_TRANSACTION_ID;
-  return fits ? undefined : `must be an id of at most ${MAX_TRANSACTION_ID} characters, without spaces`;
+  return fits ? undefined : `must be a string of 1 to ${MAX_TRANSACTION_ID} characters, without spaces`;
 }
 
 /** Body of `POST /v1/purchases`: all that is read of it, whatever else it holds. */
@@ -25,7 +25,9 @@ export class PurchaseReport {
   status!: PurchaseState;
 
   // Looked at with `paid` alone: a refund is never refused for an address.
-  @Member<PurchaseReport>((value, { status }) => (status === 'paid' ? buyersEmailRule(value) : undefined))
+  @Member<PurchaseReport>((value, { status }) => (status === 'paid' ? buyersEmailRule(value) : undefined), {
+    storable: () => true,
+  })
   email?: string;
 }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { CanActivate, ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Webhook } from 'standardwebhooks';
@@ -19,6 +20,8 @@ export class WebhookGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     if (!this.#webhook) throw problem('not_found');
     const { body, headers } = context.switchToHttp().getRequest<FastifyRequest<{ Body: Buffer }>>();
+    // The library would sign what is left of it.
+    if (Buffer.isBuffer(body) && !isUtf8(body)) throw problem('malformed_request');
     if (Buffer.isBuffer(body) && isSigned(this.#webhook, body, headers)) return true;
     await this.#wrongSignatures.count('purchases');
     throw problem('webhook_signature_invalid');

@@ -1,0 +1,94 @@
+import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
+import { bytes, count, median, sum, table, time, times } from './measure.mjs';
+
+/** The figures as a page of Markdown. */
+export function report(figures, { rows, months, seed }) {
+  const { version, dropped, batches, batchesVacuum, plain, plainVacuum, whole } = figures;
+  const wal = (step) => bytes(step.wal);
+  const both = (key) => times(plain[key] + plainVacuum[key], dropped[key]);
+  return `# What retention costs
+
+${count(figures.rows.rows)} rows of telemetry over ${months} months, ${bytes(figures.rows.size)} with indexes, in ${figures.rows.partitions} partitions (three of them ahead), made in ${time(figures.rows.ms)}.
+Measured on ${new Date().toISOString().slice(0, 10)} by \`node bench/retention.mjs --rows ${rows} --months ${months} --seed ${seed} --write\`.
+
+Machine: ${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${bytes(totalmem())} of memory, ${process.platform} ${process.arch}; Node ${process.version.slice(1)}, ${version} with the settings of
+the embedded server (\`fsync\` and \`full_page_writes\` on). Absolute times are noisy (at the end the load
+average was ${loadavg()[0].toFixed(1)}), the shortest most of all; the bytes are not.
+
+## A month leaves
+
+The oldest month is dropped as the nightly run does it (detached concurrently, then dropped); of the next two months
+as many rows are deleted, by the run's own batches of 5,000 and by one plain \`delete\`. Each begins after a checkpoint, as
+rows do that nobody touched for two years. A \`delete\` gives the space back for reuse only, and only after a vacuum.
+
+${table([
+  ['', 'rows', 'time', 'WAL', 'time, as a multiple', 'WAL, as a multiple'],
+  ['dropped', count(dropped.result), time(dropped.ms), wal(dropped), '1', '1'],
+  ...[
+    ['deleted at once', plain],
+    ['and the vacuum', plainVacuum],
+    ['deleted in batches', batches],
+    ['and the vacuum', batchesVacuum],
+  ].map(([what, step]) => [
+    what,
+    typeof step.result === 'number' ? count(step.result) : '',
+    time(step.ms),
+    wal(step),
+    times(step.ms, dropped.ms),
+    times(step.wal, dropped.wal),
+  ]),
+])}
+
+One \`delete\` and its vacuum cost ${both('ms')} times the time of the drop, and ${both('wal')} times its WAL.
+
+## A day leaves
+
+The days of a month that is partly kept are deleted, a day each night; here ${figures.nights.length} nights in a row, without a vacuum between.
+
+${nights(figures.nights)}
+
+A whole run after a long outage, through the front door: ${time(whole.ms)}, ${wal(whole)} of WAL, for ${count(whole.result.deleted.telemetry)} rows of telemetry
+(months that are wholly past dropped, days of the next one deleted) and ${count(whole.result.deleted.fleet_week)} weekly counts.
+
+## A week is counted
+
+${table([
+  ['weeks', 'rows a week', 'median', 'slowest', 'all'],
+  [
+    count(figures.weeks.length),
+    count(figures.rows.rows / figures.weeks.length),
+    time(median(figures.weeks)),
+    time(Math.max(...figures.weeks)),
+    time(sum(figures.weeks)),
+  ],
+])}
+
+## The fleet page
+
+What the page asks (median of 20, over the connections that requests use), and what the same counts cost when asked of the
+rows themselves.
+
+${table([
+  ['of the weekly counts', 'time', 'answer', 'given up after 0.8 s'],
+  ...figures.page.map(({ weeks, ms, size, tooLate }) => [
+    `${weeks} weeks`,
+    time(ms),
+    size === null ? '' : bytes(size),
+    `${tooLate} of 20`,
+  ]),
+])}
+
+${table([['of the rows', 'time'], ...figures.raw.map(({ span, ms }) => [span, time(ms)])])}
+`;
+}
+
+const nights = (all) =>
+  table([
+    ['rows a night', 'time, median', 'time, slowest', 'WAL, median'],
+    [
+      count(median(all.map(({ result }) => result))),
+      time(median(all.map(({ ms }) => ms))),
+      time(Math.max(...all.map(({ ms }) => ms))),
+      bytes(median(all.map(({ wal }) => wal))),
+    ],
+  ]);

@@ -1,0 +1,63 @@
+// Telemetry as a fleet sends it: a few models make up most of it, new versions spread over weeks, two heartbeats in a
+// thousand tell of a crash.
+
+const DAY_MS = 86_400_000;
+
+/** Rank 0 is the most frequent; each rank is rarer than the one before by the same factor. */
+const ranked = (chance, mean, last) => `least(${last}, floor(-ln(1 - ${chance}) * ${mean}))::integer`;
+
+// Forty models of eight chips: the last ones send fewer heartbeats a week than may be shown.
+const MODEL = `(array['Mac15,', 'Mac14,', 'MacBookPro18,', 'Mac16,', 'MacBookAir10,'])[1 + model % 5] || 1 + model / 5`;
+const CHIP = `(array['Apple M3', 'Apple M2', 'Apple M1 Pro', 'Apple M4', 'Apple M1', 'Apple M3 Max', 'Apple M2 Ultra',
+  'Apple M4 Max'])[1 + model % 8]`;
+const MEMORY = `(array['16', '8', '32', '24', '64', '36', '48', '128', '96', '192'])[1 + memory]`;
+
+// `chances` is a query of its own with volatile columns, so that a row's values agree with each other.
+const INSERT = `
+  insert into telemetry
+  select gen_random_uuid(), day, version, 'macOS ' || 14 + os / 12 || '.' || os % 12, ${MODEL}, 'arm64', 8 + model % 5 * 2,
+    ${MEMORY}, camera, 'coreml', uptime, case when crash then 1 else 0 end, ${CHIP}, compute,
+    case when u1 < 0.95 then round(exp(2.2 + model % 8 * 0.12 + normal * 0.35))::integer end,
+    case when compute = 'gpu' then 'cpu_and_gpu' when u2 < 0.97 then 'cpu_and_ne' else 'cpu_only' end,
+    case when u2 < 0.98 then 'not_needed' else 'recovered' end,
+    case when crash then case when sig % 3 = 0 then 'python' else 'native' end end,
+    case when crash and sig % 3 > 0 then (array['SIGSEGV', 'SIGABRT', 'SIGBUS'])[1 + sig % 3] end,
+    case when crash then (array['ValueError', 'libonnxruntime', 'std::bad_alloc'])[1 + sig % 3] end,
+    case when crash then 'app.module_' || sig % 17 || '.run:' || 20 + sig end,
+    case when crash then left(md5('crash ' || sig), 16) end,
+    case when crash then uptime * 60 end,
+    case when crash then 'faulting-thread' end,
+    case when crash then version || '+' || 400 + release end,
+    case when crash and sig % 3 = 2 then 'fork-safety' end
+  from (
+    select day, model, memory, sig, crash, u1, u2, normal, release, '3.' || release / 4 || '.' || release % 4 as version,
+      greatest(0, (day - $1::date) / 30 - ${ranked('u3', 1.5, 30)}) as os, least(3, floor(u4 * u4 * 4))::integer as camera,
+      case when u5 < 0.85 then 'ane' else 'gpu' end as compute, floor(u3 * u4 * 700)::integer as uptime
+    from (
+      select *, greatest(0, (day - $1::date) / 21 - ${ranked('u6', 1.5, 30)}) as release
+      from (
+        select $1::date + (n / $4::integer)::integer as day, ${ranked('random()', 5, 39)} as model,
+          ${ranked('random()', 1.6, 9)} as memory, ${ranked('random()', 40, 199)} as sig, random() < 0.002 as crash,
+          random() as u1, random() as u2, random() as u3, random() as u4, random() as u5, random() as u6,
+          random_normal() as normal
+        from generate_series($2::bigint, $3::bigint) n) chances) released) heartbeat
+  order by day, 1`;
+
+/**
+ * Fills `telemetry` from `first` (a month's first day) up to the day before `end`, the same number of rows each day, a
+ * month at a time and as the nightly runs leave them: day after day, each in the order of its random ids. The values
+ * depend on the seed alone.
+ */
+export async function makeTelemetry(runner, { rows, seed, first, end }, progress) {
+  await runner.query('select setseed($1)', [(seed % 100_003) / 100_003]);
+  const aDay = Math.ceil(rows / ((end - first) / DAY_MS));
+  const months =
+    (end.getUTCFullYear() - first.getUTCFullYear()) * 12 + end.getUTCMonth() - first.getUTCMonth();
+  for (let month = 0, from = 0; from < rows; month++) {
+    const next = Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + month + 1, 1);
+    const until = Math.min(rows, ((next - first) / DAY_MS) * aDay);
+    await runner.query(INSERT, [first.toISOString().slice(0, 10), from, until - 1, aDay]);
+    from = until;
+    progress(`rows of month ${month + 1} of ${months + 1}`);
+  }
+}
