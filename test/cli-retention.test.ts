@@ -83,8 +83,8 @@ describe('retention run', () => {
       [
         `As of  ${MIDNIGHT}`,
         'Telemetry  3 rows would move out of the inbox',
-        'telemetry  9 rows would leave',
-        'one_time_code  1 rows would leave',
+        'telemetry  9 rows would be deleted',
+        'one_time_code  1 rows would be deleted',
         '',
       ].join('\n'),
     );
@@ -95,7 +95,7 @@ describe('retention run', () => {
         `As of  ${MIDNIGHT}`,
         'Telemetry  0 rows moved out of the inbox',
         'Weeks  0 counted',
-        'Deleted  nothing left',
+        'Deleted  nothing',
         '',
       ].join('\n'),
     );
@@ -166,8 +166,13 @@ describe('a day that is yet to come', () => {
     expect(deleted).toEqual({ telemetry: 9, one_time_code: 1 });
   });
 
+  test('is refused where a shell names a database and no mode: it may be the production', async () => {
+    expect(await terminal.run(future)).toMatchObject({ code: 1, stdout: '' });
+  });
+
   test('in development it deletes', async () => {
-    const run = await terminal.json([...RUN, '--as-of', '2030-01-01']);
+    const development = { env: { NODE_ENV: 'development' } };
+    const run = await terminal.json([...RUN, '--as-of', '2030-01-01'], development);
     expect(run).toMatchObject({ telemetry_rows_moved: 5, deleted: { telemetry: 20 } });
     expect(await ground.count('telemetry')).toBe(0);
   });

@@ -45,6 +45,7 @@ test('the file holds ids alone, of each license, purchase and request, and is it
     [
       '',
       '',
+      '',
       `license ${bought}`,
       `license ${issued}`,
       `purchase ${purchase}`,
@@ -55,13 +56,17 @@ test('the file holds ids alone, of each license, purchase and request, and is it
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test('it is written before the erasure is: one that is undone at its very end stands in it all the same', async () => {
-  const { bought } = await holder('undone@leak.example');
-  await service.sql(
+/** Lets every erasure fail at its very end, after it was written down. */
+const undo = () =>
+  service.sql(
     `create function test_undo() returns trigger language plpgsql as $$ begin raise 'undone'; end $$;
      create constraint trigger test_undo after update on erasure_request deferrable initially deferred
        for each row execute function test_undo()`,
   );
+
+test('it is written before the erasure is: one that is undone at its very end stands in it all the same', async () => {
+  const { bought } = await holder('undone@leak.example');
+  await undo();
   const { id } = await service.app.get(ErasureService).request('undone@leak.example', ACT);
   await failed(id);
   expect(written()).toContain(`license ${bought}\n`);
@@ -70,6 +75,35 @@ test('it is written before the erasure is: one that is undone at its very end st
   await itsTimeComes(service, 'erasure');
   await honoured(service, id);
   expect(await emailOf(bought)).toBeNull();
+});
+
+test('one that was undone and then taken back erases nothing, at a start neither', async () => {
+  const { bought } = await holder('stays@leak.example');
+  await undo();
+  const { id } = await service.app.get(ErasureService).request('stays@leak.example', ACT);
+  await failed(id);
+  await service.sql('drop function test_undo cascade');
+  await service.app.get(ErasureService).takeBack(id);
+  expect(await service.app.get(ErasureService).replay()).toBe(0);
+  expect(await emailOf(bought)).toBe('stays@leak.example');
+});
+
+test('one that was undone, and whose service was killed then, is carried out by the next start, with its receipt', async () => {
+  const { bought } = await holder('killed@leak.example');
+  await undo();
+  const { id } = await service.app.get(ErasureService).request('killed@leak.example', ACT);
+  await failed(id);
+  await service.sql('drop function test_undo cascade');
+  expect(await service.app.get(ErasureService).replay()).toBe(4);
+  expect(await emailOf(bought)).toBeNull();
+  expect(await found(service, id)).toMatchObject({
+    state: 'honoured',
+    erased: { licenses: 2, purchases: 1 },
+  });
+  const subjects = (await mailsTo(service, 'killed@leak.example', /was deleted/)).map(
+    ({ subject }) => subject,
+  );
+  expect(subjects).toHaveLength(1);
 });
 
 test('where it cannot be written nothing is erased, the job says so, and is tried again until it can', async () => {

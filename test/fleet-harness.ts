@@ -33,7 +33,11 @@ export class Fleet {
 
   /** The run after the midnight with which a day begins. */
   async night(day: string): Promise<RetentionReport> {
-    return (await this.service.app.get(RetentionService).run(new Date(`${day}T00:05:00Z`)))!;
+    const today = this.service.clock.now();
+    this.service.clock.set(`${day}T00:05:00Z`);
+    const report = await this.service.app.get(RetentionService).run(this.service.clock.now());
+    this.service.clock.set(today);
+    return report!;
   }
 
   /** What staff are told. */

@@ -62,11 +62,11 @@ const LATE: [late: string, make: () => Promise<unknown>, until: string, from: st
     'An activation that ended on 2025-11-20 should have left after 12 months.',
   ],
   [
-    'a deletion request',
+    'a deletion request that should have been carried out',
     () => asked('2026-11-20T23:00:00Z'),
-    '2026-12-20T23:59:59.999Z',
-    '2026-12-21T00:00:00Z',
-    'A deletion request was due on 2026-12-20 and is overdue.',
+    '2026-11-24T23:59:59.999Z',
+    '2026-11-25T00:00:00Z',
+    'A deletion request waits since 2026-11-23: mooring erasure run says why.',
   ],
 ];
 test.each(LATE)('%s warns from its day on, and not before', async (_late, make, until, from, sentence) => {
@@ -75,6 +75,24 @@ test.each(LATE)('%s warns from its day on, and not before', async (_late, make, 
   expect(await warnings()).toEqual([]);
   service.clock.set(from);
   expect(await warnings()).toEqual([sentence]);
+});
+
+test('a deletion request that is overdue says so, from the day after it was due', async () => {
+  await asked('2026-11-20T23:00:00Z');
+  service.clock.set('2026-12-20T23:59:59.999Z');
+  expect(await warnings()).toEqual([expect.stringContaining('waits since')]);
+  service.clock.set('2026-12-21T00:00:00Z');
+  expect(await warnings()).toEqual(['A deletion request was due on 2026-12-20 and is overdue.']);
+});
+
+test('a run that failed at a table says so, until one did not', async () => {
+  await service.sql(
+    `insert into retention_run (id, as_of, started_at, finished_at, failed)
+     values (gen_random_uuid(), now(), '2099-01-01', now(), '{telemetry}')`,
+  );
+  expect(await warnings()).toEqual(['The last retention run failed at telemetry; the log says why.']);
+  await service.sql("delete from retention_run where started_at = '2099-01-01'");
+  expect(await warnings()).toEqual([]);
 });
 
 test('the oldest of each is told, one sentence each', async () => {

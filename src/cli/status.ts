@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { openKeyRing } from '../keys/key-material.js';
 import { licenseStatus, type LicenseFacts } from '../licenses/license.rules.js';
 import { waitingMail, type FailingMail } from '../mail/waiting-mail.js';
+import { readAges, type Ages } from '../ops/ages.js';
 import { WarningsService } from '../ops/warnings.service.js';
 import { manifestsOf, withDatabase, type CommandGround } from './database.js';
 import { aligned, print } from './terminal.js';
@@ -75,6 +76,7 @@ async function readStatus(ground: CommandGround) {
     node: process.versions.node,
     ...counts,
     licenses,
+    ages: await readAges(dataSource),
     mail: await waitingMail(dataSource),
     token_keys: ring.keys,
     manifest: content
@@ -103,6 +105,7 @@ function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
       'Telemetry',
       `about ${telemetry.rows_estimate} rows, ${telemetry.inbox_rows} in the inbox${since(telemetry)}`,
     ],
+    ['Oldest', agesText(status.ages)],
     ['Staff', `${status.staff}`],
     ['Mail', `${status.mail.waiting} waiting`],
     ...status.mail.failing.map((mail) => ['Undelivered', failingText(mail)]),
@@ -116,6 +119,15 @@ function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
     ...(status.warnings.length > 0 ? status.warnings : ['none']).map((warning) => ['Warning', warning]),
   ];
   return aligned(rows);
+}
+
+function agesText({ telemetry, ended_activation, erasure_due }: Ages): string {
+  const of = (what: string, day: string | null) => `${what} ${day ?? 'none'}`;
+  return [
+    of('telemetry', telemetry),
+    of('ended activation', ended_activation),
+    of('deletion request due', erasure_due),
+  ].join(', ');
 }
 
 function failingText({ kind, about, reason, attempts, next_attempt_at }: FailingMail): string {

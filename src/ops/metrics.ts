@@ -81,10 +81,11 @@ export class Metrics implements OnApplicationBootstrap, BeforeApplicationShutdow
   }
 
   // What is not there has no age: its series ends.
-  private setAges({ erasure_due, ...oldest }: Ages): void {
+  private setAges({ erasure_due, telemetry, telemetry_inbox, ended_activation }: Ages): void {
     const daysSince = (day: string) => Math.floor((this.clock.now().getTime() - Date.parse(day)) / DAY_MS);
     this.#age.reset();
     this.#overdue.remove();
+    const oldest = { telemetry, telemetry_inbox, ended_activation };
     for (const [of, day] of Object.entries(oldest)) if (day !== null) this.#age.set({ of }, daysSince(day));
     if (erasure_due !== null) this.#overdue.set(daysSince(erasure_due));
   }

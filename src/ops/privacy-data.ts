@@ -25,13 +25,15 @@ const TABLES = `
   where n.nspname in ('public', 'graphile_worker') and c.relkind in ('r', 'p') and not c.relispartition
   order by 1`;
 
+// Of the schedule's: one for another day says nothing of today.
 const LAST_RUN = `
-  select as_of, finished_at, oldest from retention_run where finished_at is not null order by started_at desc limit 1`;
+  select as_of, finished_at, oldest from retention_run where finished_at is not null and as_of::date = started_at::date
+  order by started_at desc limit 1`;
 
 // For each table the last run that deleted anything from it.
 const LAST_DELETED = `
   select distinct on (key) key as "table", value::integer as rows, (finished_at at time zone 'UTC')::date::text as "on"
-  from retention_run, jsonb_each_text(deleted) where finished_at is not null order by key, started_at desc`;
+  from retention_run, jsonb_each_text(deleted) where finished_at is not null and deleted <> '{}' order by key, started_at desc`;
 
 /** What is stored, why, how long, what was last deleted, and how old the oldest row is (privacy, the public page). */
 export async function privacyData(dataSource: DataSource, config: Config) {

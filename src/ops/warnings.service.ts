@@ -41,9 +41,17 @@ export class WarningsService {
   }
 
   // Each with a day of grace: what is due today leaves within the hour, and an outage may cost a night.
-  private late({ telemetry, telemetry_inbox, ended_activation, erasure_due }: Ages): string[] {
+  private late({
+    telemetry,
+    telemetry_inbox,
+    ended_activation,
+    erasure_due,
+    erasure_runs,
+    failed,
+  }: Ages): string[] {
     const now = this.clock.now();
     const yesterday = new Date(now.getTime() - DAY_MS);
+    const overdue = erasure_due !== null && erasure_due < utcDay(now);
     const late: [day: string | null, before: string, sentence: (day: string) => string][] = [
       [
         telemetry_inbox,
@@ -60,9 +68,20 @@ export class WarningsService {
         firstDayKept(yesterday, 12),
         (day) => `An activation that ended on ${day} should have left after 12 months.`,
       ],
+      [
+        // One that is overdue waits as well.
+        overdue ? null : erasure_runs,
+        utcDay(yesterday),
+        (day) => `A deletion request waits since ${day}: mooring erasure run says why.`,
+      ],
       [erasure_due, utcDay(now), (day) => `A deletion request was due on ${day} and is overdue.`],
     ];
-    return late.flatMap(([day, before, sentence]) => (day !== null && day < before ? [sentence(day)] : []));
+    const past = late.flatMap(([day, before, sentence]) =>
+      day !== null && day < before ? [sentence(day)] : [],
+    );
+    return failed.length > 0
+      ? [...past, `The last retention run failed at ${failed.join(', ')}; the log says why.`]
+      : past;
   }
 
   private ofMail({ failing, late }: WaitingMail): string[] {

@@ -1,5 +1,4 @@
 import { EntityManager } from 'typeorm';
-import type { Tombstones } from './tombstones.js';
 
 /** What an erasure came to; kept with the request, and told in the receipt. */
 export interface Erased {
@@ -41,7 +40,12 @@ export async function lockHoldings(manager: EntityManager, email: string): Promi
 /** Forgets what is on its way to an address: codes to sign in, and mails whose recipient no other row names. */
 export async function forgetAddresses(manager: EntityManager, emails: readonly string[]): Promise<void> {
   await manager.query('delete from one_time_code where email = any($1)', [emails]);
-  await manager.query('delete from mail_recipient where email = any($1)', [emails]);
+  // A receipt that is still on its way stays: nothing else tells what was erased.
+  await manager.query(
+    `delete from mail_recipient where email = any($1) and not exists
+       (select 1 from graphile_worker.jobs where key like 'erasure_receipt % ' || mail_id)`,
+    [emails],
+  );
 }
 
 /**
@@ -83,13 +87,10 @@ export async function eraseHoldings(
   };
 }
 
-/**
- * Empties what a restored backup brought back of what was erased before. A request that waited in it has been honoured:
- * its receipt went out then. @returns how many rows had come back
- */
+/** Empties what a restored backup brought back of what was erased before. @returns how many rows had come back */
 export async function eraseAgain(
   manager: EntityManager,
-  buried: Tombstones,
+  buried: Holdings,
   at: Date,
   taxRetentionYears: number,
 ): Promise<number> {
@@ -97,25 +98,17 @@ export async function eraseAgain(
     (await manager.query(sql, [among])) as { id: string; email: string | null }[];
   const purchases = await back(
     'select id, email from purchase where id = any($1) and email is not null for update',
-    buried.purchase,
+    buried.purchases,
   );
   const licenses = await back(
     `select id, email from license l where id = any($1) and (email is not null or exists
        (select 1 from activation where license_id = l.id and (machine_id is not null or hostname_hint is not null)))
      for update`,
-    buried.license,
-  );
-  const requests = await back(
-    'select id, email from erasure_request where id = any($1) and email is not null for update',
-    buried.erasure_request,
+    buried.licenses,
   );
   const holdings = { licenses: licenses.map(idOf), purchases: purchases.map(idOf) };
   await eraseHoldings(manager, holdings, at, taxRetentionYears);
-  await manager.query('update erasure_request set email = null, honoured_at = $2 where id = any($1)', [
-    requests.map(idOf),
-    at,
-  ]);
-  const rows = [...purchases, ...licenses, ...requests];
+  const rows = [...purchases, ...licenses];
   await forgetAddresses(
     manager,
     rows.flatMap(({ email }) => email ?? []),

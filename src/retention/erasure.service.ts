@@ -8,8 +8,15 @@ import { patientDataSource, DatabaseUrl } from '../database/data-source.js';
 import { problem } from '../http/problem.js';
 import { addJob } from '../mail/jobs.js';
 import { announce } from '../mail/mail.service.js';
-import { eraseAgain, eraseHoldings, forgetAddresses, lockHoldings, type Erased } from './erase.js';
-import { bury, readTombstones } from './tombstones.js';
+import {
+  eraseAgain,
+  eraseHoldings,
+  forgetAddresses,
+  lockHoldings,
+  type Erased,
+  type Holdings,
+} from './erase.js';
+import { bury, readTombstones, type Tombstones } from './tombstones.js';
 
 const DAY_MS = 86_400_000;
 /** Deletion requests are honoured within 30 days (seed, 8). */
@@ -136,13 +143,37 @@ export class ErasureService {
     return rows.map((row) => this.view(row));
   }
 
-  /** After a restore: erases again what the tombstones name. @returns how many rows had come back */
+  /**
+   * After a restore: erases again what the tombstones name. A request that waits here although it was written down was cut
+   * short, or is a backup's: it is over too, and its receipt rather comes twice than never. One that the holder took back
+   * after its writing down erases nothing.
+   * @returns how many rows had come back
+   */
   async replay(): Promise<number> {
     const buried = await readTombstones(this.config.tombstoneFile);
-    if (Object.values(buried).every((ids: readonly string[]) => ids.length === 0)) return 0;
-    return this.patiently((manager) =>
-      eraseAgain(manager, buried, this.clock.now(), this.config.taxRetentionYears),
-    );
+    if (buried.length === 0) return 0;
+    const now = this.clock.now();
+    const { taxRetentionYears } = this.config;
+    return this.patiently(async (manager) => {
+      const requests = (await manager.query(
+        'select id, email from erasure_request where id = any($1) and honoured_at is null for update',
+        [buried.flatMap(({ erasure_request }) => erasure_request)],
+      )) as Pick<Row, 'id' | 'email'>[];
+      const takenBack = new Set(requests.filter(({ email }) => email === null).map(({ id }) => id));
+      const gone = buried.filter(({ erasure_request }) => !erasure_request.some((id) => takenBack.has(id)));
+      const rows = await eraseAgain(manager, holdingsOf(gone), now, taxRetentionYears);
+      for (const { id, email } of requests.filter(({ email }) => email !== null)) {
+        const own = holdingsOf(gone.filter(({ erasure_request }) => erasure_request.includes(id)));
+        await this.honour(
+          manager,
+          id,
+          email!,
+          await eraseHoldings(manager, own, now, taxRetentionYears),
+          now,
+        );
+      }
+      return rows + requests.length - takenBack.size;
+    });
   }
 
   // A company's license may have thousands of activations: more than a request's connection has the time for.
@@ -160,16 +191,26 @@ export class ErasureService {
     const holdings = await lockHoldings(manager, email);
     const erased = await eraseHoldings(manager, holdings, now, this.config.taxRetentionYears);
     await forgetAddresses(manager, [email]);
-    await manager.query(
-      'update erasure_request set email = null, honoured_at = $2, erased = $3 where id = $1',
-      [id, now, erased],
-    );
-    await manager.query('select graphile_worker.remove_job($1)', [jobKey(id)]);
-    await announce(manager, 'erasure_receipt', id, now, { to: email });
+    await this.honour(manager, id, email, erased, now);
     if (act) await recordAudit(manager, act, { action: 'erasure.run', change: { erasure_id: id }, at: now });
     // Last, and before the commit: where it fails nothing is erased yet, and it is tried again.
     const { licenses: license, purchases: purchase } = holdings;
     await bury(this.config.tombstoneFile, { license, purchase, erasure_request: [id] });
+  }
+
+  private async honour(
+    manager: EntityManager,
+    id: string,
+    email: string,
+    erased: Erased,
+    at: Date,
+  ): Promise<void> {
+    await manager.query(
+      'update erasure_request set email = null, honoured_at = $2, erased = $3 where id = $1',
+      [id, at, erased],
+    );
+    await manager.query('select graphile_worker.remove_job($1)', [jobKey(id)]);
+    await announce(manager, 'erasure_receipt', id, at, { to: email });
   }
 
   private async read(manager: EntityManager, id: string): Promise<ErasureView> {
@@ -190,5 +231,10 @@ export class ErasureService {
     };
   }
 }
+
+const holdingsOf = (buried: readonly Tombstones[]): Holdings => ({
+  licenses: buried.flatMap(({ license }) => license),
+  purchases: buried.flatMap(({ purchase }) => purchase),
+});
 
 const jobKey = (id: string) => `erasure ${id}`;

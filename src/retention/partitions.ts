@@ -17,11 +17,16 @@ export function partitionOf(day: string): string {
 /** Makes the partitions of `telemetry` for the months from `from` to three after `until`, where they are missing. */
 export async function makePartitions(runner: QueryRunner, from: Date, until: Date): Promise<void> {
   const last = monthStart(until, MONTHS_AHEAD);
+  const known = (await runner.query(PARTITIONS)) as Partition[];
   for (let month = monthStart(from, 0); month <= last; month = monthStart(month, 1)) {
     const first = utcDay(month);
+    const name = partitionOf(first);
+    const state = known.find((partition) => partition.name === name)?.state ?? 'detached';
+    if (state !== 'detached') continue;
+    // Made alone and then attached: made as a part, it would lock telemetry, and a long reader everyone with it.
+    await runner.query(`create table if not exists ${name} (like telemetry)`);
     await runner.query(
-      `create table if not exists ${partitionOf(first)} partition of telemetry
-       for values from ('${first}') to ('${utcDay(monthStart(month, 1))}')`,
+      `alter table telemetry attach partition ${name} for values from ('${first}') to ('${utcDay(monthStart(month, 1))}')`,
     );
   }
 }

@@ -80,16 +80,15 @@ export class RetentionService {
   // What goes wrong in one step keeps nothing in the other tables: data leaves on its day.
   private async work(runner: QueryRunner, asOf: Date, { watch }: RunOptions): Promise<RetentionReport> {
     const id = uuidv7();
+    const now = this.clock.now();
     const began = 'insert into retention_run (id, as_of, started_at) values ($1, $2, $3)';
-    await runner.query(began, [id, asOf, this.clock.now()]);
+    await runner.query(began, [id, asOf, now]);
     const troubles: Failure[] = [];
     const attempt = (table: string, step: () => Promise<number>) =>
       step().catch((error: unknown) => (troubles.push({ table, error }), 0));
-    const telemetry_rows_moved = await attempt('telemetry_inbox', () =>
-      moveInbox(runner, asOf, this.clock.now()),
-    );
+    const telemetry_rows_moved = await attempt('telemetry_inbox', () => moveInbox(runner, asOf, now));
     await attempt('telemetry_inbox', () => rewriteInbox(runner, id, telemetry_rows_moved));
-    const weeks_counted = await attempt('fleet_week', () => rollUpWeeks(runner, asOf));
+    const weeks_counted = await attempt('fleet_week', () => rollUpWeeks(runner, asOf < now ? asOf : now));
     const oldest: Record<string, string> = {};
     const { deleted, failed } = await this.each(watch, async (rule) => {
       const rows = await deleteLeaving(runner, rule, asOf);

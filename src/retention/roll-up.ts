@@ -96,10 +96,14 @@ const LATENCY = `
           (select value_2 from fleet_cell where week_end = $1::date and dimension = 'hardware' and not is_other)
         group by soc_name having count(*) >= ${THRESHOLD}) chip`;
 
+/** Of a week: whoever sends crashes that are alike to none must not make the page wait. */
+const MOST_CRASHES = 2_000;
+
 // From a count of 1: a group says where the application broke, and nothing about whom.
 const CRASHES = `
   insert into crash_week (week_end, crash_sig, app_version, crash_label, crash_frame, crashes)
   select $1::date, crash_sig, coalesce(crash_app_version, app_version),
          mode() within group (order by crash_label), mode() within group (order by crash_frame), count(*)
   from telemetry where ${IN_WEEK} and crash_sig is not null
-  group by crash_sig, coalesce(crash_app_version, app_version)`;
+  group by crash_sig, coalesce(crash_app_version, app_version)
+  order by count(*) desc, crash_sig limit ${MOST_CRASHES}`;

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { ConfigError } from '../config.js';
 import { JobFailure } from '../mail/jobs.js';
 
-/** The ids of what was erased, by the table they stand in. */
+/** The ids of what one request erased, by the table they stand in. */
 export interface Tombstones {
   readonly license: readonly string[];
   readonly purchase: readonly string[];
@@ -24,8 +24,8 @@ export async function bury(file: string, ids: Tombstones): Promise<void> {
   );
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    // Begun on a line of its own, after whatever a crash left.
-    await appendFile(file, `\n${lines.join('')}`, { mode: 0o600, flush: true });
+    // A block of its own, after whatever a crash left.
+    await appendFile(file, `\n\n${lines.join('')}`, { mode: 0o600, flush: true });
   } catch (error) {
     throw new JobFailure(
       `TOMBSTONE_FILE cannot be written (${String((error as NodeJS.ErrnoException).code)})`,
@@ -33,15 +33,16 @@ export async function bury(file: string, ids: Tombstones): Promise<void> {
   }
 }
 
-/** What was erased so far. @throws ConfigError where the file is there and cannot be read */
-export async function readTombstones(file: string): Promise<Tombstones> {
+/** What was erased so far, a block each. @throws ConfigError where the file is there and cannot be read */
+export async function readTombstones(file: string): Promise<Tombstones[]> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
     throw new ConfigError(`TOMBSTONE_FILE cannot be read: ${file} (${error.code}).`);
   });
-  const found = [...text.matchAll(LINE)];
-  const of = (table: string) => [
-    ...new Set(found.filter(([, name]) => name === table).map(([, , id]) => id!)),
-  ];
-  return { license: of('license'), purchase: of('purchase'), erasure_request: of('erasure_request') };
+  return text.split('\n\n').flatMap((block) => {
+    const found = [...block.matchAll(LINE)];
+    const of = (table: string) => found.filter(([, name]) => name === table).map(([, , id]) => id!);
+    const ids = { license: of('license'), purchase: of('purchase'), erasure_request: of('erasure_request') };
+    return found.length > 0 ? [ids] : [];
+  });
 }
