@@ -140,6 +140,34 @@ describe('a file', () => {
     expect(await rowsOf([a, b])).toMatchObject([{ email: 'a@x.org' }, { email: 'b@x.org' }]);
   });
 
+  test.each([
+    ['CR', '\r', 2_000],
+    ['CR', '\r', 500],
+    ['CRLF', '\r\n', 2_000],
+  ])('of many lines may end them with %s: %j, %i of them', async (_what, lineEnd, count) => {
+    const keys = newKeys(count);
+    const content = [HEAD, ...linesOf(keys)].join(lineEnd);
+    expect(content.length).toBeGreaterThan(16 * 1024);
+    expect(await importing(content, '--json')).toMatchObject({ stderr: '', json: { imported: count } });
+    const told = await refused(() => importing(`${content}${lineEnd}x,x@y.z`, '--json'));
+    expect(told.at(-2)).toBe(`… and ${count - 19} more`);
+  });
+
+  test.each([-1, 0, 1])('is read in pieces, and a CRLF between two is one line end: %i', async (aside) => {
+    const piece = 64 * 1024;
+    const [lines, more] = [linesOf(newKeys(1_300)), linesOf(newKeys(1_000))];
+    const start = [HEAD, ...lines].join('\r\n');
+    // Its CR is the last byte of a piece, or next to it.
+    const padded = `${start.padEnd(piece - 1 + aside)}\r\n`;
+    const faulty = [...more, `${newKey()},nobody`].join('\r\n');
+    expect(await refused(() => importing(padded + faulty, '--json'))).toEqual([
+      'line 2302: email must be an e-mail address of at most 254 characters',
+      'Nothing was imported.',
+    ]);
+    const imported = { stderr: '', json: { imported: 2_300 } };
+    expect(await importing(padded + more.join('\r\n'), '--json')).toMatchObject(imported);
+  });
+
   test('of 20,000 lines is imported whole, and once', async () => {
     const keys = newKeys(20_000);
     const file = [HEAD, ...linesOf(keys)];

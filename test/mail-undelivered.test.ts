@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import type { FailingMail } from '../src/mail/waiting-mail.js';
 import { Terminal } from './cli-harness.js';
+import { createDatabase } from './harness.js';
 import { ACT, PostOffice } from './mail-harness.js';
 import type { Misconduct, Stage } from './smtp-server.js';
 
@@ -158,3 +160,56 @@ test.each<Stage>(['connect', 'rcpt', 'message'])(
     }
   },
 );
+
+describe('where no service runs', () => {
+  let created: Awaited<ReturnType<typeof createDatabase>>;
+  let database: pg.Client;
+  let alone: Terminal;
+  beforeAll(async () => {
+    created = await createDatabase();
+    database = new pg.Client(created.url);
+    await database.connect();
+    alone = new Terminal({ DATABASE_URL: created.url });
+  });
+  afterAll(async () => {
+    alone.close();
+    await database.end();
+    await created.drop();
+  });
+
+  /** Somebody buys a license, whose mail waits; then its job is changed. @returns what the mail is about */
+  async function sell(transaction: string, change: string): Promise<string> {
+    const paid = ['--transaction', transaction, '--status', 'paid', '--email', 'ada@example.com'];
+    const { license_id } = await alone.json(['purchase', 'record', ...paid]);
+    const sql = `update graphile_worker._private_jobs set ${change} where payload->>'about' = $1`;
+    expect((await database.query(sql, [license_id])).rowCount).toBe(1);
+    return license_id;
+  }
+
+  test('a mail that is due for over 5 minutes, and at which nobody works, is late and warned of', async () => {
+    await sell('due', "run_at = now() - interval '4 minutes'");
+    await sell('later', "run_at = now() + interval '1 hour'");
+    const minutes = "run_at = now() - interval '6 minutes'";
+    await sell('under-way', `${minutes}, locked_at = now(), locked_by = 'a worker'`);
+    const { mail, warnings } = await alone.json(['status']);
+    expect([mail, warnings]).toEqual([{ waiting: 3, late: 0, failing: [] }, []]);
+    for (const transaction of ['late', 'as-late']) await sell(transaction, minutes);
+    const now = await alone.json(['status']);
+    expect(now.mail).toEqual({ waiting: 5, late: 2, failing: [] });
+    expect(now.warnings).toEqual(['Mails that nobody sends: 2, due for over 5 minutes.']);
+  });
+
+  test('a mail whose service was killed at its last try is given up, listed and warned of', async () => {
+    const killed = 'attempts = max_attempts, last_error = null, locked_at = null, locked_by = null';
+    const about = await sell('killed', `${killed}, run_at = now() - interval '6 minutes'`);
+    const reason = 'the service was killed while it was sent';
+    const { mail, warnings } = await alone.json(['status']);
+    const failing = { kind: 'license_key', about, reason, attempts: 25, waiting_since: time };
+    expect(mail).toEqual({ waiting: 5, late: 2, failing: [{ ...failing, next_attempt_at: null }] });
+    expect(warnings).toContain(`Undelivered mails: 1, because ${reason}; mooring status names them.`);
+    const { stdout } = await alone.run(['status']);
+    expect(stdout).toMatch(
+      new RegExp(`^Undelivered +license_key of ${about}: ${reason}; .*, given up$`, 'm'),
+    );
+  });
+});

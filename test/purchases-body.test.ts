@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Service } from './harness.js';
 import { exchange, expectProblem } from './raw-http.js';
-import { end, PURCHASES, report, signed, TAKES_PURCHASES } from './webhook.js';
+import { end, everyRow, PURCHASES, report, signed, TAKES_PURCHASES } from './webhook.js';
 
 const LIMIT = 64 * 1024;
 
@@ -48,6 +48,39 @@ test('400 where it is not UTF-8, also where it was signed as what a careless rea
     expect(json.code).toBe('malformed_request');
   }
   expect(await purchases()).toBe(before);
+});
+
+test('what is not UTF-8 is no wrong signature: however often it comes, a wrong one need not wait', async () => {
+  const body = Buffer.concat([Buffer.from('{"x":"'), Buffer.of(0xff), Buffer.from('"}')]);
+  for (let sent = 0; sent < 61; sent += 1) {
+    const { status, json } = await report(service, body, sent % 2 ? {} : { secret: 'AAAA' });
+    expect([status, json.code]).toEqual([400, 'malformed_request']);
+  }
+  const { status, json } = await report(service, fresh(), { secret: 'AAAA' });
+  expect([status, json.code]).toEqual([403, 'webhook_signature_invalid']);
+});
+
+test.each([
+  ['a null', '"\\u0000nowhere"'],
+  ['a null alone', '"\\u0000"'],
+  ['half a surrogate pair', '"\\ud83dnowhere@buyer.example"'],
+  ['its other half', '"\\ude00nowhere@buyer.example"'],
+  ['what is no text', '{"nowhere":[0]}'],
+])('a refund is never refused for an address, and does not keep it: %s', async (_what, address) => {
+  const { transaction_id, email } = JSON.parse(fresh()) as Record<string, string>;
+  expect((await report(service, { transaction_id, email, status: 'paid' })).status).toBe(204);
+  for (const id of [transaction_id, `${transaction_id}-unpaid`]) {
+    const body = `{"transaction_id":"${id}","status":"refunded","email":${address}}`;
+    expect((await report(service, body)).status).toBe(204);
+  }
+  const sql =
+    'select state, email from purchase where starts_with(transaction_id, $1) order by transaction_id';
+  expect(await service.sql(sql, [transaction_id])).toEqual([
+    { state: 'refunded', email },
+    { state: 'refunded', email: null },
+  ]);
+  const kept = [...(await everyRow(service.database)), ...service.logged];
+  expect(kept.filter((text) => text.includes('nowhere'))).toEqual([]);
 });
 
 test('413 over 64 KiB, whether it says so or not; a client may send 16', async () => {

@@ -21,7 +21,7 @@ interface Kind {
 const NOT_MAILABLE = {
   not_made_here:
     'This key was imported, or the secret that makes keys has changed, so it is not known here. A new key can be made instead.',
-  refunded: 'The purchase of this license was refunded, so its key is mailed no more.',
+  refunded: 'The purchase of this license was refunded, so it gets no key by mail any more.',
   erased: 'No e-mail address is known of this license any more.',
 } as const;
 
