@@ -12,13 +12,13 @@ create table mail_recipient (
   email   text not null check (length(email) <= 254),
   since   timestamptz not null
 );
-comment on table  mail_recipient         is 'Where a waiting mail goes whose recipient no other row names any more. Kept until it is sent, at most 7 days.';
+comment on table  mail_recipient         is 'Where a waiting mail goes that must go to this address, whatever other rows say by then. Kept until it is sent, at most 7 days.';
 comment on column mail_recipient.mail_id is 'The mail that waits. Kept until it is sent, at most 7 days.';
 comment on column mail_recipient.email   is 'The e-mail address it goes to. Kept until it is sent, at most 7 days.';
 comment on column mail_recipient.since   is 'Since when it waits. Kept until it is sent, at most 7 days.';
 
 -- The job queue's own tables (graphile-worker makes them, before these migrations run).
-comment on table  graphile_worker._private_jobs              is 'Work that waits to be done: mails to be sent. Kept until done; what failed for good, at most 7 days.';
+comment on table  graphile_worker._private_jobs              is 'Work that waits to be done: mails to be sent, deletion requests to be carried out. Kept until done; what failed for good, at most 7 days.';
 comment on column graphile_worker._private_jobs.id           is 'The job''s number. Kept with the job.';
 comment on column graphile_worker._private_jobs.job_queue_id is 'Jobs of one queue run one after the other; null for none. Kept with the job.';
 comment on column graphile_worker._private_jobs.task_id      is 'What kind of work it is. Kept with the job.';
@@ -30,7 +30,7 @@ comment on column graphile_worker._private_jobs.max_attempts is 'How often it is
 comment on column graphile_worker._private_jobs.last_error   is 'Why the last try failed, in words of ours that name nobody. Kept with the job.';
 comment on column graphile_worker._private_jobs.created_at   is 'Since when it waits. Kept with the job.';
 comment on column graphile_worker._private_jobs.updated_at   is 'When it was last changed. Kept with the job.';
-comment on column graphile_worker._private_jobs.key          is 'What it is about, so that one thing waits once: the kind of mail and an id. Kept with the job.';
+comment on column graphile_worker._private_jobs.key          is 'What it is about, so that one thing waits once: the kind of work and an id. Kept with the job.';
 comment on column graphile_worker._private_jobs.locked_at    is 'Since when an instance works at it; null while it waits. Kept with the job.';
 comment on column graphile_worker._private_jobs.locked_by    is 'Which instance works at it. Kept with the job.';
 comment on column graphile_worker._private_jobs.revision     is 'How often it was replaced while it waited. Kept with the job.';

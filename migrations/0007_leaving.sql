@@ -54,8 +54,8 @@ comment on column retention_run.as_of       is 'The moment it ran for. Kept 24 m
 comment on column retention_run.started_at  is 'When it started. Kept 24 months from then.';
 comment on column retention_run.finished_at is 'When it finished; null where it was cut short. Kept 24 months.';
 comment on column retention_run.deleted     is 'How many rows left each table. Kept 24 months.';
-comment on column retention_run.oldest      is 'The oldest day that each table still held after it. Kept 24 months.';
-comment on column retention_run.failed      is 'The tables from which nothing could be deleted. Kept 24 months.';
+comment on column retention_run.oldest      is 'The oldest day that rows to leave were counted from, by table. Kept 24 months.';
+comment on column retention_run.failed      is 'The tables where a step failed. Kept 24 months.';
 
 create table fleet_week (
   week_end date primary key check (extract(isodow from week_end) = 7)
@@ -75,7 +75,7 @@ create table fleet_cell (
 create index fleet_cell_week on fleet_cell (week_end);
 comment on table  fleet_cell            is 'How many heartbeats of a week said what. Kept 24 months from the week''s end.';
 comment on column fleet_cell.week_end   is 'The Sunday the week ended on. Kept 24 months from then.';
-comment on column fleet_cell.dimension  is 'What was counted, such as mac_model. Kept 24 months from the week''s end.';
+comment on column fleet_cell.dimension  is 'What was counted, such as hardware. Kept 24 months from the week''s end.';
 comment on column fleet_cell.value      is 'What they said; null where they said nothing, or where it is the rest. Kept 24 months from the week''s end.';
 comment on column fleet_cell.value_2    is 'What they said of the second of two, else null. Kept 24 months from the week''s end.';
 comment on column fleet_cell.is_other   is 'Whether it is the rest: values too rare to be shown, together. Kept 24 months from the week''s end.';

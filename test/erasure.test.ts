@@ -8,7 +8,7 @@ import { SignInCodes } from '../src/license-portal/sign-in-codes.js';
 import { LicensesService } from '../src/licenses/licenses.service.js';
 import { announce } from '../src/mail/mail.service.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
-import type { ErasureView } from '../src/retention/erasure.service.js';
+import type { ErasureView } from '../src/retention/erasure.view.js';
 import {
   ACT,
   erase,

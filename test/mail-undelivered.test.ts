@@ -109,7 +109,7 @@ test('all is gone once it is delivered', async () => {
   await Promise.all(ids.map((id) => office.jobs.done('license_key', id)));
   // One had been handed over before the connection broke, and comes once more.
   expect(office.smtp.accepted).toHaveLength(ids.length);
-  expect(await status()).toEqual({ waiting: 0, late: 0, failing: [] });
+  expect(await status()).toEqual({ waiting: 0, failed: 0, late: 0, failing: [] });
   expect((await ready()).warnings).toEqual([]);
 });
 
@@ -192,10 +192,10 @@ describe('where no service runs', () => {
     const minutes = "run_at = now() - interval '6 minutes'";
     await sell('under-way', `${minutes}, locked_at = now(), locked_by = 'a worker'`);
     const { mail, warnings } = await alone.json(['status']);
-    expect([mail, warnings]).toEqual([{ waiting: 3, late: 0, failing: [] }, []]);
+    expect([mail, warnings]).toEqual([{ waiting: 3, failed: 0, late: 0, failing: [] }, []]);
     for (const transaction of ['late', 'as-late']) await sell(transaction, minutes);
     const now = await alone.json(['status']);
-    expect(now.mail).toEqual({ waiting: 5, late: 2, failing: [] });
+    expect(now.mail).toEqual({ waiting: 5, failed: 0, late: 2, failing: [] });
     expect(now.warnings).toEqual(['Mails that nobody sends: 2, due for over 5 minutes.']);
   });
 
@@ -205,7 +205,12 @@ describe('where no service runs', () => {
     const reason = 'the service was killed while it was sent';
     const { mail, warnings } = await alone.json(['status']);
     const failing = { kind: 'license_key', about, reason, attempts: 25, waiting_since: time };
-    expect(mail).toEqual({ waiting: 5, late: 2, failing: [{ ...failing, next_attempt_at: null }] });
+    expect(mail).toEqual({
+      waiting: 5,
+      failed: 1,
+      late: 2,
+      failing: [{ ...failing, next_attempt_at: null }],
+    });
     expect(warnings).toContain(`Undelivered mails: 1, because ${reason}; mooring status names them.`);
     const { stdout } = await alone.run(['status']);
     expect(stdout).toMatch(

@@ -13,7 +13,7 @@ export interface RawAnswer {
 type Part = string | Uint8Array | ((socket: Socket) => Promise<unknown>);
 
 /** How long a server that waits for more is waited for; only those that never answer take it. */
-const SILENCE_MS = 300;
+const SILENCE_MS = 1_000;
 
 /**
  * Writes parts to a socket, and reads until the server closes, has given `answers` answers, or says nothing for a while.

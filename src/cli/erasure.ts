@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { DatabaseUrl } from '../database/data-source.js';
-import { ErasureService, type ErasureView } from '../retention/erasure.service.js';
+import { ErasureService } from '../retention/erasure.service.js';
+import type { ErasureView } from '../retention/erasure.view.js';
 import { withDatabase } from './database.js';
 import { emailAddress, reason } from './options.js';
 import { actOf, aligned, print } from './terminal.js';

@@ -49,5 +49,6 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
     ...(rows.length > 0 ? [] : [['Deleted', 'nothing']]),
   ];
   print(command, value, aligned(text));
-  if (tables.length > 0) throw new Refused(`Nothing could be deleted from ${tables.join(', ')}.`);
+  if (tables.length > 0)
+    throw new Refused(`It went wrong at ${tables.join(', ')}; what else was due is done.`);
 }

@@ -28,7 +28,7 @@ export interface LicenseChange {
   readonly staff_status?: StaffStatus;
 }
 
-/** What staff do to a license. Each write and its audit entry are one transaction. */
+/** What staff do to a license: each write and its audit entry are one transaction. A sale leaves no entry. */
 @Injectable()
 export class LicensesService {
   constructor(

@@ -62,7 +62,8 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   async beforeApplicationShutdown(): Promise<void> {
     this.#ending.abort();
-    await this.#workers?.gracefulShutdown();
+    // One that has ended by itself may refuse to end again.
+    await Promise.resolve(this.#workers?.gracefulShutdown()).catch(() => undefined);
     await this.#running;
   }
 
@@ -72,8 +73,6 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       const connections = jobsPool(this.databaseUrl.value);
       const rescuing = setInterval(() => void rescue(connections), RESCUE_MS);
       try {
-        // Once it fails to look its tasks up, graphile-worker never does again: not before the database answers.
-        await connections.query('select 1');
         this.#workers = this.#start(connections);
         await rescue(connections);
         await this.#workers.promise;
@@ -107,7 +106,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   #events(): WorkerEvents {
     const events: WorkerEvents = new EventEmitter();
-    // For the same reason: workers that could not get a job end, and others begin once the database answers.
+    // Once it fails to look its tasks up, graphile-worker never does again: such workers end, and others begin.
     events.on('worker:getJob:error', ({ worker }) => {
       const shutDown = async () => worker.workerPool.gracefulShutdown();
       shutDown().catch(() => undefined);

@@ -19,7 +19,9 @@ export interface WaitingMail {
   readonly waiting: number;
   /** Those among them that are due for minutes, and at which no instance works. */
   readonly late: number;
-  /** The first hundred that failed, longest waiting first. */
+  /** Those that failed so far, or for good. */
+  readonly failed: number;
+  /** The first hundred of them, longest waiting first. */
   readonly failing: FailingMail[];
 }
 
@@ -37,9 +39,11 @@ export async function waitingMail(dataSource: DataSource): Promise<WaitingMail> 
   const mails = `from graphile_worker.jobs where starts_with(task_identifier, '${MAIL_TASK}') and key is not null`;
   const [[count], rows] = (await Promise.all([
     dataSource.query(
-      `select count(*)::int as waiting,
-              (count(*) filter (where locked_at is null and run_at < now() - interval '5 minutes'))::int as late
-       ${mails} and attempts < max_attempts`,
+      `select (count(*) filter (where attempts < max_attempts))::int as waiting,
+              (count(*) filter (where last_error is not null or attempts >= max_attempts))::int as failed,
+              (count(*) filter (where attempts < max_attempts and locked_at is null
+                                and run_at < now() - interval '5 minutes'))::int as late
+       ${mails}`,
     ),
     dataSource.query(
       `select key, attempts, max_attempts, last_error, run_at, created_at ${mails} and (last_error is not null or attempts >= max_attempts)

@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { DUE_DAYS } from '../retention/erasure.service.js';
+import { DUE_DAYS } from '../retention/erasure.view.js';
 
 /** The oldest day (`YYYY-MM-DD`) of what is to leave; null where there is none. */
 export interface Ages {

@@ -74,9 +74,9 @@ export class Metrics implements OnApplicationBootstrap, BeforeApplicationShutdow
   private async text(): Promise<string> {
     this.#warnings.set((await this.warnings.warnings()).length);
     this.setAges(await readAges(this.dataSource));
-    const { waiting, failing } = await waitingMail(this.dataSource);
+    const { waiting, failed } = await waitingMail(this.dataSource);
     this.#waiting.set(waiting);
-    this.#failing.set(failing.length);
+    this.#failing.set(failed);
     return this.#registry.metrics();
   }
 

@@ -21,7 +21,7 @@ export function privacyAsMarkdown(taxRetentionYears: number): string {
     '# Privacy',
     '',
     'What is stored, how long, and what staff see of it. The service says the same of itself at `GET /privacy/data`, with',
-    'the age of the oldest row and what was last deleted.',
+    'the oldest day that rows to leave are counted from, and what was last deleted.',
     '',
     '## What telemetry may say',
     '',

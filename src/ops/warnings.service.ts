@@ -93,7 +93,7 @@ export class WarningsService {
     const waiting = late > 0 ? [`Mails that nobody sends: ${late}, due for over 5 minutes.`] : [];
     const said = [...reasons].map(
       ([reason, mails]) =>
-        `Undelivered mails: ${mails.length}, because ${reason}; mooring status names them.`,
+        `Undelivered mails: ${mails.length === 100 ? 'at least 100' : mails.length}, because ${reason}; mooring status names them.`,
     );
     return [...waiting, ...said];
   }

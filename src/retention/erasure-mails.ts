@@ -6,9 +6,10 @@ import { JobWorker } from '../mail/job-worker.js';
 import type { Block, Letter } from '../mail/letter.js';
 import { MailService } from '../mail/mail.service.js';
 import type { Erased } from './erase.js';
-import { COOLING_DAYS, ERASURE_TASK, ErasureService } from './erasure.service.js';
+import { ERASURE_TASK, ErasureService } from './erasure.service.js';
+import { COOLING_DAYS } from './erasure.view.js';
 
-/** What is told of a deletion request, and the job that carries it out. */
+/** What is told of a deletion request, the job that carries it out and, at start, what a restored backup undid. */
 @Injectable()
 export class ErasureMails implements OnModuleInit {
   constructor(

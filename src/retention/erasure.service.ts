@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type Act } from '../audit/audit.js';
-import { Clock, rfc3339, rfc3339OrNull, utcDay } from '../clock.js';
+import { Clock, utcDay } from '../clock.js';
 import { Config } from '../config.js';
 import { patientDataSource, DatabaseUrl } from '../database/data-source.js';
 import { problem } from '../http/problem.js';
@@ -16,43 +16,10 @@ import {
   type Erased,
   type Holdings,
 } from './erase.js';
-import { bury, readTombstones, type Tombstones } from './tombstones.js';
+import { COOLING_DAYS, erasureView, OPEN, READ, type ErasureView, type Row } from './erasure.view.js';
+import { bury, readTombstones, spare, type Tombstones } from './tombstones.js';
 
-const DAY_MS = 86_400_000;
-/** Deletion requests are honoured within 30 days (seed, 8). */
-export const DUE_DAYS = 30;
-/** A holder's own can be taken back for this long. */
-export const COOLING_DAYS = 3;
 export const ERASURE_TASK = 'erasure';
-
-interface Row {
-  readonly id: string;
-  readonly email: string | null;
-  readonly asked_by: 'holder' | 'staff';
-  readonly reason: string | null;
-  readonly received_on: string;
-  readonly due_on: string;
-  readonly runs_at: Date;
-  readonly honoured_at: Date | null;
-  readonly cancelled_at: Date | null;
-  readonly erased: Erased | null;
-}
-
-/** A deletion request as staff see it. */
-export interface ErasureView extends Omit<Row, 'runs_at' | 'honoured_at' | 'cancelled_at'> {
-  readonly state: 'waiting' | 'honoured' | 'taken_back';
-  /** Below 0 it is overdue; null once it has ended. */
-  readonly days_left: number | null;
-  readonly runs_at: string;
-  readonly honoured_at: string | null;
-  readonly cancelled_at: string | null;
-}
-
-const READ = `
-  select id, email, asked_by, reason, received_on::text, (received_on + ${DUE_DAYS})::text as due_on, runs_at,
-         honoured_at, cancelled_at, erased
-  from erasure_request`;
-const OPEN = 'honoured_at is null and cancelled_at is null';
 
 /** Deletion requests: asked, taken back, carried out, and carried out again where a restored backup undid it. */
 @Injectable()
@@ -72,7 +39,7 @@ export class ErasureService {
   async request(email: string, act?: Act): Promise<ErasureView> {
     const wanted = uuidv7();
     const now = this.clock.now();
-    const runs_at = act ? now : new Date(now.getTime() + COOLING_DAYS * DAY_MS);
+    const runs_at = act ? now : new Date(now.getTime() + COOLING_DAYS * 86_400_000);
     return this.dataSource.transaction(async (manager) => {
       const [asked] = (await manager.query(
         `insert into erasure_request as r (id, email, asked_by, reason, received_on, runs_at) values ($1, $2, $3, $4, $5, $6)
@@ -101,6 +68,7 @@ export class ErasureService {
       )) as [unknown[], number];
       if (taken[1] === 0) throw problem('not_found');
       await manager.query('select graphile_worker.remove_job($1)', [jobKey(id)]);
+      await spare(this.config.tombstoneFile, id);
     });
   }
 
@@ -140,13 +108,12 @@ export class ErasureService {
   async list(): Promise<ErasureView[]> {
     const order = `order by ${OPEN} desc, case when ${OPEN} then received_on end, id desc limit 500`;
     const rows = (await this.dataSource.query(`${READ} ${order}`)) as Row[];
-    return rows.map((row) => this.view(row));
+    return rows.map((row) => erasureView(row, this.clock.now()));
   }
 
   /**
    * After a restore: erases again what the tombstones name. A request that waits here although it was written down was cut
-   * short, or is a backup's: it is over too, and its receipt rather comes twice than never. One that the holder took back
-   * after its writing down erases nothing.
+   * short, or is a backup's: it is over too, and its receipt rather comes twice than never.
    * @returns how many rows had come back
    */
   async replay(): Promise<number> {
@@ -155,24 +122,16 @@ export class ErasureService {
     const now = this.clock.now();
     const { taxRetentionYears } = this.config;
     return this.patiently(async (manager) => {
-      const requests = (await manager.query(
-        'select id, email from erasure_request where id = any($1) and honoured_at is null for update',
+      const rows = await eraseAgain(manager, holdingsOf(buried), now, taxRetentionYears);
+      const open = (await manager.query(
+        'select id, email from erasure_request where id = any($1) and email is not null for update',
         [buried.flatMap(({ erasure_request }) => erasure_request)],
-      )) as Pick<Row, 'id' | 'email'>[];
-      const takenBack = new Set(requests.filter(({ email }) => email === null).map(({ id }) => id));
-      const gone = buried.filter(({ erasure_request }) => !erasure_request.some((id) => takenBack.has(id)));
-      const rows = await eraseAgain(manager, holdingsOf(gone), now, taxRetentionYears);
-      for (const { id, email } of requests.filter(({ email }) => email !== null)) {
-        const own = holdingsOf(gone.filter(({ erasure_request }) => erasure_request.includes(id)));
-        await this.honour(
-          manager,
-          id,
-          email!,
-          await eraseHoldings(manager, own, now, taxRetentionYears),
-          now,
-        );
+      )) as { id: string; email: string }[];
+      for (const { id, email } of open) {
+        const own = holdingsOf(buried.filter(({ erasure_request }) => erasure_request.includes(id)));
+        await this.honour(manager, id, email, await eraseHoldings(manager, own, now, taxRetentionYears), now);
       }
-      return rows + requests.length - takenBack.size;
+      return rows + open.length;
     });
   }
 
@@ -190,7 +149,6 @@ export class ErasureService {
     const now = this.clock.now();
     const holdings = await lockHoldings(manager, email);
     const erased = await eraseHoldings(manager, holdings, now, this.config.taxRetentionYears);
-    await forgetAddresses(manager, [email]);
     await this.honour(manager, id, email, erased, now);
     if (act) await recordAudit(manager, act, { action: 'erasure.run', change: { erasure_id: id }, at: now });
     // Last, and before the commit: where it fails nothing is erased yet, and it is tried again.
@@ -205,6 +163,7 @@ export class ErasureService {
     erased: Erased,
     at: Date,
   ): Promise<void> {
+    await forgetAddresses(manager, [email]);
     await manager.query(
       'update erasure_request set email = null, honoured_at = $2, erased = $3 where id = $1',
       [id, at, erased],
@@ -215,20 +174,7 @@ export class ErasureService {
 
   private async read(manager: EntityManager, id: string): Promise<ErasureView> {
     const [row] = (await manager.query(`${READ} where id = $1`, [id])) as Row[];
-    return this.view(row!);
-  }
-
-  private view({ runs_at, honoured_at, cancelled_at, ...row }: Row): ErasureView {
-    const today = Date.parse(utcDay(this.clock.now()));
-    const ended = honoured_at ?? cancelled_at;
-    return {
-      ...row,
-      state: honoured_at ? 'honoured' : cancelled_at ? 'taken_back' : 'waiting',
-      days_left: ended ? null : Math.round((Date.parse(row.due_on) - today) / DAY_MS),
-      runs_at: rfc3339(runs_at),
-      honoured_at: rfc3339OrNull(honoured_at),
-      cancelled_at: rfc3339OrNull(cancelled_at),
-    };
+    return erasureView(row!, this.clock.now());
   }
 }
 

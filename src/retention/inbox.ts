@@ -16,8 +16,8 @@ export async function moveInbox(runner: QueryRunner, asOf: Date, now: Date): Pro
     'select min(received_on)::text as oldest from telemetry_inbox where received_on < $1',
     [today],
   )) as { oldest: string | null }[];
-  const first = Math.min(asOf.getTime(), now.getTime(), Date.parse(inbox!.oldest ?? today));
-  await makePartitions(runner, new Date(first), asOf > now ? asOf : now);
+  const first = inbox!.oldest === null ? now : new Date(Math.min(now.getTime(), Date.parse(inbox!.oldest)));
+  await makePartitions(runner, first, asOf > now ? asOf : now);
   if (!inbox!.oldest) return 0;
   const [moved] = (await runner.query(
     `with past as (delete from telemetry_inbox where received_on < $1 returning *),
@@ -28,7 +28,7 @@ export async function moveInbox(runner: QueryRunner, asOf: Date, now: Date): Pro
   return moved!.rows;
 }
 
-/** Whoever sends telemetry at this moment waits no longer than this for the inbox. */
+/** The lock is asked for no longer than this at a time: whoever sends telemetry meanwhile waits behind it. */
 const LOCK_MS = 200;
 const ATTEMPTS = 20;
 

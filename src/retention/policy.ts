@@ -103,8 +103,8 @@ export const policy = ({ taxRetentionYears }: Pick<Config, 'taxRetentionYears'>)
   },
   {
     table: 'erasure_request',
-    what: 'Requests for deletion, without the e-mail',
-    kept: '12 months after they were honoured',
+    what: 'Requests for deletion; the e-mail only while they wait',
+    kept: 'while they wait, and 12 months after they were honoured or taken back',
     from: 'coalesce(honoured_at, cancelled_at)',
     months: 12,
   },

@@ -30,7 +30,7 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     this.run();
   }
 
-  // A run that takes longer is cut with its connection: it is one transaction, and the next one makes up for it.
+  // A run that takes longer is cut with its connection: every step may be, and the next run makes up for it.
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.race([this.idle(), wait(SHUTDOWN_MS, undefined, { ref: false })]);
   }
@@ -58,11 +58,15 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
       });
       const report = await Promise.race([this.retention.run(this.clock.now()), late]);
       if (report) this.tell(report);
-      // A job carries each out when its time has come; whatever kept one from it, this makes up for.
-      await this.erasures.runDue();
     } catch (error) {
       // The next hour makes up for it; meanwhile the age of the data warns.
       this.log.failed('retention run failed', error);
+    }
+    try {
+      // A job carries each out when its time has come; whatever kept one from it, this makes up for.
+      await this.erasures.runDue();
+    } catch (error) {
+      this.log.failed('erasures failed', error);
     }
   }
 }

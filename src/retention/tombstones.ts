@@ -13,19 +13,33 @@ export interface Tombstones {
 // A line that a crash cut short is none.
 const LINE = /^(license|purchase|erasure_request) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/gm;
 
+const TAKEN_BACK = /^taken_back ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/gm;
+
 /**
- * Writes down what is erased, before it is: a database restored from a backup no longer knows. Ids alone, which name
+ * Writes down what is erased, before that is committed: a database restored from a backup no longer knows. Ids alone, which name
  * nobody once their rows are empty.
  * @throws JobFailure where the file cannot be written
  */
 export async function bury(file: string, ids: Tombstones): Promise<void> {
-  const lines = Object.entries(ids).flatMap(([table, of]) =>
-    (of as string[]).map((id) => `${table} ${id}\n`),
+  const { license, purchase, erasure_request } = ids;
+  const lines = Object.entries({ license, purchase, erasure_request }).flatMap(([table, of]) =>
+    of.map((id) => `${table} ${id}\n`),
   );
+  await append(file, lines.join(''));
+}
+
+/** Writes down that a request was taken back: it may have been written down, and then failed, before. */
+export async function spare(file: string, request: string): Promise<void> {
+  const buried = await readTombstones(file);
+  if (buried.some(({ erasure_request }) => erasure_request.includes(request)))
+    await append(file, `taken_back ${request}\n`);
+}
+
+async function append(file: string, lines: string): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     // A block of its own, after whatever a crash left.
-    await appendFile(file, `\n\n${lines.join('')}`, { mode: 0o600, flush: true });
+    await appendFile(file, `\n\n${lines}`, { mode: 0o600, flush: true });
   } catch (error) {
     throw new JobFailure(
       `TOMBSTONE_FILE cannot be written (${String((error as NodeJS.ErrnoException).code)})`,
@@ -39,10 +53,12 @@ export async function readTombstones(file: string): Promise<Tombstones[]> {
     if (error.code === 'ENOENT') return '';
     throw new ConfigError(`TOMBSTONE_FILE cannot be read: ${file} (${error.code}).`);
   });
+  const takenBack = new Set([...text.matchAll(TAKEN_BACK)].map(([, id]) => id!));
   return text.split('\n\n').flatMap((block) => {
     const found = [...block.matchAll(LINE)];
     const of = (table: string) => found.filter(([, name]) => name === table).map(([, , id]) => id!);
     const ids = { license: of('license'), purchase: of('purchase'), erasure_request: of('erasure_request') };
-    return found.length > 0 ? [ids] : [];
+    // The request stands last: a block without one was cut short, and what it names was not erased.
+    return ids.erasure_request.some((id) => !takenBack.has(id)) ? [ids] : [];
   });
 }
