@@ -8,6 +8,9 @@ export class Clock {
   }
 }
 
+/** A day in UTC, which is always as long. */
+export const DAY_MS = 86_400_000;
+
 /** RFC 3339 in UTC, to the second: the one way a time leaves the service. */
 export function rfc3339(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`;

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { Activation } from '../activation/activation.entity.js';
 import { Clock } from '../clock.js';
 import { Config } from '../config.js';
-import { patientDataSource } from '../database/data-source.js';
+import { patiently } from '../database/data-source.js';
 import { pendingMigrations } from '../database/migrations.js';
 import { migrateWhenThere, openDatabase } from '../database/open-database.js';
 import { Log } from '../http/log.js';
@@ -44,12 +44,8 @@ export async function withDatabase<T>(
       throw new Refused(`The database lacks ${pending.join(', ')}: run mooring migrate first.`);
     }
     const applied = migrates || pending.length > 0 ? await migrateWhenThere(url, say) : [];
-    const dataSource = await patientDataSource(url, { entities: ENTITIES }).initialize();
-    try {
-      return await work({ config, clock: new Clock(), dataSource, databaseUrl: url, applied });
-    } finally {
-      await dataSource.destroy();
-    }
+    const ground = { config, clock: new Clock(), databaseUrl: url, applied };
+    return await patiently(url, (dataSource) => work({ ...ground, dataSource }), { entities: ENTITIES });
   } finally {
     await close();
   }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { Clock, rfc3339, rfc3339OrNull } from '../clock.js';
+import { Clock, DAY_MS, rfc3339, rfc3339OrNull } from '../clock.js';
 import { Config } from '../config.js';
 import {
   alsoAvailable,
@@ -54,7 +54,7 @@ export async function sign(options: SignOptions, command: Command): Promise<void
   const out = options.out === undefined ? undefined : callersPath(options.out);
   // What can be refused is refused before anyone waits or types a passphrase.
   if (out !== undefined && existsSync(out)) throw fileRefusal(out, { code: 'EEXIST' });
-  const expires = options.expires ?? new Date(now.getTime() + DEFAULT_DAYS * 86_400_000);
+  const expires = options.expires ?? new Date(now.getTime() + DEFAULT_DAYS * DAY_MS);
   if (expires <= now) throw new UsageError('--expires must lie in the future.');
   const image = await readImage(callersPath(options.dmg), progressBar(basename(options.dmg)));
   const keys = await signingKeys(options.key ?? [], passphraseSource(options.passphraseFd), config);

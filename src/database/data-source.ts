@@ -100,6 +100,20 @@ export function patientDataSource(
   });
 }
 
+/** Does work that takes its time, over connections of its own that are closed after. */
+export async function patiently<T>(
+  databaseUrl: string,
+  work: (dataSource: DataSource) => Promise<T>,
+  options: Partial<PostgresDataSourceOptions> = {},
+): Promise<T> {
+  const dataSource = await patientDataSource(databaseUrl, options).initialize();
+  try {
+    return await work(dataSource);
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
 /** Connections of the job queue's own: mail that waits never keeps a request waiting. */
 export function jobsPool(databaseUrl: string): pg.Pool {
   const { url, options } = addressAndOptions(databaseUrl);

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { MigrationInterface, QueryRunner } from 'typeorm';
-import { jobsPool, patientDataSource } from './data-source.js';
+import { jobsPool, patientDataSource, patiently } from './data-source.js';
 import { tryLock } from './locks.js';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
@@ -44,8 +44,7 @@ async function migrateJobs(url: string): Promise<void> {
 /** The names of the migrations that this database has not had; it only looks. */
 export async function pendingMigrations(url: string): Promise<string[]> {
   const wanted = (await migrationClasses()).map((migration) => new migration().name);
-  const dataSource = await patientDataSource(url).initialize();
-  try {
+  return patiently(url, async (dataSource) => {
     const [{ exists }] = (await dataSource.query(
       `select to_regclass('schema_migration') is not null as exists`,
     )) as [{ exists: boolean }];
@@ -53,9 +52,7 @@ export async function pendingMigrations(url: string): Promise<string[]> {
       ? ((await dataSource.query('select name from schema_migration')) as { name: string }[])
       : [];
     return wanted.filter((name) => !rows.some((row) => row.name === name));
-  } finally {
-    await dataSource.destroy();
-  }
+  });
 }
 
 /** `0001_licenses.sql` becomes the migration class `Licenses0000000000001`, as TypeORM wants its names. */

@@ -2,9 +2,9 @@ import { createPrivateKey, hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { INestApplicationContext } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Clock, rfc3339 } from '../clock.js';
+import { Clock, DAY_MS, rfc3339 } from '../clock.js';
 import { Config } from '../config.js';
-import { DatabaseUrl, patientDataSource } from '../database/data-source.js';
+import { DatabaseUrl, patiently } from '../database/data-source.js';
 import { LOCKS } from '../database/locks.js';
 import { developmentManifestKey } from '../keys/key-material.js';
 import { MANIFEST_TYPE, manifestBytes, signManifest } from '../keys/signed-manifest.js';
@@ -37,15 +37,12 @@ async function fill(app: INestApplicationContext): Promise<void> {
 
 // Instances that start together on an empty database make one sample.
 async function oneAtATime(app: INestApplicationContext, work: () => Promise<void>): Promise<void> {
-  const dataSource = await patientDataSource(app.get(DatabaseUrl).value).initialize();
-  try {
-    await dataSource.transaction(async (manager) => {
+  await patiently(app.get(DatabaseUrl).value, (dataSource) =>
+    dataSource.transaction(async (manager) => {
       await manager.query('select pg_advisory_xact_lock($1)', [LOCKS.sample]);
       await work();
-    });
-  } finally {
-    await dataSource.destroy();
-  }
+    }),
+  );
 }
 
 async function publishSample(app: INestApplicationContext): Promise<void> {
@@ -56,7 +53,7 @@ async function publishSample(app: INestApplicationContext): Promise<void> {
     product: config.product,
     sequence: 1,
     issued_at: rfc3339(now),
-    expires_at: rfc3339(new Date(now.getTime() + 90 * 86_400_000)),
+    expires_at: rfc3339(new Date(now.getTime() + 90 * DAY_MS)),
     version: '1.0.0',
     dmg: {
       url: 'https://dl.example.com/App-1.0.0.dmg',

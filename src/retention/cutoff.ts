@@ -1,6 +1,4 @@
-import { utcDay } from '../clock.js';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS, utcDay } from '../clock.js';
 
 /** A day so many months later; where that month is shorter, its last day. */
 function plusMonths(day: Date, months: number): Date {

@@ -1,11 +1,11 @@
 import { QueryRunner } from 'typeorm';
+import { DAY_MS } from '../clock.js';
 import { firstDayKept } from './cutoff.js';
 import { dropPartition, partitionOf, pastPartitions } from './partitions.js';
 import type { Rule } from './policy.js';
 
 /** Rows deleted by one statement: few enough that nobody waits for their locks. */
 const BATCH = 5_000;
-const DAY_MS = 86_400_000;
 
 /** The moment or day (as SQL reads it) before which rows leave. */
 function boundary({ months, days }: Rule, asOf: Date): string {

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type Act } from '../audit/audit.js';
-import { Clock, utcDay } from '../clock.js';
+import { Clock, DAY_MS, utcDay } from '../clock.js';
 import { Config } from '../config.js';
-import { patientDataSource, DatabaseUrl } from '../database/data-source.js';
+import { DatabaseUrl, patiently } from '../database/data-source.js';
 import { problem } from '../http/problem.js';
 import { addJob } from '../mail/jobs.js';
 import { announce } from '../mail/mail.service.js';
@@ -39,7 +39,7 @@ export class ErasureService {
   async request(email: string, act?: Act): Promise<ErasureView> {
     const wanted = uuidv7();
     const now = this.clock.now();
-    const runs_at = act ? now : new Date(now.getTime() + COOLING_DAYS * 86_400_000);
+    const runs_at = act ? now : new Date(now.getTime() + COOLING_DAYS * DAY_MS);
     return this.dataSource.transaction(async (manager) => {
       const [asked] = (await manager.query(
         `insert into erasure_request as r (id, email, asked_by, reason, received_on, runs_at) values ($1, $2, $3, $4, $5, $6)
@@ -137,12 +137,7 @@ export class ErasureService {
 
   // A company's license may have thousands of activations: more than a request's connection has the time for.
   private async patiently<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
-    const patient = await patientDataSource(this.databaseUrl.value).initialize();
-    try {
-      return await patient.transaction(work);
-    } finally {
-      await patient.destroy();
-    }
+    return patiently(this.databaseUrl.value, (dataSource) => dataSource.transaction(work));
   }
 
   private async carryOut(manager: EntityManager, id: string, email: string, act?: Act): Promise<void> {

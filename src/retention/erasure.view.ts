@@ -1,7 +1,6 @@
-import { rfc3339, rfc3339OrNull, utcDay } from '../clock.js';
+import { DAY_MS, rfc3339, rfc3339OrNull, utcDay } from '../clock.js';
 import type { Erased } from './erase.js';
 
-const DAY_MS = 86_400_000;
 /** Deletion requests are honoured within 30 days (seed, 8). */
 export const DUE_DAYS = 30;
 /** A holder's own can be taken back for this long. */

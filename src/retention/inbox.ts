@@ -42,15 +42,15 @@ const LAST_FAILED = `
  * whoever can read files. What is left in it came since midnight.
  * @param runId of this run
  */
-export async function rewriteInbox(runner: QueryRunner, runId: string, rowsMoved: number): Promise<number> {
+export async function rewriteInbox(runner: QueryRunner, runId: string, rowsMoved: number): Promise<void> {
   const [last] = (await runner.query(LAST_FAILED, [runId])) as { failed: boolean }[];
-  if (rowsMoved === 0 && !last?.failed) return 0;
+  if (rowsMoved === 0 && !last?.failed) return;
   await runner.query(`set lock_timeout = ${LOCK_MS}`);
   try {
     for (let attempt = 1; ; attempt += 1) {
       try {
         await runner.query('vacuum full telemetry_inbox');
-        return rowsMoved;
+        return;
       } catch (error) {
         if (attempt === ATTEMPTS) throw error;
         await wait(LOCK_MS);

@@ -3,7 +3,7 @@ import { QueryRunner } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Clock, utcDay } from '../clock.js';
 import { Config } from '../config.js';
-import { DatabaseUrl, patientDataSource } from '../database/data-source.js';
+import { DatabaseUrl, patiently } from '../database/data-source.js';
 import { LOCKS, tryLock } from '../database/locks.js';
 import { countLeaving, deleteLeaving, oldestDay } from './deletion.js';
 import { moveInbox, rewriteInbox } from './inbox.js';
@@ -52,67 +52,75 @@ export class RetentionService {
    * @returns null where another instance is at it
    */
   async run(asOf: Date, options: RunOptions = {}): Promise<RetentionReport | null> {
-    const dataSource = await patientDataSource(this.databaseUrl.value).initialize();
-    // The lock belongs to this one connection; through a pool its unlocking could land on another and do nothing.
-    const runner = dataSource.createQueryRunner();
-    try {
-      await runner.query("set lock_timeout = '5s'");
-      if (!(await tryLock(runner, 'retention'))) return null;
-      const report = options.dryRun
-        ? await this.look(runner, asOf, options)
-        : await this.work(runner, asOf, options);
-      // Closing the connection would give it back too, but only once the server has noticed.
-      await runner.query('select pg_advisory_unlock($1)', [LOCKS.retention]);
-      return report;
-    } finally {
-      await runner.release();
-      await dataSource.destroy();
-    }
+    return patiently(this.databaseUrl.value, async (dataSource) => {
+      // The lock belongs to this one connection; through a pool its unlocking could land on another and do nothing.
+      const runner = dataSource.createQueryRunner();
+      try {
+        await runner.query("set lock_timeout = '5s'");
+        if (!(await tryLock(runner, 'retention'))) return null;
+        const report = options.dryRun
+          ? await this.look(runner, asOf, options)
+          : await this.work(runner, asOf, options);
+        // Closing the connection would give it back too, but only once the server has noticed.
+        await runner.query('select pg_advisory_unlock($1)', [LOCKS.retention]);
+        return report;
+      } finally {
+        await runner.release();
+      }
+    });
   }
 
   private async look(runner: QueryRunner, asOf: Date, { watch }: RunOptions): Promise<RetentionReport> {
     const sql = 'select count(*)::integer as rows from telemetry_inbox where received_on < $1';
     const [inbox] = (await runner.query(sql, [utcDay(asOf)])) as { rows: number }[];
-    const leaving = await this.each(watch, (rule) => countLeaving(runner, rule, asOf));
-    return { as_of: asOf, telemetry_rows_moved: inbox!.rows, weeks_counted: 0, ...leaving };
+    const steps = new Steps();
+    const deleted = await this.each(steps, watch, (rule) => countLeaving(runner, rule, asOf));
+    const { failed } = steps;
+    return { as_of: asOf, telemetry_rows_moved: inbox!.rows, weeks_counted: 0, deleted, failed };
   }
 
-  // What goes wrong in one step keeps nothing in the other tables: data leaves on its day.
   private async work(runner: QueryRunner, asOf: Date, { watch }: RunOptions): Promise<RetentionReport> {
     const id = uuidv7();
     const now = this.clock.now();
     const began = 'insert into retention_run (id, as_of, started_at) values ($1, $2, $3)';
     await runner.query(began, [id, asOf, now]);
-    const troubles: Failure[] = [];
-    const attempt = (table: string, step: () => Promise<number>) =>
-      step().catch((error: unknown) => (troubles.push({ table, error }), 0));
-    const telemetry_rows_moved = await attempt('telemetry_inbox', () => moveInbox(runner, asOf, now));
-    await attempt('telemetry_inbox', () => rewriteInbox(runner, id, telemetry_rows_moved));
-    const weeks_counted = await attempt('fleet_week', () => rollUpWeeks(runner, asOf < now ? asOf : now));
+    const steps = new Steps();
+    const moved = await steps.attempt('telemetry_inbox', () => moveInbox(runner, asOf, now));
+    const telemetry_rows_moved = moved ?? 0;
+    await steps.attempt('telemetry_inbox', () => rewriteInbox(runner, id, telemetry_rows_moved));
+    const counted = await steps.attempt('fleet_week', () => rollUpWeeks(runner, asOf < now ? asOf : now));
     const oldest: Record<string, string> = {};
-    const { deleted, failed } = await this.each(watch, async (rule) => {
+    const deleted = await this.each(steps, watch, async (rule) => {
       const rows = await deleteLeaving(runner, rule, asOf);
       const day = await oldestDay(runner, rule);
       if (day !== null && day <= utcDay(asOf)) oldest[rule.table] = day;
       return rows;
     });
-    const all = [...troubles, ...failed];
-    const tables = [...new Set(all.map(({ table }) => table))];
+    const { failed } = steps;
+    const tables = [...new Set(failed.map(({ table }) => table))];
     await runner.query(
       'update retention_run set finished_at = $2, deleted = $3, oldest = $4, failed = $5 where id = $1',
       [id, this.clock.now(), deleted, oldest, tables],
     );
-    return { as_of: asOf, telemetry_rows_moved, weeks_counted, deleted, failed: all };
+    return { as_of: asOf, telemetry_rows_moved, weeks_counted: counted ?? 0, deleted, failed };
   }
 
-  private async each(watch: RunOptions['watch'], step: (rule: Rule) => Promise<number>) {
+  private async each(steps: Steps, watch: RunOptions['watch'], step: (rule: Rule) => Promise<number>) {
     const deleted: Record<string, number> = {};
-    const failed: Failure[] = [];
     for (const [done, rule] of this.#policy.entries()) {
-      const rows = await step(rule).catch((error: unknown) => void failed.push({ table: rule.table, error }));
+      const rows = await steps.attempt(rule.table, () => step(rule));
       if (rows) deleted[rule.table] = rows;
       watch?.(done + 1, this.#policy.length);
     }
-    return { deleted, failed };
+    return deleted;
+  }
+}
+
+/** What goes wrong in one step keeps nothing in the other tables: data leaves on its day. */
+class Steps {
+  readonly failed: Failure[] = [];
+
+  async attempt<T>(table: string, step: () => Promise<T>): Promise<T | undefined> {
+    return step().catch((error: unknown) => void this.failed.push({ table, error }));
   }
 }

@@ -1,8 +1,6 @@
 import { QueryRunner } from 'typeorm';
-import { utcDay } from '../clock.js';
+import { DAY_MS, utcDay } from '../clock.js';
 import { fold, THRESHOLD, type Cell } from './fold.js';
-
-const DAY_MS = 86_400_000;
 
 /**
  * All that is counted, and nothing else ever is: tables that share no field, so that none can be subtracted from another.

@@ -11,13 +11,12 @@ export interface Tombstones {
 }
 
 // A line that a crash cut short is none.
-const LINE = /^(license|purchase|erasure_request) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/gm;
-
-const TAKEN_BACK = /^taken_back ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/gm;
+const LINE =
+  /^(license|purchase|erasure_request|taken_back) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/gm;
 
 /**
- * Writes down what is erased, before that is committed: a database restored from a backup no longer knows. Ids alone, which name
- * nobody once their rows are empty.
+ * Writes down what is erased, before that is committed: a database restored from a backup no longer knows. Ids alone,
+ * which name nobody once their rows are empty.
  * @throws JobFailure where the file cannot be written
  */
 export async function bury(file: string, ids: Tombstones): Promise<void> {
@@ -53,10 +52,11 @@ export async function readTombstones(file: string): Promise<Tombstones[]> {
     if (error.code === 'ENOENT') return '';
     throw new ConfigError(`TOMBSTONE_FILE cannot be read: ${file} (${error.code}).`);
   });
-  const takenBack = new Set([...text.matchAll(TAKEN_BACK)].map(([, id]) => id!));
+  const idsOf = (kind: string, part: string) =>
+    [...part.matchAll(LINE)].filter(([, word]) => word === kind).map(([, , id]) => id!);
+  const takenBack = new Set(idsOf('taken_back', text));
   return text.split('\n\n').flatMap((block) => {
-    const found = [...block.matchAll(LINE)];
-    const of = (table: string) => found.filter(([, name]) => name === table).map(([, , id]) => id!);
+    const of = (table: string) => idsOf(table, block);
     const ids = { license: of('license'), purchase: of('purchase'), erasure_request: of('erasure_request') };
     // The request stands last: a block without one was cut short, and what it names was not erased.
     return ids.erasure_request.some((id) => !takenBack.has(id)) ? [ids] : [];

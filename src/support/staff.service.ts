@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type Act } from '../audit/audit.js';
-import { Clock, rfc3339 } from '../clock.js';
+import { Clock, DAY_MS, rfc3339 } from '../clock.js';
 import { problem } from '../http/problem.js';
 import { Staff, type Role } from './staff.entity.js';
 import { StaffToken } from './staff-token.entity.js';
@@ -50,7 +50,7 @@ export class StaffService {
     if (!owner) throw problem('not_found');
     const token = TOKEN_PREFIX + randomBytes(32).toString('base64url');
     const created_at = this.clock.now();
-    const expires_at = new Date(created_at.getTime() + TOKEN_DAYS * 86_400_000);
+    const expires_at = new Date(created_at.getTime() + TOKEN_DAYS * DAY_MS);
     const id = uuidv7();
     await this.dataSource.transaction(async (manager) => {
       await manager.insert(StaffToken, {
