@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { openKeyRing } from '../keys/key-material.js';
 import { licenseStatus, type LicenseFacts } from '../licenses/license.rules.js';
-import { waitingMail, type FailingMail } from '../mail/waiting-mail.js';
-import { readAges, type Ages } from '../ops/ages.js';
+import type { FailingMail } from '../mail/waiting-mail.js';
+import type { Ages } from '../ops/ages.js';
 import { WarningsService } from '../ops/warnings.service.js';
 import { manifestsOf, withDatabase, type CommandGround } from './database.js';
 import { aligned, print } from './terminal.js';
@@ -70,22 +70,20 @@ async function readStatus(ground: CommandGround) {
     keys: [],
     trouble: message,
   }));
+  const warnings = new WarningsService(dataSource, manifests, { trouble: null }, clock, config);
+  const watched = await warnings.look();
   const content = manifests.live?.content;
   return {
     mooring: packageVersion(),
     node: process.versions.node,
     ...counts,
     licenses,
-    ages: await readAges(dataSource),
-    mail: await waitingMail(dataSource),
+    ...watched,
     token_keys: ring.keys,
     manifest: content
       ? { version: content.version, sequence: content.sequence, expires_at: content.expires_at }
       : null,
-    warnings: [
-      ...(await new WarningsService(dataSource, manifests, { trouble: null }, clock, config).warnings()),
-      ...(ring.trouble ? [ring.trouble] : []),
-    ],
+    warnings: [...warnings.of(watched), ...(ring.trouble ? [ring.trouble] : [])],
   };
 }
 

@@ -34,19 +34,22 @@ interface Row {
   readonly created_at: Date;
 }
 
+/** Whoever is killed at the last try writes no error down. */
+const FAILED = 'last_error is not null or attempts >= max_attempts';
+
 /** What waits to be sent, and what cannot be and why. Nothing here names a person. */
 export async function waitingMail(dataSource: DataSource): Promise<WaitingMail> {
   const mails = `from graphile_worker.jobs where starts_with(task_identifier, '${MAIL_TASK}') and key is not null`;
   const [[count], rows] = (await Promise.all([
     dataSource.query(
       `select (count(*) filter (where attempts < max_attempts))::int as waiting,
-              (count(*) filter (where last_error is not null or attempts >= max_attempts))::int as failed,
+              (count(*) filter (where ${FAILED}))::int as failed,
               (count(*) filter (where attempts < max_attempts and locked_at is null
                                 and run_at < now() - interval '5 minutes'))::int as late
        ${mails}`,
     ),
     dataSource.query(
-      `select key, attempts, max_attempts, last_error, run_at, created_at ${mails} and (last_error is not null or attempts >= max_attempts)
+      `select key, attempts, max_attempts, last_error, run_at, created_at ${mails} and (${FAILED})
        order by created_at limit 100`,
     ),
   ])) as [[Omit<WaitingMail, 'failing'>], Row[]];
@@ -59,7 +62,6 @@ function failingMail({ key, attempts, max_attempts, last_error, run_at, created_
   return {
     kind,
     about,
-    // Whoever was killed while sending it wrote nothing down.
     reason: last_error ?? 'the service was killed while it was sent',
     attempts,
     waiting_since: rfc3339(created_at),

@@ -2,16 +2,12 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Gauge, Registry } from 'prom-client';
-import { DataSource } from 'typeorm';
-import { Clock } from '../clock.js';
+import { Clock, DAY_MS } from '../clock.js';
 import { Config, ConfigError } from '../config.js';
 import { forgetAddresses } from '../http/address-amnesia.js';
 import { Log } from '../http/log.js';
-import { waitingMail } from '../mail/waiting-mail.js';
-import { readAges, type Ages } from './ages.js';
+import type { Ages } from './ages.js';
 import { WarningsService } from './warnings.service.js';
-
-const DAY_MS = 86_400_000;
 
 /** The metrics, in Prometheus's text form, on a port of their own. No label names anyone. */
 @Injectable()
@@ -31,7 +27,6 @@ export class Metrics implements OnApplicationBootstrap, BeforeApplicationShutdow
   readonly #warnings = this.gauge('mooring_warnings', 'Warnings of /health/ready.');
 
   constructor(
-    private readonly dataSource: DataSource,
     private readonly warnings: WarningsService,
     private readonly config: Config,
     private readonly clock: Clock,
@@ -72,11 +67,11 @@ export class Metrics implements OnApplicationBootstrap, BeforeApplicationShutdow
   }
 
   private async text(): Promise<string> {
-    this.#warnings.set((await this.warnings.warnings()).length);
-    this.setAges(await readAges(this.dataSource));
-    const { waiting, failed } = await waitingMail(this.dataSource);
-    this.#waiting.set(waiting);
-    this.#failing.set(failed);
+    const watched = await this.warnings.look();
+    this.#warnings.set(this.warnings.of(watched).length);
+    this.setAges(watched.ages);
+    this.#waiting.set(watched.mail.waiting);
+    this.#failing.set(watched.mail.failed);
     return this.#registry.metrics();
   }
 

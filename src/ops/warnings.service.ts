@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Clock, utcDay } from '../clock.js';
+import { Clock, DAY_MS, utcDay } from '../clock.js';
 import { Config } from '../config.js';
 import { KeyRing } from '../keys/key-ring.js';
 import { firstDayKept } from '../retention/cutoff.js';
@@ -8,11 +8,16 @@ import { readAges, type Ages } from './ages.js';
 import { waitingMail, type WaitingMail } from '../mail/waiting-mail.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 
-const DAY_MS = 86_400_000;
 /** A mail server that asks for patience once or twice is no trouble yet. */
 const MAIL_ATTEMPTS = 3;
 /** The publisher is warned this long before the live manifest expires (keys, refresh). */
 const MANIFEST_WARNING_DAYS = 14;
+
+/** What warnings are made of. */
+export interface Watched {
+  readonly ages: Ages;
+  readonly mail: WaitingMail;
+}
 
 /** Watches the age of the data, not the success of a job: whatever went wrong, this is what it would show as. */
 @Injectable()
@@ -25,19 +30,23 @@ export class WarningsService {
     private readonly config: Config,
   ) {}
 
-  /** One sentence each, nothing personal; empty where all is well. */
-  async warnings(): Promise<string[]> {
-    return [...(await this.ofData()), ...this.ofManifest(), ...this.ofKeys()];
+  /** What is watched, asked together: where the database is silent, a probe waits for it once. */
+  async look(): Promise<Watched> {
+    const [ages, mail] = await Promise.all([readAges(this.dataSource), waitingMail(this.dataSource)]);
+    return { ages, mail };
   }
 
-  // Asked together: where the database is silent, a probe waits for it once.
-  private async ofData(): Promise<string[]> {
-    try {
-      const [ages, mail] = await Promise.all([readAges(this.dataSource), waitingMail(this.dataSource)]);
-      return [...this.late(ages), ...this.ofMail(mail)];
-    } catch {
-      return ['The database does not answer.'];
-    }
+  /** One sentence each, nothing personal; empty where all is well. */
+  async warnings(): Promise<string[]> {
+    return this.of(await this.look().catch(() => null));
+  }
+
+  /** The same of what `look` has seen; null where the database does not answer. */
+  of(watched: Watched | null): string[] {
+    const ofData = watched
+      ? [...this.late(watched.ages), ...this.ofMail(watched.mail)]
+      : ['The database does not answer.'];
+    return [...ofData, ...this.ofManifest(), ...this.ofKeys()];
   }
 
   // Each with a day of grace: what is due today leaves within the hour, and an outage may cost a night.
