@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { StaffService } from '../src/support/staff.service.js';
 import { call, activation, Service, type Answer } from './harness.js';
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
-const ACT = { actor: 'test', reason: 'a test' };
-
 /** Two instances on one database, as behind a balancer. */
 let one: Service;
 let two: Service;
@@ -12,9 +9,7 @@ let authorization: string;
 beforeAll(async () => {
   one = await Service.start();
   two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dataDir });
-  const staff = one.app.get(StaffService);
-  await staff.add('grace@example.com', 'support', ACT);
-  authorization = `Bearer ${(await staff.makeToken('grace@example.com', ACT)).token}`;
+  authorization = `Bearer ${await one.staffToken()}`;
 });
 afterAll(async () => {
   await two.close();

@@ -9,9 +9,7 @@ let service: Service;
 let authorization: string;
 beforeAll(async () => {
   service = await Service.start();
-  const staff = service.app.get(StaffService);
-  await staff.add('grace@example.com', 'support', ACT);
-  authorization = `Bearer ${(await staff.makeToken('grace@example.com', ACT)).token}`;
+  authorization = `Bearer ${await service.staffToken()}`;
 });
 afterAll(() => service.close());
 

@@ -5,7 +5,6 @@ import { jest } from '@jest/globals';
 import { ErasureService } from '../src/retention/erasure.service.js';
 import type { ErasureView } from '../src/retention/erasure.view.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
-import { StaffService } from '../src/support/staff.service.js';
 import type { Service } from './harness.js';
 import { formsOfText, type Form } from './leak-search.js';
 
@@ -30,10 +29,7 @@ export async function signedIn(
   service: Service,
   role: 'support' | 'admin',
 ): Promise<{ authorization: string }> {
-  const staff = service.app.get(StaffService);
-  const email = `${role}@staff.example`;
-  await staff.add(email, role, ACT);
-  return { authorization: `Bearer ${(await staff.makeToken(email, ACT)).token}` };
+  return { authorization: `Bearer ${await service.staffToken(role, `${role}@staff.example`)}` };
 }
 
 /** Waits until nothing of this kind is left to do. */

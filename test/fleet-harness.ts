@@ -1,5 +1,4 @@
 import { RetentionService, type RetentionReport } from '../src/retention/retention.service.js';
-import { StaffService } from '../src/support/staff.service.js';
 import { Service, type Answer } from './harness.js';
 
 /** The members of a telemetry block that a test is about; the rest is null. */
@@ -14,10 +13,7 @@ export class Fleet {
 
   static async start(): Promise<Fleet> {
     const service = await Service.start();
-    const staff = service.app.get(StaffService);
-    const act = { actor: 'test', reason: 'a test' };
-    await staff.add('grace@example.com', 'support', act);
-    return new Fleet(service, (await staff.makeToken('grace@example.com', act)).token);
+    return new Fleet(service, await service.staffToken());
   }
 
   /** Receives so many heartbeats of a day that said the same. */

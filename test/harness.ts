@@ -13,6 +13,8 @@ import { createApp } from '../src/http/app.js';
 import { Log } from '../src/http/log.js';
 import { LicensesService, type LicenseChange, type NewLicense } from '../src/licenses/licenses.service.js';
 import { RetentionJob } from '../src/retention/retention.job.js';
+import type { Role } from '../src/support/staff.entity.js';
+import { StaffService } from '../src/support/staff.service.js';
 import { validateAnswer } from './openapi.js';
 
 const ACT = { actor: 'test', reason: 'a test' };
@@ -146,6 +148,13 @@ export class Service {
   ): Promise<{ license_id: string; license_key: string; email: string }> {
     const email = wanted.email ?? 'ada@example.com';
     return { ...(await this.app.get(LicensesService).issue({ ...wanted, email }, ACT)), email };
+  }
+
+  /** A token of a staff member of this role. */
+  async staffToken(role: Role = 'support', email = 'grace@example.com'): Promise<string> {
+    const staff = this.app.get(StaffService);
+    await staff.add(email, role, ACT);
+    return (await staff.makeToken(email, ACT)).token;
   }
 
   async setLicense(id: string, change: LicenseChange): Promise<void> {

@@ -1,12 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { StaffService } from '../src/support/staff.service.js';
 import { activation, Service, type Answer } from './harness.js';
 import { exchange, expectProblem } from './raw-http.js';
 
 /** Stands in values that are sent, and must never come back. */
 const CANARY = 'kanari-5f1c';
-const ACT = { actor: 'test', reason: 'a test' };
 /** A body may hold this much. */
 const LIMIT = 16 * 1024;
 
@@ -20,9 +18,7 @@ beforeAll(async () => {
   service = await Service.start();
   license = await service.issue({ machines_allowed: 10_000 });
   token = (await service.activate(license)).json.token as string;
-  const staff = service.app.get(StaffService);
-  await staff.add('grace@example.com', 'support', ACT);
-  bearer = { authorization: `Bearer ${(await staff.makeToken('grace@example.com', ACT)).token}` };
+  bearer = { authorization: `Bearer ${await service.staffToken()}` };
 });
 afterAll(() => service.close());
 

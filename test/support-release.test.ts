@@ -1,19 +1,14 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { StaffService } from '../src/support/staff.service.js';
 import { Service } from './harness.js';
 import { documentedAnswers, seenAnswers } from './openapi.js';
 import { whileGone, whileLocked } from './tables.js';
-
-const ACT = { actor: 'test', reason: 'a test' };
 
 let service: Service;
 let authorization: string;
 beforeAll(async () => {
   service = await Service.start();
-  const staff = service.app.get(StaffService);
-  await staff.add('grace@example.com', 'support', ACT);
-  authorization = `Bearer ${(await staff.makeToken('grace@example.com', ACT)).token}`;
+  authorization = `Bearer ${await service.staffToken()}`;
 });
 beforeEach(() => service.clock.set('2026-11-20T13:00:00Z'));
 afterAll(() => service.close());

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { hash, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../src/activation/release.service.js';
-import { StaffService } from '../src/support/staff.service.js';
 import { machineId, Service } from './harness.js';
 import { documentedAnswers, seenAnswers } from './openapi.js';
 import { whileGone, whileLocked } from './tables.js';
@@ -13,9 +12,7 @@ let service: Service;
 let token: string;
 beforeAll(async () => {
   service = await Service.start();
-  const staff = service.app.get(StaffService);
-  await staff.add('grace@example.com', 'support', ACT);
-  token = (await staff.makeToken('grace@example.com', ACT)).token;
+  token = await service.staffToken();
 });
 beforeEach(() => service.clock.set(NOON));
 afterAll(() => service.close());
