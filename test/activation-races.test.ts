@@ -18,11 +18,20 @@ afterAll(async () => {
 
 type License = Awaited<ReturnType<Service['issue']>>;
 
-/** Sends to both instances in turn, all at once, and counts the answers by status. */
-async function race(requests: ((url: string) => Promise<Answer>)[]): Promise<Record<number, number>> {
-  const answers = await Promise.all(requests.map((send, i) => send(i % 2 ? two.url : one.url)));
-  const tally: Record<number, number> = {};
-  for (const { status } of answers) tally[status] = (tally[status] ?? 0) + 1;
+/**
+ * Sends to both instances in turn, all at once, and counts the verdicts. On a computer that stands still for a second
+ * each instance keeps its 2 seconds and answers 503; a client tries again then, and so does this one.
+ */
+async function race(requests: ((url: string) => Promise<Answer>)[]) {
+  const tally = { made: 0, ok: 0, refused: 0 };
+  const verdict = { 201: 'made', 200: 'ok', 409: 'refused' } as const;
+  const send = async (request: (url: string) => Promise<Answer>, i: number): Promise<void> => {
+    const { status, text } = await request(i % 2 ? two.url : one.url);
+    if (status === 503) return send(request, i);
+    if (!(status in verdict)) throw new Error(text);
+    tally[verdict[status as keyof typeof verdict]] += 1;
+  };
+  await Promise.all(requests.map(send));
   return tally;
 }
 
@@ -44,7 +53,9 @@ async function active({ license_id }: License): Promise<string[]> {
 
 test.each(ROUNDS)('50 machines ask for 3 seats at once: 3 get one, 47 are refused (round %i)', async () => {
   const license = await one.issue({ machines_allowed: 3 });
-  expect(await race(fifty((i) => taking(license, `machine ${i}`)))).toEqual({ 201: 3, 409: 47 });
+  const { made, ok, refused } = await race(fifty((i) => taking(license, `machine ${i}`)));
+  // A seat whose answer was lost is answered with 200 the second time.
+  expect({ taken: made + ok, refused }).toEqual({ taken: 3, refused: 47 });
   expect(await active(license)).toHaveLength(3);
 });
 
@@ -56,11 +67,12 @@ test.each(ROUNDS)(
     const tally = await race(
       fifty(() => async (url) => {
         const answer = await taking(license, 'studio')(url);
-        seats.add(answer.json.activation.id);
+        if (answer.status !== 503) seats.add(answer.json.activation.id);
         return answer;
       }),
     );
-    expect(tally).toEqual({ 201: 1, 200: 49 });
+    expect(tally.made).toBeLessThanOrEqual(1);
+    expect(tally.made + tally.ok).toBe(50);
     expect(await active(license)).toEqual([...seats]);
   },
 );
@@ -71,7 +83,13 @@ test.each(ROUNDS)('releases and activations at once never exceed the limit (roun
   const releases = (await active(license)).map(releasing);
   // In the middle of the takers: some come before a seat is free, some after.
   const requests = fifty((i) => taking(license, `machine ${i}`));
-  for (const [i, release] of releases.entries()) requests.splice(10 * (i + 1), 0, release);
+  let released = 0;
+  const counted = (release: (url: string) => Promise<Answer>) => async (url: string) => {
+    const answer = await release(url);
+    if (answer.status === 200) released += 1;
+    return answer;
+  };
+  for (const [i, release] of releases.entries()) requests.splice(10 * (i + 1), 0, counted(release));
 
   const seen = { most: 0, isOver: false };
   const watch = async () => {
@@ -79,8 +97,8 @@ test.each(ROUNDS)('releases and activations at once never exceed the limit (roun
   };
   const [tally] = await Promise.all([race(requests).finally(() => (seen.isOver = true)), watch()]);
 
-  const { 200: released = 0, 201: taken = 0, 409: refused = 0 } = tally;
-  expect({ released, all: taken + refused }).toEqual({ released: 3, all: 50 });
+  const taken = tally.made + tally.ok - released;
+  expect({ released, all: taken + tally.refused }).toEqual({ released: 3, all: 50 });
   expect(seen.most).toBeLessThanOrEqual(3);
   expect(await active(license)).toHaveLength(taken);
   expect(taken).toBeLessThanOrEqual(3);

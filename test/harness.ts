@@ -11,6 +11,7 @@ import { Clock } from '../src/clock.js';
 import { Config } from '../src/config.js';
 import { createApp } from '../src/http/app.js';
 import { Log } from '../src/http/log.js';
+import { LIMITS } from '../src/http/pressure.js';
 import { LicensesService, type LicenseChange, type NewLicense } from '../src/licenses/licenses.service.js';
 import { RetentionJob } from '../src/retention/retention.job.js';
 import type { Role } from '../src/support/staff.entity.js';
@@ -105,7 +106,9 @@ export class Service {
     const logged: string[] = [];
     const sink = new Writable({ write: (chunk, _encoding, done) => (logged.push(String(chunk)), done()) });
     const log = new Log(config.logLevel, sink);
-    const app = await createApp(AppModule.on({ config, clock, log, databaseUrl }), config, log);
+    // The event loop is that of the tests too: what they delay is no load of the service.
+    const limits = { ...LIMITS, eventLoopDelayMs: 0 };
+    const app = await createApp(AppModule.on({ config, clock, log, databaseUrl }), config, log, limits);
     await app.listen({ port: 0, host: '127.0.0.1' });
     // The run at the start is over before a test counts what is written.
     await app.get(RetentionJob).idle();

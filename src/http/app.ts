@@ -12,7 +12,7 @@ import { Log } from './log.js';
 import { answerInsteadOfNode, refuseMalformed } from './malformed.js';
 import { MembersPipe } from './members.pipe.js';
 import { refuseUnknownRoutes } from './unknown-routes.js';
-import { shedUnderPressure } from './pressure.js';
+import { LIMITS, shedUnderPressure } from './pressure.js';
 import { ProblemFilter } from './problem.filter.js';
 import { logRequest, logRequests } from './request-log.js';
 
@@ -27,6 +27,7 @@ export async function createApp(
   module: DynamicModule,
   config: Config,
   log: Log,
+  limits = LIMITS,
 ): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
     logger: false,
@@ -56,7 +57,7 @@ export async function createApp(
   logRequests(fastify, log);
   closeConnections(fastify);
   parseJsonOnly(fastify);
-  await shedUnderPressure(fastify);
+  await shedUnderPressure(fastify, limits);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: log,
     bodyParser: false,

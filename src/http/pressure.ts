@@ -2,8 +2,9 @@ import underPressure from '@fastify/under-pressure';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { problem } from './problem.js';
 
-const LIMITS = {
-  /** Beyond this mean delay of the event loop a new request would wait longer than it is worth. */
+/** What one process carries before it turns requests away. */
+export const LIMITS = {
+  /** Beyond this mean delay of the event loop a new request would wait longer than it is worth; 0: never. */
   eventLoopDelayMs: 500,
   /** Requests under way at once; more are turned away while these are finished. */
   concurrentRequests: 2_000,
