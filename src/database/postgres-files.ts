@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
+import { tryKernelLock } from './kernel-lock.js';
 import type { Postmaster } from './postgres-process.js';
 
 export type Files = ReturnType<typeof filesOf>;
@@ -46,11 +46,7 @@ export function urlOf(files: Files, { port }: Postmaster, database = 'mooring'):
   return `postgres://mooring:${password}@127.0.0.1:${port}/${database}`;
 }
 
-/**
- * Waits for the data directory's lock and answers how to let go of it. It is a lock of the kernel, which
- * frees it when its holder dies, however that happens: there is no stale one to recognise, and no process id
- * to mistake. Node offers none by itself, SQLite does.
- */
+/** Waits for the data directory's lock and answers how to let go of it. */
 export async function becomeOwner(
   files: Files,
   say: (sentence: string) => void = () => {},
@@ -58,32 +54,13 @@ export async function becomeOwner(
 ) {
   const deadline = Date.now() + waitSeconds * 1000;
   for (let told = false; ; told = true) {
-    const lock = tryLock(files.lock);
-    if (lock) {
-      held.add(lock);
-      return () => void (held.delete(lock) && lock.close());
-    }
+    const release = tryKernelLock(files.lock);
+    if (release) return release;
     const owner = `Another Mooring process (${readState(files)?.ownerPid ?? 'just starting'})`;
     if (Date.now() >= deadline) {
       throw new Error(`${owner} is using ${files.dataDir}: stop it, or set another DATA_DIR.`);
     }
     if (!told) say(`${owner} is using ${files.dataDir}: waiting for it to end.`);
     await pause(50);
-  }
-}
-
-// A lock that nobody refers to would be garbage collected, and so let go of.
-const held = new Set<DatabaseSync>();
-
-function tryLock(file: string): DatabaseSync | null {
-  const lock = new DatabaseSync(file);
-  try {
-    lock.exec('pragma journal_mode = off; begin exclusive');
-    return lock;
-  } catch (error) {
-    lock.close();
-    const busy = 5;
-    if ((error as { errcode?: number }).errcode === busy) return null;
-    throw error;
   }
 }

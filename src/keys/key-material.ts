@@ -19,6 +19,9 @@ export async function licenseKeySecret(config: Config): Promise<Buffer> {
   return Buffer.from(await readOrMake(file, () => randomBytes(32).toString('base64')), 'base64');
 }
 
+/** Where the token-signing keys lie: TOKEN_KEYS_DIR, or in development `DATA_DIR/keys/tokens`. */
+export const tokenKeysDir = (config: Config) => config.tokenKeysDir ?? developmentFile(config, 'tokens');
+
 /** The ring of TOKEN_KEYS_DIR, or in development one made in `DATA_DIR/keys/tokens`. */
 export async function openKeyRing(config: Config, now: Date): Promise<KeyRing> {
   if (config.tokenKeysDir) {
@@ -26,7 +29,7 @@ export async function openKeyRing(config: Config, now: Date): Promise<KeyRing> {
       throw new ConfigError(`TOKEN_KEYS_DIR cannot be used: ${error.message}`);
     });
   }
-  const dir = developmentFile(config, 'tokens');
+  const dir = tokenKeysDir(config);
   return KeyRing.open(dir).catch(async () => {
     await createKeyRing(dir, now).catch((error: unknown) => ignoreIfMade(error));
     return KeyRing.open(dir);

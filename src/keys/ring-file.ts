@@ -24,7 +24,7 @@ export async function createTokenKey(dir: string, state: KeyState, now: Date): P
   const file = `${kid}.pem`;
   const pem = privateKey.export({ format: 'pem', type: 'pkcs8' });
   await writeFile(join(dir, file), pem, { mode: 0o600, flag: 'wx', flush: true });
-  return { kid, file, state, since: now.toISOString().replace(/\.\d+Z$/, 'Z') };
+  return { kid, file, state, since: now.toISOString() };
 }
 
 /** Puts ring.json in place at once: a reader sees the old one or the new one. `link` refuses to replace one. */
