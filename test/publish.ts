@@ -1,17 +1,15 @@
 import { createPrivateKey, hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Config } from '../src/config.js';
-import { rfc3339 } from '../src/clock.js';
 import { developmentManifestKey } from '../src/keys/key-material.js';
 import {
   alsoAvailable,
   compareVersions,
-  MANIFEST_TYPE,
   manifestBytes,
   signManifest,
   type SignedManifest,
 } from '../src/keys/signed-manifest.js';
-import { manifestDigest } from '../src/manifest/manifest.rules.js';
+import { following } from '../src/manifest/manifest.rules.js';
 import { ManifestService } from '../src/manifest/manifest.service.js';
 import type { Service } from './harness.js';
 
@@ -31,18 +29,10 @@ export async function publish(
   const live = manifests.live;
   const dmg = { url: downloadUrl(version), size: 1_000_000, sha256: hash('sha256', version) };
   const isRefresh = live && compareVersions(version, live.content.version) === 0;
-  const signed = manifestBytes({
-    _type: MANIFEST_TYPE,
-    product: config.product,
-    sequence: (live?.content.sequence ?? 0) + 1,
-    issued_at: rfc3339(now),
-    expires_at: rfc3339(new Date(now.getTime() + 90 * 86_400_000)),
-    version,
-    dmg: isRefresh ? live.content.dmg : dmg,
-    minimum_license_expiry: minimum,
-    also_available: live ? alsoAvailable(minimum, live.content) : [],
-    previous: live && manifestDigest(live.signed),
-  });
+  const entry = { version, dmg: isRefresh ? live.content.dmg : dmg, minimum_license_expiry: minimum };
+  const also_available = live ? alsoAvailable(minimum, live.content) : [];
+  const offer = { entry, also_available, expires: new Date(now.getTime() + 90 * 86_400_000) };
+  const signed = manifestBytes(following(live, offer, { product: config.product, now }));
   const key = createPrivateKey(await readFile(developmentManifestKey(config)));
   const document = signManifest(signed, [key]);
   await manifests.publish(document, { actor: 'test', reason: 'a new version' });

@@ -13,6 +13,7 @@ export type AuditAction =
   | 'erasure.run'
   | 'activation.release'
   | 'manifest.publish'
+  | 'manifest.withdraw'
   | 'staff.add'
   | 'staff.token'
   | 'staff.revoke_token';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Config } from '../config.js';
 import { readDocument } from '../keys/signed-manifest.js';
+import type { ManifestService } from '../manifest/manifest.service.js';
 import { manifestsOf, withDatabase } from './database.js';
 import { callersPath, fileRefusal, Refused } from './terminal.js';
 
@@ -68,13 +69,16 @@ export async function findLive(previous: string | undefined, config: Config): Pr
 
 /** The live manifest of the database as it is served, or null. */
 export function liveOfDatabase(config?: Config): Promise<unknown> {
-  return withDatabase(
-    async (ground) => {
-      const { live } = await manifestsOf(ground);
-      return live && (JSON.parse(live.body) as unknown);
-    },
-    { config },
-  );
+  return ofDatabase(async ({ live }) => live && (JSON.parse(live.body) as unknown), config);
+}
+
+/** The manifest that a withdrawal goes back to, as it was published; null where no database at hand has one. */
+export async function beforeLiveOfDatabase(config: Config): Promise<unknown> {
+  return hasDatabase(config) ? ofDatabase((manifests) => manifests.beforeLive(), config) : null;
+}
+
+function ofDatabase<T>(read: (manifests: ManifestService) => Promise<T>, config?: Config): Promise<T> {
+  return withDatabase(async (ground) => read(await manifestsOf(ground)), { config });
 }
 
 // A publisher's machine has none, and signing must not make one there.

@@ -33,3 +33,36 @@ export function contentRows(content: ManifestContent): string[][] {
     ['Expires', content.expires_at],
   ];
 }
+
+/** A member that two manifests do not have alike; null where one of them lacks it. */
+export interface Difference {
+  readonly member: string;
+  readonly from: string | number | null;
+  readonly to: string | number | null;
+}
+
+/** What a manifest would change, member by member; the live one may be null. */
+export function differences(live: ManifestContent | null, next: ManifestContent): Difference[] {
+  const [from, to] = [members(live), members(next)];
+  const names = new Set([...Object.keys(to), ...Object.keys(from)]);
+  return [...names]
+    .map((member) => ({ member, from: from[member] ?? null, to: to[member] ?? null }))
+    .filter((each) => each.from !== each.to);
+}
+
+export function differenceText(changes: readonly Difference[]): string {
+  const rows = changes.map(({ member, from, to }) => [member, `${from ?? '-'}`, `${to ?? '-'}`]);
+  return aligned([['Member', 'Live', 'Next'], ...rows]);
+}
+
+/** Older versions by their number, so that one that joins or goes is one difference. */
+function members(content: ManifestContent | null): Record<string, string | number | null> {
+  if (!content) return {};
+  const { dmg, also_available, minimum_license_expiry, ...plain } = content;
+  const older = also_available.map(({ version, dmg: { url }, minimum_license_expiry }) => [
+    `also_available ${version}`,
+    `for ${whoHas(minimum_license_expiry)}: ${url}`,
+  ]);
+  const image = Object.entries(dmg).map(([name, value]) => [`dmg.${name}`, value]);
+  return { ...plain, for: whoHas(minimum_license_expiry), ...Object.fromEntries([...image, ...older]) };
+}

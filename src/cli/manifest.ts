@@ -3,10 +3,11 @@ import { parseSigned, readDocument } from '../keys/signed-manifest.js';
 import { liveOfDatabase, readManifestFile } from './live-manifest.js';
 import { makeKeyFile } from './manifest-keys.js';
 import { publish } from './manifest-publish.js';
+import { refresh, withdraw } from './manifest-renew.js';
 import { sign } from './manifest-sign.js';
 import { manifestText } from './manifest-text.js';
 import { verify } from './manifest-verify.js';
-import { appVersion, fileDescriptor, files, httpsUrl, moment, publicKeys } from './options.js';
+import { appVersion, fileDescriptor, files, httpsUrl, moment, publicKeys, wholeNumber } from './options.js';
 import { newPassphrase } from './passphrase.js';
 import { aligned, callersPath, print, Refused, UsageError } from './terminal.js';
 
@@ -33,6 +34,19 @@ export function manifestCommands(manifest: Command): void {
     .option('--no-passphrase', 'do not encrypt it (for development)')
     .action(keygen);
   signCommand(manifest);
+  nextOptions(manifest.command('refresh').description('sign the live version again, good for longer')).action(
+    refresh,
+  );
+  nextOptions(
+    manifest
+      .command('withdraw')
+      .description('sign the version before the live one again, to take the live one back'),
+  )
+    .option(
+      '--back-to <file>',
+      'the manifest of the version to go back to (default: of the database at hand)',
+    )
+    .action(withdraw);
   manifest
     .command('verify')
     .argument(...FILE)
@@ -43,6 +57,8 @@ export function manifestCommands(manifest: Command): void {
     .command('publish')
     .argument(...FILE)
     .description('make a signed manifest the live one')
+    .option('--withdraw', 'take back the live version: the manifest goes back to one before it')
+    .option('--dry-run', 'refuse what would be refused, print what would change, and change nothing')
     .action(publish);
   manifest
     .command('show')
@@ -52,30 +68,43 @@ export function manifestCommands(manifest: Command): void {
 }
 
 function signCommand(manifest: Command): void {
-  const when = '--minimum-license-expiry';
-  manifest
+  const sign_ = manifest
     .command('sign')
     .description('sign a new version on top of the live manifest')
-    .requiredOption('--dmg <file>', 'the image to be downloaded')
-    .requiredOption('--version <v>', 'its version', appVersion('--version'))
-    .requiredOption('--url <url>', 'where it is downloaded', httpsUrl('--url'))
+    .option('--dmg <file>', 'the image to be downloaded')
+    .option('--version <v>', 'its version', appVersion('--version'))
+    .option('--url <url>', 'where it is downloaded', httpsUrl('--url'))
     .option(
-      `${when} <when>`,
+      '--minimum-license-expiry <when>',
       'until when a license must run to have it (default: everyone has it)',
-      moment(when),
+      moment('--minimum-license-expiry'),
     )
+    .addOption(new Option('--first', 'there is no live manifest yet').conflicts('previous'))
+    .option(
+      '--sequence <n>',
+      'where --first begins to count (default: 1)',
+      wholeNumber('--sequence', 1, 999_999_999),
+    )
+    .option('--prepared <file>', 'the bytes that --prepare wrote, to be signed by --attach')
+    .option('--attach <file>', 'a signature over them, made elsewhere; may be repeated', files);
+  nextOptions(sign_).action(sign);
+}
+
+/** What `sign`, `refresh` and `withdraw` have in common. */
+function nextOptions(command: Command): Command {
+  return command
     .option('--expires <when>', 'when the manifest expires (default: in 90 days)', moment('--expires'))
     .option('--previous <file|url>', 'the live manifest (default: of PUBLIC_URL, else of the database)')
-    .addOption(new Option('--first', 'there is no live manifest yet').conflicts('previous'))
     .option('--key <file>', 'the private key to sign with; may be repeated', files)
     .option(...PASSPHRASE)
     .option(
       '--public-key <x>',
-      'trust the live manifest by this key too; may be repeated',
+      'trust manifests by this key too; may be repeated',
       publicKeys('--public-key'),
     )
-    .option('--out <file>', 'where the manifest is to lie; never overwritten (default: standard output)')
-    .action(sign);
+    .option('--prepare <file>', 'sign nothing: write the bytes that are to be signed elsewhere')
+    .option('--dry-run', 'sign nothing: print what would change')
+    .option('--out <file>', 'where the manifest is to lie; never overwritten (default: standard output)');
 }
 
 async function keygen({ out, passphrase, passphraseFd }: KeygenOptions, command: Command): Promise<void> {

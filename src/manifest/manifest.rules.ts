@@ -1,101 +1,141 @@
 import { hash } from 'node:crypto';
+import { rfc3339 } from '../clock.js';
 import {
-  canonicalVersion,
   compareVersions,
   covers,
+  MANIFEST_TYPE,
   type ManifestContent,
   type ManifestEntry,
 } from '../keys/signed-manifest.js';
+import type { PublishedVersions } from './published-versions.js';
 
 /** A manifest that may not be published; one sentence for the publisher. */
 export class PublishRefused extends Error {}
-
-/** The published versions as a license is held against them: of each, the entry of its latest manifest. */
-export class PublishedVersions {
-  readonly #entries = new Map<string, ManifestEntry>();
-  #live: ManifestEntry | undefined;
-
-  /** In the order of their sequences. A version published again replaces its earlier entry. */
-  add({ version, dmg, minimum_license_expiry }: ManifestContent): void {
-    const entry = { version, dmg, minimum_license_expiry };
-    this.#entries.set(canonicalVersion(version), entry);
-    this.#live = entry;
-  }
-
-  /** The entry of exactly this version (`3.2` is `3.2.0`); one never published demands nothing. */
-  find(version: string): ManifestEntry | undefined {
-    return this.#entries.get(canonicalVersion(version));
-  }
-
-  /** The newest version that a license of this expiry may have, none above the live one. */
-  newestCovered(licenseExpiry: Date | null): ManifestEntry | undefined {
-    const live = this.#live;
-    return [...this.#entries.values()]
-      .filter((entry) => live && compareVersions(entry.version, live.version) <= 0)
-      .filter((entry) => covers(entry.minimum_license_expiry, licenseExpiry))
-      .toSorted((a, b) => compareVersions(b.version, a.version))[0];
-  }
-}
 
 /** SHA-256 of a manifest's `signed`, in hex: how the next one names it as `previous`. */
 export function manifestDigest(signed: string): string {
   return hash('sha256', signed, 'hex');
 }
 
-interface Live {
+/** The manifest that is live: what it says, and its exact bytes. */
+export interface Live {
   readonly content: ManifestContent;
   readonly signed: string;
 }
 
+/** How long a manifest is good where nothing else is said: an old copy cannot be replayed for ever. */
+export const MANIFEST_DAYS = 90;
+
+/** What a manifest offers, and until when. */
+export interface Offer {
+  readonly entry: ManifestEntry;
+  readonly also_available: ManifestEntry[];
+  readonly expires: Date;
+}
+
+/** The content of the manifest that follows the live one, or of the first: its place in the chain, and its offer. */
+export function following(
+  live: Live | null,
+  { entry, also_available, expires }: Offer,
+  { product, now, first = 1 }: { product: string; now: Date; first?: number },
+): ManifestContent {
+  return {
+    _type: MANIFEST_TYPE,
+    product,
+    sequence: live ? live.content.sequence + 1 : first,
+    issued_at: rfc3339(now),
+    expires_at: rfc3339(expires),
+    ...entry,
+    also_available,
+    previous: live && manifestDigest(live.signed),
+  };
+}
+
+/** What a manifest to be published is held against. */
+export interface Standing {
+  readonly live: Live | null;
+  /** Every version published so far, or as many as whoever asks can know of. */
+  readonly versions: PublishedVersions;
+  readonly product: string;
+  readonly now: Date;
+  /** Whether the publisher said that a version is to be taken back. */
+  readonly isWithdrawal: boolean;
+}
+
 /**
  * Refuses a manifest that would harm someone: each line is a slip of a publisher (keys, Publisher's tools).
- * @param known what was published of the new one's version before, if anything
  * @throws PublishRefused
  */
-export function refuseUnpublishable(
-  next: ManifestContent,
-  live: Live | null,
-  known: ManifestEntry | undefined,
-  product: string,
-  now: Date,
-): void {
-  const refuse = (wrong: boolean, sentence: string) => {
-    if (wrong) throw new PublishRefused(sentence);
-  };
+export function refuseUnpublishable(next: ManifestContent, standing: Standing): void {
+  const { live, versions, product, now } = standing;
   refuse(
     next.product !== product,
     `This manifest is for the product ${next.product}; this server serves ${product}.`,
   );
   refuse(Date.parse(next.expires_at) <= now.getTime(), `This manifest expired at ${next.expires_at}.`);
-  const urls = [next, ...next.also_available].map(({ dmg }) => dmg.url);
-  refuse(!urls.every((url) => url.startsWith('https://')), 'Every url of a manifest must be https.');
+  const entries = [next, ...next.also_available];
   refuse(
-    known !== undefined && !covers(next.minimum_license_expiry, expiryOf(known)),
-    `Version ${next.version} is published already, and its minimum license expiry cannot be raised.`,
+    !entries.every(({ dmg }) => dmg.url.startsWith('https://')),
+    'Every url of a manifest must be https.',
   );
-  if (!live)
-    return refuse(
-      next.previous !== null,
-      'No manifest is live, so previous must be null (sign with --first).',
-    );
-  const { content } = live;
+  if (live) refuseOutOfTurn(next, live.content, manifestDigest(live.signed), standing);
+  else {
+    const first = 'No manifest is live, so previous must be null (sign with --first).';
+    refuse(next.previous !== null, first);
+  }
+  for (const entry of entries) {
+    const known = versions.find(entry.version);
+    if (known) refuseChanged(entry, known);
+    if (!live || entry === next) continue;
+    // What a lapsed license is offered must once have been the newest itself, and still be good.
+    refuse(!known, `Version ${entry.version} of also_available was never published.`);
+    refuse(known!.isWithdrawn, `Version ${entry.version} of also_available was withdrawn.`);
+  }
+}
+
+/** Two publishers at once, an older document, a version that goes down by mistake. */
+function refuseOutOfTurn(
+  next: ManifestContent,
+  live: ManifestContent,
+  digest: string,
+  { versions, isWithdrawal }: Standing,
+): void {
   refuse(
-    next.previous !== manifestDigest(live.signed),
-    `Another manifest is live now (sequence ${content.sequence}, version ${content.version}): sign again on top of it.`,
+    next.previous !== digest,
+    `Another manifest is live now (sequence ${live.sequence}, version ${live.version}): sign again on top of it.`,
   );
   refuse(
-    next.sequence <= content.sequence,
-    `The live manifest has sequence ${content.sequence}; this one has ${next.sequence} and must be above it.`,
+    next.sequence <= live.sequence,
+    `The live manifest has sequence ${live.sequence}; this one has ${next.sequence} and must be above it.`,
   );
-  const order = compareVersions(next.version, content.version);
+  const goesBack = compareVersions(next.version, live.version) < 0;
   refuse(
-    order < 0,
-    `The live version is ${content.version}; this one is ${next.version} and must be above it.`,
+    goesBack && !isWithdrawal,
+    `The live version is ${live.version}; this one is ${next.version} and must be above it (or be published with --withdraw).`,
   );
   refuse(
-    order === 0 && next.dmg.sha256 !== content.dmg.sha256,
-    `Version ${next.version} is live with another image: give the new image a new version.`,
+    !goesBack && isWithdrawal,
+    `This manifest withdraws nothing: the live version is ${live.version}, and this one is ${next.version}.`,
   );
+  const target = versions.find(next.version);
+  refuse(goesBack && !target, `Version ${next.version} was never published, so nothing can go back to it.`);
+  refuse(goesBack && target!.isWithdrawn, `Version ${next.version} was withdrawn itself.`);
+}
+
+/** Whoever has a published version keeps it: its image, and who may have it, stay what they were. */
+function refuseChanged({ version, dmg, minimum_license_expiry }: ManifestEntry, known: ManifestEntry): void {
+  refuse(
+    dmg.sha256 !== known.dmg.sha256,
+    `Version ${version} is published with another image: give the new image a new version.`,
+  );
+  refuse(
+    !covers(minimum_license_expiry, expiryOf(known)),
+    `Version ${version} is published already, and its minimum license expiry cannot be raised.`,
+  );
+}
+
+function refuse(wrong: boolean, sentence: string): void {
+  if (wrong) throw new PublishRefused(sentence);
 }
 
 // The lowest expiry that has the known version: whoever has it must keep it. Null is everyone.

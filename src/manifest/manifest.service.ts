@@ -15,9 +15,10 @@ import {
   readDocument,
   verifyManifest,
 } from '../keys/signed-manifest.js';
-import type { ManifestContent } from '../keys/signed-manifest.js';
+import type { ManifestContent, SignedManifest } from '../keys/signed-manifest.js';
 import { Manifest } from './manifest.entity.js';
-import { PublishedVersions, PublishRefused, refuseUnpublishable } from './manifest.rules.js';
+import { PublishRefused, refuseUnpublishable, type Standing } from './manifest.rules.js';
+import { PublishedVersions } from './published-versions.js';
 
 /** A published manifest is served by every instance within 5 seconds (contract, manifest). */
 const POLL_MS = 2_000;
@@ -83,32 +84,54 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, On
   /**
    * Publishes a manifest: verified, re-parsed, held against the live one under a lock, appended.
    * @param document the JSON document that `mooring manifest sign` printed
+   * @param isWithdrawal whether the publisher said that a version is to be taken back
    * @throws ManifestError or PublishRefused, one sentence each
    */
-  async publish(document: unknown, act: Act): Promise<ManifestContent> {
-    const content = verifyManifest(document, this.keys.trusted);
+  async publish(document: unknown, act: Act, isWithdrawal = false): Promise<ManifestContent> {
+    const content = this.genuine(document);
     const { signed, signatures } = readDocument(document);
-    const differs = outerMatches(document, content);
-    if (differs) throw new PublishRefused(`The outer ${differs} differs from the signed one.`);
     const now = this.clock.now();
     await this.dataSource.transaction(async (manager) => {
       // Publishers take turns: what is live cannot change between the look and the write.
       await manager.query('select pg_advisory_xact_lock($1)', [LOCKS.publish]);
       await this.refresh();
-      refuseUnpublishable(
-        content,
-        this.#live,
-        this.#versions.find(content.version),
-        this.config.product,
-        now,
-      );
+      refuseUnpublishable(content, this.standing(isWithdrawal, now));
       const sequence = String(content.sequence);
       await manager.insert(Manifest, { sequence, signed, signatures, published_at: now });
       const change = { sequence: content.sequence, version: content.version };
-      await recordAudit(manager, act, { action: 'manifest.publish', change, at: now });
+      const action = isWithdrawal ? 'manifest.withdraw' : 'manifest.publish';
+      await recordAudit(manager, act, { action, change, at: now });
     });
     await this.refresh();
     return content;
+  }
+
+  /** Refuses what `publish` would refuse at this moment, and changes nothing. */
+  async rehearse(document: unknown, isWithdrawal = false): Promise<ManifestContent> {
+    const content = this.genuine(document);
+    await this.refresh();
+    refuseUnpublishable(content, this.standing(isWithdrawal, this.clock.now()));
+    return content;
+  }
+
+  /** The document, as it was published, that a withdrawal of the live version goes back to; null where there is none. */
+  async beforeLive(): Promise<SignedManifest | null> {
+    const before = this.#live && this.#versions.before(this.#live.content.version);
+    if (!before) return null;
+    const [row] = await this.rowsFrom(before.sequence);
+    return assembleManifest(row!.signed, row!.signatures);
+  }
+
+  private genuine(document: unknown): ManifestContent {
+    const content = verifyManifest(document, this.keys.trusted);
+    const differs = outerMatches(document, content);
+    if (differs) throw new PublishRefused(`The outer ${differs} differs from the signed one.`);
+    return content;
+  }
+
+  private standing(isWithdrawal: boolean, now: Date): Standing {
+    const { product } = this.config;
+    return { live: this.#live, versions: this.#versions, product, now, isWithdrawal };
   }
 
   private async readNewer(): Promise<void> {

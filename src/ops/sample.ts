@@ -2,14 +2,15 @@ import { createPrivateKey, hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { INestApplicationContext } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Clock, DAY_MS, rfc3339 } from '../clock.js';
+import { Clock, DAY_MS } from '../clock.js';
 import { Config } from '../config.js';
 import { DatabaseUrl, patiently } from '../database/data-source.js';
 import { LOCKS } from '../database/locks.js';
 import { developmentManifestKey } from '../keys/key-material.js';
-import { MANIFEST_TYPE, manifestBytes, signManifest } from '../keys/signed-manifest.js';
+import { manifestBytes, signManifest } from '../keys/signed-manifest.js';
 import { License } from '../licenses/license.entity.js';
 import { LicensesService } from '../licenses/licenses.service.js';
+import { following, MANIFEST_DAYS } from '../manifest/manifest.rules.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 
 const EMAIL = 'ada@example.com';
@@ -48,12 +49,7 @@ async function oneAtATime(app: INestApplicationContext, work: () => Promise<void
 async function publishSample(app: INestApplicationContext): Promise<void> {
   const config = app.get(Config);
   const now = app.get(Clock).now();
-  const signed = manifestBytes({
-    _type: MANIFEST_TYPE,
-    product: config.product,
-    sequence: 1,
-    issued_at: rfc3339(now),
-    expires_at: rfc3339(new Date(now.getTime() + 90 * DAY_MS)),
+  const sample = {
     version: '1.0.0',
     dmg: {
       url: 'https://dl.example.com/App-1.0.0.dmg',
@@ -61,9 +57,13 @@ async function publishSample(app: INestApplicationContext): Promise<void> {
       sha256: hash('sha256', 'sample image'),
     },
     minimum_license_expiry: null,
+  };
+  const offer = {
+    entry: sample,
     also_available: [],
-    previous: null,
-  });
+    expires: new Date(now.getTime() + MANIFEST_DAYS * DAY_MS),
+  };
+  const signed = manifestBytes(following(null, offer, { product: config.product, now }));
   const key = createPrivateKey(await readFile(developmentManifestKey(config)));
   await app.get(ManifestService).publish(signManifest(signed, [key]), ACT);
 }

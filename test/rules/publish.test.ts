@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { MANIFEST_TYPE, manifestBytes, type ManifestContent } from '../../src/keys/signed-manifest.js';
 import { manifestDigest, PublishRefused, refuseUnpublishable } from '../../src/manifest/manifest.rules.js';
+import { PublishedVersions } from '../../src/manifest/published-versions.js';
 
 const NOW = new Date('2026-11-20T13:00:00Z');
 const PRODUCT = 'com.example.app';
@@ -17,18 +18,42 @@ const live: ManifestContent = {
   also_available: [],
   previous: null,
 };
-const signed = manifestBytes(live);
+const forEveryone = { ...live, minimum_license_expiry: null };
+const old = { version: '3.1', dmg: live.dmg, minimum_license_expiry: '2025-01-04T00:00:00Z' };
 const next: ManifestContent = {
   ...live,
   sequence: 8,
   version: '3.3.0',
   dmg: { url: 'https://dl.example.com/App-3.3.0.dmg', size: 2, sha256: 'b'.repeat(64) },
-  previous: manifestDigest(signed),
+  previous: manifestDigest(manifestBytes(live)),
 };
+/** A build that turns out bad, and what takes it back. */
+const bad = next;
+const back = { ...live, sequence: 9, previous: manifestDigest(manifestBytes(next)) };
+const newest = { ...next, version: '3.4', sequence: 10, previous: manifestDigest(manifestBytes(back)) };
 const refresh = { ...live, sequence: 8, expires_at: '2027-05-01T00:00:00Z', previous: next.previous };
 
-const publish = (content: ManifestContent, on: ManifestContent | null = live, known?: ManifestContent) =>
-  refuseUnpublishable(content, on && { content: on, signed }, known, PRODUCT, NOW);
+/** What was published, in its order; the last is live. */
+const versionsOf = (...published: ManifestContent[]) => {
+  const versions = new PublishedVersions();
+  for (const content of published) versions.add(content);
+  return versions;
+};
+
+const publish = (
+  content: ManifestContent,
+  published: ManifestContent[] = [live],
+  { isWithdrawal = false, now = NOW } = {},
+) => {
+  const on = published.at(-1);
+  refuseUnpublishable(content, {
+    live: on ? { content: on, signed: manifestBytes(on) } : null,
+    versions: versionsOf(...published),
+    product: PRODUCT,
+    now,
+    isWithdrawal,
+  });
+};
 
 describe('may be published', () => {
   test('a higher version, also with a lower minimum', () => {
@@ -36,11 +61,20 @@ describe('may be published', () => {
     publish({ ...next, minimum_license_expiry: null });
   });
 
-  test('the first one', () => publish({ ...next, previous: null }, null));
+  test('the first one', () => publish({ ...next, previous: null }, []));
 
   test('a refresh: the same version and image, its minimum kept or lowered', () => {
-    publish(refresh, live, live);
-    publish({ ...refresh, version: '3.2', minimum_license_expiry: null }, live, live);
+    publish(refresh);
+    publish({ ...refresh, version: '3.2', minimum_license_expiry: null });
+  });
+
+  test('a withdrawal: back to a version that was published, said to be one', () => {
+    publish(back, [live, bad], { isWithdrawal: true });
+  });
+
+  test('what was withdrawn, again, where it was not the image that was bad', () => {
+    const again = { ...bad, sequence: 10, previous: manifestDigest(manifestBytes(back)) };
+    publish(again, [live, bad, back]);
   });
 });
 
@@ -71,21 +105,41 @@ describe('is refused', () => {
       'a minimum raised for a published version',
       'Version 3.2.0 is published already, and its minimum license expiry cannot be raised.',
       { ...refresh, minimum_license_expiry: '2026-01-04T00:00:01Z' },
-      live,
-      live,
     ],
     [
       'a minimum where everyone had the version',
       'Version 3.2.0 is published already, and its minimum license expiry cannot be raised.',
-      refresh,
-      live,
-      { ...live, minimum_license_expiry: null },
+      { ...refresh, previous: manifestDigest(manifestBytes(forEveryone)) },
+      [forEveryone],
+    ],
+    [
+      'a minimum raised for an older version that lapsed licenses are offered',
+      'Version 3.1 is published already, and its minimum license expiry cannot be raised.',
+      { ...next, also_available: [{ ...old, minimum_license_expiry: '2025-06-01T00:00:00Z' }] },
+      [{ ...live, ...old, sequence: 6 }, live],
+    ],
+    [
+      'an older version with another image',
+      'Version 3.1 is published with another image: give the new image a new version.',
+      { ...next, also_available: [{ ...old, dmg: next.dmg }] },
+      [{ ...live, ...old, sequence: 6 }, live],
+    ],
+    [
+      'an older version that was never published',
+      'Version 3.1 of also_available was never published.',
+      { ...next, also_available: [old] },
+    ],
+    [
+      'an older version that was withdrawn',
+      'Version 3.1 of also_available was withdrawn.',
+      { ...next, also_available: [old] },
+      [{ ...live, ...old, sequence: 5 }, { ...live, version: '3.0', sequence: 6 }, live],
     ],
     [
       'a predecessor where there is none',
       'No manifest is live, so previous must be null (sign with --first).',
       next,
-      null,
+      [],
     ],
     [
       'the sequence that is live',
@@ -104,12 +158,47 @@ describe('is refused', () => {
     ],
     [
       'a lower version, compared by number',
-      'The live version is 3.2.0; this one is 3.1.10 and must be above it.',
+      'The live version is 3.2.0; this one is 3.1.10 and must be above it (or be published with --withdraw).',
       { ...next, version: '3.1.10' },
     ],
     [
+      'a withdrawal that takes nothing back',
+      'This manifest withdraws nothing: the live version is 3.2.0, and this one is 3.3.0.',
+      next,
+      [live],
+      { isWithdrawal: true },
+    ],
+    [
+      'a refresh said to be a withdrawal',
+      'This manifest withdraws nothing: the live version is 3.2.0, and this one is 3.2.0.',
+      refresh,
+      [live],
+      { isWithdrawal: true },
+    ],
+    [
+      'a withdrawal to what nobody ever had',
+      'Version 3.1 was never published, so nothing can go back to it.',
+      { ...next, version: '3.1' },
+      [live],
+      { isWithdrawal: true },
+    ],
+    [
+      'a withdrawal to what was withdrawn itself',
+      'Version 3.3.0 was withdrawn itself.',
+      { ...bad, sequence: 11, previous: manifestDigest(manifestBytes(newest)) },
+      [live, bad, back, newest],
+      { isWithdrawal: true },
+    ],
+    [
+      'a withdrawal to a version with another image',
+      'Version 3.2.0 is published with another image: give the new image a new version.',
+      { ...back, dmg: next.dmg },
+      [live, bad],
+      { isWithdrawal: true },
+    ],
+    [
       'the live version with another image',
-      'Version 3.2 is live with another image: give the new image a new version.',
+      'Version 3.2 is published with another image: give the new image a new version.',
       { ...next, version: '3.2' },
     ],
   ];
