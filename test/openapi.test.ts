@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { PROBLEMS } from '../src/http/problem.js';
+import { problem as refusalOf, problemDocument, PROBLEMS, type ProblemCode } from '../src/http/problem.js';
 import {
   documentedAnswers,
   documentedRoutes,
@@ -44,6 +44,18 @@ describe('the document', () => {
 
   test.each(examples)('example $where fits its schema', ({ schema, value }) => {
     expect(schemaViolations(schema, value)).toEqual([]);
+  });
+
+  const problems = examples
+    .map(({ where, value }) => ({ where, value: value as Record<string, unknown> }))
+    .filter(({ value }) => typeof value === 'object' && value !== null && String(value['code']) in PROBLEMS);
+
+  test.each(problems)('example $where is in the words of the catalogue', ({ value }) => {
+    const told = ['type', 'title', 'status', 'code', 'detail', 'client_action', 'request_id'];
+    const extras = Object.fromEntries(Object.entries(value).filter(([name]) => !told.includes(name)));
+    const refusal = refusalOf(value['code'] as ProblemCode, extras as Parameters<typeof refusalOf>[1]);
+    const document = problemDocument(refusal, 'http://localhost:3000', String(value['request_id']));
+    expect(JSON.parse(document)).toEqual(value);
   });
 
   test('closes every object that an answer holds', () => {

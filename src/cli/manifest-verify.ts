@@ -8,7 +8,10 @@ import { knownManifestKeys, publisherConfig } from './manifest-keys.js';
 import { contentRows } from './manifest-text.js';
 import { aligned, print, Refused, UsageError } from './terminal.js';
 
-/** `manifest verify`: exit code 0 where a client that trusts these keys would take the manifest. */
+/**
+ * `manifest verify`: exit code 0 where a server that trusts these keys would publish the manifest, as far as one can
+ * tell without the live one. A client is less strict: it never looks at a key_id or an outer copy.
+ */
 export async function verify(
   file: string,
   options: { publicKey?: KeyObject[] },
