@@ -1,0 +1,31 @@
+import type { JsonWebKey } from 'node:crypto';
+import { NotChecked, once } from './check.ts';
+import { at, isObject, told } from './shape.ts';
+
+export const keysAnswer = once((service) => service.ask('GET', '/v1/keys'));
+
+export interface KeySet {
+  readonly all: readonly Record<string, unknown>[];
+  readonly tokens: readonly JsonWebKey[];
+  readonly manifests: readonly JsonWebKey[];
+}
+
+/** The public keys that the service shows. */
+export const keySet = once(async (service): Promise<KeySet> => {
+  const answer = await keysAnswer(service).catch(() => {
+    throw new NotChecked('/v1/keys was not answered');
+  });
+  const keys = at(answer.json, 'keys');
+  if (answer.status !== 200 || !Array.isArray(keys))
+    throw new NotChecked(`there are no keys to look at: ${told(answer)}`);
+  const all = keys.filter(isObject);
+  const usable = (use: string) =>
+    all
+      .filter((each) => each['for'] === use && isEd25519(each))
+      .map(({ kty, crv, x, kid }) => ({ kty, crv, x, kid }) as JsonWebKey);
+  return { all, tokens: usable('license-token'), manifests: usable('update-manifest') };
+});
+
+export function isEd25519({ kty, crv, x }: Record<string, unknown>): boolean {
+  return kty === 'OKP' && crv === 'Ed25519' && typeof x === 'string' && /^[\w-]{43}$/.test(x);
+}

@@ -1,0 +1,98 @@
+import { demand, type Check } from './check.ts';
+import { APP_VERSION, type Deployment } from './deployment.ts';
+import type { Question } from './http.ts';
+import { unknownKey } from './license-keys.ts';
+import { demandRefusal, shown } from './shape.ts';
+
+/** Stands in what is refused. */
+const CANARY = 'conformance-canary';
+const MOST_BYTES = 16 * 1024;
+
+/** The text of an activation of nobody's license, filled up to so many bytes by an unknown member. */
+function filled(service: Deployment, bytes: number): string {
+  const body = {
+    license_key: unknownKey(service.license.license_key),
+    email: 'nobody@conformance.invalid',
+    machine_id: 'c0'.repeat(32),
+    app_version: APP_VERSION,
+    unknown: '',
+  };
+  const { length } = JSON.stringify(body);
+  return JSON.stringify({ ...body, unknown: 'x'.repeat(bytes - length) });
+}
+
+const refused =
+  (status: number, code: string, questions: readonly Question[], path = '/v1/activate'): Check['run'] =>
+  async (service) => {
+    for (const question of questions)
+      demandRefusal(await service.ask('POST', path, { sent: [CANARY], ...question }), status, code);
+  };
+
+/** Demands 405 with an `allow` that names this method. */
+async function demandMethod(
+  service: Deployment,
+  method: string,
+  path: string,
+  allowed: string,
+): Promise<void> {
+  const answer = await service.ask(method, path);
+  demandRefusal(answer, 405, 'method_not_allowed');
+  const methods = (answer.headers.allow ?? '').split(',').map((each) => each.trim());
+  demand(methods.includes(allowed), `allow is ${shown(answer.headers.allow)}, without ${allowed}.`);
+}
+
+export const requestChecks: readonly Check[] = [
+  {
+    title: 'A body that is no JSON is 400 malformed_request',
+    run: refused(400, 'malformed_request', [{ body: `{"${CANARY}"` }, { body: '' }]),
+  },
+  {
+    title: 'A JSON that is no object is 400 malformed_request',
+    run: refused(400, 'malformed_request', [{ body: `["${CANARY}"]` }]),
+  },
+  {
+    title: 'Invalid UTF-8 is 400 malformed_request',
+    run: refused(400, 'malformed_request', [
+      { body: Buffer.concat([Buffer.from('{"email":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')]) },
+    ]),
+  },
+  {
+    title: 'A heartbeat that is no JSON is 400 malformed_request',
+    run: refused(400, 'malformed_request', [{ body: `{"token":"${CANARY}` }], '/v1/heartbeat'),
+  },
+  {
+    title: 'A body that is not declared as JSON is 415 unsupported_media_type',
+    run: refused(415, 'unsupported_media_type', [
+      { body: `{"unknown":"${CANARY}"}`, headers: { 'content-type': 'text/plain' } },
+    ]),
+  },
+  {
+    title: 'A body of 16 KiB is taken',
+    run: async (service) => {
+      const answer = await service.ask('POST', '/v1/activate', { body: filled(service, MOST_BYTES) });
+      demandRefusal(answer, 404, 'license_not_found');
+    },
+  },
+  {
+    title: 'One byte more is 413 body_too_large',
+    run: async (service) => {
+      const answer = await service.ask('POST', '/v1/activate', { body: filled(service, MOST_BYTES + 1) });
+      demandRefusal(answer, 413, 'body_too_large');
+    },
+  },
+  {
+    title: 'An unknown address is 404 not_found',
+    run: async (service) => {
+      const answer = await service.ask('GET', `/v1/${CANARY}`, { sent: [CANARY] });
+      demandRefusal(answer, 404, 'not_found');
+    },
+  },
+  {
+    title: 'Another method is 405 method_not_allowed, with allow',
+    run: async (service) => {
+      await demandMethod(service, 'GET', '/v1/activate', 'POST');
+      await demandMethod(service, 'PUT', '/v1/heartbeat', 'POST');
+      await demandMethod(service, 'DELETE', '/v1/manifest', 'GET');
+    },
+  },
+];

@@ -1,0 +1,28 @@
+// npm run conformance: what it is told, what it prints, and its exit code.
+import { conform } from './check.ts';
+import { CONTRACT } from './contract.ts';
+import { Deployment } from './deployment.ts';
+import { NoAnswer } from './http.ts';
+import { HELP, NOTICE, readOptions, UsageError, type Options } from './options.ts';
+import { counted, table } from './table.ts';
+
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options) process.exitCode = await run(options);
+  else console.log(HELP);
+} catch (error) {
+  if (!(error instanceof UsageError || error instanceof NoAnswer)) throw error;
+  console.error(error instanceof UsageError ? `${error.message} --help tells more.` : error.message);
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+}
+
+async function run({ url, license, json }: Options): Promise<number> {
+  const service = new Deployment(url, license);
+  // Whether anybody is there at all; what is answered is judged with the rest.
+  await service.ask('GET', '/health/live');
+  console.error(`${NOTICE}\n`);
+  const results = await conform(service, CONTRACT);
+  const count = counted(results);
+  console.log(json ? JSON.stringify({ url, ...count, checks: results }) : table(url, results));
+  return count.fails > 0 ? 1 : 0;
+}

@@ -1,0 +1,154 @@
+import { createPublicKey, verify, type KeyObject } from 'node:crypto';
+import { demand, NotChecked, type Check } from './check.ts';
+import type { Deployment } from './deployment.ts';
+import { keySet } from './keys.ts';
+import { published, signatures, signed } from './manifest.ts';
+import { seat } from './seat.ts';
+import { at, demandMembers, shown } from './shape.ts';
+
+/** The order is part of the format. */
+const ORDER =
+  '_type product sequence issued_at expires_at version dmg minimum_license_expiry also_available previous';
+
+const ENTRY = {
+  version: 'version',
+  'dmg.url': 'httpsUrl',
+  'dmg.size': 'count',
+  'dmg.sha256': 'sha256',
+  minimum_license_expiry: 'timeOrNull',
+} as const;
+
+/** Every signature of the manifest that is by a key of /v1/keys. */
+async function trusted(service: Deployment): Promise<{ key: KeyObject; signature: Buffer }[]> {
+  const { manifests } = await keySet(service);
+  return (await signatures(service)).flatMap(({ key_id, signature }) => {
+    const jwk = manifests.find((each) => each['kid'] === key_id);
+    if (!jwk) return [];
+    const key = createPublicKey({ key: jwk, format: 'jwk' });
+    return [{ key, signature: Buffer.from(signature, 'base64url') }];
+  });
+}
+
+/** The newest offer and those for lapsed licenses, in their order. */
+async function offers(service: Deployment): Promise<unknown[]> {
+  const { content } = await signed(service);
+  const others = content['also_available'];
+  if (!Array.isArray(others)) throw new NotChecked('also_available is no list');
+  return [content, ...others];
+}
+
+/** Whether a version is above another, part by part as numbers, missing parts 0. */
+function isAbove(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((version) => version.split('.').map(Number));
+  const different = [0, 1, 2, 3].find((i) => (a?.[i] ?? 0) !== (b?.[i] ?? 0));
+  return different !== undefined && (a?.[different] ?? 0) > (b?.[different] ?? 0);
+}
+
+export const signedManifestChecks: readonly Check[] = [
+  {
+    title: 'A signature verifies with a key of /v1/keys, and no longer once any byte is changed',
+    run: async (service) => {
+      const bytes = Buffer.from((await signed(service)).text);
+      const known = await trusted(service);
+      demand(known.length > 0, 'None of its signatures is by a manifest key of /v1/keys.');
+      const holds = () => known.filter(({ key, signature }) => verify(null, bytes, key, signature)).length;
+      demand(holds() === known.length, 'A signature does not verify over the bytes of signed.');
+      // Every 16th says enough: none is anything else to a signature.
+      for (let i = 0; i < bytes.length; i += 16) {
+        bytes[i]! ^= 1;
+        demand(holds() === 0, `Byte ${i} of signed may be anything.`);
+        bytes[i]! ^= 1;
+      }
+    },
+  },
+  {
+    title: 'The members beside signed are copies of what is signed',
+    run: async (service) => {
+      const { json } = await published(service);
+      const { content } = await signed(service);
+      const copies = {
+        version: content['version'],
+        dmg_sha256: at(content, 'dmg', 'sha256'),
+        minimum_license_expiry: content['minimum_license_expiry'],
+        key_id: at(json, 'signatures', 0, 'key_id'),
+        signature: at(json, 'signatures', 0, 'signature'),
+      };
+      for (const [name, original] of Object.entries(copies)) {
+        const copy = at(json, name);
+        demand(copy !== undefined && copy === original, `${name} is ${shown(copy)}, not ${shown(original)}.`);
+      }
+    },
+  },
+  {
+    title: 'What is signed is ASCII JSON without floats, its members in their order',
+    run: async (service) => {
+      const { text, content } = await signed(service);
+      // oxlint-disable-next-line no-control-regex -- ASCII begins there
+      demand(/^[\x00-\x7f]*$/.test(text), 'It holds other characters than ASCII.');
+      const numbers = text.replaceAll(/"(\\.|[^"\\])*"/g, '').match(/-?\d[\d.eE+-]*/g) ?? [];
+      const float = numbers.find((number) => !/^-?\d+$/.test(number));
+      demand(!float, `It holds the float ${float}.`);
+      const order = Object.keys(content).join(' ');
+      demand(order === ORDER, `Its members are ${order}.`);
+    },
+  },
+  {
+    title: 'What is signed tells type, product, sequence, times, version, image, minimum and previous',
+    run: async (service) => {
+      const { content } = await signed(service);
+      const type = content['_type'];
+      demand(type === 'update-manifest/v1', `_type is ${shown(type)}, not update-manifest/v1.`);
+      const shapes = {
+        ...ENTRY,
+        product: 'text',
+        sequence: 'count',
+        issued_at: 'time',
+        expires_at: 'time',
+        previous: 'sha256OrNull',
+      } as const;
+      demandMembers(content, shapes, 'signed');
+    },
+  },
+  {
+    title: 'The manifest is not past its expires_at',
+    run: async (service) => {
+      const expires = Date.parse(String((await signed(service)).content['expires_at']));
+      const now = await serverTime(service);
+      const when = now.toISOString();
+      demand(expires > now.getTime(), `Its expires_at has passed by the service's own clock, ${when}.`);
+    },
+  },
+  {
+    title: 'also_available holds whole entries',
+    run: async (service) => {
+      const [, ...others] = await offers(service);
+      for (const [i, entry] of others.entries()) demandMembers(entry, ENTRY, `also_available[${i}]`);
+    },
+  },
+  {
+    title: 'also_available is newest first, each with a lower minimum_license_expiry',
+    run: async (service) => {
+      const all = await offers(service);
+      for (const [i, entry] of all.slice(1).entries()) {
+        const [above, here] = [all[i], entry].map((each) => String(at(each, 'version')));
+        demand(isAbove(above!, here!), `${here} stands after ${above}.`);
+        // A minimum of null is everyone: none is lower.
+        const [higher, lower] = [all[i], entry].map((each) => at(each, 'minimum_license_expiry'));
+        const isLower = higher !== null && (lower === null || String(lower) < String(higher));
+        demand(isLower, `${here} asks for ${shown(lower)}, ${above} for ${shown(higher)}.`);
+      }
+    },
+  },
+];
+
+/** What time the service thinks it is. */
+async function serverTime(service: Deployment): Promise<Date> {
+  const told = await seat(service).then(
+    ({ answer }) => at(answer.json, 'server_time'),
+    () => undefined,
+  );
+  const { date } = (await published(service)).headers;
+  const time = new Date(typeof told === 'string' ? told : (date ?? Date.now()));
+  if (Number.isNaN(time.getTime())) throw new NotChecked('the service does not tell its time');
+  return time;
+}
