@@ -10,9 +10,9 @@ import { Transport } from './transport.js';
 import { UpdateChecker } from './update-check.js';
 import type { UpdateCheck } from './update.js';
 
-export { LicenseProblem, ServiceUnreachable, type ClientAction } from './problem.js';
+export * from './problem.js';
 export type { ClientOptions } from './options.js';
-export type { Status } from './status.js';
+export { isStoppedBy, type Status } from './status.js';
 export type { CrashSignature, Telemetry } from './telemetry.js';
 export type { Clock, Timers } from './time.js';
 export type { Offer } from './signed-manifest.js';

@@ -1,4 +1,5 @@
 import { errorOf, readLicenseAnswer, type Confirmation, type Outcome } from './believe.js';
+import { checkedMembers } from './problem-members.js';
 import type { LicenseProblem } from './problem.js';
 import type { SeenTime } from './seen-time.js';
 import type { StoredLicense, StoredStop } from './state-file.js';
@@ -171,7 +172,8 @@ function running({ offline_until, expires_at }: StoredLicense): Status {
 }
 
 function stoppedBy({ code, detail, extras }: StoredStop): Status {
-  return { kind: 'stopped', reason: code, detail, extras };
+  // The file is the user's own: what stands in it is checked like what comes over the wire.
+  return { kind: 'stopped', reason: code, detail, extras: checkedMembers(code, extras) };
 }
 
 function actionOf(outcome: Outcome): string | undefined {

@@ -1,3 +1,7 @@
+import { checkedMembers, type ProblemCode, type ProblemExtras } from './problem-members.js';
+
+export type { ProblemCode, ProblemExtras } from './problem-members.js';
+
 /** What the application is asked to do about a problem (contract, Errors). */
 export type ClientAction = 'retry' | 'fix' | 'reactivate' | 'stop';
 
@@ -8,13 +12,14 @@ export interface FieldError {
 
 export interface ProblemFacts {
   status: number;
+  /** One of `ProblemCode`, or what a newer service has added to them. */
   code: string;
   client_action: ClientAction;
   /** The one member that is prose: show it to the user. */
   detail: string;
   errors: FieldError[];
   /** The members a code brings along: `portal_url`, `newest_covered_version`, … */
-  extras: Record<string, unknown>;
+  extras: Readonly<Record<string, unknown>>;
 }
 
 /** The service answered, and the answer was a refusal. */
@@ -24,7 +29,7 @@ export class LicenseProblem extends Error implements ProblemFacts {
   readonly client_action: ClientAction;
   readonly detail: string;
   readonly errors: FieldError[];
-  readonly extras: Record<string, unknown>;
+  readonly extras: Readonly<Record<string, unknown>>;
 
   constructor(facts: ProblemFacts) {
     super(`${facts.code}: ${facts.detail}`);
@@ -34,7 +39,14 @@ export class LicenseProblem extends Error implements ProblemFacts {
     this.client_action = facts.client_action;
     this.detail = facts.detail;
     this.errors = facts.errors;
-    this.extras = facts.extras;
+    this.extras = checkedMembers(facts.code, facts.extras);
+  }
+
+  /** Whether this is that problem, whose `extras` then have their types. */
+  is<Code extends ProblemCode>(
+    code: Code,
+  ): this is LicenseProblem & { readonly code: Code; readonly extras: ProblemExtras<Code> } {
+    return this.code === code;
   }
 }
 

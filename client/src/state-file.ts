@@ -16,7 +16,7 @@ export interface StoredLicense {
 export interface StoredStop {
   code: string;
   detail: string;
-  extras: Record<string, unknown>;
+  extras: Readonly<Record<string, unknown>>;
 }
 
 /** The highest manifest sequence seen under one key, and which bytes had it. */

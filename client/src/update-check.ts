@@ -1,7 +1,7 @@
 import { parseObject } from './believe.js';
 import type { TrustedKey } from './manifest-signature.js';
 import type { Store } from './store.js';
-import type { Answer, Transport } from './transport.js';
+import type { Answer, Transport, Unreachable } from './transport.js';
 import { judgeManifest, type NoUpdateReason, type UpdateCheck } from './update.js';
 
 export interface UpdatePorts {
@@ -35,23 +35,31 @@ export class UpdateChecker {
   }
 
   async #check(): Promise<UpdateCheck> {
-    const { transport, store, trusted, product, app_version, now, log } = this.#ports;
     const headers: Record<string, string> = this.#kept ? { 'if-none-match': this.#kept.etag } : {};
-    const answer = await transport.call({ method: 'GET', path: '/v1/manifest', headers });
+    const answer = await this.#ports.transport.call({ method: 'GET', path: '/v1/manifest', headers });
     const text = answer.kind === 'answer' ? this.#textOf(answer) : undefined;
-    if (text === undefined) return none(answer.kind === 'answer' ? failureOf(answer) : 'unreachable');
+    const check = text === undefined ? none(failureOf(answer)) : await this.#judge(text);
+    if (!check.available) this.#say(check.reason);
+    return check;
+  }
 
+  async #judge(text: string): Promise<UpdateCheck> {
+    const { store, trusted, product, app_version, now } = this.#ports;
     // Whatever the license is at this moment: the same manifest may be covered today and not tomorrow.
     const license_expires_at = store.state.license?.expires_at;
     const running = { product, app_version, license_expires_at, now: now() };
     const { check, sequences } = judgeManifest(text, trusted, store.state.sequences, running);
     if (sequences !== store.state.sequences) await store.save({ sequences });
-    if (!check.available && check.reason === 'equivocation')
+    return check;
+  }
+
+  #say(reason: NoUpdateReason): void {
+    const { log } = this.#ports;
+    if (reason === 'equivocation')
       log(
         'EQUIVOCATION: two different manifests were signed under one sequence number; no update is offered',
       );
-    else if (!check.available && check.reason !== 'up_to_date') log(`no update available: ${check.reason}`);
-    return check;
+    else if (reason !== 'up_to_date') log(`no update available: ${reason}`);
   }
 
   #textOf({ status, etag, text }: Answer): string | undefined {
@@ -62,10 +70,12 @@ export class UpdateChecker {
   }
 }
 
-function failureOf({ status, text }: Answer): NoUpdateReason {
-  return status === 404 && parseObject(text)?.['code'] === 'no_version_published'
-    ? 'no_version_published'
-    : 'unreachable';
+function failureOf(answer: Answer | Unreachable): NoUpdateReason {
+  const nothing =
+    answer.kind === 'answer' &&
+    answer.status === 404 &&
+    parseObject(answer.text)?.['code'] === 'no_version_published';
+  return nothing ? 'no_version_published' : 'unreachable';
 }
 
 function none(reason: NoUpdateReason): UpdateCheck {

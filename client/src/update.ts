@@ -59,7 +59,8 @@ export function judgeManifest(
   if (signers.length === 0) return no('untrusted');
 
   const facts = parseObject(bytes);
-  if (facts?.['_type'] !== 'update-manifest/v1' || facts['product'] !== running.product)
+  if (!facts) return no('malformed');
+  if (facts['_type'] !== 'update-manifest/v1' || facts['product'] !== running.product)
     return no('wrong_product');
   const signed = readSigned(facts);
   if (!signed) return no('malformed');

@@ -51,6 +51,8 @@ export class FakeTime {
   }
 
   #move(milliseconds: number): void {
+    // What fell due while the computer slept comes at once when it wakes.
+    if (milliseconds <= 0) return;
     this.wall += milliseconds;
     this.measured += milliseconds;
   }
@@ -157,7 +159,7 @@ export class Desk {
   readonly states: Status[] = [];
   client!: MooringClient;
 
-  private constructor(readonly folder: string) {}
+  protected constructor(readonly folder: string) {}
 
   static async make(): Promise<Desk> {
     return new Desk(await temporaryFolder());
@@ -212,9 +214,14 @@ export class Desk {
     return this.time.advance(milliseconds, async () => {
       for (let turn = 0; turn < 2; turn++) {
         await nextTurn();
-        await this.client.idle();
+        await this.settle();
       }
     });
+  }
+
+  /** Resolves when nothing more happens before time moves on. */
+  protected settle(): Promise<void> {
+    return this.client.idle();
   }
 }
 

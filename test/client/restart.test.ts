@@ -164,34 +164,3 @@ describe('the clock', () => {
     expect((await desk.restartAfter(2 * DAY)).kind).toBe('needs_network');
   });
 });
-
-describe('a year with a service that misbehaves', () => {
-  const kinds: (() => Response | Promise<Response>)[] = [
-    () => problem(500, 'internal_error', 'retry'),
-    () => problem(500, 'license_revoked', 'stop'),
-    () => problem(429, 'too_many_requests', 'retry', {}, { 'retry-after': '5' }),
-    () => new Response('<html>Sign in to the hotel</html>', { headers: { 'content-type': 'text/html' } }),
-    () => new Response('{"token":"t', { headers: { 'content-type': 'application/json' } }),
-    () => new Response('{"code":"license_revoked","client_action":"stop"}', { status: 403 }),
-    () => Promise.reject(new TypeError('fetch failed')),
-    () => problem(404, 'not_found', 'fix'),
-    () => problem(403, 'token_invalid', 'reactivate'),
-    () => problem(418, 'teapot', 'panic'),
-    () => new Response(null, { status: 302, headers: { location: 'https://portal.example' } }),
-  ];
-
-  test('never stops an application that runs, and is never hammered', async () => {
-    let turn = 0;
-    const desk = await Desk.activated({ random: () => (turn * 0.37) % 1 });
-    desk.service.answer['/v1/heartbeat'] = () => kinds[turn++ % kinds.length]!;
-    desk.service.answer['/v1/activate'] = () => kinds[(turn * 7) % (kinds.length - 3)]!;
-    desk.service.answer['/v1/manifest'] = () => kinds[turn % kinds.length]!;
-    await desk.pass(365 * DAY);
-    expect(desk.client.status.kind).toBe('running');
-    expect(desk.states.filter(({ kind }) => kind !== 'running' && kind !== 'not_activated')).toEqual([]);
-    expect(desk.service.heartbeats.length).toBeGreaterThan(1300);
-    expect(desk.service.heartbeats.length).toBeLessThan(2200);
-    expect(desk.service.of('/v1/manifest').length).toBeGreaterThan(340);
-    await desk.client.close();
-  }, 60_000);
-});

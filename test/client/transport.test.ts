@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { LicenseProblem, ServiceUnreachable } from '../../client/src/client.js';
+import { LicenseProblem } from '../../client/src/client.js';
 import { parseRetryAfter } from '../../client/src/retry-after.js';
 import { systemClock, systemTimers } from '../../client/src/time.js';
-import { ANSWER_LIMIT_BYTES, CALL_TIMEOUT_MS, Transport } from '../../client/src/transport.js';
+import { CALL_TIMEOUT_MS, Transport } from '../../client/src/transport.js';
 import { at, DAY, Desk, EMAIL, FakeTime, HOUR, KEY, serve } from './harness.js';
 
 const realFetch = (url: string, init: RequestInit) => fetch(url, init);
@@ -30,107 +30,9 @@ function good(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-const stop = JSON.stringify({
-  code: 'license_revoked',
-  client_action: 'stop',
-  detail: 'revoked',
-  title: 't',
-  status: 403,
-});
 const problemType = { 'content-type': 'application/problem+json' };
 
-const misbehaviours: [string, (request: IncomingMessage, response: ServerResponse) => void][] = [
-  [
-    'a captive portal’s page',
-    (_, r) => r.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sign in</html>'),
-  ],
-  ['a redirect', (_, r) => r.writeHead(302, { location: 'https://portal.example/' }).end()],
-  ['a redirect that says stop', (_, r) => r.writeHead(307, problemType).end(stop)],
-  [
-    'garbage with status 200',
-    (_, r) => r.writeHead(200, { 'content-type': 'application/json' }).end('{"a":1}'),
-  ],
-  [
-    'invalid UTF-8',
-    (_, r) => r.writeHead(200, { 'content-type': 'application/json' }).end(Buffer.from([0xff, 0xfe])),
-  ],
-  ['a stop with status 200', (_, r) => r.writeHead(200, problemType).end(stop)],
-  ['a stop with status 202', (_, r) => r.writeHead(202, problemType).end(stop)],
-  ['a stop with status 500', (_, r) => r.writeHead(500, problemType).end(stop)],
-  ['a stop with status 503', (_, r) => r.writeHead(503, problemType).end(stop)],
-  ['a stop that is plain JSON', (_, r) => r.writeHead(403, { 'content-type': 'application/json' }).end(stop)],
-  [
-    'a stop without a code',
-    (_, r) => r.writeHead(403, problemType).end('{"client_action":"stop","detail":"x"}'),
-  ],
-  [
-    'a stop whose code is a number',
-    (_, r) => r.writeHead(403, problemType).end('{"client_action":"stop","code":1}'),
-  ],
-  [
-    'an unknown action',
-    (_, r) => r.writeHead(403, problemType).end('{"client_action":"explode","code":"x"}'),
-  ],
-  [
-    'a 403 page of a proxy',
-    (_, r) => r.writeHead(403, { 'content-type': 'text/html' }).end('<html>stop</html>'),
-  ],
-  [
-    'a cut stop',
-    (_, r) =>
-      void r.writeHead(403, { ...problemType, 'content-length': '9999' }).write(stop, () => r.destroy()),
-  ],
-  [
-    'a cut confirmation',
-    (_, r) =>
-      void r.writeHead(200, { 'content-type': 'application/json' }).write('{"token":"t', () => r.destroy()),
-  ],
-  ['a hang-up', (request) => void request.socket.destroy()],
-  [
-    'too much',
-    (_, r) =>
-      r.writeHead(403, problemType).end(stop.slice(0, -1) + `,"x":"${'x'.repeat(ANSWER_LIMIT_BYTES)}"}`),
-  ],
-];
-
 describe('over a real socket', () => {
-  test.each(misbehaviours)('%s stops nothing', async (_, misbehave) => {
-    let healthy = true;
-    const baseUrl = await service((request, response) =>
-      healthy ? good(response) : misbehave(request, response),
-    );
-    const desk = await Desk.make();
-    await desk.open({ baseUrl, fetch: realFetch, clock: systemClock });
-    await desk.client.activate(KEY, EMAIL);
-    healthy = false;
-    expect((await desk.client.heartbeatNow()).kind).toBe('running');
-    expect((await desk.restart({ baseUrl, fetch: realFetch, clock: systemClock })).kind).toBe('running');
-    await desk.client.close();
-  });
-
-  test('a true problem document with status 403 stops', async () => {
-    let healthy = true;
-    const baseUrl = await service((_, r) => (healthy ? good(r) : r.writeHead(403, problemType).end(stop)));
-    const desk = await Desk.make();
-    await desk.open({ baseUrl, fetch: realFetch, clock: systemClock });
-    await desk.client.activate(KEY, EMAIL);
-    healthy = false;
-    expect(await desk.client.heartbeatNow()).toMatchObject({
-      kind: 'stopped',
-      reason: 'license_revoked',
-      detail: 'revoked',
-    });
-  });
-
-  test('nobody listening is no answer', async () => {
-    const { url, stop: stopNow } = await serve(() => {});
-    await stopNow();
-    const desk = await Desk.make();
-    await desk.open({ baseUrl: url, fetch: realFetch });
-    await expect(desk.client.activate(KEY, EMAIL)).rejects.toThrow('ECONNREFUSED');
-    await expect(desk.client.activate(KEY, EMAIL)).rejects.toBeInstanceOf(ServiceUnreachable);
-  });
-
   test('the manifest is asked for without body, cookie, credential or anything that names the caller', async () => {
     const seen: IncomingMessage[] = [];
     const baseUrl = await service((request, response) => {

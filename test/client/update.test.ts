@@ -1,62 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
-import { createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { signersOf, trustedKey } from '../../client/src/manifest-signature.js';
 import { judgeManifest, type Running } from '../../client/src/update.js';
 import { isAbove, isVersion } from '../../client/src/version.js';
 import { DAY, Desk, EMAIL, HOUR, json, KEY, MINUTE, problem } from './harness.js';
-
-interface Signer {
-  x: string;
-  key_id: string;
-  privateKey: KeyObject;
-}
-
-function makeKey(): Signer {
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-  const x = publicKey.export({ format: 'jwk' }).x!;
-  const thumbprint = createHash('sha256').update(`{"crv":"Ed25519","kty":"OKP","x":"${x}"}`);
-  return { x, key_id: thumbprint.digest('base64url'), privateKey };
-}
+import { FACTS, image, makeKey, manifest as signedManifest } from './publisher.js';
 
 const current = makeKey();
 const next = makeKey();
 const stranger = makeKey();
 const trusted = [current, next].map(({ x }) => trustedKey(x));
 
-const image = (version: string) => ({
-  url: `https://dl.example.com/App-${version}.dmg`,
-  size: 187654321,
-  sha256: '5a'.repeat(32),
-});
-
-const FACTS = {
-  _type: 'update-manifest/v1',
-  product: 'com.example.app',
-  sequence: 42,
-  issued_at: '2026-11-01T09:00:00Z',
-  expires_at: '2027-02-01T09:00:00Z',
-  version: '3.2.0',
-  dmg: image('3.2.0'),
-  minimum_license_expiry: null as string | null,
-  also_available: [] as object[],
-  previous: null,
-};
-
-/** A manifest as a publisher makes it; `signers` sign the very bytes. */
-function manifest(changes: Partial<Record<keyof typeof FACTS, unknown>> = {}, signers = [current, next]) {
-  const facts = { ...FACTS, ...changes };
-  const signed = JSON.stringify(facts);
-  const signatures = signers.map(({ key_id, privateKey }) => ({
-    key_id,
-    signature: sign(null, Buffer.from(signed), privateKey).toString('base64url'),
-  }));
-  const outer = {
-    version: facts.version,
-    dmg_sha256: image('x').sha256,
-    minimum_license_expiry: facts.minimum_license_expiry,
-  };
-  return { ...outer, ...signatures[0], signed, signatures };
-}
+const manifest = (changes: Parameters<typeof signedManifest>[0] = {}, signers = [current, next]) =>
+  signedManifest(changes, signers);
 
 const running: Running = {
   product: 'com.example.app',

@@ -1,0 +1,61 @@
+import { parseTime } from './time.js';
+import { isVersion } from './version.js';
+
+type Check<T> = (value: unknown) => value is T;
+type Members = Readonly<Record<string, unknown>>;
+
+const count: Check<number> = (value): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0;
+const instant: Check<string> = (value): value is string => parseTime(value) !== undefined;
+/** Something that may be opened in a browser: an application must never be talked into opening anything else. */
+const link: Check<string> = (value): value is string =>
+  typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value);
+const orNull =
+  <T>(check: Check<T>): Check<T | null> =>
+  (value): value is T | null =>
+    value === null || check(value);
+
+/** The codes of activate, heartbeat and manifest, and the members each brings along (contract, Errors). */
+export const PROBLEM_MEMBERS = {
+  malformed_request: {},
+  not_found: {},
+  method_not_allowed: {},
+  body_too_large: {},
+  unsupported_media_type: {},
+  invalid_request: {},
+  license_not_found: {},
+  license_suspended: {},
+  license_refunded: {},
+  license_revoked: {},
+  license_expired: { expired_at: instant },
+  version_not_covered: {
+    minimum_license_expiry: orNull(instant),
+    newest_covered_version: orNull(isVersion),
+    download_url: orNull(link),
+  },
+  machine_limit_reached: { machines_allowed: count, machines_in_use: count, portal_url: link },
+  binding_released: {},
+  token_invalid: {},
+  no_version_published: {},
+  internal_error: {},
+  unavailable: {},
+} as const satisfies Record<string, Record<string, Check<unknown>>>;
+
+export type ProblemCode = keyof typeof PROBLEM_MEMBERS;
+
+type Checked<Checks> = { readonly [Name in keyof Checks]?: Checks[Name] extends Check<infer T> ? T : never };
+
+/** What a problem of this code carries. Each member may be missing: what has the wrong shape is left out. */
+export type ProblemExtras<Code extends ProblemCode> = Members & Checked<(typeof PROBLEM_MEMBERS)[Code]>;
+
+/**
+ * The members without those that have not the shape their code promises. What a newer service adds, a whole code or one
+ * more member, stays as it came.
+ */
+export function checkedMembers(code: string, members: Members): Members {
+  const known = Object.hasOwn(PROBLEM_MEMBERS, code) ? PROBLEM_MEMBERS[code as ProblemCode] : {};
+  const checks = new Map<string, Check<unknown>>(Object.entries(known));
+  return Object.fromEntries(
+    Object.entries(members).filter(([name, value]) => checks.get(name)?.(value) ?? true),
+  );
+}

@@ -1,0 +1,76 @@
+import type { ServerResponse } from 'node:http';
+import type { ClientAction } from '../../client/src/client.js';
+import type { MisbehavingService, Received } from './misbehaving-service.js';
+
+type Headers = Record<string, string>;
+
+/** One request and its answer, and the ways to give or to spoil one. */
+export class Exchange {
+  constructor(
+    readonly service: MisbehavingService,
+    readonly received: Received,
+    readonly response: ServerResponse,
+  ) {}
+
+  /** A whole answer; its `date` is the service's own. */
+  send(status: number, headers: Headers, body: string | Buffer): void {
+    this.begin(status, headers);
+    this.response.end(body);
+  }
+
+  /** The head of an answer alone. */
+  begin(status: number, headers: Headers): void {
+    this.response.sendDate = false;
+    this.response.writeHead(status, { date: new Date(this.service.now()).toUTCString(), ...headers });
+  }
+
+  json(status: number, body: unknown, headers: Headers = {}): void {
+    this.send(status, { 'content-type': 'application/json', ...headers }, JSON.stringify(body));
+  }
+
+  page(status: number, headers: Headers = {}): void {
+    this.send(status, { 'content-type': 'text/html', ...headers }, '<html>Sign in to the hotel</html>');
+  }
+
+  /** A problem document. One with a 4xx is noted as what the client was told, for it may be obeyed. */
+  problem(
+    status: number,
+    code: string,
+    client_action: string,
+    members: Record<string, unknown> = {},
+    headers: Headers = {},
+  ): void {
+    if (status >= 400 && status < 500) this.received.action = client_action as ClientAction;
+    this.send(status, { 'content-type': 'application/problem+json', ...headers }, document());
+    function document(): string {
+      const title = `title of ${code}`;
+      return JSON.stringify({ title, status, code, detail: `detail of ${code}`, client_action, ...members });
+    }
+  }
+
+  /** 429 or 503 with this `retry-after`; `seconds` is what a client must make of it. */
+  busy(status: 429 | 503, retryAfter: string, seconds?: number): void {
+    if (seconds !== undefined) this.received.retry_after_seconds = seconds;
+    this.page(status, { 'retry-after': retryAfter });
+  }
+
+  /** An answer whose end never comes, though the connection stays; or no answer at all. */
+  stall(beginning?: string): void {
+    if (beginning !== undefined) {
+      this.begin(200, { 'content-type': 'application/json' });
+      this.response.write(beginning);
+    }
+    this.service.events.emit('stalled', this.received.path);
+  }
+
+  /** Hangs up, after these bytes have left. */
+  cut(beginning?: string | Buffer): void {
+    if (beginning === undefined) this.response.destroy();
+    else this.response.write(beginning, () => this.response.destroy());
+  }
+
+  /** Bytes that are no HTTP at all. */
+  garbage(bytes: string): void {
+    this.response.socket!.end(bytes);
+  }
+}

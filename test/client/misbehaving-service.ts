@@ -1,0 +1,181 @@
+import { EventEmitter, once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ClientAction } from '../../client/src/client.js';
+import { Exchange } from './exchange.js';
+import type { Fault } from './faults.js';
+import { at, DAY } from './harness.js';
+import { makeKey, manifest } from './publisher.js';
+
+export const PATHS = ['/v1/activate', '/v1/heartbeat', '/v1/manifest'] as const;
+export type Path = (typeof PATHS)[number];
+
+/** One request, as it came over the wire, and what it was truly told. */
+export interface Received {
+  path: Path;
+  method: string;
+  /** With whatever the caller put behind the path. */
+  url: string;
+  headers: IncomingMessage['headers'];
+  raw: string;
+  body: Record<string, unknown> | undefined;
+  /** Whether it was confirmed, whole and well. */
+  confirmed?: boolean;
+  /** What a problem asked for that a client may obey. */
+  action?: ClientAction;
+  retry_after_seconds?: number;
+}
+
+export interface Stop {
+  code: string;
+  detail: string;
+}
+
+/**
+ * The service, played to the client over real sockets: correct until a fault is switched on. It keeps every request,
+ * whatever it answers to it.
+ */
+export class MisbehavingService {
+  readonly received: Received[] = [];
+  /** `received` and `stalled`, each told in the moment it happens. */
+  readonly events = new EventEmitter<{ received: [Received]; stalled: [Path] }>();
+  readonly key = makeKey();
+  faults: Partial<Record<Path, Fault>> = {};
+  /** By how much its clock is wrong. */
+  clockOff = 0;
+  /** The interval it asks for. */
+  heartbeat_after_seconds: unknown = 21_600;
+  /** What it says of this license, truly: nothing, or that it is over. */
+  stop: Stop | undefined;
+  /** When it last confirmed the license, in true time. */
+  confirmedAt = Number.NaN;
+  port = 0;
+  published: object = {};
+  sequence = 0;
+  readonly #tokens = new Set<unknown>();
+  readonly #seats = new Set<unknown>();
+  readonly #server: Server;
+  readonly #trueTime: () => number;
+  #issued = 0;
+
+  private constructor(trueTime: () => number) {
+    this.#trueTime = trueTime;
+    this.#server = createServer((request, response) => void this.#take(request, response));
+    this.publish({ version: '3.1.0' });
+  }
+
+  /** On a free port of the loopback address; `trueTime` in milliseconds since 1970. */
+  static async start(trueTime: () => number): Promise<MisbehavingService> {
+    const service = new MisbehavingService(trueTime);
+    // Below the ports that systems hand out by themselves, so that nobody gets this one while it is closed for a while.
+    for (;;) {
+      const listening = service.#listen(20_000 + Math.floor(Math.random() * 10_000));
+      if (await listening.then(() => true, isTaken)) return service;
+    }
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  now(): number {
+    return this.#trueTime() + this.clockOff;
+  }
+
+  /** Switches a fault on for these paths, and all others off. */
+  misbehave(fault: Fault, paths: readonly Path[] = PATHS): void {
+    this.faults = Object.fromEntries(paths.map((path) => [path, fault]));
+  }
+
+  async behave(): Promise<void> {
+    this.faults = {};
+    this.clockOff = 0;
+    this.heartbeat_after_seconds = 21_600;
+    if (!this.#server.listening) await this.#listen(this.port);
+  }
+
+  /** Closes the port: whoever calls is refused, until `behave`. */
+  async refuse(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  /** All tokens become strange to it: a lost key, a restored backup. The seats stay. */
+  forgetTokens(): void {
+    this.#tokens.clear();
+  }
+
+  /** Publishes a manifest that is good from now on for 90 days, signed by its key. */
+  publish(changes: Parameters<typeof manifest>[0]): void {
+    const expires_at = at(this.#trueTime() + 90 * DAY);
+    this.published = manifest({ sequence: ++this.sequence, expires_at, ...changes }, [this.key]);
+  }
+
+  /** The answer of a service that is well, in its own time. */
+  confirmation(changes: Record<string, unknown> = {}): Record<string, unknown> {
+    const token = `token-${++this.#issued}`;
+    this.#tokens.add(token);
+    return {
+      token,
+      offline_until: at(this.now() + 7 * DAY),
+      heartbeat_after_seconds: this.heartbeat_after_seconds,
+      server_time: at(this.now()),
+      license: { status: 'active', expires_at: null },
+      ...changes,
+    };
+  }
+
+  /** What it answers where nothing is wrong with it. */
+  answer(exchange: Exchange): void {
+    const { path, body, headers } = exchange.received;
+    if (path === '/v1/manifest') return this.#showManifest(exchange, headers['if-none-match']);
+    if (this.stop) return exchange.problem(403, this.stop.code, 'stop', { detail: this.stop.detail });
+    if (path === '/v1/heartbeat' && !this.#tokens.has(body?.['token']))
+      return exchange.problem(403, 'token_invalid', 'reactivate');
+    const status = path === '/v1/activate' && !this.#seats.has(body?.['machine_id']) ? 201 : 200;
+    if (path === '/v1/activate') this.#seats.add(body?.['machine_id']);
+    const telemetry = body?.['telemetry'] ? { telemetry: { stored: true, dropped: [] } } : {};
+    this.confirmedAt = this.#trueTime();
+    exchange.received.confirmed = true;
+    exchange.json(status, this.confirmation(telemetry));
+  }
+
+  /** How many computers hold a seat. */
+  get seats(): number {
+    return this.#seats.size;
+  }
+
+  #showManifest(exchange: Exchange, known: string | undefined): void {
+    const etag = `"m${this.sequence}"`;
+    if (known === etag) exchange.send(304, { etag }, '');
+    else exchange.json(200, this.published, { etag });
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = request.url ?? '';
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const raw = Buffer.concat(chunks).toString();
+    const body = raw ? (JSON.parse(raw) as Record<string, unknown>) : undefined;
+    const path = url.split('?', 1)[0] as Path;
+    const received: Received = { path, method: request.method!, url, headers: request.headers, raw, body };
+    this.received.push(received);
+    this.events.emit('received', received);
+    const exchange = new Exchange(this, received, response);
+    (this.faults[path] ?? ((well) => this.answer(well)))(exchange);
+  }
+
+  async #listen(port: number): Promise<void> {
+    this.#server.listen(port, '127.0.0.1');
+    await once(this.#server, 'listening');
+    this.port = (this.#server.address() as AddressInfo).port;
+  }
+}
+
+function isTaken(error: unknown): boolean {
+  if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+  return false;
+}

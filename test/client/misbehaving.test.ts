@@ -1,0 +1,233 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { LicenseProblem, ServiceUnreachable, type NoUpdateReason } from '../../client/src/client.js';
+import { FIXES, NO_ANSWERS, PATIENCE, WRONG_SHAPES, type Fault } from './faults.js';
+import { DAY, HOUR, MINUTE } from './harness.js';
+import type { Stop } from './misbehaving-service.js';
+import { WiredDesk } from './wired-desk.js';
+
+const open: WiredDesk[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((desk) => desk.close()));
+});
+
+/** An application that was activated and runs, with telemetry, all well so far. */
+async function running(): Promise<WiredDesk> {
+  const desk = await WiredDesk.wired();
+  open.push(desk);
+  await desk.open();
+  await desk.activate();
+  return desk;
+}
+
+const heartbeats = (desk: WiredDesk) => desk.attempts.filter(({ path }) => path === '/v1/heartbeat');
+const activations = (desk: WiredDesk) => desk.attempts.filter(({ path }) => path === '/v1/activate');
+
+/** After how many seconds the next heartbeat is tried, within five hours. */
+async function nextTrySeconds(desk: WiredDesk): Promise<number | undefined> {
+  const from = desk.time.measured;
+  const made = heartbeats(desk).length;
+  await desk.pass(5 * HOUR);
+  const next = heartbeats(desk)[made];
+  return next && Math.round((next.when - from) / 1000);
+}
+
+const status = (code: number) => `not an answer of the service, status ${code}`;
+
+/** For each fault: how the client calls it, how it calls it in a manifest's place, and what delay it may ask for. */
+const SEEN_AS: Record<keyof typeof NO_ANSWERS, [string, NoUpdateReason, number?]> = {
+  silence: ['timeout', 'unreachable'],
+  'a trickle': ['timeout', 'unreachable'],
+  'a hang-up': ['UND_ERR_SOCKET', 'unreachable'],
+  'half an answer': ['cut answer', 'unreachable'],
+  'half a stop': ['cut answer', 'unreachable'],
+  'a stop shorter than it says': ['cut answer', 'unreachable'],
+  'bytes that are no HTTP': ['no connection', 'unreachable'],
+  'a portal’s page': [status(200), 'malformed'],
+  'a portal’s page that calls itself JSON': [status(200), 'malformed'],
+  'a portal’s redirect': ['redirect', 'unreachable'],
+  'a redirect that says stop': ['redirect', 'unreachable'],
+  'a proxy’s 403': [status(403), 'unreachable'],
+  'a proxy’s 502': [status(502), 'unreachable'],
+  'a 500': [status(500), 'unreachable'],
+  'a stop as plain JSON': [status(403), 'unreachable'],
+  'a stop with status 200': [status(200), 'malformed'],
+  'a stop with status 202': [status(202), 'unreachable'],
+  'a stop without a code': [status(403), 'unreachable'],
+  'a stop whose code is a number': [status(403), 'unreachable'],
+  'a stop in a list': [status(403), 'unreachable'],
+  'invalid UTF-8': ['cut answer', 'unreachable'],
+  'an empty answer': [status(200), 'malformed'],
+  'too much': ['answer too large', 'unreachable'],
+  'a stop that is too much': ['answer too large', 'unreachable'],
+  'busy, and no retry-after': [status(503), 'unreachable'],
+  'busy for two minutes': [status(503), 'unreachable', 120],
+  'busy until a date': [status(503), 'unreachable', 900],
+  'busy until yesterday': [status(503), 'unreachable', 60],
+  'busy for no time': [status(503), 'unreachable', 60],
+  'busy for ten years': [status(503), 'unreachable'],
+  'busy for less than nothing': [status(503), 'unreachable'],
+  'busy until soon': [status(429), 'unreachable'],
+  'too many for a proxy': [status(429), 'unreachable', 90],
+};
+
+describe('no answer', () => {
+  test.each(Object.entries(SEEN_AS))('%s: the application runs on', async (name, [reason, , seconds]) => {
+    const desk = await running();
+    desk.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
+    expect((await desk.retry()).kind).toBe('running');
+    expect(desk.log).toContain(`heartbeat not confirmed: ${reason}`);
+    const next = await nextTrySeconds(desk);
+    if (seconds === undefined) expect(next).toBeUndefined();
+    else expect(next).toBe(Math.round(seconds * 1.05));
+    expect(activations(desk)).toHaveLength(1);
+    expect(desk.states.map(({ kind }) => kind)).toEqual(['not_activated', 'running']);
+  });
+
+  test.each(Object.entries(SEEN_AS))('%s: Activate fails, and says so', async (name, [reason]) => {
+    const desk = await running();
+    const before = desk.client.status;
+    desk.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
+    const error = await desk.activate('MOOR_0000-0000-0000-0000').catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(ServiceUnreachable);
+    expect((error as ServiceUnreachable).reason).toBe(reason);
+    expect(desk.client.status).toBe(before);
+  });
+
+  test.each(Object.entries(SEEN_AS))(
+    '%s: a late restart waits, and goes on after it',
+    async (name, [reason]) => {
+      const desk = await running();
+      desk.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
+      expect(await desk.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason });
+      await desk.remote.behave();
+      expect((await desk.retry()).kind).toBe('running');
+      expect(activations(desk)).toHaveLength(1);
+    },
+  );
+
+  test.each(Object.entries(SEEN_AS))('%s: no update, and the log says why', async (name, [, reason]) => {
+    const desk = await running();
+    desk.remote.publish({ version: '3.2.0' });
+    desk.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
+    expect(await desk.finish(desk.client.checkForUpdate())).toEqual({ available: false, reason });
+    expect(desk.log).toContain(`no update available: ${reason}`);
+    await desk.remote.behave();
+    expect(await desk.client.checkForUpdate()).toMatchObject({ available: true });
+  });
+});
+
+describe('JSON that is no confirmation', () => {
+  test.each(Object.entries<Fault>(WRONG_SHAPES))('%s confirms nothing', async (_, fault) => {
+    const desk = await running();
+    desk.remote.misbehave(fault);
+    expect((await desk.retry()).kind).toBe('running');
+    await expect(desk.activate()).rejects.toThrow(status(200));
+    expect(await desk.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason: status(200) });
+    await desk.remote.behave();
+    expect((await desk.retry()).kind).toBe('running');
+  });
+});
+
+describe('a problem that asks for patience', () => {
+  test.each(Object.entries<Fault>(PATIENCE))('%s is a retry, with its code', async (_, fault) => {
+    const desk = await running();
+    desk.remote.misbehave(fault);
+    expect((await desk.retry()).kind).toBe('running');
+    expect(await nextTrySeconds(desk)).toBeUndefined();
+    const error = await desk.activate().catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ client_action: 'retry' });
+    const { code } = error as LicenseProblem;
+    expect(desk.log).toContain(`heartbeat answered with ${code}`);
+    expect(await desk.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason: code });
+    await desk.remote.behave();
+    expect((await desk.retry()).kind).toBe('running');
+  });
+});
+
+describe('a problem that calls the request wrong', () => {
+  test.each(Object.entries<Fault>(FIXES))(
+    '%s is asked again once, without telemetry',
+    async (code, fault) => {
+      const desk = await running();
+      desk.remote.misbehave(fault);
+      expect((await desk.retry()).kind).toBe('running');
+      expect(heartbeats(desk).map(({ received }) => 'telemetry' in received!.body!)).toEqual([true, false]);
+      expect(await nextTrySeconds(desk)).toBeUndefined();
+      await expect(desk.activate()).rejects.toMatchObject({ code, client_action: 'fix' });
+      expect(await desk.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason: code });
+    },
+  );
+});
+
+describe('a port that is closed', () => {
+  test('stops nothing, and is tried again once it is open', async () => {
+    const desk = await running();
+    await desk.remote.refuse();
+    expect((await desk.retry()).kind).toBe('running');
+    await expect(desk.activate()).rejects.toThrow('ECONNREFUSED');
+    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'unreachable' });
+    expect(await desk.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason: 'ECONNREFUSED' });
+    await desk.remote.behave();
+    await desk.pass(MINUTE);
+    expect(desk.client.status.kind).toBe('running');
+  });
+});
+
+describe('a token that became strange', () => {
+  test('is replaced by an activation on the seat there is, in the background', async () => {
+    const desk = await running();
+    desk.remote.forgetTokens();
+    await desk.pass(12 * HOUR);
+    expect(desk.client.status.kind).toBe('running');
+    const [clicked, background] = activations(desk);
+    expect(activations(desk)).toHaveLength(2);
+    expect(background!.received!.raw).toBe(clicked!.received!.raw);
+    expect([background!.clicked, desk.remote.seats]).toEqual([false, 1]);
+    expect(heartbeats(desk).map(({ received }) => received!.confirmed)).toEqual([undefined, true]);
+  });
+
+  test.each([
+    ['machine_limit_reached', 409],
+    ['license_not_found', 404],
+  ])('whose activation is answered with %s stops nothing while the old one lives', async (code, number) => {
+    const desk = await running();
+    desk.remote.forgetTokens();
+    desk.remote.misbehave((exchange) => exchange.problem(number, code, 'stop'), ['/v1/activate']);
+    await desk.pass(6 * DAY);
+    expect(desk.client.status.kind).toBe('running');
+    await desk.remote.behave();
+    await desk.pass(7 * HOUR);
+    expect(heartbeats(desk).at(-1)!.received!.action).toBe('reactivate');
+    expect(activations(desk).at(-1)!.received!.confirmed).toBe(true);
+    expect(desk.states.map(({ kind }) => kind).slice(1)).toEqual(['running', 'running']);
+  });
+});
+
+describe('a server whose clock is wrong', () => {
+  test.each([-365 * DAY, 365 * DAY])(
+    'by %p ms costs nobody anything, then or when it is put right',
+    async (off) => {
+      const desk = await running();
+      desk.remote.clockOff = off;
+      expect((await desk.retry()).kind).toBe('running');
+      desk.remote.misbehave(NO_ANSWERS['a portal’s page']);
+      expect((await desk.restartAfter(6 * DAY)).kind).toBe('running');
+      await desk.remote.behave();
+      expect((await desk.retry()).kind).toBe('running');
+      desk.remote.misbehave(NO_ANSWERS['a portal’s page']);
+      expect((await desk.restartAfter(6 * DAY)).kind).toBe('running');
+      expect((await desk.restartAfter(2 * DAY)).kind).toBe('needs_network');
+    },
+  );
+});
+
+test('what the service truly says stops, over the same wire', async () => {
+  const desk = await running();
+  const stop: Stop = { code: 'license_refunded', detail: 'The purchase of this license was refunded.' };
+  desk.remote.stop = stop;
+  const stopped = { kind: 'stopped', reason: stop.code, detail: stop.detail, extras: {} };
+  await expect(desk.activate()).rejects.toBeInstanceOf(LicenseProblem);
+  expect(desk.client.status.kind).toBe('running');
+  expect(await desk.retry()).toEqual(stopped);
+  expect(desk.states.at(-1)).toEqual(stopped);
+});

@@ -1,0 +1,124 @@
+import { describe, expect, test } from '@jest/globals';
+import { readFile, writeFile } from 'node:fs/promises';
+import { isStoppedBy, LicenseProblem, type ProblemCode } from '../../client/src/client.js';
+import { PROBLEM_MEMBERS } from '../../client/src/problem-members.js';
+import { PROBLEMS } from '../../src/http/problem.js';
+import { Desk, EMAIL, KEY, problem } from './harness.js';
+
+/** What the service's own catalogue says: which calls know a code ("Manifest only: …"), and which members it carries. */
+function catalogue() {
+  const met = Object.entries(PROBLEMS).filter(([, { when }]) => {
+    const scope = /^([\w ,]+) only[:;]/.exec(when)?.[1];
+    return scope === undefined || ['Activate', 'Heartbeat', 'Manifest'].includes(scope);
+  });
+  return new Map(
+    met.map(([code, { when }]) => {
+      const carried = /carries (.*)$/.exec(when)?.[1] ?? '';
+      return [code, [...carried.matchAll(/`([a-z_]+)`/g)].map(([, name]) => name!)];
+    }),
+  );
+}
+
+const made = (code: string, extras: Record<string, unknown>) =>
+  new LicenseProblem({ status: 409, code, client_action: 'stop', detail: 'd', errors: [], extras });
+
+describe('the codes', () => {
+  test('are those of the service’s catalogue, each with the members it carries there', () => {
+    const known = new Map(
+      Object.entries(PROBLEM_MEMBERS).map(([code, members]) => [code, Object.keys(members)]),
+    );
+    expect(known).toEqual(catalogue());
+    expect(known.get('version_not_covered')).toHaveLength(3);
+  });
+
+  test('of a newer service are carried as they came', () => {
+    const error = made('license_asleep', { until: 'noon', portal_url: 7 });
+    expect([error.code, error.extras]).toEqual(['license_asleep', { until: 'noon', portal_url: 7 }]);
+  });
+
+  test.each(['constructor', '__proto__', 'toString'])('of a joker (%s) do no harm', (code) => {
+    expect(made(code, { x: 1 })).toMatchObject({ code, extras: { x: 1 } });
+  });
+});
+
+const LIMIT = { machines_allowed: 1, machines_in_use: 1, portal_url: 'https://x.example/portal/' };
+const NOT_COVERED = {
+  minimum_license_expiry: '2027-01-04T00:00:00Z',
+  newest_covered_version: '2.9.4',
+  download_url: 'https://dl.example.com/App-2.9.4.dmg',
+};
+
+describe('the members of a code', () => {
+  test('have their types once the code is asked for', () => {
+    const error = made('machine_limit_reached', LIMIT);
+    if (!error.is('machine_limit_reached')) throw error;
+    // Compiling is half of this test: each is of its own type, and a code or a member that is none is no program.
+    const allowed: number | undefined = error.extras.machines_allowed;
+    const url: string | undefined = error.extras.portal_url;
+    const code: 'machine_limit_reached' = error.code;
+    expect([allowed, url, code]).toEqual([1, LIMIT.portal_url, 'machine_limit_reached']);
+    expect(error.is('license_expired')).toBe(false);
+    // @ts-expect-error No such code.
+    expect(error.is('machine_limit')).toBe(false);
+    // @ts-expect-error No such type.
+    const wrong: string | undefined = error.extras.machines_allowed;
+    expect(wrong).toBe(1);
+  });
+
+  test('are null where the contract says so', () => {
+    const none = { ...NOT_COVERED, newest_covered_version: null, download_url: null };
+    expect(made('version_not_covered', none).extras).toEqual(none);
+  });
+
+  test.each<[ProblemCode, string, unknown[], Record<string, unknown>]>([
+    ['license_expired', 'expired_at', [null, 0, 'yesterday'], { expired_at: '2026-11-01T00:00:00Z' }],
+    ['version_not_covered', 'minimum_license_expiry', [1, 'soon'], NOT_COVERED],
+    ['version_not_covered', 'newest_covered_version', [2.9, 'v2', ''], NOT_COVERED],
+    ['version_not_covered', 'download_url', [7, 'file:///bin/sh', '/App.dmg'], NOT_COVERED],
+    ['machine_limit_reached', 'machines_allowed', [-1, 1.5, '1', null], LIMIT],
+    ['machine_limit_reached', 'machines_in_use', [{}, true], LIMIT],
+    ['machine_limit_reached', 'portal_url', [null, 'javascript:alert(1)', 'https://', ['https://x/']], LIMIT],
+  ])('of %s: %s is left out where it has the wrong shape (%j)', (code, name, bad, good) => {
+    const added = { ...good, seats: 'more' };
+    const { [name]: _, ...rest } = added as Record<string, unknown>;
+    expect(made(code, added).extras).toEqual(added);
+    for (const value of bad) expect(made(code, { ...added, [name]: value }).extras).toEqual(rest);
+  });
+});
+
+describe('a status', () => {
+  async function stopped(): Promise<Desk> {
+    const desk = await Desk.activated();
+    desk.service.answer['/v1/heartbeat'] = () => problem(403, 'version_not_covered', 'stop', NOT_COVERED);
+    await desk.client.heartbeatNow();
+    return desk;
+  }
+
+  test('tells what stopped it, with the types of its members', async () => {
+    const { status } = (await stopped()).client;
+    if (!isStoppedBy(status, 'version_not_covered')) throw new Error(status.kind);
+    const url: string | null | undefined = status.extras.download_url;
+    expect(url).toBe(NOT_COVERED.download_url);
+    expect(isStoppedBy(status, 'license_expired')).toBe(false);
+    expect(isStoppedBy({ kind: 'not_activated' }, 'license_expired')).toBe(false);
+  });
+
+  test('read from a file that somebody changed leaves out what has the wrong shape', async () => {
+    const desk = await stopped();
+    await desk.client.close();
+    const text = await readFile(desk.stateFile, 'utf8');
+    await writeFile(desk.stateFile, text.replace(NOT_COVERED.download_url, 'file:///bin/sh'));
+    desk.service.unplug();
+    const { download_url: _, ...extras } = NOT_COVERED;
+    expect(await desk.open()).toMatchObject({ kind: 'stopped' });
+    expect(desk.client.status).toEqual(expect.objectContaining({ extras }));
+  });
+});
+
+test('a refusal of Activate is narrowed by its code', async () => {
+  const desk = await Desk.make();
+  await desk.open();
+  desk.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop', LIMIT);
+  const error = await desk.client.activate(KEY, EMAIL).catch((caught: unknown) => caught);
+  expect(error instanceof LicenseProblem && error.is('machine_limit_reached') && error.extras).toEqual(LIMIT);
+});

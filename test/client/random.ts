@@ -1,0 +1,38 @@
+/** Chance that can be had again with the same seed (mulberry32). */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed;
+  }
+
+  /** From 0 up to 1. */
+  unit = (): number => {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+
+  /** A whole number from 0 up to n. */
+  below(n: number): number {
+    return Math.floor(this.unit() * n);
+  }
+
+  between(low: number, high: number): number {
+    return low + (high - low) * this.unit();
+  }
+
+  /** Small and large alike: minutes as often as weeks. */
+  span(shortest: number, longest: number): number {
+    return shortest * (longest / shortest) ** this.unit();
+  }
+
+  chance(part: number): boolean {
+    return this.unit() < part;
+  }
+
+  pick<T>(list: readonly T[]): T {
+    return list[this.below(list.length)]!;
+  }
+}

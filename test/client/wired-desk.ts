@@ -1,0 +1,165 @@
+import { EventEmitter } from 'node:events';
+import type { ClientOptions, Status, UpdateCheck } from '../../client/src/client.js';
+import { CALL_TIMEOUT_MS } from '../../client/src/transport.js';
+import { temporaryFolder } from './folders.js';
+import { Desk, EMAIL, KEY } from './harness.js';
+import { MisbehavingService, type Path, type Received } from './misbehaving-service.js';
+
+/** One call of the client's, whether it reached the service or not. */
+export interface Attempt {
+  path: Path;
+  /** By the measured clock. */
+  when: number;
+  /** The same without what the computer slept: timers that fell due then come when it wakes. */
+  awake: number;
+  /** What the application was at that moment. */
+  status: Status['kind'];
+  /** Whether a person had just clicked. */
+  clicked: boolean;
+  /** Whether the service keeps it waiting for ever. */
+  stalled: boolean;
+  received?: Received;
+}
+
+/** A desk whose application talks to the misbehaving service through real sockets. Its clock may be wrong. */
+export class WiredDesk extends Desk {
+  readonly attempts: Attempt[] = [];
+  /** By how much the user's clock is ahead of the true time. */
+  skew = 0;
+  /** How much of the measured time was sleep. */
+  slept = 0;
+  remote!: MisbehavingService;
+  readonly #underWay = new Map<string, Attempt>();
+  readonly #events = new EventEmitter<{ change: [] }>();
+  #clicked = false;
+
+  /** A desk and its service; both are put away by `close`. */
+  static async wired(): Promise<WiredDesk> {
+    const desk = new WiredDesk(await temporaryFolder());
+    desk.remote = await MisbehavingService.start(() => desk.truth);
+    desk.remote.events.on('received', (received) => {
+      const attempt = desk.#underWay.get(received.path);
+      if (attempt) attempt.received = received;
+    });
+    desk.remote.events.on('stalled', (path) => {
+      const attempt = desk.#underWay.get(path);
+      if (attempt) attempt.stalled = true;
+      desk.#events.emit('change');
+    });
+    return desk;
+  }
+
+  /** The true time, which the service goes by as long as its own clock is right. */
+  get truth(): number {
+    return this.time.wall - this.skew;
+  }
+
+  /** The user sets the clock. */
+  setClock(skew: number): void {
+    this.time.wall += skew - this.skew;
+    this.skew = skew;
+  }
+
+  /** The computer sleeps. On some systems the measured clock stands still then, on others it goes on. */
+  async sleep(milliseconds: number, measured: boolean): Promise<void> {
+    this.time.wall += milliseconds;
+    if (!measured) return;
+    this.time.measured += milliseconds;
+    this.slept += milliseconds;
+    await this.pass(0);
+  }
+
+  /** The application dies without a word, between two calls. */
+  async kill(): Promise<void> {
+    await this.finish(this.client.idle());
+    this.time.pending.clear();
+  }
+
+  override open(options: Partial<ClientOptions> = {}): Promise<Status> {
+    const { url, key } = this.remote;
+    const wired = { baseUrl: url, trustedKeys: [key.x], fetch: this.#fetch, ...options };
+    return this.finish(super.open(wired));
+  }
+
+  activate(key = KEY, email = EMAIL): Promise<Status> {
+    return this.#click(() => this.client.activate(key, email, 'Studio Mac'));
+  }
+
+  retry(): Promise<Status> {
+    return this.#click(() => this.client.heartbeatNow());
+  }
+
+  checkForUpdate(): Promise<UpdateCheck> {
+    return this.#click(() => this.client.checkForUpdate());
+  }
+
+  async close(): Promise<void> {
+    await this.client.close();
+    await this.remote.refuse();
+  }
+
+  /** Waits for this work, for which the user waits too: time moves on where the service keeps a call waiting. */
+  async finish<T>(work: Promise<T>): Promise<T> {
+    let done = false;
+    const ended = work.then(
+      () => (done = true),
+      () => (done = true),
+    );
+    for (;;) {
+      await this.#doneOrStuck(ended);
+      if (done) return work;
+      await this.pass(CALL_TIMEOUT_MS);
+    }
+  }
+
+  protected override settle(): Promise<void> {
+    return this.#doneOrStuck(this.client.idle());
+  }
+
+  async #click<T>(work: () => Promise<T>): Promise<T> {
+    this.#clicked = true;
+    try {
+      return await this.finish(work());
+    } finally {
+      this.#clicked = false;
+    }
+  }
+
+  /** Resolves when this is done, or when all that is under way are calls that the service will never answer. */
+  #doneOrStuck(work: Promise<unknown>): Promise<void> {
+    return new Promise((resolve) => {
+      const finish = () => {
+        this.#events.off('change', look);
+        resolve();
+      };
+      const look = () => {
+        const calls = [...this.#underWay.values()];
+        if (calls.length > 0 && calls.every(({ stalled }) => stalled)) finish();
+      };
+      this.#events.on('change', look);
+      work.then(finish, finish);
+      look();
+    });
+  }
+
+  /** The real one. A call is over when the client lets go of it, which it does by aborting, whatever came. */
+  #fetch = (url: string, init: RequestInit): Promise<Response> => {
+    const { pathname } = new URL(url);
+    const { kind } = this.client.status;
+    const attempt: Attempt = {
+      path: pathname as Path,
+      when: this.time.measured,
+      awake: this.time.measured - this.slept,
+      status: kind,
+      clicked: this.#clicked,
+      stalled: false,
+    };
+    this.attempts.push(attempt);
+    this.#underWay.set(pathname, attempt);
+    init.signal!.addEventListener('abort', () => {
+      this.#underWay.delete(pathname);
+      this.#events.emit('change');
+    });
+    return fetch(url, init);
+  };
+}

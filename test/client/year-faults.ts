@@ -1,0 +1,78 @@
+import { FIXES, NO_ANSWERS, PATIENCE, WRONG_SHAPES, type Fault } from './faults.js';
+import { at, DAY, START } from './harness.js';
+import { PATHS, type MisbehavingService } from './misbehaving-service.js';
+import { makeKey, manifest } from './publisher.js';
+import type { Random } from './random.js';
+
+/** The version of every manifest that must never be believed. */
+export const BAD_VERSION = '66.6.6';
+
+const EVERY_FAULT: Fault[] = [NO_ANSWERS, WRONG_SHAPES, PATIENCE, FIXES].flatMap((table) =>
+  Object.values<Fault>(table),
+);
+const stranger = makeKey();
+
+type Trouble = (service: MisbehavingService, random: Random) => unknown;
+
+const BAD_MANIFESTS: ((service: MisbehavingService) => object)[] = [
+  ({ key }) => manifest({ sequence: 0, version: BAD_VERSION }, [key]),
+  ({ key, sequence }) => manifest({ sequence, version: BAD_VERSION, previous: 'twin' }, [key]),
+  ({ key, sequence }) => manifest({ sequence, version: BAD_VERSION, expires_at: at(START) }, [key]),
+  ({ key, sequence }) =>
+    manifest({ sequence: sequence + 9, version: BAD_VERSION, product: 'com.example.other' }, [key]),
+  ({ sequence, key }) =>
+    manifest({ sequence: sequence + 9, version: BAD_VERSION }, [{ ...stranger, key_id: key.key_id }]),
+];
+
+/**
+ * The service takes the token for strange and finds no free seat, or no license, when the client activates in the
+ * background. As long as the old token lives, that stops nothing.
+ */
+export const loseTheSeat: Trouble = (service, random) => {
+  service.forgetTokens();
+  const [status, code] = random.pick([
+    [409, 'machine_limit_reached'],
+    [404, 'license_not_found'],
+  ] as const);
+  service.misbehave((exchange) => exchange.problem(status, code, 'stop'), ['/v1/activate']);
+};
+
+/** All of them come after the good one was seen. */
+export const forgeTheManifest: Trouble = (service, random) => {
+  const bad = random.pick(BAD_MANIFESTS)(service);
+  service.misbehave((exchange) => exchange.json(200, bad), ['/v1/manifest']);
+};
+
+/** What can be wrong for a while with the service, or with what stands between it and the computer. */
+export const TROUBLES: readonly Trouble[] = [
+  // One fault everywhere.
+  (service, random) => service.misbehave(random.pick(EVERY_FAULT)),
+  // One fault for one call.
+  (service, random) => service.misbehave(random.pick(EVERY_FAULT), [random.pick(PATHS)]),
+  // Another fault for each call.
+  (service, random) => service.misbehave((exchange) => random.pick(EVERY_FAULT)(exchange)),
+  // Now and then a fault.
+  (service, random) =>
+    service.misbehave((exchange) =>
+      random.chance(0.5) ? service.answer(exchange) : random.pick(EVERY_FAULT)(exchange),
+    ),
+  // A closed port.
+  (service) => service.refuse(),
+  // A wrong clock.
+  (service, random) => (service.clockOff = random.between(-365, 365) * DAY),
+  // A strange interval.
+  (service, random) => (service.heartbeat_after_seconds = random.pick([0, -1, 1, 1e12, 'soon', null])),
+  loseTheSeat,
+  // Lost tokens.
+  (service) => service.forgetTokens(),
+  // Tokens lost now and then.
+  (service, random) =>
+    service.misbehave(
+      (exchange) => {
+        if (random.chance(0.3)) service.forgetTokens();
+        service.answer(exchange);
+      },
+      ['/v1/heartbeat'],
+    ),
+  forgeTheManifest,
+];

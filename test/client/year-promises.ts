@@ -1,0 +1,141 @@
+import type { Status } from '../../client/src/client.js';
+import { HOUR, MINUTE } from './harness.js';
+import type { Path } from './misbehaving-service.js';
+import type { Attempt } from './wired-desk.js';
+
+/** One run of the application, from its start to its end. */
+export interface Run {
+  /** By the measured clock, and by the one that stands still in sleep. */
+  start: number;
+  startAwake: number;
+  endAwake: number;
+  appVersion: string;
+  telemetryOff: boolean;
+  /** Whether the start may find the seven days over, and whether it must. */
+  mayNeedNetwork: boolean;
+  mustAsk: boolean;
+  attempts: Attempt[];
+  states: Status[];
+  log: string[];
+}
+
+const SECOND = 1000;
+/** A call, with the activation it may ask for, lasts so long at most. */
+const CALLS = 25 * SECOND;
+
+/** What a run did against the promises of the client, in sentences; none where all were kept. */
+export function brokenPromises(run: Run): string[] {
+  const calls = run.attempts.filter(({ path }) => path !== '/v1/manifest');
+  const heartbeats = calls.filter(({ path }) => path === '/v1/heartbeat');
+  const manifests = run.attempts.filter(({ path }) => path === '/v1/manifest');
+  return [
+    ...statusesOf(run),
+    ...startOf(run, heartbeats),
+    ...heartbeats
+      .slice(1)
+      .flatMap((call, i) => [...paceOf(heartbeats[i]!, calls[calls.indexOf(call) - 1]!, call)]),
+    ...silences(run),
+    ...dailyOf(run, manifests),
+    ...calls.flatMap((call, i) => [...activationOf(call, calls[i - 1])]),
+    ...run.attempts.flatMap((call) => [...membersOf(run, call)]),
+    ...logOf(run, heartbeats),
+  ];
+}
+
+function* statusesOf({ states, mayNeedNetwork }: Run): Generator<string> {
+  const kinds = states.map(({ kind }) => kind);
+  if (kinds.includes('stopped')) yield `stopped: ${JSON.stringify(states)}`;
+  if (kinds.includes('not_activated')) yield 'lost its license';
+  const ran = kinds.indexOf('running');
+  if (ran >= 0 && kinds.slice(ran).some((kind) => kind !== 'running'))
+    yield `interrupted while it ran: ${kinds.join(' ')}`;
+  if (kinds[0] !== 'running' && !mayNeedNetwork) yield `asked for the network too early: ${kinds.join(' ')}`;
+}
+
+function* startOf({ start, mustAsk }: Run, heartbeats: Attempt[]): Generator<string> {
+  const first = heartbeats[0];
+  const asked = first?.clicked || first?.status === 'needs_network';
+  if (first && !asked && first.when - start < 2 * MINUTE) yield 'a heartbeat within two minutes of the start';
+  if (mustAsk && heartbeats[0]?.when !== start) yield 'a restart after seven days that did not ask';
+}
+
+/** Two heartbeats in a row: five hours, or somebody said otherwise. */
+function* paceOf(before: Attempt, last: Attempt, call: Attempt): Generator<string> {
+  const gap = call.when - before.when;
+  if (call.clicked || gap > 5 * HOUR) return;
+  const { action, body } = before.received ?? {};
+  const repeated = action === 'fix' && body!['telemetry'] && !call.received?.body?.['telemetry'];
+  if (repeated && gap <= CALLS) return;
+  // The last answer counts: to the heartbeat, or to the activation that it had asked for.
+  const retry_after_seconds = last.received?.retry_after_seconds;
+  if (call.status === 'needs_network') {
+    if (gap < 30 * SECOND) yield `hammered while it waited for the network, after ${gap} ms`;
+  } else if (retry_after_seconds === undefined) yield `two heartbeats within ${gap} ms, and nobody asked`;
+  const least = Math.min(Math.max(retry_after_seconds ?? 0, 30), 6 * 3600) * SECOND;
+  if (gap < least) yield `a retry-after of ${retry_after_seconds} s undercut after ${gap} ms`;
+}
+
+/** While it runs it is heard of: the license check cannot be switched off. */
+function* silences(run: Run): Generator<string> {
+  const calls = run.attempts.filter(
+    ({ path, received }) => path === '/v1/heartbeat' || (path === '/v1/activate' && received?.confirmed),
+  );
+  const times = [run.startAwake, ...calls.map(({ awake }) => awake), run.endAwake];
+  const longest = Math.max(...times.slice(1).map((time, i) => time - times[i]!));
+  if (longest > 12.6 * HOUR + CALLS) yield `no heartbeat for ${longest / HOUR} hours`;
+}
+
+function* dailyOf(run: Run, manifests: Attempt[]): Generator<string> {
+  const daily = manifests.filter(({ clicked }) => !clicked);
+  const first = daily[0];
+  if (first && first.when - run.start < 2 * MINUTE) yield 'the manifest read beside the start';
+  if (!first && run.endAwake - run.startAwake > 20 * MINUTE) yield 'no manifest read after the start';
+  const times = [...daily.map(({ awake }) => awake), run.endAwake];
+  for (const [i, time] of times.slice(1).entries())
+    if (time - times[i]! > 25 * HOUR) yield `no manifest read for ${(time - times[i]!) / HOUR} hours`;
+  for (const [i, { when }] of daily.slice(1).entries())
+    if (when - daily[i]!.when < 23 * HOUR - CALLS) yield 'the manifest read twice a day';
+}
+
+/** A seat is taken by a click, or where the service just asked for it. */
+function* activationOf(call: Attempt, before: Attempt | undefined): Generator<string> {
+  if (call.path !== '/v1/activate' || call.clicked) return;
+  const asked = before?.received?.action === 'reactivate' && call.when - before.when <= CALLS;
+  if (!asked) yield `an activation that nobody asked for, at ${call.when}`;
+}
+
+const MEMBERS: Record<Path, string[]> = {
+  '/v1/activate': ['license_key', 'email', 'machine_id', 'hostname_hint', 'app_version'],
+  '/v1/heartbeat': ['token', 'app_version', 'telemetry'],
+  '/v1/manifest': [],
+};
+export const TELEMETRY = ['app_version', 'arch', 'camera_count', 'crash_kind', 'crash_label'];
+const HEADERS =
+  'accept accept-encoding accept-language connection host sec-fetch-mode user-agent content-length content-type';
+/** Fetch itself puts the other two beside an etag. */
+const WITH_ETAG = 'if-none-match cache-control pragma';
+
+/** Nothing leaves but what may. */
+function* membersOf(run: Run, { path, received }: Attempt): Generator<string> {
+  if (!received) return;
+  const { url, headers, body = {}, raw, method } = received;
+  const telemetry = body['telemetry'] as object | undefined;
+  const allowed = (path === '/v1/manifest' ? `${HEADERS} ${WITH_ETAG}` : HEADERS).split(' ');
+  const strange = [
+    ...Object.keys(body).filter((name) => !MEMBERS[path].includes(name)),
+    ...Object.keys(telemetry ?? {}).filter((name) => !TELEMETRY.includes(name)),
+    ...Object.keys(headers).filter((name) => !allowed.includes(name)),
+  ];
+  if (strange.length > 0 || url !== path) yield `sent ${strange.join()} to ${url}`;
+  if (path === '/v1/manifest' && (method !== 'GET' || raw !== '')) yield 'said something to the manifest';
+  if (path !== '/v1/manifest' && body['app_version'] !== run.appVersion) yield 'another version';
+  if (run.telemetryOff && telemetry) yield 'telemetry after the opt-out';
+}
+
+function* logOf({ telemetryOff, log }: Run, heartbeats: Attempt[]): Generator<string> {
+  const sent = log.filter((line) => line.startsWith('heartbeat sent'));
+  const off = sent.filter((line) => line === 'heartbeat sent (telemetry: off)').length;
+  if (telemetryOff && off < sent.length) yield `a log that says ${sent.join()}`;
+  const answered = heartbeats.filter(({ received }) => received?.confirmed).length;
+  if (sent.length < answered) yield 'a log that leaves heartbeats out';
+}

@@ -1,0 +1,204 @@
+import { readdir, readFile } from 'node:fs/promises';
+import type { UpdateCheck } from '../../client/src/client.js';
+import { DAY, HOUR, MINUTE } from './harness.js';
+import { Crashes } from './year-crashes.js';
+import { Random } from './random.js';
+import { WiredDesk } from './wired-desk.js';
+import { forgeTheManifest, loseTheSeat, TROUBLES } from './year-faults.js';
+import { brokenPromises, type Run } from './year-promises.js';
+
+/** What a careless application hands over, and the client must leave where it is. */
+export const PLANT = 'annas-macbook-pro';
+
+/** A user, a computer and an application for a year, as the seed has it. Every run is held against the promises. */
+export class Year {
+  readonly broken: string[] = [];
+  readonly checks: UpdateCheck[] = [];
+  readonly counts = { runs: 0, troubles: 0, late: 0 };
+  readonly #random: Random;
+  readonly #clientRandom: Random;
+  readonly #serviceRandom: Random;
+  readonly #troubles = [...TROUBLES];
+  #run!: Run;
+  #from = { attempts: 0, states: 0, log: 0 };
+  #version = 0;
+  #telemetryOff = false;
+  readonly #crashes = new Crashes();
+  /** How things stood when the service last confirmed. */
+  #confirmed = { at: Number.NaN, skew: 0, clockOff: 0, setAhead: false };
+
+  private constructor(
+    readonly desk: WiredDesk,
+    seed: number,
+  ) {
+    this.#random = new Random(seed);
+    // Each its own, so that a change to one does not turn the year of the others into another.
+    this.#clientRandom = new Random(seed + 1);
+    this.#serviceRandom = new Random(seed + 2);
+  }
+
+  static async begin(seed: number): Promise<Year> {
+    const year = new Year(await WiredDesk.wired(), seed);
+    await year.start();
+    await year.#act(() => year.desk.activate());
+    year.#from.states = 1;
+    return year;
+  }
+
+  /** Days of peace and troubles in turn, until this many are over. */
+  async live(days: number): Promise<void> {
+    const end = this.desk.truth + days * DAY;
+    while (this.desk.truth < end) {
+      await this.#days(this.#random.span(2 * HOUR, 5 * DAY));
+      await this.#trouble();
+      this.desk.remote.publish({ version: `3.${1 + Math.floor((this.counts.troubles += 1) / 8)}.0` });
+    }
+  }
+
+  /** One that has not been for the longest, so that a year knows them all. */
+  async #trouble(): Promise<void> {
+    const { remote } = this.desk;
+    const trouble = this.#troubles.splice(this.#random.below(3), 1)[0]!;
+    this.#troubles.push(trouble);
+    if (trouble === loseTheSeat || trouble === forgeTheManifest) {
+      await this.#act(() => this.desk.retry());
+      await this.desk.checkForUpdate();
+    }
+    await trouble(remote, this.#serviceRandom);
+    // A lost seat begins with a confirmation, and is over before the token is.
+    if (trouble === loseTheSeat) await this.#days(this.#random.span(HOUR, 6 * DAY), 'careful');
+    // Left to itself an application outlives its token, and runs on.
+    else if (this.desk.client.status.kind === 'running' && this.#random.chance(0.25))
+      await this.#days(this.#random.span(8 * DAY, 20 * DAY), 'away');
+    else await this.#days(this.#random.span(5 * MINUTE, 14 * DAY));
+    await remote.behave();
+  }
+
+  /**
+   * What a user does in so much time. A careful one leaves the clock alone and does nothing that lasts longer, and one
+   * who is away does nothing at all.
+   */
+  async #days(milliseconds: number, mood?: 'careful' | 'away'): Promise<void> {
+    const end = this.desk.truth + milliseconds;
+    for (let left = milliseconds; left > 0; left = end - this.desk.truth) {
+      const most = mood ? left : Infinity;
+      await this.#act(() => this.#something(most, mood));
+    }
+  }
+
+  async #something(most: number, mood?: 'careful' | 'away'): Promise<unknown> {
+    const { desk } = this;
+    const random = this.#random;
+    const span = (shortest: number, longest: number) => Math.min(random.span(shortest, longest), most);
+    // Who is asked to go online does not look on for days.
+    const patience = desk.client.status.kind === 'needs_network' ? 3 * HOUR : 3 * DAY;
+    const dice = random.unit() * (mood === 'away' ? 0.62 : 1);
+    if (dice < 0.5) return desk.pass(span(10 * MINUTE, patience));
+    if (dice < 0.62) return desk.sleep(span(MINUTE, 2 * DAY), random.chance(0.5));
+    if (dice < 0.7) return this.restart(span(1, HOUR));
+    if (dice < 0.78) return this.restart(span(HOUR, 12 * DAY));
+    if (dice < 0.84) return this.restart(span(1, HOUR), true);
+    if (dice < 0.9) return desk.retry();
+    if (dice < 0.93) return desk.checkForUpdate();
+    if (dice < 0.95) return desk.activate().catch(() => {});
+    if (!mood) this.#setClock(random.chance(0.4) ? 0 : random.between(-365, 365) * DAY);
+    return desk.pass(span(MINUTE, HOUR));
+  }
+
+  #setClock(skew: number): void {
+    if (skew > this.desk.skew) this.#confirmed.setAhead = true;
+    this.desk.setClock(skew);
+  }
+
+  async #act(work: () => Promise<unknown>): Promise<void> {
+    await work();
+    const { remote, skew } = this.desk;
+    if (remote.confirmedAt !== this.#confirmed.at && !Number.isNaN(remote.confirmedAt))
+      this.#confirmed = { at: remote.confirmedAt, skew, clockOff: remote.clockOff, setAhead: false };
+  }
+
+  /** The application ends, by itself or not, and starts again later, perhaps in another version or with another mind. */
+  async restart(off: number, killed = false): Promise<void> {
+    await this.#end(killed);
+    this.desk.time.wall += off;
+    if (this.#random.chance(0.2)) this.#telemetryOff = !this.#telemetryOff;
+    if (this.#random.chance(0.2)) this.#version += 1;
+    await this.start();
+    if (killed || this.#random.chance(0.1)) await this.#crash();
+  }
+
+  async start(): Promise<void> {
+    const { desk } = this;
+    const { at, skew, clockOff, setAhead } = this.#confirmed;
+    const late = desk.truth - at > 7 * DAY;
+    const sure = desk.skew === skew && skew >= 0 && clockOff === 0 && !setAhead;
+    this.#from = { attempts: desk.attempts.length, states: desk.states.length, log: desk.log.length };
+    this.#run = {
+      start: desk.time.measured,
+      startAwake: desk.time.measured - desk.slept,
+      endAwake: 0,
+      appVersion: `3.0.${this.#version}`,
+      telemetryOff: this.#telemetryOff,
+      mayNeedNetwork: late || setAhead,
+      mustAsk: late && sure,
+      attempts: [],
+      states: [],
+      log: [],
+    };
+    this.counts.runs += 1;
+    if (late) this.counts.late += 1;
+    if (this.#telemetryOff) this.#crashes.forget();
+    await this.#act(() => desk.open(this.#options()));
+  }
+
+  /** Holds the run that ends against the promises. */
+  async #end(killed: boolean): Promise<void> {
+    const { desk } = this;
+    await (killed ? desk.kill() : desk.client.close());
+    const run = this.#run;
+    run.endAwake = desk.time.measured - desk.slept;
+    run.attempts = desk.attempts.slice(this.#from.attempts);
+    run.states = desk.states.slice(this.#from.states);
+    run.log = desk.log.slice(this.#from.log);
+    const broken = [...brokenPromises(run), ...this.#crashes.sentAgain(run), ...(await this.#fileOf())];
+    this.broken.push(...broken.map((sentence) => `run ${this.counts.runs}: ${sentence}`));
+  }
+
+  /** The year is over: nothing is wrong any more. */
+  async finish(): Promise<void> {
+    await this.desk.retry();
+    await this.#end(false);
+    this.desk.setClock(0);
+    await this.start();
+  }
+
+  #options() {
+    const { appVersion, telemetryOff } = this.#run;
+    const careless = { hostname: PLANT, camera_url: `rtsp://${PLANT}/`, arch: 'arm64', camera_count: 4 };
+    return {
+      appVersion,
+      environment: { HOSTNAME: PLANT, ...(telemetryOff && { EXAMPLE_TELEMETRY_DISABLED: '1' }) },
+      telemetry: () => careless,
+      random: this.#clientRandom.unit,
+      onUpdateCheck: (check: UpdateCheck) => this.checks.push(check),
+    };
+  }
+
+  async #crash(): Promise<void> {
+    const crash_label = this.#crashes.next(this.#telemetryOff);
+    const crash = { crash_kind: 'native' as const, crash_label, crash_log: PLANT };
+    await this.desk.client.reportCrash(crash);
+  }
+
+  get crashesSent(): number {
+    return this.#crashes.sent;
+  }
+
+  async #fileOf(): Promise<string[]> {
+    const { folder, stateFile } = this.desk;
+    const names = await readdir(folder);
+    const state = JSON.parse(await readFile(stateFile, 'utf8')) as { version: number; license: object };
+    const whole = state.version === 1 && 'token' in state.license;
+    return names.length === 1 && whole ? [] : [`a state that is not whole, beside ${names.join()}`];
+  }
+}
