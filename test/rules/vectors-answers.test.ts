@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createPrivateKey } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readLicenseAnswer } from '../../client/src/believe.js';
+import { PROBLEM_MEMBERS } from '../../client/src/problem-members.js';
+import { systemClock, systemTimers } from '../../client/src/time.js';
+import { Transport } from '../../client/src/transport.js';
+import { tokenAnswer } from '../../src/activation/token.answer.js';
+import { problem, problemDocument, PROBLEMS, type ProblemCode } from '../../src/http/problem.js';
+import { KeyRing } from '../../src/keys/key-ring.js';
+import type { LicenseClaims } from '../../src/keys/license-token.js';
+import { createTokenKey, writeRing } from '../../src/keys/ring-file.js';
+
+interface Case {
+  name: string;
+  status: number;
+  headers: Record<string, string>;
+  body?: unknown;
+  body_base64?: string;
+  expected: Record<string, unknown>;
+}
+
+function read<T>(file: string): T {
+  return JSON.parse(readFileSync(new URL(`../vectors/${file}`, import.meta.url), 'utf8')) as T;
+}
+
+const problems = read<{ public_url: string; of_the_service: Case[]; hostile: Case[] }>('problems.json');
+const confirmations = read<{ cases: Case[] }>('confirmations.json').cases;
+
+/** What the reference client makes of an answer, through its own transport. */
+async function madeOf({ status, headers, body, body_base64 }: Case) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const bytes = body_base64 === undefined ? text : Buffer.from(body_base64, 'base64');
+  // As it comes from the wire: a text given to Response would bring a content type along.
+  const fetch = async () => new Response(Buffer.from(bytes), { status, headers });
+  const ports = { fetch, clock: systemClock, timers: systemTimers, signal: new AbortController().signal };
+  return readLicenseAnswer(
+    await new Transport('https://license.example.com', ports).call({ method: 'POST', path: '/v1/heartbeat' }),
+  );
+}
+
+describe('problems.json, to the reference client', () => {
+  test.each([...problems.of_the_service, ...problems.hostile])('$name', async (vector) => {
+    const outcome = await madeOf(vector);
+    expect(outcome.kind).toBe(vector.expected['believed'] ? 'problem' : 'unreachable');
+    if (outcome.kind === 'confirmed') throw new Error('never');
+    expect(outcome.retry_after_seconds).toBe(vector.expected['retry_after_seconds']);
+    if (outcome.kind === 'unreachable') return;
+    const { client_action, code, detail, extras: members, errors } = outcome.problem;
+    const { believed: _, retry_after_seconds: __, ...expected } = vector.expected;
+    expect({ client_action, code, detail, members, errors }).toEqual({ errors: [], ...expected });
+    expect(outcome.problem.status).toBe(vector.status);
+  });
+
+  test('only a 4xx that is declared as a problem ever stops', () => {
+    const stopping = [...problems.of_the_service, ...problems.hostile].filter(
+      ({ expected }) => expected['client_action'] === 'stop',
+    );
+    for (const { status, headers } of stopping) {
+      expect(Math.floor(status / 100)).toBe(4);
+      expect(headers['content-type']).toMatch(/^application\/problem\+json/i);
+    }
+  });
+
+  test('holds every code that a client can meet', () => {
+    const codes = problems.of_the_service.map(({ expected }) => expected['code']);
+    expect(codes).toEqual(expect.arrayContaining(Object.keys(PROBLEM_MEMBERS)));
+  });
+});
+
+describe('problems.json, to the service', () => {
+  test.each(problems.of_the_service)('$name', ({ status, body, headers, expected }) => {
+    const { code, request_id } = body as { code: ProblemCode; request_id: string };
+    const { members, errors } = expected as { members: object; errors?: object[] };
+    const made = problem(code, { ...members, ...(errors && { errors }) });
+    expect(made.status).toBe(status);
+    expect(PROBLEMS[code].client_action).toBe(expected['client_action']);
+    expect(problemDocument(made, problems.public_url, request_id)).toBe(JSON.stringify(body));
+    // A 503 says for itself when to come back; a 429 is told by whoever counts.
+    if (status !== 429) expect('retry-after' in made.headers).toBe('retry-after' in headers);
+  });
+});
+
+describe('confirmations.json, to the reference client', () => {
+  test.each(confirmations)('$name', async (vector) => {
+    const outcome = await madeOf(vector);
+    const { believed, ...expected } = vector.expected;
+    expect(outcome.kind).toBe(believed ? 'confirmed' : 'unreachable');
+    if (outcome.kind === 'confirmed') expect(outcome.confirmation).toEqual(expected);
+  });
+});
+
+describe('confirmations.json, to the service', () => {
+  let dir: string;
+  beforeAll(() => {
+    dir = mkdtempSync(join(tmpdir(), 'vectors-'));
+  });
+  afterAll(() => rmSync(dir, { recursive: true }));
+
+  test('the first is byte for byte what it answers', async () => {
+    const tokens = read<{ key: { d: string; x: string; kid: string }; claims: string }>(
+      'license-tokens.json',
+    );
+    const { kid, d, x } = tokens.key;
+    const key = createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', d, x }, format: 'jwk' });
+    writeFileSync(join(dir, 'key.pem'), key.export({ format: 'pem', type: 'pkcs8' }));
+    const since = '2026-11-20T13:00:00Z';
+    await writeRing(dir, [
+      { kid, file: 'key.pem', since, state: 'active' },
+      await createTokenKey(dir, 'next', new Date()),
+    ]);
+    const claims = JSON.parse(tokens.claims) as LicenseClaims;
+    const binding = {
+      activation_id: claims.sub,
+      license_id: claims.lic,
+      machine: claims.mch,
+      expires_at: new Date(claims.lxp! * 1000),
+    };
+    const [first] = confirmations;
+    const answer = tokenAnswer(await KeyRing.open(dir), claims.aud, binding, new Date(claims.iat * 1000));
+    expect(JSON.stringify(answer)).toBe(JSON.stringify(first!.body));
+  });
+});

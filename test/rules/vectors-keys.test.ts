@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { compactVerify } from 'jose';
+import { createPublicKey, hash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readMachineId, type Host } from '../../client/src/machine-id.js';
+import { KeyRing } from '../../src/keys/key-ring.js';
+import {
+  canonicalLicenseKey,
+  checkSymbolHolds,
+  deriveLicenseKey,
+  licenseKeyHash,
+  licenseKeyHint,
+} from '../../src/keys/license-key.js';
+import { machineDigest, verifyLicenseToken, type LicenseClaims } from '../../src/keys/license-token.js';
+import { createTokenKey, writeRing } from '../../src/keys/ring-file.js';
+
+function read<T>(file: string): T {
+  return JSON.parse(readFileSync(new URL(`../vectors/${file}`, import.meta.url), 'utf8')) as T;
+}
+
+interface LicenseKeys {
+  derived: {
+    name: string;
+    secret_hex: string;
+    prefix: string;
+    license_id: string;
+    generation: number;
+    license_key: string;
+    key_hash: string;
+    key_hint: string;
+  }[];
+  canonical: { name: string; text: string; canonical: string | null; key_hash?: string; key_hint?: string }[];
+  check_symbol: { name: string; canonical: string; holds: boolean }[];
+}
+
+interface MachineIds {
+  read: {
+    name: string;
+    platform: string;
+    source: string;
+    text: string;
+    uuid: string | null;
+    machine_id: string | null;
+    mch: string | null;
+  }[];
+}
+
+interface TestKey {
+  x: string;
+  kid: string;
+}
+
+interface Tokens {
+  key: TestKey;
+  second_key: TestKey;
+  cases: {
+    name: string;
+    token: string;
+    product: string;
+    genuine: boolean;
+    claims?: LicenseClaims;
+    reason?: string;
+  }[];
+}
+
+describe('license-keys.json', () => {
+  const { derived, canonical, check_symbol } = read<LicenseKeys>('license-keys.json');
+
+  test.each(derived)('$name', (vector) => {
+    const secret = Buffer.from(vector.secret_hex, 'hex');
+    const key = deriveLicenseKey(secret, vector.prefix, vector.license_id, vector.generation);
+    expect(key).toBe(vector.license_key);
+    expect(licenseKeyHash(key).toString('hex')).toBe(vector.key_hash);
+    expect(licenseKeyHint(key)).toBe(vector.key_hint);
+  });
+
+  test.each(canonical)('$name', (vector) => {
+    const key = canonicalLicenseKey(vector.text);
+    expect(key).toBe(vector.canonical);
+    expect(key === null ? undefined : licenseKeyHash(key).toString('hex')).toBe(vector.key_hash);
+    expect(key === null ? undefined : licenseKeyHint(key)).toBe(vector.key_hint);
+  });
+
+  test.each(check_symbol)('$name', ({ canonical: key, holds }) => {
+    expect(canonicalLicenseKey(key)).toBe(key);
+    expect(checkSymbolHolds(key)).toBe(holds);
+  });
+});
+
+describe('machine-ids.json', () => {
+  test.each(read<MachineIds>('machine-ids.json').read)('$name', async (vector) => {
+    const { platform, source, text, uuid, machine_id, mch } = vector;
+    expect(machine_id).toBe(uuid && hash('sha256', uuid));
+    expect(machine_id && machineDigest(Buffer.from(machine_id, 'hex'))).toBe(mch);
+    const found = await readMachineId(hostWhere(platform, source, text)).catch(() => null);
+    expect(found).toBe(machine_id);
+  });
+
+  /** A computer on which this one source alone says anything. */
+  function hostWhere(platform: string, source: string, text: string): Host {
+    const answer = async (asked: string) => {
+      if (asked !== source) throw new Error('not there');
+      return text;
+    };
+    return { platform, run: (command, args) => answer([command, ...args].join(' ')), read: answer };
+  }
+});
+
+describe('license-tokens.json', () => {
+  const { key, second_key, cases } = read<Tokens>('license-tokens.json');
+  const publicKeys = new Map(
+    [key, second_key].map(({ kid, x }) => [
+      kid,
+      createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }),
+    ]),
+  );
+  const good = cases.filter(({ genuine }) => genuine);
+  let dir: string;
+  let ring: KeyRing;
+
+  beforeAll(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'vectors-'));
+    const since = '2026-11-20T13:00:00Z';
+    const published = [...publicKeys].map(([kid, publicKey]) => {
+      const file = `${kid}.pem`;
+      writeFileSync(join(dir, file), publicKey.export({ format: 'pem', type: 'spki' }));
+      return { kid, file, since, state: 'verifying' as const };
+    });
+    await writeRing(dir, [await createTokenKey(dir, 'active', new Date()), ...published]);
+    ring = await KeyRing.open(dir);
+  });
+  afterAll(() => rmSync(dir, { recursive: true }));
+
+  test.each(cases)('$name', ({ token, product, genuine, claims, reason }) => {
+    expect(verifyLicenseToken(ring, product, token)).toEqual(genuine ? claims : null);
+    expect(reason === undefined).toBe(genuine);
+  });
+
+  test.each(good)('jose agrees: $name', async ({ token, claims }) => {
+    const { payload } = await compactVerify(token, ({ kid }) => publicKeys.get(kid!)!, {
+      algorithms: ['Ed25519'],
+    });
+    expect(JSON.parse(Buffer.from(payload).toString())).toEqual(claims);
+  });
+
+  test('a signature is genuine to jose too where it is not the signature that is refused', async () => {
+    const signed = cases.filter(({ reason }) => /^wrong_(claims|issuer|audience)$/.test(reason ?? ''));
+    expect(signed.length).toBeGreaterThan(5);
+    for (const { name, token } of signed) {
+      const { protectedHeader } = await compactVerify(token, publicKeys.get(key.kid)!);
+      expect([name, protectedHeader.kid]).toEqual([name, key.kid]);
+    }
+  });
+});
