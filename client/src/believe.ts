@@ -104,10 +104,10 @@ function readProblem(answer: Answer): LicenseProblem | undefined {
 
 function readFieldErrors(errors: unknown): FieldError[] {
   if (!Array.isArray(errors)) return [];
-  return errors.filter(
-    (entry): entry is FieldError =>
-      typeof asObject(entry)?.['pointer'] === 'string' && typeof asObject(entry)?.['detail'] === 'string',
-  );
+  return errors.flatMap((entry) => {
+    const { pointer, detail } = asObject(entry) ?? {};
+    return typeof pointer === 'string' && typeof detail === 'string' ? [{ pointer, detail }] : [];
+  });
 }
 
 /** A JSON object, or undefined; never throws. */

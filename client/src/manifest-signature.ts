@@ -20,7 +20,7 @@ export function signersOf(signed: string, signatures: unknown[], trusted: Truste
   const bytes = Buffer.from(signed, 'utf8');
   const wellFormed = signatures
     // In its one spelling: 64 bytes leave four choices for the last character.
-    .filter((signature): signature is string => /^[A-Za-z0-9_-]{85}[AQgw]$/.test(String(signature)))
+    .filter((text): text is string => typeof text === 'string' && /^[A-Za-z0-9_-]{85}[AQgw]$/.test(text))
     .slice(0, MOST_SIGNATURES)
     .map((signature) => Buffer.from(signature, 'base64url'));
   return trusted

@@ -50,12 +50,17 @@ export type ProblemExtras<Code extends ProblemCode> = Members & Checked<(typeof 
 
 /**
  * The members without those that have not the shape their code promises. What a newer service adds, a whole code or one
- * more member, stays as it came.
+ * more member, stays as it came, unless it is nested so deep that it could not be written down again.
  */
 export function checkedMembers(code: string, members: Members): Members {
   const known = Object.hasOwn(PROBLEM_MEMBERS, code) ? PROBLEM_MEMBERS[code as ProblemCode] : {};
   const checks = new Map<string, Check<unknown>>(Object.entries(known));
   return Object.fromEntries(
-    Object.entries(members).filter(([name, value]) => checks.get(name)?.(value) ?? true),
+    Object.entries(members).filter(([name, value]) => checks.get(name)?.(value) ?? isShallow(value)),
   );
+}
+
+function isShallow(value: unknown, levels = 4): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));
 }

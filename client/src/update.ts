@@ -100,8 +100,7 @@ function isCovered({ minimum_license_expiry }: Offer, { license_expires_at }: Ru
   );
 }
 
-/** The outer pair is one more copy of the first signature; what either is labelled with is not looked at. */
-function signaturesOf(manifest: Record<string, unknown>): unknown[] {
-  const listed = Array.isArray(manifest['signatures']) ? manifest['signatures'] : [];
-  return [...listed.map((entry) => asObject(entry)?.['signature']), manifest['signature']];
+/** Those of `signatures`, of which the outer one is a copy. What they call their keys is not looked at. */
+function signaturesOf({ signatures }: Record<string, unknown>): unknown[] {
+  return Array.isArray(signatures) ? signatures.map((entry) => asObject(entry)?.['signature']) : [];
 }

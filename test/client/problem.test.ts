@@ -122,3 +122,16 @@ test('a refusal of Activate is narrowed by its code', async () => {
   const error = await desk.client.activate(KEY, EMAIL).catch((caught: unknown) => caught);
   expect(error instanceof LicenseProblem && error.is('machine_limit_reached') && error.extras).toEqual(LIMIT);
 });
+
+test('a member that is nested too deep to be written down is left out, and the rest is believed', async () => {
+  const desk = await Desk.activated();
+  const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+  const body = `{"code":"license_refunded","detail":"refunded","client_action":"stop","more":${deep},"flat":[1]}`;
+  const headers = { 'content-type': 'application/problem+json' };
+  desk.service.answer['/v1/heartbeat'] = () => new Response(body, { status: 403, headers });
+  const stopped = { kind: 'stopped', reason: 'license_refunded', detail: 'refunded', extras: { flat: [1] } };
+  expect(await desk.client.heartbeatNow()).toEqual(stopped);
+  desk.service.unplug();
+  expect(await desk.restart()).toEqual(stopped);
+  await desk.client.close();
+});

@@ -229,7 +229,7 @@ test('the published vector verifies, byte for byte', () => {
   const at = { ...running, now: Date.parse('2027-02-01T00:00:00Z') };
   const judged = (app_version: string, license_expires_at: string | null) =>
     judgeManifest(
-      JSON.stringify({ signed, signature }),
+      JSON.stringify({ signed, signatures: [{ key_id: key.key_id, signature }] }),
       [key],
       {},
       { ...at, app_version, license_expires_at },

@@ -110,9 +110,13 @@ describe('a manifest, to a program nobody here wrote', () => {
   });
 
   function facts(body: unknown): { signed: string; signatures: string[] } {
-    const { signed, signatures } = body as { signed?: unknown; signatures?: { signature: string }[] };
+    const { signed, signatures } = body as {
+      signed?: unknown;
+      signatures?: ({ signature: unknown } | null)[];
+    };
     if (typeof signed !== 'string') return { signed: '', signatures: [] };
-    return { signed, signatures: signatures!.map(({ signature }) => signature) };
+    const texts = signatures!.map((entry) => entry?.signature).filter((text) => typeof text === 'string');
+    return { signed, signatures: texts };
   }
 
   function holds(key: ReturnType<typeof createPublicKey>, signed: string, signature: string): boolean {
