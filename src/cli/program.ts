@@ -2,18 +2,9 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.js';
 import { isDatabaseAway } from '../database/database-away.js';
 import { Problem, problemDocument } from '../http/problem.js';
-import { activationCommands } from './activation.js';
 import { initCommand } from './init.js';
-import { keysCommands } from './keys.js';
-import { licenseCommands } from './license.js';
-import { manifestCommands } from './manifest.js';
 import { actorName } from './options.js';
-import { purchaseCommands } from './purchase.js';
-import { erasureCommands } from './erasure.js';
-import { retentionCommands } from './retention.js';
-import { staffCommands } from './staff.js';
-import { migrateCommand, packageVersion, statusCommand } from './status.js';
-import { say, UsageError } from './terminal.js';
+import { packageVersion, say, UsageError } from './terminal.js';
 
 /**
  * Runs one command of the operator's (contract, section 5).
@@ -22,7 +13,8 @@ import { say, UsageError } from './terminal.js';
  */
 export async function run(args: readonly string[]): Promise<number> {
   try {
-    await program().parseAsync(args, { from: 'user' });
+    const mooring = await program(args);
+    await mooring.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     // Commander has said it already; help and version are no errors.
@@ -33,7 +25,19 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-function program(): Command {
+/** The groups of commands. Each is loaded where it is named: what signs a manifest needs nothing that asks a database. */
+const GROUPS: Record<string, [description: string, load: () => Promise<(group: Command) => void>]> = {
+  license: ['issue, show and change licenses', async () => (await import('./license.js')).licenseCommands],
+  purchase: ['record purchases made by hand', async () => (await import('./purchase.js')).purchaseCommands],
+  activation: ['release machines', async () => (await import('./activation.js')).activationCommands],
+  staff: ['people of the vendor and their tokens', async () => (await import('./staff.js')).staffCommands],
+  retention: ['delete what has had its time', async () => (await import('./retention.js')).retentionCommands],
+  erasure: ['requests for deletion', async () => (await import('./erasure.js')).erasureCommands],
+  manifest: ['sign and publish versions', async () => (await import('./manifest.js')).manifestCommands],
+  keys: ['the keys that sign license tokens', async () => (await import('./keys.js')).keysCommands],
+};
+
+async function program(args: readonly string[]): Promise<Command> {
   const mooring = new Command('mooring')
     .description("Mooring's command line: beside a running server, or without one.")
     .version(packageVersion(), '--version', 'print the version')
@@ -42,19 +46,20 @@ function program(): Command {
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(`${oneSentence(text)}\n`) });
+  const asked = firstWord(args);
   initCommand(mooring);
-  migrateCommand(mooring);
-  statusCommand(mooring);
-  licenseCommands(mooring.command('license').description('issue, show and change licenses'));
-  purchaseCommands(mooring.command('purchase').description('record purchases made by hand'));
-  activationCommands(mooring.command('activation').description('release machines'));
-  staffCommands(mooring.command('staff').description('people of the vendor and their tokens'));
-  retentionCommands(mooring.command('retention').description('delete what has had its time'));
-  erasureCommands(mooring.command('erasure').description('requests for deletion'));
-  manifestCommands(mooring.command('manifest').description('sign and publish versions'));
-  keysCommands(mooring.command('keys').description('the keys that sign license tokens'));
+  if (!(asked in GROUPS)) (await import('./status.js')).statusCommands(mooring);
+  for (const [name, [description, load]] of Object.entries(GROUPS)) {
+    const group = mooring.command(name).description(description);
+    if ([name, 'help'].includes(asked)) (await load())(group);
+  }
   takeCommonOptions(mooring);
   return mooring;
+}
+
+/** The command's own name: what is neither an option nor the value of the one that takes one. */
+function firstWord(args: readonly string[]): string {
+  return args.find((arg, i) => !arg.startsWith('-') && args[i - 1] !== '--as') ?? '';
 }
 
 /** On every command, so that they may stand before and after its name. */
@@ -71,7 +76,9 @@ function oneSentence(text: string): string {
     .trim()
     .replace(/^error: /, '')
     .replaceAll(/\s*\n\s*/g, ' ');
-  return `${said.charAt(0).toUpperCase()}${said.slice(1)}${/[.)?]$/.test(said) ? '' : '.'}`;
+  // Not the name of a file, nor an address.
+  const begun = /^[a-z]+[\s,]/.test(said) ? said.charAt(0).toUpperCase() + said.slice(1) : said;
+  return /[.)?]$/.test(begun) ? begun : `${begun}.`;
 }
 
 function sentence(error: unknown): string {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { openKeyRing } from '../keys/key-material.js';
 import { licenseStatus, type LicenseFacts } from '../licenses/license.rules.js';
@@ -6,15 +5,10 @@ import type { FailingMail } from '../mail/waiting-mail.js';
 import type { Ages } from '../ops/ages.js';
 import { WarningsService } from '../ops/warnings.service.js';
 import { manifestsOf, withDatabase, type CommandGround } from './database.js';
-import { aligned, print } from './terminal.js';
+import { aligned, packageVersion, print } from './terminal.js';
 
-/** The version of package.json. */
-export function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
-}
-
-export function migrateCommand(mooring: Command): void {
+/** `migrate` and `status`. */
+export function statusCommands(mooring: Command): void {
   mooring
     .command('migrate')
     .description('apply the migrations that the database has not had')
@@ -23,9 +17,6 @@ export function migrateCommand(mooring: Command): void {
       const text = applied.length > 0 ? `Applied: ${applied.join(', ')}.` : 'Nothing to apply.';
       print(command, { applied }, text);
     });
-}
-
-export function statusCommand(mooring: Command): void {
   mooring
     .command('status')
     .description('versions, counts, keys, ages of data, warnings')
