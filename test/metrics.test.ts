@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Metrics } from '../src/ops/metrics.js';
 import { ErasureService } from '../src/retention/erasure.service.js';
 import { createDatabase, Service } from './harness.js';
+import { publish } from './publish.js';
 import { ServerProcess } from './server-process.js';
 import { whileLocked } from './tables.js';
 
@@ -149,3 +150,10 @@ test('a METRICS_PORT that is taken, or none, is one sentence and exit code 2', a
   await drop();
   rmSync(directory, { recursive: true, force: true });
 }, 30_000);
+
+test('how many days the live manifest is still good for', async () => {
+  await publish(service, '1.0.0');
+  expect((await samples())['mooring_manifest_expires_in_days']).toBe(90);
+  service.clock.advance(91 * 86_400_000);
+  expect((await samples())['mooring_manifest_expires_in_days']).toBe(-1);
+});

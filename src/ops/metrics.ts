@@ -24,6 +24,10 @@ export class Metrics implements OnApplicationBootstrap, BeforeApplicationShutdow
   );
   readonly #waiting = this.gauge('mooring_mails_waiting', 'Mails that wait to be sent.');
   readonly #failing = this.gauge('mooring_mails_failing', 'Mails that could not be delivered so far.');
+  readonly #manifest = this.gauge(
+    'mooring_manifest_expires_in_days',
+    'Days until the live manifest expires; below 0: it has expired.',
+  );
   readonly #warnings = this.gauge('mooring_warnings', 'Warnings of /health/ready.');
 
   constructor(
@@ -70,6 +74,9 @@ export class Metrics implements OnApplicationBootstrap, BeforeApplicationShutdow
     const watched = await this.warnings.look();
     this.#warnings.set(this.warnings.of(watched).length);
     this.setAges(watched.ages);
+    const days = this.warnings.manifestDays();
+    if (days === null) this.#manifest.remove();
+    else this.#manifest.set(days);
     this.#waiting.set(watched.mail.waiting);
     this.#failing.set(watched.mail.failed);
     return this.#registry.metrics();

@@ -49,6 +49,12 @@ export class WarningsService {
     return [...ofData, ...this.ofManifest(), ...this.ofKeys()];
   }
 
+  /** Days until the live manifest expires, below 0 where it has; null where none is live. */
+  manifestDays(): number | null {
+    const { live } = this.manifests;
+    return live && (Date.parse(live.content.expires_at) - this.clock.now().getTime()) / DAY_MS;
+  }
+
   // Each with a day of grace: what is due today leaves within the hour, and an outage may cost a night.
   private late({
     telemetry,
@@ -112,10 +118,9 @@ export class WarningsService {
   }
 
   private ofManifest(): string[] {
-    const expires_at = this.manifests.live?.content.expires_at;
-    if (!expires_at) return [];
-    const left = Date.parse(expires_at) - this.clock.now().getTime();
-    if (left <= 0) return [`The live manifest expired at ${expires_at}.`];
-    return left < MANIFEST_WARNING_DAYS * DAY_MS ? [`The live manifest expires at ${expires_at}.`] : [];
+    const days = this.manifestDays();
+    if (days === null || days >= MANIFEST_WARNING_DAYS) return [];
+    const { expires_at } = this.manifests.live!.content;
+    return [`The live manifest ${days <= 0 ? 'expired' : 'expires'} at ${expires_at}.`];
   }
 }
