@@ -22,9 +22,14 @@ export async function readImage(
   await using handle = await open(file).catch((error: unknown) => refuse(file, error));
   const digest = createHash('sha256');
   let done = 0;
-  for await (const piece of handle.createReadStream({ autoClose: false, highWaterMark: PIECE_BYTES })) {
-    digest.update(piece as Buffer);
-    watch((done += (piece as Buffer).length), size);
+  // One buffer for all pieces: a stream makes one for each, and gigabytes of them wait to be collected.
+  const piece = Buffer.allocUnsafe(PIECE_BYTES);
+  for (;;) {
+    const { bytesRead } = await handle.read(piece, 0, PIECE_BYTES, done);
+    // One that grows faster than it is read would never end.
+    if (bytesRead === 0 || done + bytesRead > size) break;
+    digest.update(piece.subarray(0, bytesRead));
+    watch((done += bytesRead), size);
   }
   // Both the file that was read and the one that has its name now.
   const after = [await handle.stat({ bigint: true }), await look().catch(() => null)];

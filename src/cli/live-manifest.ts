@@ -5,7 +5,6 @@ import { text } from 'node:stream/consumers';
 import { Config } from '../config.js';
 import { readDocument } from '../keys/signed-manifest.js';
 import type { ManifestService } from '../manifest/manifest.service.js';
-import { manifestsOf, withDatabase } from './database.js';
 import { callersPath, fileRefusal, Refused } from './terminal.js';
 
 const ANSWER_MS = 10_000;
@@ -30,17 +29,22 @@ export async function readManifestFile(file: string): Promise<unknown> {
 
 /** The document that an address serves; null where a Mooring says that none is published. */
 export async function fetchManifest(url: string): Promise<unknown> {
-  const answer = await fetch(url, {
-    // Kept open, the connection would keep us running.
-    headers: { connection: 'close' },
-    signal: AbortSignal.timeout(ANSWER_MS),
-  }).catch(() => {
+  const { ok, status, body } = await askWhole(url);
+  if (ok) return parse(body, url);
+  if (status === 404 && body.includes('"no_version_published"')) return null;
+  throw new Refused(`${url} answered with status ${status}.`);
+}
+
+async function askWhole(url: string): Promise<{ ok: boolean; status: number; body: string }> {
+  // Kept open, the connection would keep us running.
+  const headers = { connection: 'close' };
+  try {
+    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_MS) });
+    return { ok: answer.ok, status: answer.status, body: await answer.text() };
+  } catch {
+    // An answer that breaks off is none.
     throw new Refused(`${url} does not answer.`);
-  });
-  const body = await answer.text();
-  if (answer.ok) return parse(body, url);
-  if (answer.status === 404 && body.includes('"no_version_published"')) return null;
-  throw new Refused(`${url} answered with status ${answer.status}.`);
+  }
 }
 
 /** The live manifest: of `previous` where it is given, else of the public address, else of a database at hand. */
@@ -52,13 +56,22 @@ export async function findLive(previous: string | undefined, config: Config): Pr
     return { document, from: previous };
   }
   const url = `${config.publicUrl}/v1/manifest`;
-  const served = async () => ({ document: await fetchManifest(url).catch(() => null), from: url });
+  const isNamed = process.env['PUBLIC_URL'] !== undefined;
+  // That a named address is out of order does not mean that nothing is live; only another that was named may say what is.
+  const mayFail = !isNamed || config.databaseUrl !== undefined;
+  const served = async () => ({
+    document: await fetchManifest(url).catch((error: unknown) => {
+      if (mayFail) return null;
+      throw error;
+    }),
+    from: url,
+  });
   const stored = async () => ({
     document: hasDatabase(config) ? await liveOfDatabase(config) : null,
     from: 'the database',
   });
   // Without a setting, the public address is but a guess, where some other service may well listen.
-  for (const look of process.env['PUBLIC_URL'] ? [served, stored] : [stored, served]) {
+  for (const look of isNamed ? [served, stored] : [stored, served]) {
     const found = await look();
     if (found.document !== null) return found;
   }
@@ -77,7 +90,9 @@ export async function beforeLiveOfDatabase(config: Config): Promise<unknown> {
   return hasDatabase(config) ? ofDatabase((manifests) => manifests.beforeLive(), config) : null;
 }
 
-function ofDatabase<T>(read: (manifests: ManifestService) => Promise<T>, config?: Config): Promise<T> {
+async function ofDatabase<T>(read: (manifests: ManifestService) => Promise<T>, config?: Config): Promise<T> {
+  // Loaded here: a publisher's machine has none, and would wait for what asks one.
+  const { manifestsOf, withDatabase } = await import('./database.js');
   return withDatabase(async (ground) => read(await manifestsOf(ground)), { config });
 }
 

@@ -8,6 +8,8 @@ import { hand, refuseExisting } from './manifest-next.js';
 import { callersPath, fileRefusal, Refused, UsageError } from './terminal.js';
 
 const SIGNATURE_BYTES = 64;
+/** What every command takes. */
+const COMMON = ['json', 'as'];
 
 export interface AttachOptions {
   /** The file that `--prepare` wrote. */
@@ -20,10 +22,11 @@ export interface AttachOptions {
 
 /** `manifest sign --prepared FILE --attach SIGNATURE`: signatures made elsewhere (HSM, KMS, air gap). */
 export async function attach(
-  { prepared, attach: files, publicKey, out }: AttachOptions,
+  { prepared, attach: files, publicKey, out, ...others }: AttachOptions,
   command: Command,
 ): Promise<void> {
   if (prepared === undefined || !files) throw new UsageError('--prepared and --attach belong together.');
+  refuseOthers(others);
   if (out !== undefined) refuseExisting(callersPath(out));
   const keys = [...(publicKey ?? []), ...(await knownManifestKeys(publisherConfig()))];
   if (keys.length === 0) throw new UsageError('--public-key must name the key of the signature.');
@@ -33,6 +36,14 @@ export async function attach(
   if (new Set(signatures.map(({ key_id }) => key_id)).size < signatures.length)
     throw new UsageError('--attach names two signatures of one key.');
   await hand(assembleManifest(signed, signatures), out, command);
+}
+
+/** What is signed was decided when it was prepared: an option that would change it would be passed over. */
+function refuseOthers(others: Readonly<Record<string, unknown>>): void {
+  const [name] = Object.keys(others).filter((option) => !COMMON.includes(option));
+  if (!name) return;
+  const option = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new UsageError(`--${option} has no place beside --attach: what is signed was prepared before.`);
 }
 
 /** Whose it is, is found by trying: a signature does not name its key. */

@@ -14,8 +14,7 @@ import {
   type ManifestContent,
   type SignedManifest,
 } from '../keys/signed-manifest.js';
-import { MANIFEST_DAYS, refuseUnpublishable, type Live } from '../manifest/manifest.rules.js';
-import type { PublishedVersions } from '../manifest/published-versions.js';
+import { MANIFEST_DAYS, refuseUnpublishable, type Live, type Standing } from '../manifest/manifest.rules.js';
 import { findLive, type Found } from './live-manifest.js';
 import { knownManifestKeys, publicHalves, publisherConfig, signingKeys } from './manifest-keys.js';
 import { differenceText, differences, manifestText } from './manifest-text.js';
@@ -96,11 +95,7 @@ export function verified({ document, from }: Found, { trusted, config: { product
 }
 
 /** What the next manifest is held against, as far as a publisher's machine can know. */
-export interface Past {
-  readonly live: Live | null;
-  readonly versions: PublishedVersions;
-  readonly isWithdrawal: boolean;
-}
+export type Past = Omit<Standing, 'product' | 'now'>;
 
 /** Signs the content, or writes its bytes, or shows what it would change; what the server would refuse is refused. */
 export async function finish(
@@ -126,7 +121,7 @@ async function prepare(signed: string, file: string, command: Command): Promise<
   await writeNew(file, signed);
   const text = [
     `The bytes to sign lie in ${file}. Sign them as they are (Ed25519, no hash before it), then:`,
-    `  mooring manifest sign --prepared ${file} --attach SIGNATURE --out manifest.json`,
+    `  mooring manifest sign --prepared ${file} --attach SIGNATURE --public-key X --out manifest.json`,
   ];
   print(command, { file, bytes: Buffer.byteLength(signed) }, text.join('\n'));
 }

@@ -44,7 +44,7 @@ export async function withdraw(
   const versions = PublishedVersions.of(before.content);
   versions.add(live.content);
   await finish(content, { live, versions, isWithdrawal: true }, workshop, options, command);
-  say(`This takes back version ${live.content.version}: publish it with --withdraw.`);
+  if (!options.dryRun) say(`This takes back version ${live.content.version}: publish it with --withdraw.`);
 }
 
 async function findBefore(file: string | undefined, { config }: Workshop): Promise<Found> {

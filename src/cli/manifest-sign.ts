@@ -28,9 +28,10 @@ export async function sign(options: SignOptions, command: Command): Promise<void
   const url = options.url ?? missing('--url <url>');
   if (sequence !== undefined && !first) throw new UsageError('--sequence stands with --first alone.');
   checkNext(options);
-  const image = await readImage(callersPath(dmg), progressBar(basename(dmg)));
   const workshop = await openWorkshop(options);
   const live = first ? null : await liveManifest(options, workshop);
+  // Last, since it takes a while.
+  const image = await readImage(callersPath(dmg), progressBar(basename(dmg)));
   const minimum = rfc3339OrNull(options.minimumLicenseExpiry ?? null);
   const entry = { version, dmg: { url, ...image }, minimum_license_expiry: minimum };
   const also_available = live ? alsoAvailable(minimum, live.content) : [];

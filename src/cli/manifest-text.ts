@@ -58,11 +58,11 @@ export function differenceText(changes: readonly Difference[]): string {
 /** Older versions by their number, so that one that joins or goes is one difference. */
 function members(content: ManifestContent | null): Record<string, string | number | null> {
   if (!content) return {};
-  const { dmg, also_available, minimum_license_expiry, ...plain } = content;
+  const { dmg, also_available, ...plain } = content;
   const older = also_available.map(({ version, dmg: { url }, minimum_license_expiry }) => [
     `also_available ${version}`,
     `for ${whoHas(minimum_license_expiry)}: ${url}`,
   ]);
   const image = Object.entries(dmg).map(([name, value]) => [`dmg.${name}`, value]);
-  return { ...plain, for: whoHas(minimum_license_expiry), ...Object.fromEntries([...image, ...older]) };
+  return { ...plain, ...Object.fromEntries([...image, ...older]) };
 }

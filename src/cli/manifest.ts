@@ -68,7 +68,7 @@ export function manifestCommands(manifest: Command): void {
 }
 
 function signCommand(manifest: Command): void {
-  const sign_ = manifest
+  const command = manifest
     .command('sign')
     .description('sign a new version on top of the live manifest')
     .option('--dmg <file>', 'the image to be downloaded')
@@ -87,7 +87,7 @@ function signCommand(manifest: Command): void {
     )
     .option('--prepared <file>', 'the bytes that --prepare wrote, to be signed by --attach')
     .option('--attach <file>', 'a signature over them, made elsewhere; may be repeated', files);
-  nextOptions(sign_).action(sign);
+  nextOptions(command).action(sign);
 }
 
 /** What `sign`, `refresh` and `withdraw` have in common. */

@@ -2,7 +2,16 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { access, link, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isEd25519, thumbprint } from './ed25519.js';
-import { createTokenKey, parseRing, writeRing, type KeyState, type RingEntry } from './ring-file.js';
+import {
+  createTokenKey,
+  keyLines,
+  parseRing,
+  readRingText,
+  writeRing,
+  type KeyLine,
+  type KeyState,
+  type RingEntry,
+} from './ring-file.js';
 
 const RELOAD_MILLISECONDS = 2_000;
 
@@ -34,7 +43,7 @@ export class KeyRing {
 
   /** Throws one sentence where the ring or a key in it is missing or wrong. */
   static async open(dir: string): Promise<KeyRing> {
-    return new KeyRing(dir, await readRing(dir, await ringText(dir)));
+    return new KeyRing(dir, await readRing(dir, await readRingText(dir)));
   }
 
   get active(): TokenKey {
@@ -52,8 +61,8 @@ export class KeyRing {
   }
 
   /** Every key of the ring, revoked ones too, for the command line. */
-  get keys(): Pick<RingEntry, 'kid' | 'state' | 'since'>[] {
-    return this.ring.entries.map(({ kid, state, since }) => ({ kid, state, since }));
+  get keys(): KeyLine[] {
+    return keyLines(this.ring.entries);
   }
 
   /** What `GET /v1/keys` shows: all but the revoked, public halves only. */
@@ -63,7 +72,7 @@ export class KeyRing {
 
   /** Reads the ring again where ring.json changed, and says whether it did. A broken one throws; the old stays. */
   async reload(): Promise<boolean> {
-    const text = await ringText(this.dir);
+    const text = await readRingText(this.dir);
     if (text === this.ring.text) return false;
     this.ring = await readRing(this.dir, text);
     return true;
@@ -139,12 +148,6 @@ function parseKey(pem: string): KeyObject | null {
   } catch {
     return null;
   }
-}
-
-async function ringText(dir: string): Promise<string> {
-  const text = await readFile(join(dir, 'ring.json'), 'utf8').catch(() => null);
-  if (text === null) throw new Error(`${dir} holds no ring.json that can be read.`);
-  return text;
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { chown, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { rfc3339 } from '../clock.js';
 import { thumbprint } from './ed25519.js';
 
 const STATES = ['next', 'active', 'verifying', 'revoked'] as const;
@@ -24,6 +25,7 @@ export async function createTokenKey(dir: string, state: KeyState, now: Date): P
   const file = `${kid}.pem`;
   const pem = privateKey.export({ format: 'pem', type: 'pkcs8' });
   await writeFile(join(dir, file), pem, { mode: 0o600, flag: 'wx', flush: true });
+  await handOver(dir, file);
   return { kid, file, state, since: now.toISOString() };
 }
 
@@ -33,10 +35,33 @@ export async function writeRing(dir: string, entries: RingEntry[], place = renam
   try {
     const text = `${JSON.stringify({ keys: entries }, null, 2)}\n`;
     await writeFile(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
+    await handOver(dir, basename(temporary));
     await place(temporary, join(dir, 'ring.json'));
   } finally {
     await rm(temporary, { force: true });
   }
+}
+
+/** What of the ring people and programs are shown. */
+export type KeyLine = Pick<RingEntry, 'kid' | 'state' | 'since'>;
+
+/** The ring as it is listed: times to the second, as everywhere else. */
+export function keyLines(entries: readonly RingEntry[]): KeyLine[] {
+  return entries.map(({ kid, state, since }) => ({ kid, state, since: rfc3339(new Date(since)) }));
+}
+
+/** A service that does not run as root must be able to read what root has made in its folder. */
+async function handOver(dir: string, file: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await stat(dir);
+  await chown(join(dir, file), uid, gid);
+}
+
+/** What ring.json says; throws one sentence where it cannot be read. */
+export async function readRingText(dir: string): Promise<string> {
+  const text = await readFile(join(dir, 'ring.json'), 'utf8').catch(() => null);
+  if (text === null) throw new Error(`${dir} holds no ring.json that can be read.`);
+  return text;
 }
 
 /** The lines of ring.json as they stand, for a command that changes them. Throws where they are not valid. */

@@ -1,6 +1,6 @@
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTokenKey, parseRing, writeRing, type RingEntry } from './ring-file.js';
+import { createTokenKey, parseRing, readRingText, writeRing, type RingEntry } from './ring-file.js';
 
 /** Every instance reads the ring again every 2 seconds: by then each knows a `next` key, and may meet what it signs. */
 const SETTLED_MS = 5_000;
@@ -48,7 +48,7 @@ function promote(entries: RingEntry[], next: RingEntry, now: Date, before: RingE
   if (wait > 0) {
     const seconds = Math.ceil(wait / 1_000);
     throw new RotationRefused(
-      `The next key is too young for every instance to know it: try again in ${seconds} seconds.`,
+      `The next key is too young for every instance to know it: try again in ${seconds} s.`,
     );
   }
   const active = entries.find(({ state }) => state === 'active')!;
@@ -67,12 +67,11 @@ async function changeRing(
   now: Date,
   change: (entries: RingEntry[]) => RingEntry[],
 ): Promise<RingEntry[]> {
-  // Loaded here alone: a server that only reads its ring needs no lock.
-  const { tryKernelLock } = await import('../database/kernel-lock.js');
-  const release = tryKernelLock(join(dir, 'ring.lock'));
-  if (!release) throw new RotationRefused('Another command changes the ring just now: try again.');
+  // Without a ring there is nothing to lock.
+  await readRingText(dir);
+  const release = await lockRing(dir);
   try {
-    const entries = change(parseRing(await readFile(join(dir, 'ring.json'), 'utf8')));
+    const entries = change(parseRing(await readRingText(dir)));
     if (entries.some(({ state }) => state === 'next')) return await written(dir, entries);
     const next = await createTokenKey(dir, 'next', now);
     return await written(dir, [...entries, next]).catch(async (error: unknown) => {
@@ -82,6 +81,21 @@ async function changeRing(
   } finally {
     release();
   }
+}
+
+async function lockRing(dir: string): Promise<() => void> {
+  // Loaded here, or every command of the command line would load SQLite.
+  const { tryKernelLock } = await import('../database/kernel-lock.js');
+  const lock = () => {
+    try {
+      return tryKernelLock(join(dir, 'ring.lock'));
+    } catch {
+      throw new RotationRefused(`${dir} cannot be written: the ring stays as it is.`);
+    }
+  };
+  const release = lock();
+  if (release) return release;
+  throw new RotationRefused('Another command changes the ring just now: try again.');
 }
 
 async function written(dir: string, entries: RingEntry[]): Promise<RingEntry[]> {

@@ -7,7 +7,7 @@ import {
   type ManifestContent,
   type ManifestEntry,
 } from '../keys/signed-manifest.js';
-import type { PublishedVersions } from './published-versions.js';
+import type { PublishedVersion, PublishedVersions } from './published-versions.js';
 
 /** A manifest that may not be published; one sentence for the publisher. */
 export class PublishRefused extends Error {}
@@ -67,7 +67,7 @@ export interface Standing {
  * @throws PublishRefused
  */
 export function refuseUnpublishable(next: ManifestContent, standing: Standing): void {
-  const { live, versions, product, now } = standing;
+  const { live, versions, product, now, isWithdrawal } = standing;
   refuse(
     next.product !== product,
     `This manifest is for the product ${next.product}; this server serves ${product}.`,
@@ -79,18 +79,16 @@ export function refuseUnpublishable(next: ManifestContent, standing: Standing): 
     'Every url of a manifest must be https.',
   );
   if (live) refuseOutOfTurn(next, live.content, manifestDigest(live.signed), standing);
-  else {
-    const first = 'No manifest is live, so previous must be null (sign with --first).';
-    refuse(next.previous !== null, first);
-  }
-  for (const entry of entries) {
-    const known = versions.find(entry.version);
-    if (known) refuseChanged(entry, known);
-    if (!live || entry === next) continue;
-    // What a lapsed license is offered must once have been the newest itself, and still be good.
-    refuse(!known, `Version ${entry.version} of also_available was never published.`);
-    refuse(known!.isWithdrawn, `Version ${entry.version} of also_available was withdrawn.`);
-  }
+  else refuseAsFirst(next, isWithdrawal);
+  const known = versions.find(next.version);
+  if (known) refuseChanged(next, known);
+  // Nothing is known of what another server published before this one.
+  if (live) for (const older of next.also_available) refuseOlder(older, versions.find(older.version));
+}
+
+function refuseAsFirst({ previous }: ManifestContent, isWithdrawal: boolean): void {
+  refuse(previous !== null, 'No manifest is live, so previous must be null (sign with --first).');
+  refuse(isWithdrawal, 'This manifest withdraws nothing: none is live.');
 }
 
 /** Two publishers at once, an older document, a version that goes down by mistake. */
@@ -132,6 +130,17 @@ function refuseChanged({ version, dmg, minimum_license_expiry }: ManifestEntry, 
     !covers(minimum_license_expiry, expiryOf(known)),
     `Version ${version} is published already, and its minimum license expiry cannot be raised.`,
   );
+}
+
+/** What a lapsed license is offered must once have been the newest itself, still be good, and be for the same people. */
+function refuseOlder(older: ManifestEntry, known: PublishedVersion | undefined): void {
+  const name = `Version ${older.version} of also_available`;
+  if (!known) throw new PublishRefused(`${name} was never published.`);
+  refuse(known.isWithdrawn, `${name} was withdrawn.`);
+  refuseChanged(older, known);
+  // Lowered here alone, it would be offered to people whose heartbeats are then refused.
+  const changed = !covers(known.minimum_license_expiry, expiryOf(older));
+  refuse(changed, `${name} has another minimum license expiry than it was published with.`);
 }
 
 function refuse(wrong: boolean, sentence: string): void {

@@ -17,16 +17,14 @@ import {
 } from '../keys/signed-manifest.js';
 import type { ManifestContent, SignedManifest } from '../keys/signed-manifest.js';
 import { Manifest } from './manifest.entity.js';
-import { PublishRefused, refuseUnpublishable, type Standing } from './manifest.rules.js';
+import { PublishRefused, refuseUnpublishable, type Live, type Standing } from './manifest.rules.js';
 import { PublishedVersions } from './published-versions.js';
 
 /** A published manifest is served by every instance within 5 seconds (contract, manifest). */
 const POLL_MS = 2_000;
 
 /** The live manifest as it is sent: the same bytes for everyone. */
-export interface LiveManifest {
-  readonly content: ManifestContent;
-  readonly signed: string;
+export interface LiveManifest extends Live {
   /** Text, not bytes: Node then writes it with its headers in one piece, which takes half the time. */
   readonly body: string;
   readonly etag: string;

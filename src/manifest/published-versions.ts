@@ -6,7 +6,8 @@ import {
   type ManifestEntry,
 } from '../keys/signed-manifest.js';
 
-interface PublishedVersion extends ManifestEntry {
+/** A version that was published. */
+export interface PublishedVersion extends ManifestEntry {
   /** Of the latest manifest that offered it; 0 where it only ever stood under a later one. */
   readonly sequence: number;
   readonly isWithdrawn: boolean;
