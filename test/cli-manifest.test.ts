@@ -135,7 +135,7 @@ test('publish makes a manifest the live one, show prints it, and refusals say wh
     expires_at: parseSigned(first.signed).expires_at,
     served: false,
   });
-  expect(published.stderr).toBe(`It is published; ${NOWHERE}/v1/manifest does not serve it yet.\n`);
+  expect(published.stderr).toBe(`It is published, but ${NOWHERE}/v1/manifest does not answer.\n`);
   expect(await terminal.json(['manifest', 'show'])).toEqual(first);
   expect((await terminal.run(['manifest', 'show'])).stdout).toMatch(
     /^Version +1\.0\.0 of com\.example\.app\n/,

@@ -143,11 +143,7 @@ describe('sign', () => {
   });
 
   test.each([
-    [
-      1,
-      /No live manifest was found at .* or in a database: name it with --previous, or sign with --first\.$/,
-      [],
-    ],
+    [1, /\/v1\/manifest does not answer\.$/, []],
     [1, /nonsense does not exist/, ['--previous', 'nonsense']],
     [1, /App\.dmg is not a manifest\.$/, ['--previous', 'App.dmg']],
     [1, /does not answer\.$/, ['--previous', `${NOWHERE}/v1/manifest`]],

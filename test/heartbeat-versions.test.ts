@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ManifestService } from '../src/manifest/manifest.service.js';
 import { Service } from './harness.js';
-import { downloadUrl, publish } from './publish.js';
+import { downloadUrl, publish, withdraw } from './publish.js';
 
 /** Two instances on one database, as behind a balancer: the publisher reaches the first. */
 let service: Service;
@@ -95,4 +95,34 @@ test('a minimum lowered by a refresh is honoured at once, by an instance that ha
   await publish(service, '3.2', '2026-12-01T00:00:00Z');
   expect(await beat('3.2.0')).toBe('covered');
   expect((await other.heartbeat(token, { app_version: '3.2.0' })).status).toBe(200);
+});
+
+test('a version that was withdrawn is named to nobody as the newest that is covered', async () => {
+  const license = await service.issue({ expires_at: new Date('2026-11-25T00:00:00Z') });
+  const lapsing = (await service.activate(license, 'laptop', { app_version: '2.10' })).json.token;
+  const newest = async (at: Service) => {
+    const { status, json } = await at.heartbeat(lapsing, { app_version: '3.2' });
+    expect([status, json.code]).toEqual([403, 'version_not_covered']);
+    return [json.newest_covered_version, json.download_url];
+  };
+  await publish(service, '3.3');
+  for (const each of [service, other]) expect(await newest(each)).toEqual(['3.3', downloadUrl('3.3')]);
+
+  await withdraw(service);
+  for (const each of [service, other]) expect(await newest(each)).toEqual(['2.10', downloadUrl('2.10')]);
+  // Nor once another version is above it, nor where that is withdrawn as well.
+  await publish(service, '3.4', '2027-01-01T00:00:00Z');
+  for (const each of [service, other]) expect(await newest(each)).toEqual(['2.10', downloadUrl('2.10')]);
+  await withdraw(service);
+  for (const each of [service, other]) expect(await newest(each)).toEqual(['2.10', downloadUrl('2.10')]);
+  // Whoever runs it keeps it: it is no refusal that takes a build back.
+  expect(await beat('3.3', lapsing)).toBe('covered');
+});
+
+test('an older version is the newest covered one again, once it is what was gone back to', async () => {
+  const license = await service.issue({ expires_at: new Date('2026-12-15T00:00:00Z') });
+  const lapsing = (await service.activate(license, 'laptop', { app_version: '2.10' })).json.token;
+  await publish(service, '3.5', '2027-01-01T00:00:00Z');
+  const { json } = await service.heartbeat(lapsing, { app_version: '3.5' });
+  expect(json).toMatchObject({ code: 'version_not_covered', newest_covered_version: '3.2' });
 });

@@ -6,7 +6,9 @@ import {
   alsoAvailable,
   compareVersions,
   manifestBytes,
+  parseSigned,
   signManifest,
+  type ManifestEntry,
   type SignedManifest,
 } from '../src/keys/signed-manifest.js';
 import { following } from '../src/manifest/manifest.rules.js';
@@ -23,19 +25,35 @@ export async function publish(
   version: string,
   minimum: string | null = null,
 ): Promise<SignedManifest> {
-  const manifests = service.app.get(ManifestService);
-  const config = service.app.get(Config);
-  const now = service.clock.now();
-  const live = manifests.live;
+  const { live } = service.app.get(ManifestService);
   const dmg = { url: downloadUrl(version), size: 1_000_000, sha256: hash('sha256', version) };
   const isRefresh = live && compareVersions(version, live.content.version) === 0;
   const entry = { version, dmg: isRefresh ? live.content.dmg : dmg, minimum_license_expiry: minimum };
   const also_available = live ? alsoAvailable(minimum, live.content) : [];
+  return put(service, entry, also_available);
+}
+
+/** Takes the live version back, to the one before it. */
+export async function withdraw(service: Service): Promise<SignedManifest> {
+  const before = parseSigned((await service.app.get(ManifestService).beforeLive())!.signed);
+  const { version, dmg, minimum_license_expiry, also_available } = before;
+  return put(service, { version, dmg, minimum_license_expiry }, also_available, true);
+}
+
+async function put(
+  service: Service,
+  entry: ManifestEntry,
+  also_available: ManifestEntry[],
+  isWithdrawal = false,
+): Promise<SignedManifest> {
+  const manifests = service.app.get(ManifestService);
+  const config = service.app.get(Config);
+  const now = service.clock.now();
   const offer = { entry, also_available, expires: new Date(now.getTime() + 90 * 86_400_000) };
-  const signed = manifestBytes(following(live, offer, { product: config.product, now }));
+  const signed = manifestBytes(following(manifests.live, offer, { product: config.product, now }));
   const key = createPrivateKey(await readFile(developmentManifestKey(config)));
   const document = signManifest(signed, [key]);
-  await manifests.publish(document, { actor: 'test', reason: 'a new version' });
+  await manifests.publish(document, { actor: 'test', reason: 'a new version' }, isWithdrawal);
   return document;
 }
 

@@ -9,7 +9,7 @@ import { createKeyRing, KeyRing } from '../../src/keys/key-ring.js';
 import { parseRing, writeRing, type KeyState, type RingEntry } from '../../src/keys/ring-file.js';
 
 const NOW = new Date('2026-11-20T13:00:00.500Z');
-const SINCE = '2026-11-20T13:00:00.500Z';
+const SINCE = '2026-11-20T13:00:00Z';
 // prettier-ignore
 const ALL_BUT_INTERVALS = [
   'Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask',

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { MooringClient, type Status } from '../client/src/client.js';
+import { machineId } from './harness.js';
+import { activationOf, kidOf } from './rotation-drill.js';
+
+interface Activated {
+  activation: { id: string };
+  license: { machines_in_use: number };
+}
+
+/** A computer with the reference client, whose calls alternate between the instances, as through a balancer. */
+export class Desk {
+  readonly states: Status[] = [];
+  readonly log: string[] = [];
+  /** Every answer to an activation. */
+  readonly activated: { status: number; id?: string; machines_in_use?: number }[] = [];
+  readonly #stateFile: string;
+  readonly #client: MooringClient;
+  #beating: Promise<void> | undefined;
+  #calls = 0;
+  #stopped = false;
+
+  constructor(
+    readonly license: { license_key: string; email: string },
+    readonly urls: readonly string[],
+    stateFile: string,
+  ) {
+    this.#stateFile = stateFile;
+    this.#client = new MooringClient({
+      baseUrl: urls[0]!,
+      app: 'EXAMPLE',
+      product: 'com.example.app',
+      appVersion: '3.1.0',
+      trustedKeys: [],
+      stateFile,
+      environment: {},
+      machineId: async () => machineId(stateFile),
+      telemetry: () => ({ os_version: 'macOS 26.1' }),
+      log: (line) => this.log.push(line),
+      onStateChange: (status) => this.states.push(status),
+      fetch: (url, init) => this.#fetch(url, init),
+    });
+  }
+
+  get #token(): string {
+    return (JSON.parse(readFileSync(this.#stateFile, 'utf8')) as { license: { token: string } }).license
+      .token;
+  }
+
+  get kid(): string {
+    return kidOf(this.#token);
+  }
+
+  get activation(): string {
+    return activationOf(this.#token);
+  }
+
+  async activate(): Promise<void> {
+    await this.#client.start();
+    await this.#client.activate(this.license.license_key, this.license.email, 'Studio Mac');
+  }
+
+  /** Heartbeats from now on, one after the other. */
+  begin(): void {
+    this.#beating = (async () => {
+      while (!this.#stopped) {
+        await this.#client.heartbeatNow();
+        await pause(20);
+      }
+    })();
+  }
+
+  async rest(): Promise<void> {
+    this.#stopped = true;
+    await this.#beating;
+  }
+
+  async close(): Promise<void> {
+    await this.rest();
+    await this.#client.close();
+  }
+
+  async #fetch(url: string, init: RequestInit): Promise<Response> {
+    const { pathname } = new URL(url);
+    const answer = await fetch(this.urls[this.#calls++ % this.urls.length]! + pathname, init);
+    if (pathname === '/v1/activate') {
+      const { activation, license } = (await answer.clone().json()) as Partial<Activated>;
+      const { status } = answer;
+      this.activated.push({ status, id: activation?.id, machines_in_use: license?.machines_in_use });
+    }
+    return answer;
+  }
+}

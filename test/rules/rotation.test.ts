@@ -1,0 +1,349 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { calculateJwkThumbprint, exportJWK, importPKCS8 } from 'jose';
+import { createKeyRing, KeyRing } from '../../src/keys/key-ring.js';
+import { signLicenseToken, verifyLicenseToken, type LicenseClaims } from '../../src/keys/license-token.js';
+import { parseRing, writeRing, type KeyState, type RingEntry } from '../../src/keys/ring-file.js';
+import { revokeKey, RotationRefused, rotateKeys } from '../../src/keys/rotation.js';
+
+const START = new Date('2026-11-20T13:00:00.000Z');
+const ROTATION = new URL('../../dist/keys/rotation.js', import.meta.url).href;
+const BUSY = 'Another command changes the ring just now: try again.';
+const CLAIMS: LicenseClaims = {
+  iss: 'mooring',
+  aud: 'com.example.app',
+  sub: '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6',
+  lic: '01980000-0000-7000-8000-000000000001',
+  mch: 'fZ6NEsEw-i7IFMWg8kihXA',
+  lxp: null,
+  iat: 1795179600,
+  exp: 1795784400,
+};
+
+let parent: string;
+let dir: string;
+
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'rotation-'));
+  dir = join(parent, 'tokens');
+  await createKeyRing(dir, START);
+});
+afterEach(() => rm(parent, { recursive: true }));
+
+const at = (seconds: number) => new Date(START.getTime() + seconds * 1_000);
+const ring = async () => parseRing(await readFile(join(dir, 'ring.json'), 'utf8'));
+const states = async () => (await ring()).map(({ state }) => state);
+
+async function kidOf(state: KeyState): Promise<string> {
+  return (await ring()).find((entry) => entry.state === state)!.kid;
+}
+
+/** All that is in the folder, byte for byte, but for the lock. */
+async function everything(): Promise<Record<string, string>> {
+  const names = (await readdir(dir)).filter((name) => name !== 'ring.lock').toSorted();
+  const contents = await Promise.all(names.map((name) => readFile(join(dir, name), 'utf8')));
+  return Object.fromEntries(names.map((name, i) => [name, contents[i]!]));
+}
+
+/** No key file that the ring does not name, and no half-written ring. */
+async function expectNoOrphans(): Promise<void> {
+  const named = (await ring()).map(({ file }) => file);
+  const files = (await readdir(dir)).filter((name) => name !== 'ring.lock');
+  expect(files.toSorted()).toEqual([...named, 'ring.json'].toSorted());
+}
+
+async function signed(): Promise<string> {
+  return signLicenseToken((await KeyRing.open(dir)).active, CLAIMS);
+}
+
+async function accepts(token: string): Promise<boolean> {
+  return verifyLicenseToken(await KeyRing.open(dir), CLAIMS.aud, token) !== null;
+}
+
+/** Refused with this sentence, and nothing was touched. */
+async function expectRefused(change: () => Promise<unknown>, sentence: string): Promise<void> {
+  const before = await everything();
+  await expect(change()).rejects.toThrow(new RotationRefused(sentence));
+  expect(await everything()).toEqual(before);
+}
+
+describe('a rotation', () => {
+  test('moves each key on: next signs, active only verifies, and there is a new next', async () => {
+    const [active, next] = (await ring()) as [RingEntry, RingEntry];
+    const since = at(60).toISOString();
+    const moved = await rotateKeys(dir, at(60));
+    expect(moved).toEqual([
+      { ...active, state: 'verifying', since },
+      { ...next, state: 'active', since },
+      { kid: expect.any(String), file: expect.any(String), state: 'next', since },
+    ]);
+    expect(await ring()).toEqual(moved);
+    expect(new Set(moved.map(({ kid }) => kid)).size).toBe(3);
+
+    const again = await rotateKeys(dir, at(120));
+    expect(again.map(({ state }) => state)).toEqual(['verifying', 'verifying', 'active', 'next']);
+    // One that stays what it is keeps its day.
+    expect(again[0]).toEqual(moved[0]);
+    await expectNoOrphans();
+  });
+
+  test.each([
+    [0, 5],
+    [0.001, 5],
+    [1, 4],
+    [4.001, 1],
+    [4.999, 1],
+    // A clock that goes back makes the key no older.
+    [-30, 35],
+  ])('of a next that is %d seconds old is refused, with the seconds to wait: %d', async (age, wait) => {
+    const sentence = `The next key is too young for every instance to know it: try again in ${wait} s.`;
+    await expectRefused(() => rotateKeys(dir, at(age)), sentence);
+  });
+
+  test('of a next that is 5 seconds old to the millisecond goes', async () => {
+    await rotateKeys(dir, at(5));
+    expect(await states()).toEqual(['verifying', 'active', 'next']);
+    await expect(rotateKeys(dir, at(9.999))).rejects.toThrow('in 1 s.');
+    await rotateKeys(dir, at(10));
+    expect(await states()).toEqual(['verifying', 'verifying', 'active', 'next']);
+  });
+
+  test('gives a ring without a next one, and moves nothing else', async () => {
+    const [active] = (await ring()) as [RingEntry];
+    await writeRing(dir, [active]);
+    const given = await rotateKeys(dir, at(1));
+    expect(given).toEqual([active, expect.objectContaining({ state: 'next', since: at(1).toISOString() })]);
+    expect(await ring()).toEqual(given);
+    await expect(rotateKeys(dir, at(5))).rejects.toThrow('try again in 1 s.');
+    expect((await rotateKeys(dir, at(6)))[0]?.state).toBe('verifying');
+  });
+
+  test('makes keys that their owner alone may read, and that another program reads', async () => {
+    for (const seconds of [10, 20, 30]) await rotateKeys(dir, at(seconds));
+    const entries = await ring();
+    expect(entries).toHaveLength(5);
+    for (const { kid, file } of entries) {
+      expect(file).toBe(`${kid}.pem`);
+      expect((await stat(join(dir, file))).mode & 0o777).toBe(0o600);
+      const pem = await readFile(join(dir, file), 'utf8');
+      const key = await importPKCS8(pem, 'Ed25519', { extractable: true });
+      expect(await calculateJwkThumbprint(await exportJWK(key))).toBe(kid);
+    }
+    expect((await stat(join(dir, 'ring.json'))).mode & 0o777).toBe(0o600);
+  });
+
+  test('leaves every token good, however many follow', async () => {
+    const tokens = [await signed()];
+    for (let i = 1; i <= 30; i++) {
+      await rotateKeys(dir, at(i * 5));
+      tokens.push(await signed());
+    }
+    expect(new Set(tokens.map((token) => token.split('.')[0])).size).toBe(31);
+    const last = await KeyRing.open(dir);
+    for (const token of tokens) expect(verifyLicenseToken(last, CLAIMS.aud, token)).toEqual(CLAIMS);
+  });
+
+  test('is followed by a ring that is open, which loses no key it knew', async () => {
+    const open = await KeyRing.open(dir);
+    const before = open.publishedKeys().map(({ kid }) => kid);
+    await rotateKeys(dir, at(5));
+    expect(await open.reload()).toBe(true);
+    expect(open.active.kid).toBe(before[1]);
+    expect(open.publishedKeys().map(({ kid }) => kid)).toEqual(expect.arrayContaining(before));
+  });
+
+  test('that cannot be written changes nothing, and leaves no key behind', async () => {
+    // A ring of over 1024 bytes, and a process that may write no larger file: its key is written, the ring is not.
+    for (let i = 1; i <= 6; i++) await rotateKeys(dir, at(i * 5));
+    const before = await everything();
+    const script = `import('${ROTATION}').then((r) => r.rotateKeys(process.argv[1], new Date(${at(60).getTime()})))
+      .catch((error) => console.log(error.code))`;
+    const limited = ['-c', 'ulimit -f 2; exec "$0" "$@"', process.execPath, '-e', script, dir];
+    const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] });
+    expect(await text(child.stdout)).toBe('EFBIG\n');
+    expect(await everything()).toEqual(before);
+    expect((await rotateKeys(dir, at(60))).at(-1)?.state).toBe('next');
+  });
+});
+
+describe('a revocation', () => {
+  test('of the active key lets next sign, makes a new next, and refuses that key’s tokens alone', async () => {
+    const older = await signed();
+    await rotateKeys(dir, at(10));
+    const leaked = await kidOf('active');
+    const next = await kidOf('next');
+    const token = await signed();
+    expect(await accepts(token)).toBe(true);
+
+    const since = at(20).toISOString();
+    const changed = await revokeKey(dir, leaked, at(20));
+    expect(changed.map(({ state }) => state)).toEqual(['verifying', 'revoked', 'active', 'next']);
+    expect(changed[1]).toMatchObject({ kid: leaked, since });
+    expect(changed[2]).toMatchObject({ kid: next, since });
+    expect(await ring()).toEqual(changed);
+    expect(await Promise.all([older, token, await signed()].map(accepts))).toEqual([true, false, true]);
+    await expectNoOrphans();
+  });
+
+  test('of the active key waits until every instance knows the next', async () => {
+    await rotateKeys(dir, at(10));
+    const active = await kidOf('active');
+    const sentence = (seconds: number) =>
+      `The next key is too young for every instance to know it: try again in ${seconds} s.`;
+    await expectRefused(() => revokeKey(dir, active, at(11)), sentence(4));
+    await expectRefused(() => revokeKey(dir, active, at(14.999)), sentence(1));
+    expect((await revokeKey(dir, active, at(15)))[1]?.state).toBe('revoked');
+  });
+
+  test('of the active key is refused where none could sign instead', async () => {
+    const [active] = (await ring()) as [RingEntry];
+    await writeRing(dir, [active]);
+    const sentence = 'There is no next key to sign instead: run mooring keys rotate first.';
+    await expectRefused(() => revokeKey(dir, active.kid, at(60)), sentence);
+  });
+
+  test('of a verifying key refuses its tokens, at any time, and moves nothing else', async () => {
+    const token = await signed();
+    const verifying = await kidOf('active');
+    const [before, active, next] = (await rotateKeys(dir, at(10))) as [RingEntry, RingEntry, RingEntry];
+    const changed = await revokeKey(dir, verifying, at(10.001));
+    expect(changed).toEqual([{ ...before, state: 'revoked', since: at(10.001).toISOString() }, active, next]);
+    expect(await accepts(token)).toBe(false);
+  });
+
+  test('of the next key makes another one, which has to wait in its turn', async () => {
+    const next = await kidOf('next');
+    const changed = await revokeKey(dir, next, at(1));
+    expect(changed.map(({ state }) => state)).toEqual(['active', 'revoked', 'next']);
+    expect(changed[1]?.kid).toBe(next);
+    expect(changed[2]).toMatchObject({ since: at(1).toISOString() });
+    await expect(rotateKeys(dir, at(5.999))).rejects.toThrow('too young');
+    await rotateKeys(dir, at(6));
+    expect(await kidOf('active')).toBe(changed[2]?.kid);
+    await expectNoOrphans();
+  });
+
+  test('of a key that is revoked already, or that there is not, says so', async () => {
+    const next = await kidOf('next');
+    await revokeKey(dir, next, at(10));
+    await expectRefused(() => revokeKey(dir, next, at(20)), `The key ${next} is revoked already.`);
+    const unknown = (kid: string) => `The ring has no key ${kid}: mooring keys list names them.`;
+    for (const kid of ['', next.slice(0, -1), '__proto__', 'A'.repeat(43)])
+      await expectRefused(() => revokeKey(dir, kid, at(20)), unknown(kid));
+  });
+
+  test('stands when the key’s file is destroyed', async () => {
+    const leaked = await kidOf('active');
+    await revokeKey(dir, leaked, at(10));
+    await rm(join(dir, `${leaked}.pem`));
+    await rotateKeys(dir, at(20));
+    await revokeKey(dir, await kidOf('verifying'), at(21));
+    expect(await states()).toEqual(['revoked', 'revoked', 'active', 'next']);
+    expect((await KeyRing.open(dir)).publishedKeys()).toHaveLength(2);
+  });
+});
+
+describe('a ring that is broken is not made worse:', () => {
+  test.each(['{', '{"keys":[]}', '{"keys":[{"kid":"x"}]}', ''])('%p', async (broken) => {
+    await writeFile(join(dir, 'ring.json'), broken);
+    const before = await everything();
+    await expect(rotateKeys(dir, at(60))).rejects.toThrow(/^ring\.json (is not JSON|must )/);
+    await expect(revokeKey(dir, 'any', at(60))).rejects.toThrow(/^ring\.json (is not JSON|must )/);
+    expect(await everything()).toEqual(before);
+  });
+});
+
+describe('commands at once', () => {
+  test('of two, one wins and the other is refused with a sentence', async () => {
+    const results = await Promise.allSettled([rotateKeys(dir, at(60)), rotateKeys(dir, at(60))]);
+    expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    const [lost] = results.filter((result) => result.status === 'rejected');
+    expect(lost!.reason).toEqual(new RotationRefused(BUSY));
+    expect(await states()).toEqual(['verifying', 'active', 'next']);
+  });
+
+  test('in one process never lose a revocation, and always leave one key that signs', async () => {
+    const revoked = new Set<string>();
+    let seconds = 0;
+    const perform = async (change: () => Promise<unknown>): Promise<boolean> => {
+      for (;;) {
+        try {
+          await change();
+          return true;
+        } catch (error) {
+          if (!(error instanceof RotationRefused)) throw error;
+          if (error.message !== BUSY) return false;
+          await nextTurn();
+        }
+      }
+    };
+    const rotator = async () => {
+      for (let i = 0; i < 12; i++) await perform(() => rotateKeys(dir, at((seconds += 5))));
+    };
+    const revoker = async (state: KeyState) => {
+      for (let i = 0; i < 6; i++) {
+        const kid = (await ring()).find((entry) => entry.state === state)?.kid;
+        if (kid && (await perform(() => revokeKey(dir, kid, at((seconds += 5)))))) revoked.add(kid);
+        const gone = (await ring()).filter((entry) => entry.state === 'revoked').map((entry) => entry.kid);
+        expect(gone).toEqual(expect.arrayContaining([...revoked]));
+      }
+    };
+    await Promise.all([rotator(), rotator(), rotator(), revoker('verifying'), revoker('active')]);
+    await expectSound(revoked);
+    await expectNoOrphans();
+    expect(revoked.size).toBeGreaterThan(5);
+  });
+
+  test('in several processes neither, although one of them is killed', async () => {
+    // Each has a clock that runs ten thousand times as fast, the same for all of them.
+    const script = `
+      const [dir, start, began] = process.argv.slice(1);
+      const { revokeKey, rotateKeys } = await import('${ROTATION}');
+      const { readFile } = await import('node:fs/promises');
+      const now = () => new Date(Number(start) + (Date.now() - Number(began)) * 10_000);
+      const refused = (error) => { if (error.constructor.name !== 'RotationRefused') throw error; };
+      for (let left = 8; left > 0; ) {
+        await rotateKeys(dir, now()).catch(refused);
+        const { keys } = JSON.parse(await readFile(dir + '/ring.json', 'utf8'));
+        const states = Math.random() < 0.5 ? ['active'] : ['verifying', 'next'];
+        const leaked = keys.findLast(({ state }) => states.includes(state));
+        if (leaked) await revokeKey(dir, leaked.kid, now()).then(() => console.log(leaked.kid, left--), refused);
+      }`;
+    const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script];
+    const place = [dir, String(START.getTime()), String(Date.now())];
+    const children = Array.from({ length: 4 }, () =>
+      spawn(process.execPath, [...args, ...place], { stdio: ['ignore', 'pipe', 'pipe'] }),
+    );
+    const ended = children.map((child) => once(child, 'close') as Promise<[number | null, string | null]>);
+    const said = children.map((child) => Promise.all([text(child.stdout), text(child.stderr)]));
+    await once(children[0]!.stdout, 'data');
+    children[0]!.kill('SIGKILL');
+    expect(await Promise.all(ended)).toEqual([
+      [null, 'SIGKILL'],
+      ...Array.from({ length: 3 }, () => [0, null]),
+    ]);
+    const output = await Promise.all(said);
+    expect(output.map(([, stderr]) => stderr)).toEqual(['', '', '', '']);
+    const revoked = output.flatMap(([stdout]) => stdout.match(/^\S+/gm)!);
+    expect(new Set(revoked).size).toBe(revoked.length);
+    expect(revoked.length).toBeGreaterThanOrEqual(1 + 3 * 8);
+    await expectSound(new Set(revoked));
+    // Nobody holds the lock that the killed one had.
+    await rotateKeys(dir, new Date('2099-01-01T00:00:00Z'));
+  });
+});
+
+/** What was revoked still is, exactly one key signs, and a server can open the ring. */
+async function expectSound(revoked: ReadonlySet<string>): Promise<void> {
+  const entries = await ring();
+  const of = (state: KeyState) => entries.filter((entry) => entry.state === state);
+  expect(of('revoked').map(({ kid }) => kid)).toEqual(expect.arrayContaining([...revoked]));
+  expect([of('active').length, of('next').length]).toEqual([1, 1]);
+  expect((await KeyRing.open(dir)).active.kid).toBe(of('active')[0]!.kid);
+}
