@@ -13,6 +13,7 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/database/em
 import { migrate } from '../src/database/migrations.js';
 import { KeyRing } from '../src/keys/key-ring.js';
 import { signLicenseToken, type LicenseClaims } from '../src/keys/license-token.js';
+import { noJobs } from './erasure-harness.js';
 import { Service, type Answer } from './harness.js';
 import { publish } from './publish.js';
 
@@ -147,6 +148,8 @@ test('refused heartbeats leave nothing behind either, with telemetry or without'
   await publish(service, '3.2', '2027-01-01T00:00:00Z');
   const claims = decodeJwt(lapsed.token) as unknown as LicenseClaims;
   const rowless = signLicenseToken(service.app.get(KeyRing).active, { ...claims, sub: randomUUID() });
+  // A mail on its way writes too, whoever beats meanwhile.
+  await noJobs(service);
 
   const given = [released.token, revoked.token, expired.token, lapsed.token, rowless, 'forged', ''];
   const before = await measured();
