@@ -142,7 +142,7 @@ export class MooringClient {
     this.#planManifest(schedule.firstManifestMs(this.#options.random()));
     if (this.#store.unread) {
       this.#starting = undefined;
-      this.#options.timers.set(() => void this.start(), schedule.START_AGAIN_MS);
+      this.#options.timers.set(() => this.start(), schedule.START_AGAIN_MS);
     }
     await this.#serially(async () => this.#plan(await this.#license!.start()));
     return this.#announce();
@@ -162,7 +162,7 @@ export class MooringClient {
     this.#options.timers.clear(this.#heartbeatTimer);
     if (this.#closed || ['not_activated', 'stopped'].includes(this.status.kind)) return;
     this.#failures = end.kind === 'unconfirmed' ? this.#failures + 1 : 0;
-    this.#heartbeatTimer = this.#options.timers.set(() => void this.#beat(), this.#delayAfter(end));
+    this.#heartbeatTimer = this.#options.timers.set(() => this.#beat(), this.#delayAfter(end));
   }
 
   #delayAfter(end: CallEnd): number {
@@ -180,7 +180,7 @@ export class MooringClient {
     if (this.#closed) return;
     this.#manifestTimer = this.#options.timers.set(() => {
       this.#planManifest(schedule.nextManifestMs(this.#options.random()));
-      void this.checkForUpdate();
+      return this.checkForUpdate();
     }, milliseconds);
   }
 

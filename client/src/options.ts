@@ -52,8 +52,23 @@ export function completed(options: ClientOptions) {
     fetch: options.fetch ?? ((url: string, init: RequestInit) => fetch(url, init)),
     random: options.random ?? Math.random,
     clock: options.clock ?? systemClock,
-    timers: options.timers ?? systemTimers,
+    timers: guarded(options.timers ?? systemTimers, log),
     machineId: () => checkedMachineId(options.machineId ?? readMachineId),
+  };
+}
+
+/** Whatever goes wrong where nobody waits for it must not end the application. */
+function guarded(timers: Timers, log: (message: string) => void): Timers {
+  const inBackground = async (work: () => unknown) => {
+    try {
+      await work();
+    } catch {
+      log('a call in the background failed');
+    }
+  };
+  return {
+    set: (work, milliseconds) => timers.set(() => void inBackground(work), milliseconds),
+    clear: (timer) => timers.clear(timer),
   };
 }
 

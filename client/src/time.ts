@@ -9,7 +9,7 @@ export interface Clock {
 
 export interface Timers {
   /** Calls `work` once after `milliseconds`; must not keep the process alive. */
-  set(work: () => void, milliseconds: number): unknown;
+  set(work: () => unknown, milliseconds: number): unknown;
   clear(timer: unknown): void;
 }
 

@@ -15,7 +15,7 @@ export const EMAIL = 'buyer@example.com';
 export const at = (milliseconds: number) => new Date(milliseconds).toISOString();
 
 interface Timer {
-  work: () => void;
+  work: () => unknown;
   due: number;
 }
 
@@ -26,7 +26,7 @@ export class FakeTime {
   readonly pending = new Set<Timer>();
   readonly clock = { now: () => this.wall, monotonic: () => this.measured };
   readonly timers = {
-    set: (work: () => void, milliseconds: number) => {
+    set: (work: () => unknown, milliseconds: number) => {
       const timer = { work, due: this.measured + milliseconds };
       this.pending.add(timer);
       return timer;
