@@ -150,6 +150,21 @@ describe('once a version is published', () => {
   });
 });
 
+test('a version a month for five years, each with a higher minimum, is offered to all who own it', async () => {
+  const own = await Service.start();
+  try {
+    const minimum = (month: number) => new Date(Date.UTC(2027, month, 1)).toISOString().replace('.000Z', 'Z');
+    for (let month = 0; month < 60; month++) await publish(own, `2.${month}`, minimum(month));
+    const { json } = await own.call('GET', '/v1/manifest');
+    const { also_available } = JSON.parse(json.signed) as { also_available: { version: string }[] };
+    expect(also_available.map(({ version }) => version)).toEqual(
+      Array.from({ length: 59 }, (_, i) => `2.${58 - i}`),
+    );
+  } finally {
+    await own.close();
+  }
+});
+
 test('every documented answer of the manifest is one that was seen here, but those of a broken service', () => {
   const documented = documentedAnswers().filter((answer) => answer.startsWith('GET /v1/manifest '));
   const unseen = documented.filter((answer) => !seenAnswers.has(answer));

@@ -60,7 +60,10 @@ export const slips: Record<string, Slip> = {
     sentence: changedBytes,
     document: (made) => ({ ...made, signed: made.signed.replace('5.0.0', '5.0.1') }),
   },
-  'the live one again': { sentence: rival, document: (_made, live) => live },
+  'the live one again': {
+    sentence: 'This very manifest is live already: there is nothing to publish.',
+    document: (_made, live) => live,
+  },
   'the sequence that is live': {
     sentence: 'The live manifest has sequence 5; this one has 5 and must be above it.',
     content: () => ({ sequence: 5 }),

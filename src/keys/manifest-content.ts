@@ -71,11 +71,7 @@ function readContent(value: unknown): ManifestContent {
 function readEntry({ version, dmg, minimum_license_expiry }: Members, path: string): ManifestEntry {
   need(typeof version === 'string' && isVersion(version), `${path}version`, 'one to four dotted numbers');
   const { url, size, sha256 } = members(dmg, `${path}dmg`, DMG_MEMBERS);
-  need(
-    typeof url === 'string' && url.isWellFormed() && URL.canParse(url),
-    `${path}dmg.url`,
-    'an absolute URL',
-  );
+  need(isUrl(url), `${path}dmg.url`, 'an absolute URL of at most 2,048 characters, without spaces');
   need(isCount(size), `${path}dmg.size`, 'a whole number of bytes above 0');
   need(isSha256(sha256), `${path}dmg.sha256`, A_SHA256);
   const minimum = minimum_license_expiry;
@@ -117,6 +113,12 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0;
+}
+
+/** What another reader might trim or cut must not be signed. */
+function isUrl(value: unknown): value is string {
+  if (typeof value !== 'string' || value.length > 2048 || !value.isWellFormed()) return false;
+  return URL.canParse(value) && !/[\s\p{Cc}]/u.test(value);
 }
 
 function isSha256(value: unknown): value is string {

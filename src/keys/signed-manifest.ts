@@ -7,6 +7,9 @@ export { MANIFEST_TYPE, ManifestError, manifestBytes, parseSigned } from './mani
 export type { ManifestContent, ManifestEntry } from './manifest-content.js';
 export { canonicalVersion, compareVersions, isVersion } from './version.js';
 
+/** Half of what a client reads at most, for as JSON the document is a little longer than what it holds. */
+const MOST_CHARACTERS = 128 * 1024;
+
 export interface ManifestSignature {
   key_id: string;
   signature: string;
@@ -48,7 +51,11 @@ export function trustedKeys(publicKeys: readonly KeyObject[]): Map<string, KeyOb
 export function readDocument(doc: unknown): Pick<SignedManifest, 'signed' | 'signatures'> {
   need(isObject(doc), 'document', 'an object');
   const { signed, signatures } = doc;
-  need(typeof signed === 'string', 'signed', 'a string');
+  need(
+    typeof signed === 'string' && signed.length <= MOST_CHARACTERS,
+    'signed',
+    'a string of at most 131,072 characters',
+  );
   need(Array.isArray(signatures), 'signatures', 'a list');
   need(signatures.length > 0 && signatures.length <= 16, 'signatures', 'a list of 1 to 16');
   need(signatures.every(isManifestSignature), 'signatures', 'a list of {"key_id","signature"}');

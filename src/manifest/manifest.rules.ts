@@ -1,9 +1,12 @@
 import { hash } from 'node:crypto';
 import { rfc3339 } from '../clock.js';
 import {
+  alsoAvailable,
+  canonicalVersion,
   compareVersions,
   covers,
   MANIFEST_TYPE,
+  manifestBytes,
   type ManifestContent,
   type ManifestEntry,
 } from '../keys/signed-manifest.js';
@@ -22,6 +25,9 @@ export interface Live {
   readonly content: ManifestContent;
   readonly signed: string;
 }
+
+/** So far may a sequence rise at once. Beyond the last number there is, nothing could be published any more. */
+const MOST_SEQUENCES = 999_999_999;
 
 /** How long a manifest is good where nothing else is said: an old copy cannot be replayed for ever. */
 export const MANIFEST_DAYS = 90;
@@ -73,17 +79,27 @@ export function refuseUnpublishable(next: ManifestContent, standing: Standing): 
     `This manifest is for the product ${next.product}; this server serves ${product}.`,
   );
   refuse(Date.parse(next.expires_at) <= now.getTime(), `This manifest expired at ${next.expires_at}.`);
-  const entries = [next, ...next.also_available];
+  const urls = [next, ...next.also_available].map(({ dmg }) => dmg.url);
+  refuse(!urls.every((url) => url.startsWith('https://')), 'Every url of a manifest must be https.');
+  // Everybody reads the manifest.
+  refuse(urls.some(hasCredentials), 'No url of a manifest may hold a user name or a password.');
   refuse(
-    !entries.every(({ dmg }) => dmg.url.startsWith('https://')),
-    'Every url of a manifest must be https.',
+    next.sequence > (live?.content.sequence ?? 0) + MOST_SEQUENCES,
+    `The sequence ${next.sequence} is too high: clients take nothing below the highest they have seen, for ever.`,
   );
-  if (live) refuseOutOfTurn(next, live.content, manifestDigest(live.signed), standing);
+  if (live) refuseOutOfTurn(next, live, standing);
   else refuseAsFirst(next, isWithdrawal);
   const known = versions.find(next.version);
   if (known) refuseChanged(next, known);
   // Nothing is known of what another server published before this one.
-  if (live) for (const older of next.also_available) refuseOlder(older, versions.find(older.version));
+  if (!live) return;
+  for (const older of next.also_available) refuseOlder(older, versions.find(older.version));
+  if (!isWithdrawal) refuseForgotten(next, live.content);
+}
+
+function hasCredentials(url: string): boolean {
+  const { username, password } = new URL(url);
+  return username !== '' || password !== '';
 }
 
 function refuseAsFirst({ previous }: ManifestContent, isWithdrawal: boolean): void {
@@ -94,12 +110,13 @@ function refuseAsFirst({ previous }: ManifestContent, isWithdrawal: boolean): vo
 /** Two publishers at once, an older document, a version that goes down by mistake. */
 function refuseOutOfTurn(
   next: ManifestContent,
-  live: ManifestContent,
-  digest: string,
+  { content: live, signed }: Live,
   { versions, isWithdrawal }: Standing,
 ): void {
+  const isLive = next.sequence === live.sequence && manifestBytes(next) === signed;
+  refuse(isLive, 'This very manifest is live already: there is nothing to publish.');
   refuse(
-    next.previous !== digest,
+    next.previous !== manifestDigest(signed),
     `Another manifest is live now (sequence ${live.sequence}, version ${live.version}): sign again on top of it.`,
   );
   refuse(
@@ -141,6 +158,17 @@ function refuseOlder(older: ManifestEntry, known: PublishedVersion | undefined):
   // Lowered here alone, it would be offered to people whose heartbeats are then refused.
   const changed = !covers(known.minimum_license_expiry, expiryOf(older));
   refuse(changed, `${name} has another minimum license expiry than it was published with.`);
+}
+
+/** Whoever owns an older version of the live manifest is offered it by the next one too, or by a newer one. */
+function refuseForgotten(next: ManifestContent, live: ManifestContent): void {
+  const offered = new Set(next.also_available.map(({ version }) => canonicalVersion(version)));
+  const owed = alsoAvailable(next.minimum_license_expiry, live);
+  const forgotten = owed.find(({ version }) => !offered.has(canonicalVersion(version)));
+  if (forgotten)
+    throw new PublishRefused(
+      `also_available lacks version ${forgotten.version}, which lapsed licenses own: sign again.`,
+    );
 }
 
 function refuse(wrong: boolean, sentence: string): void {

@@ -142,6 +142,36 @@ describe('is refused', () => {
       [],
     ],
     [
+      'a sequence that would soon leave no higher one',
+      'The sequence 1000000007 is too high: clients take nothing below the highest they have seen, for ever.',
+      { ...next, sequence: 1_000_000_007 },
+    ],
+    ['what is live already', 'This very manifest is live already: there is nothing to publish.', live],
+    [
+      'a password in a url',
+      'No url of a manifest may hold a user name or a password.',
+      { ...next, dmg: { ...next.dmg, url: 'https://u:p@dl.example.com/App.dmg' } },
+    ],
+    [
+      'an older version forgotten that lapsed licenses own',
+      'also_available lacks version 3.1, which lapsed licenses own: sign again.',
+      { ...next, previous: manifestDigest(manifestBytes({ ...live, also_available: [old] })) },
+      [{ ...live, also_available: [old] }],
+    ],
+    [
+      'a minimum lowered for an older version alone',
+      'Version 3.1 of also_available has another minimum license expiry than it was published with.',
+      { ...next, also_available: [{ ...old, minimum_license_expiry: null }] },
+      [{ ...live, ...old, sequence: 6 }, live],
+    ],
+    [
+      'a first one said to be a withdrawal',
+      'This manifest withdraws nothing: none is live.',
+      { ...next, previous: null },
+      [],
+      { isWithdrawal: true },
+    ],
+    [
       'the sequence that is live',
       'The live manifest has sequence 7; this one has 7 and must be above it.',
       { ...next, sequence: 7 },
