@@ -4,7 +4,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { RingEntry } from '../src/keys/ring-file.js';
 import { Terminal, type RunOptions } from './cli-harness.js';
 
-const FOLLOWED = 'Every instance that reads this folder follows within 2 seconds; every token stays good.\n';
+const FOLLOWED = expect.stringMatching(
+  /^Every instance that reads \/.*tokens follows within 2 seconds; every token stays good\.\n$/,
+);
 const REACTIVATED =
   'Tokens of this key are refused. Clients that have one activate again by themselves, each on the seat it has.\n';
 const TOO_YOUNG = /^The next key is too young for every instance to know it: try again in [1-5] s\.\n$/;

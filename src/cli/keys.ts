@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { Clock } from '../clock.js';
 import { Config } from '../config.js';
-import { openKeyRing, tokenKeysDir } from '../keys/key-material.js';
+import { existingKeyRing, openKeyRing, tokenKeysDir } from '../keys/key-material.js';
 import { keyLines, type KeyLine } from '../keys/ring-file.js';
 import { revokeKey, rotateKeys } from '../keys/rotation.js';
 import { aligned, print, say } from './terminal.js';
@@ -29,14 +29,14 @@ async function list(_options: unknown, command: Command): Promise<void> {
 
 async function rotate(_options: unknown, command: Command): Promise<void> {
   const config = new Config(process.env);
-  const now = new Clock().now();
-  // Held against its files first: what cannot be used must not be made to sign.
-  const { active } = await openKeyRing(config, now);
-  const entries = await rotateKeys(tokenKeysDir(config), now);
+  const dir = tokenKeysDir(config);
+  // Held against its files first: what cannot be used must not be made to sign, nor a ring be made that nobody reads.
+  const { active } = await existingKeyRing(config);
+  const entries = await rotateKeys(dir, new Clock().now());
   const rotated = entries.some(({ kid, state }) => state === 'active' && kid !== active.kid);
   say(
     rotated
-      ? 'Every instance that reads this folder follows within 2 seconds; every token stays good.'
+      ? `Every instance that reads ${dir} follows within 2 seconds; every token stays good.`
       : 'There was no next key: one was made, and nothing is rotated yet. Rotate again in 5 seconds.',
   );
   show(keyLines(entries), command);

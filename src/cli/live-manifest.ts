@@ -39,7 +39,9 @@ async function askWhole(url: string): Promise<{ ok: boolean; status: number; bod
   // Kept open, the connection would keep us running.
   const headers = { connection: 'close' };
   try {
-    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_MS) });
+    // Clients follow no redirect, so none brings anybody a manifest.
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    const answer = await fetch(url, { headers, signal, redirect: 'manual' });
     return { ok: answer.ok, status: answer.status, body: await answer.text() };
   } catch {
     // An answer that breaks off is none.

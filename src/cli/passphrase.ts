@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Refused, say } from './terminal.js';
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 const ENDS = ['\r', '\n', '\u0004'];
 const ERASE = ['\u007f', '\b'];
 const CTRL_C = '\u0003';
@@ -33,11 +34,14 @@ export function newPassphrase(fd: number | undefined): AskPassphrase {
 
 function linesOf(fd: number): string[] {
   try {
-    return readFileSync(fd, 'utf8')
+    return utf8
+      .decode(readFileSync(fd))
       .replace(/\r?\n$/, '')
       .split(/\r?\n/);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
+    // Each wrong byte would become the same character, and another passphrase open the key.
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') throw new Refused('The passphrase is not UTF-8.');
     throw new Refused(`No passphrase can be read from the file descriptor ${fd} (${code}).`);
   }
 }
@@ -45,8 +49,9 @@ function linesOf(fd: number): string[] {
 async function askTerminal(prompt: string): Promise<string> {
   const { stdin } = process;
   if (!stdin.isTTY) throw new Refused('There is no terminal to ask for the passphrase: use --passphrase-fd.');
-  process.stderr.write(prompt);
+  // The echo goes first: who answers a prompt at once would see what is typed.
   stdin.setRawMode(true).setEncoding('utf8').resume();
+  process.stderr.write(prompt);
   try {
     return nonEmpty(await typedLine(stdin));
   } finally {

@@ -47,6 +47,7 @@ async function program(args: readonly string[]): Promise<Command> {
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(`${oneSentence(text)}\n`) });
   const asked = firstWord(args);
+  refuseStray(args.slice(0, args.indexOf(asked)));
   initCommand(mooring);
   if (!(asked in GROUPS)) (await import('./status.js')).statusCommands(mooring);
   for (const [name, [description, load]] of Object.entries(GROUPS)) {
@@ -60,6 +61,14 @@ async function program(args: readonly string[]): Promise<Command> {
 /** The command's own name: what is neither an option nor the value of the one that takes one. */
 function firstWord(args: readonly string[]): string {
   return args.find((arg, i) => !arg.startsWith('-') && args[i - 1] !== '--as') ?? '';
+}
+
+/** Before a command, else `--bogus manifest sign --version 1` would be taken for our own `--version`. */
+function refuseStray(options: readonly string[]): void {
+  const stray = options.find(
+    (arg) => arg.startsWith('-') && !/^(--json|--as(=.*)?|--version|-h|--help)$/.test(arg),
+  );
+  if (stray) throw new UsageError(`Unknown option '${stray}'.`);
 }
 
 /** On every command, so that they may stand before and after its name. */

@@ -24,15 +24,19 @@ export const tokenKeysDir = (config: Config) => config.tokenKeysDir ?? developme
 
 /** The ring of TOKEN_KEYS_DIR, or in development one made in `DATA_DIR/keys/tokens`. */
 export async function openKeyRing(config: Config, now: Date): Promise<KeyRing> {
-  if (config.tokenKeysDir) {
-    return KeyRing.open(config.tokenKeysDir).catch((error: Error) => {
-      throw new ConfigError(`TOKEN_KEYS_DIR cannot be used: ${error.message}`);
-    });
-  }
-  const dir = tokenKeysDir(config);
-  return KeyRing.open(dir).catch(async () => {
-    await createKeyRing(dir, now).catch((error: unknown) => ignoreIfMade(error));
-    return KeyRing.open(dir);
+  if (config.tokenKeysDir) return existingKeyRing(config);
+  return existingKeyRing(config).catch(async () => {
+    await createKeyRing(tokenKeysDir(config), now).catch((error: unknown) => ignoreIfMade(error));
+    return existingKeyRing(config);
+  });
+}
+
+/** The same, and none is made: a command that changes it would else change one that no instance reads. */
+export function existingKeyRing(config: Config): Promise<KeyRing> {
+  return KeyRing.open(tokenKeysDir(config)).catch(({ message }: Error) => {
+    throw new ConfigError(
+      `${config.tokenKeysDir ? 'TOKEN_KEYS_DIR' : 'DATA_DIR'} cannot be used: ${message}`,
+    );
   });
 }
 

@@ -5,6 +5,9 @@ import { createTokenKey, parseRing, readRingText, writeRing, type RingEntry } fr
 /** Every instance reads the ring again every 2 seconds: by then each knows a `next` key, and may meet what it signs. */
 const SETTLED_MS = 5_000;
 
+/** No two clocks of one service are so far apart. */
+const WRONG_CLOCK_MS = 3_600_000;
+
 /** A change of the ring that would refuse somebody; one sentence for the operator. */
 export class RotationRefused extends Error {}
 
@@ -45,7 +48,8 @@ export function revokeKey(dir: string, kid: string, now: Date): Promise<RingEntr
 /** `next` becomes the active key, and the one that was becomes `before`. */
 function promote(entries: RingEntry[], next: RingEntry, now: Date, before: RingEntry['state']): RingEntry[] {
   const wait = Date.parse(next.since) + SETTLED_MS - now.getTime();
-  if (wait > 0) {
+  // A clock that was wrong once must not keep a leaked key signing.
+  if (wait > 0 && wait < WRONG_CLOCK_MS) {
     const seconds = Math.ceil(wait / 1_000);
     throw new RotationRefused(
       `The next key is too young for every instance to know it: try again in ${seconds} s.`,
