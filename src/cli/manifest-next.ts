@@ -11,10 +11,16 @@ import {
   signManifest,
   trustedKeys,
   verifyManifest,
-  type ManifestContent,
   type SignedManifest,
 } from '../keys/signed-manifest.js';
-import { MANIFEST_DAYS, refuseUnpublishable, type Live, type Standing } from '../manifest/manifest.rules.js';
+import {
+  following,
+  MANIFEST_DAYS,
+  refuseUnpublishable,
+  type Live,
+  type Offer,
+  type Standing,
+} from '../manifest/manifest.rules.js';
 import { findLive, type Found } from './live-manifest.js';
 import { knownManifestKeys, publicHalves, publisherConfig, signingKeys } from './manifest-keys.js';
 import { differenceText, differences, manifestText } from './manifest-text.js';
@@ -97,17 +103,24 @@ export function verified({ document, from }: Found, { trusted, config: { product
 /** What the next manifest is held against, as far as a publisher's machine can know. */
 export type Past = Omit<Standing, 'product' | 'now'>;
 
-/** Signs the content, or writes its bytes, or shows what it would change; what the server would refuse is refused. */
+/** What the next manifest offers; `first` is the sequence of one that begins a chain. */
+export interface NextOffer extends Omit<Offer, 'expires'> {
+  readonly first?: number;
+}
+
+/** Makes the manifest and signs it, or writes its bytes, or shows what it would change; what the server would refuse is refused. */
 export async function finish(
-  content: ManifestContent,
+  { first, ...offer }: NextOffer,
   past: Past,
-  { config, now, keys }: Workshop,
+  { config, now, expires, keys }: Workshop,
   options: NextOptions,
   command: Command,
 ): Promise<void> {
-  refuseUnpublishable(content, { ...past, product: config.product, now });
-  const signed = manifestBytes(content);
   const { live } = past;
+  const { product } = config;
+  const content = following(live, { ...offer, expires }, { product, now, first });
+  refuseUnpublishable(content, { ...past, product, now });
+  const signed = manifestBytes(content);
   if (options.dryRun) {
     const changes = differences(live?.content ?? null, content);
     return print(command, { live: live?.content ?? null, next: content, changes }, differenceText(changes));

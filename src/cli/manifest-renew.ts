@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { following } from '../manifest/manifest.rules.js';
+import { entryOf } from '../keys/signed-manifest.js';
 import { PublishedVersions } from '../manifest/published-versions.js';
 import { beforeLiveOfDatabase, readManifestFile, type Found } from './live-manifest.js';
 import {
@@ -17,15 +17,12 @@ import { Refused, say } from './terminal.js';
 export async function refresh(options: NextOptions, command: Command): Promise<void> {
   checkNext(options);
   const workshop = await openWorkshop(options);
-  const { config, now, expires } = workshop;
   const live = await liveManifest(options, workshop);
-  const { version, dmg, minimum_license_expiry, also_available, expires_at } = live.content;
-  if (expires.getTime() <= Date.parse(expires_at))
+  const { also_available, expires_at } = live.content;
+  if (workshop.expires.getTime() <= Date.parse(expires_at))
     throw new Refused(`The live manifest expires at ${expires_at}: --expires must be later than that.`);
-  const entry = { version, dmg, minimum_license_expiry };
-  const content = following(live, { entry, also_available, expires }, { product: config.product, now });
   const past = { live, versions: PublishedVersions.of(live.content), isWithdrawal: false };
-  await finish(content, past, workshop, options, command);
+  await finish({ entry: entryOf(live.content), also_available }, past, workshop, options, command);
 }
 
 /** `manifest withdraw`: a bad build is pulled by a higher sequence with the version before it. */
@@ -35,15 +32,13 @@ export async function withdraw(
 ): Promise<void> {
   checkNext(options);
   const workshop = await openWorkshop(options);
-  const { config, now, expires } = workshop;
   const live = await liveManifest(options, workshop);
   const before = verified(await findBefore(options.backTo, workshop), workshop);
-  const { version, dmg, minimum_license_expiry, also_available } = before.content;
-  const entry = { version, dmg, minimum_license_expiry };
-  const content = following(live, { entry, also_available, expires }, { product: config.product, now });
+  const { also_available } = before.content;
   const versions = PublishedVersions.of(before.content);
   versions.add(live.content);
-  await finish(content, { live, versions, isWithdrawal: true }, workshop, options, command);
+  const past = { live, versions, isWithdrawal: true };
+  await finish({ entry: entryOf(before.content), also_available }, past, workshop, options, command);
   if (!options.dryRun) say(`This takes back version ${live.content.version}: publish it with --withdraw.`);
 }
 

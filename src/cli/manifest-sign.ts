@@ -2,7 +2,6 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { rfc3339OrNull } from '../clock.js';
 import { alsoAvailable } from '../keys/signed-manifest.js';
-import { following } from '../manifest/manifest.rules.js';
 import { PublishedVersions } from '../manifest/published-versions.js';
 import { readImage } from './image.js';
 import { attach, type AttachOptions } from './manifest-attach.js';
@@ -35,11 +34,9 @@ export async function sign(options: SignOptions, command: Command): Promise<void
   const minimum = rfc3339OrNull(options.minimumLicenseExpiry ?? null);
   const entry = { version, dmg: { url, ...image }, minimum_license_expiry: minimum };
   const also_available = live ? alsoAvailable(minimum, live.content) : [];
-  const { config, now, expires } = workshop;
-  const place = { product: config.product, now, first: sequence };
-  const content = following(live, { entry, also_available, expires }, place);
   const versions = live ? PublishedVersions.of(live.content) : new PublishedVersions();
-  await finish(content, { live, versions, isWithdrawal: false }, workshop, options, command);
+  const past = { live, versions, isWithdrawal: false };
+  await finish({ entry, also_available, first: sequence }, past, workshop, options, command);
 }
 
 function missing(option: string): never {

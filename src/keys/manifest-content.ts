@@ -46,6 +46,11 @@ export function parseSigned(signed: string): ManifestContent {
   throw new ManifestError('signed must be ASCII JSON without spaces, each member once and in its order.');
 }
 
+/** What a manifest says of its own version, as a later one says it in `also_available`. */
+export function entryOf({ version, dmg, minimum_license_expiry }: ManifestEntry): ManifestEntry {
+  return { version, dmg, minimum_license_expiry };
+}
+
 /** Null, everyone, is the lowest minimum of all. */
 export function isLower(minimum: string | null, than: string | null): boolean {
   return than !== null && (minimum === null || Date.parse(minimum) < Date.parse(than));

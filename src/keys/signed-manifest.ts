@@ -1,9 +1,17 @@
 import type { KeyObject } from 'node:crypto';
 import { isSignature, signText, thumbprint, verifyText } from './ed25519.js';
-import { isLower, isObject, ManifestError, manifestBytes, need, parseSigned } from './manifest-content.js';
+import {
+  entryOf,
+  isLower,
+  isObject,
+  ManifestError,
+  manifestBytes,
+  need,
+  parseSigned,
+} from './manifest-content.js';
 import type { ManifestContent, ManifestEntry } from './manifest-content.js';
 
-export { MANIFEST_TYPE, ManifestError, manifestBytes, parseSigned } from './manifest-content.js';
+export { entryOf, MANIFEST_TYPE, ManifestError, manifestBytes, parseSigned } from './manifest-content.js';
 export type { ManifestContent, ManifestEntry } from './manifest-content.js';
 export { canonicalVersion, compareVersions, isVersion } from './version.js';
 
@@ -93,8 +101,7 @@ export function covers(minimum: string | null, licenseExpiry: Date | null): bool
  * In a valid manifest the minimums fall from entry to entry, so keeping the lower ones is enough.
  */
 export function alsoAvailable(newMinimum: string | null, previous: ManifestContent): ManifestEntry[] {
-  const { version, dmg, minimum_license_expiry, also_available } = previous;
-  const entries = [{ version, dmg, minimum_license_expiry }, ...also_available];
+  const entries = [entryOf(previous), ...previous.also_available];
   return entries.filter((entry) => isLower(entry.minimum_license_expiry, newMinimum));
 }
 

@@ -2,6 +2,7 @@ import {
   canonicalVersion,
   compareVersions,
   covers,
+  entryOf,
   type ManifestContent,
   type ManifestEntry,
 } from '../keys/signed-manifest.js';
@@ -25,7 +26,8 @@ export class PublishedVersions {
   }
 
   /** In the order of their sequences. A version published again replaces its earlier entry. */
-  add({ version, dmg, minimum_license_expiry, sequence, also_available }: ManifestContent): void {
+  add(content: ManifestContent): void {
+    const { version, sequence, also_available } = content;
     for (const known of this.#versions.values()) {
       // One below an earlier one takes it back: nobody is offered that any more, also once a higher one is live.
       if (compareVersions(known.version, version) > 0) this.#keep({ ...known, isWithdrawn: true });
@@ -33,7 +35,7 @@ export class PublishedVersions {
     for (const older of also_available) {
       if (!this.find(older.version)) this.#keep({ ...older, sequence: 0, isWithdrawn: false });
     }
-    this.#keep({ version, dmg, minimum_license_expiry, sequence, isWithdrawn: false });
+    this.#keep({ ...entryOf(content), sequence, isWithdrawn: false });
   }
 
   /** Exactly this version (`3.2` is `3.2.0`); one never published demands nothing. */
