@@ -4,6 +4,7 @@ import { Clock } from './clock.js';
 import { Config } from './config.js';
 import { DatabaseUrl, requestDataSource } from './database/data-source.js';
 import { Log } from './http/log.js';
+import { Sessions } from './http/session.js';
 
 /** What the program was started with. */
 export interface Ground {
@@ -23,6 +24,7 @@ export class GroundModule {
       { provide: Clock, useValue: clock },
       { provide: Log, useValue: log },
       { provide: DatabaseUrl, useValue: new DatabaseUrl(databaseUrl) },
+      Sessions,
     ];
     return {
       module: GroundModule,

@@ -16,7 +16,13 @@ export type AuditAction =
   | 'manifest.withdraw'
   | 'staff.add'
   | 'staff.token'
-  | 'staff.revoke_token';
+  | 'staff.revoke_token'
+  | 'staff.remove'
+  | 'staff.role'
+  | 'staff.link'
+  | 'passkey.add'
+  | 'passkey.remove'
+  | 'release_request.decide';
 
 /** Who did it, a staff member's e-mail address or `cli`, and why. */
 export interface Act {

@@ -7,6 +7,7 @@ import { v4 as uuidv4 } from 'uuid';
 import { Config } from '../config.js';
 import { forgetAddresses } from './address-amnesia.js';
 import { closeConnections } from './closing.js';
+import { takeCookies } from './cookies.js';
 import { parseJsonOnly } from './json-body.js';
 import { Log } from './log.js';
 import { answerInsteadOfNode, refuseMalformed } from './malformed.js';
@@ -58,6 +59,7 @@ export async function createApp(
   closeConnections(fastify);
   parseJsonOnly(fastify);
   await shedUnderPressure(fastify, limits);
+  await takeCookies(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: log,
     bodyParser: false,

@@ -150,8 +150,8 @@ export const PROBLEMS = {
     status: 401,
     client_action: 'fix',
     title: 'Sign in first',
-    when: 'Support only: no session and no valid staff token.',
-    detail: 'This address needs a valid staff token.',
+    when: 'Portal and support only: no session, or one that has ended; on support, no valid staff token either.',
+    detail: 'You are not signed in, or your session has ended.',
   },
   forbidden: {
     status: 403,
@@ -159,6 +159,48 @@ export const PROBLEMS = {
     title: 'This role may not do that',
     when: 'Support only: the role does not allow it.',
     detail: 'Your role does not allow this.',
+  },
+  cross_origin: {
+    status: 403,
+    client_action: 'fix',
+    title: 'This comes from another site',
+    when: 'Portal and support only: a write that does not come from a page of this service, at its `PUBLIC_URL`.',
+    detail: 'Only the pages of this service, opened at their own address, may do this.',
+  },
+  mailbox_proof_needed: {
+    status: 403,
+    client_action: 'fix',
+    title: 'Sign in with a code by mail first',
+    when: 'Portal only: self-release, export and deletion need a session that a mailed code began.',
+    detail: 'A license key may lie on many machines. To do this, sign in with a code that we mail to you.',
+  },
+  release_needs_support: {
+    status: 403,
+    client_action: 'fix',
+    title: 'Support has to release this machine',
+    when: 'Portal only: no release by the holder alone is left this year.',
+    detail: 'You cannot release this machine by yourself just now. Ask support to release it.',
+  },
+  code_invalid: {
+    status: 403,
+    client_action: 'fix',
+    title: 'This code does not sign you in',
+    when: 'Portal only: the code is wrong, was used, has ended, was asked for in another browser, or was tried 5 times.',
+    detail: 'The code is wrong or no longer good, or another browser asked for it. Ask for a new one.',
+  },
+  link_invalid: {
+    status: 403,
+    client_action: 'fix',
+    title: 'This link does not sign you in',
+    when: 'Support only: the link is wrong, was used or has ended; or it was mailed, and a passkey exists by now.',
+    detail: 'The link was used or is no longer good. Ask for a new one.',
+  },
+  passkey_invalid: {
+    status: 403,
+    client_action: 'fix',
+    title: 'This passkey is not accepted',
+    when: 'Support only: the passkey is unknown here, its answer is wrong, or it came too late.',
+    detail: 'This passkey is not known here, or its answer came too late. Try again.',
   },
   key_not_mailable: {
     status: 409,
@@ -187,7 +229,9 @@ export const PROBLEMS = {
     status: 429,
     client_action: 'retry',
     title: 'Too many attempts',
-    when: 'Purchases only: after many wrong signatures, for a wrong one; carries `retry-after`.',
+    when:
+      'After many wrong webhook signatures, code mails, wrong codes or staff sign-ins: for one more of them; carries ' +
+      '`retry-after`.',
     detail: 'There were too many attempts of this kind. Please try again later.',
   },
   internal_error: {

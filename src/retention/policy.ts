@@ -71,6 +71,24 @@ export const policy = ({ taxRetentionYears }: Pick<Config, 'taxRetentionYears'>)
     from: 'expires_at',
   },
   {
+    table: 'session',
+    what: 'Who is signed in on the web pages',
+    kept: 'until they expire, at most a day longer',
+    from: 'expires_at',
+  },
+  {
+    table: 'staff_link',
+    what: 'Links that sign a person of the staff in once',
+    kept: 'until they expire, at most a day longer',
+    from: 'expires_at',
+  },
+  {
+    table: 'passkey_challenge',
+    what: 'Random bytes for a passkey to sign',
+    kept: 'until they expire, at most a day longer',
+    from: 'expires_at',
+  },
+  {
     table: 'staff_token',
     what: 'Tokens of the staff’s scripts',
     kept: 'until they expire, at most a day longer',
@@ -125,6 +143,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   crash_week: 'leaves with its week, of fleet_week',
   release_request: 'leaves with its activation',
   staff: 'stays until a person is removed',
+  passkey: 'stays until it is removed, or its person is',
   manifest: 'stays for ever: published versions, nothing personal',
   schema_migration: 'stays for ever: the history of the database, nothing personal',
   'graphile_worker.migrations': 'stays for ever: the history of the job queue, nothing personal',

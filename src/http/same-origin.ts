@@ -1,0 +1,20 @@
+import type { FastifyRequest } from 'fastify';
+import { Config } from '../config.js';
+import { problem } from './problem.js';
+
+/**
+ * Refuses a write that another site's page makes in a signed-in browser (contract, section 3). The `origin` decides; a
+ * browser that sends none says `sec-fetch-site`; what says neither is no browser, and has no business with a cookie.
+ * @throws Problem `cross_origin`
+ */
+export function demandSameOrigin({ method, headers }: FastifyRequest, config: Config): void {
+  if (method === 'GET' || method === 'HEAD') return;
+  const { origin, cookie } = headers;
+  const site = headers['sec-fetch-site'];
+  const same = origin
+    ? origin === new URL(config.publicUrl).origin
+    : site
+      ? site === 'same-origin'
+      : cookie === undefined;
+  if (!same) throw problem('cross_origin');
+}
