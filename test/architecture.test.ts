@@ -34,7 +34,7 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
     'audit',
     'mail',
   ),
-  support: only('licenses', 'activation', 'purchases', 'manifest', 'retention', 'audit', 'mail'),
+  support: only('licenses', 'activation', 'purchases', 'manifest', 'retention', 'keys', 'audit', 'mail'),
   ops: ANYTHING,
   cli: ANYTHING,
   'app.module': ANYTHING,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { StaffService } from '../src/support/staff.service.js';
+import { StaffTokensService } from '../src/support/staff-tokens.service.js';
 import { Service } from './harness.js';
 import { publish } from './publish.js';
 
@@ -54,9 +55,10 @@ test('the audit says who released which binding, why and when, in the transactio
 
 test('the audit says what exactly was changed, and names nobody in it', async () => {
   const staff = service.app.get(StaffService);
+  const tokens = service.app.get(StaffTokensService);
   const { staff_id } = await staff.add('linus@example.com', 'admin', ACT);
-  const { id: token_id } = await staff.makeToken('linus@example.com', ACT);
-  await staff.revokeToken(token_id, ACT);
+  const { id: token_id } = await tokens.make('linus@example.com', ACT);
+  await tokens.revoke(token_id, ACT);
   const { license_id } = await service.issue({ machines_allowed: 3 });
   await service.setLicense(license_id, { staff_status: 'revoked' });
   const changes = await service.sql('select action, change from audit_event order by id desc limit 5');

@@ -16,6 +16,7 @@ import { LicensesService, type LicenseChange, type NewLicense } from '../src/lic
 import { RetentionJob } from '../src/retention/retention.job.js';
 import type { Role } from '../src/support/staff.entity.js';
 import { StaffService } from '../src/support/staff.service.js';
+import { StaffTokensService } from '../src/support/staff-tokens.service.js';
 import { validateAnswer } from './openapi.js';
 
 const ACT = { actor: 'test', reason: 'a test' };
@@ -44,6 +45,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly text: string;
+  /** Every cookie that was given, whole. */
+  readonly cookies: string[];
   /** The parsed body; tests read what they expect of it. */
   // oxlint-disable-next-line no-explicit-any -- an answer's shape is what the tests are about, and openapi.yaml holds it
   readonly json: any;
@@ -155,9 +158,8 @@ export class Service {
 
   /** A token of a staff member of this role. */
   async staffToken(role: Role = 'support', email = 'grace@example.com'): Promise<string> {
-    const staff = this.app.get(StaffService);
-    await staff.add(email, role, ACT);
-    return (await staff.makeToken(email, ACT)).token;
+    await this.app.get(StaffService).ensure(email, role, ACT);
+    return (await this.app.get(StaffTokensService).make(email, ACT)).token;
   }
 
   async setLicense(id: string, change: LicenseChange): Promise<void> {
@@ -219,6 +221,7 @@ export async function call(
     status: response.status,
     headers: answered,
     text,
+    cookies: response.headers.getSetCookie(),
     json: isJson && text ? JSON.parse(text) : undefined,
   };
 }

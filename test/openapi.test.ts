@@ -69,7 +69,7 @@ describe('the document', () => {
 
   test('describes each problem as the catalogue has it', () => {
     const problems = places().filter(([pointer]) => /^\/components\/schemas\/[a-z_]+$/.test(pointer));
-    expect(problems).toHaveLength(22);
+    expect(problems).toHaveLength(29);
     for (const [pointer, value] of problems) {
       const code = pointer.split('/').at(-1) as keyof typeof PROBLEMS;
       const { status, client_action } = PROBLEMS[code];
@@ -91,12 +91,38 @@ describe('the document', () => {
       'GET /v1/manifest',
       'GET /v1/keys',
       'POST /v1/purchases',
+      'GET /support/api/session',
+      'POST /support/api/session',
+      'DELETE /support/api/session',
+      'POST /support/api/session/link',
+      'POST /support/api/session/options',
+      'GET /support/api/passkeys',
+      'POST /support/api/passkeys',
+      'POST /support/api/passkeys/options',
+      'DELETE /support/api/passkeys/{id}',
       'POST /support/api/licenses/search',
+      'POST /support/api/licenses',
+      'GET /support/api/licenses/{id}',
+      'PATCH /support/api/licenses/{id}',
+      'POST /support/api/licenses/{id}/send-key',
+      'POST /support/api/licenses/{id}/rekey',
       'POST /support/api/activations/{id}/release',
+      'GET /support/api/release-requests',
+      'POST /support/api/release-requests/{id}',
       'GET /support/api/erasures',
       'POST /support/api/erasures',
       'POST /support/api/erasures/{id}/run',
       'GET /support/api/fleet',
+      'GET /support/api/audit',
+      'GET /support/api/staff',
+      'POST /support/api/staff',
+      'PATCH /support/api/staff/{id}',
+      'POST /support/api/staff/{id}/remove',
+      'POST /support/api/staff/{id}/link',
+      'GET /support/api/tokens',
+      'POST /support/api/tokens/{id}/revoke',
+      'GET /support/api/manifests',
+      'GET /support/api/retention',
       'GET /privacy/data',
       'GET /health/live',
       'GET /health/ready',

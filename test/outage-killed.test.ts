@@ -56,6 +56,7 @@ const broken = (name: string): Timed => ({
   status: 0,
   headers: {},
   text: '',
+  cookies: [],
   json: {},
   milliseconds: 0,
 });

@@ -135,6 +135,7 @@ test.each([
 
 test.each([
   [400, '{', {}, 'malformed_request'],
+  [403, '{}', { origin: 'https://evil.example' }, 'cross_origin'],
   [413, JSON.stringify({ more: 'x'.repeat(20_000) }), {}, 'body_too_large'],
   [415, '{}', { 'content-type': 'text/plain' }, 'unsupported_media_type'],
   [401, '{}', { authorization: 'Bearer x' }, 'sign_in_required'],
@@ -159,5 +160,5 @@ test('every documented answer is one that was seen here', () => {
     answer.startsWith('POST /support/api/activations/'),
   );
   expect(documented.filter((answer) => !seenAnswers.has(answer))).toEqual([]);
-  expect(documented).toHaveLength(9);
+  expect(documented).toHaveLength(10);
 });

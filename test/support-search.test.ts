@@ -165,6 +165,7 @@ test('a search never shows a key, a hash of one or a machine id, in whatever spe
 test.each([
   ['400', '{', {}, 'malformed_request'],
   ['401', '{}', { authorization: 'Bearer x' }, 'sign_in_required'],
+  ['403', '{}', { origin: 'https://evil.example' }, 'cross_origin'],
   ['413', JSON.stringify({ more: 'x'.repeat(20_000) }), {}, 'body_too_large'],
   ['415', '{}', { 'content-type': 'text/plain' }, 'unsupported_media_type'],
 ])('%s for what cannot be read, or by whom it may not', async (status, body, headers, code) => {
@@ -181,5 +182,5 @@ test('500 where the service is broken, and 503 where the database is away', asyn
 test('every documented answer is one that was seen here', () => {
   const documented = documentedAnswers().filter((answer) => answer.startsWith(`POST ${SEARCH} `));
   expect(documented.filter((answer) => !seenAnswers.has(answer))).toEqual([]);
-  expect(documented).toHaveLength(8);
+  expect(documented).toHaveLength(9);
 });

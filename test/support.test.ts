@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { hash, randomUUID } from 'node:crypto';
 import { StaffService } from '../src/support/staff.service.js';
+import { StaffTokensService } from '../src/support/staff-tokens.service.js';
 import { Service } from './harness.js';
 
 const ACT = { actor: 'test', reason: 'a test' };
@@ -9,12 +10,14 @@ const DAY_MS = 86_400_000;
 
 let service: Service;
 let staff: StaffService;
+let tokens: StaffTokensService;
 let token: string;
 beforeAll(async () => {
   service = await Service.start();
   staff = service.app.get(StaffService);
+  tokens = service.app.get(StaffTokensService);
   await staff.add('grace@example.com', 'support', ACT);
-  token = (await staff.makeToken('grace@example.com', ACT)).token;
+  token = (await tokens.make('grace@example.com', ACT)).token;
 });
 beforeEach(() => service.clock.set(NOON));
 afterAll(() => service.close());
@@ -38,7 +41,7 @@ const headersOf: Record<string, () => Record<string, string>> = {
   'a token and more': () => ({ authorization: `Bearer ${token} x` }),
   'two tokens': () => ({ authorization: `Bearer ${token}, Bearer ${token}` }),
   "the token's hash": () => ({ authorization: `Bearer ${hash('sha256', token)}` }),
-  'a cookie': () => ({ cookie: `token=${token}` }),
+  'a cookie': () => ({ cookie: `token=${token}; mooring_staff=${token}`, origin: 'http://localhost:3000' }),
 };
 const refused = { status: 401, code: 'sign_in_required', client_action: 'fix', asks: 'Bearer' };
 
@@ -63,7 +66,7 @@ test.each(Object.keys(headersOf))('lets nobody in with %s, on any route', async 
 
 test('lets a token in for 90 days, to the instant', async () => {
   const body = { email: 'nobody@example.com' };
-  const made = await staff.makeToken('grace@example.com', ACT);
+  const made = await tokens.make('grace@example.com', ACT);
   const authorization = `Bearer ${made.token}`;
   service.clock.advance(90 * DAY_MS - 1);
   expect((await search(body, { authorization })).status).toBe(200);
@@ -73,13 +76,13 @@ test('lets a token in for 90 days, to the instant', async () => {
 
 test('lets no token in that was revoked, or whose owner has gone', async () => {
   const body = { email: 'nobody@example.com' };
-  const made = await staff.makeToken('grace@example.com', ACT);
+  const made = await tokens.make('grace@example.com', ACT);
   const authorization = `Bearer ${made.token}`;
   expect((await search(body, { authorization })).status).toBe(200);
-  await staff.revokeToken(made.id, ACT);
+  await tokens.revoke(made.id, ACT);
   expect((await search(body, { authorization })).json.code).toBe('sign_in_required');
   await staff.add('linus@example.com', 'admin', ACT);
-  const other = { authorization: `bearer ${(await staff.makeToken('linus@example.com', ACT)).token}` };
+  const other = { authorization: `bearer ${(await tokens.make('linus@example.com', ACT)).token}` };
   expect((await search(body, other)).status).toBe(200);
   await service.sql("delete from staff where email = 'linus@example.com'");
   expect((await search(body, other)).json.code).toBe('sign_in_required');

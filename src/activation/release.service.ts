@@ -24,24 +24,26 @@ export class ReleaseService {
       const { license_id } = (await manager.findOneBy(Activation, { id })) ?? refuse();
       // The same lock as a taker's: the freed seat is counted by whoever comes next.
       await lockLicense(manager, license_id);
-      const ended_at = this.clock.now();
-      const { affected } = await manager.update(
-        Activation,
-        { id, ended_at: IsNull() },
-        { ended_at, ended_reason: 'released' },
-      );
-      const deed = {
-        action: 'activation.release',
-        license_id,
-        change: { activation_id: id },
-        at: ended_at,
-      } as const;
-      if (affected) {
-        await recordAudit(manager, act, deed);
-        await announceRelease(manager, id, ended_at);
-      }
-      return manager.findOneByOrFail(Activation, { id });
+      return this.releaseLocked(manager, id, act);
     });
+  }
+
+  /** The same in the caller's transaction, which holds the lock of the license (`lockLicense`). */
+  async releaseLocked(manager: EntityManager, id: string, act: Act): Promise<Activation> {
+    const ended_at = this.clock.now();
+    const { affected } = await manager.update(
+      Activation,
+      { id, ended_at: IsNull() },
+      { ended_at, ended_reason: 'released' },
+    );
+    const ended = await manager.findOneByOrFail(Activation, { id });
+    if (affected) {
+      const { license_id } = ended;
+      const change = { activation_id: id };
+      await recordAudit(manager, act, { action: 'activation.release', license_id, change, at: ended_at });
+      await announceRelease(manager, id, ended_at);
+    }
+    return ended;
   }
 }
 

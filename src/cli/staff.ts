@@ -1,14 +1,21 @@
 import type { Command } from 'commander';
+import { rfc3339 } from '../clock.js';
 import { ROLES, type Role } from '../support/staff.entity.js';
+import { StaffLinks } from '../support/staff-links.js';
 import { StaffService } from '../support/staff.service.js';
+import { StaffTokensService } from '../support/staff-tokens.service.js';
 import { withDatabase } from './database.js';
 import { emailAddress, oneOf } from './options.js';
 import { actOf, aligned, orNotFound, print, say } from './terminal.js';
 
 const EMAIL = emailAddress('The e-mail address');
 
+const UNKNOWN = 'Nobody of the staff has this e-mail address: add the person with `mooring staff add`.';
+
 const withStaff = <T>(work: (staff: StaffService) => Promise<T>) =>
   withDatabase(({ dataSource, clock }) => work(new StaffService(dataSource, clock)));
+const withTokens = <T>(work: (tokens: StaffTokensService) => Promise<T>) =>
+  withDatabase(({ dataSource, clock }) => work(new StaffTokensService(dataSource, clock)));
 
 export function staffCommands(staff: Command): void {
   staff
@@ -17,6 +24,16 @@ export function staffCommands(staff: Command): void {
     .description('add a person, or give one another role')
     .requiredOption('--role <role>', 'support (reads and releases) or admin', oneOf('--role', ROLES))
     .action(add);
+  staff
+    .command('link')
+    .argument('<email>', 'whom it signs in', EMAIL)
+    .description('print a link that signs a person in once: to make the first passkey, or after it was lost')
+    .action(link);
+  staff
+    .command('remove')
+    .argument('<email>', 'who leaves', EMAIL)
+    .description('remove a person, with passkeys, sessions, links and tokens; the audit trail stays')
+    .action(remove);
   staff
     .command('token')
     .argument('<email>', 'whose token it is', EMAIL)
@@ -31,15 +48,35 @@ export function staffCommands(staff: Command): void {
 }
 
 async function add(email: string, { role }: { role: Role }, command: Command): Promise<void> {
-  const added = await withStaff((staff) => staff.add(email, role, actOf(command)));
+  const added = await withStaff((staff) => staff.ensure(email, role, actOf(command)));
   print(command, { ...added, email, role }, `${email} is staff with the role ${role}.`);
 }
 
-async function token(email: string, _options: unknown, command: Command): Promise<void> {
-  const unknown = 'Nobody of the staff has this e-mail address: add the person with `mooring staff add`.';
+async function link(email: string, _options: unknown, command: Command): Promise<void> {
   const made = await orNotFound(
-    withStaff((staff) => staff.makeToken(email, actOf(command))),
-    unknown,
+    withDatabase(({ dataSource, config, clock }) =>
+      new StaffLinks(dataSource, config, clock).print(email, actOf(command)),
+    ),
+    UNKNOWN,
+  );
+  say(
+    `It works once, until ${rfc3339(made.expires_at)}, and is shown only now. Whoever has it signs in as ${email}.`,
+  );
+  print(command, { link: made.link, expires_at: rfc3339(made.expires_at) }, made.link);
+}
+
+async function remove(email: string, _options: unknown, command: Command): Promise<void> {
+  await orNotFound(
+    withStaff(async (staff) => staff.remove(await staff.idOf(email), actOf(command))),
+    UNKNOWN,
+  );
+  print(command, { email, removed: true }, `${email} is no longer staff.`);
+}
+
+async function token(email: string, _options: unknown, command: Command): Promise<void> {
+  const made = await orNotFound(
+    withTokens((tokens) => tokens.make(email, actOf(command))),
+    UNKNOWN,
   );
   say('This token is good for 90 days and shown only now: it is not stored.');
   const text = aligned([
@@ -50,7 +87,7 @@ async function token(email: string, _options: unknown, command: Command): Promis
 }
 
 async function tokens(_options: unknown, command: Command): Promise<void> {
-  const lines = await withStaff((staff) => staff.tokens());
+  const lines = await withTokens((all) => all.list());
   const head = ['Token', 'Owner', 'Role', 'Made', 'Ends'];
   const rows = lines.map(({ id, email, role, created_at, expires_at }) => [
     id,
@@ -64,7 +101,7 @@ async function tokens(_options: unknown, command: Command): Promise<void> {
 
 async function revokeToken(id: string, _options: unknown, command: Command): Promise<void> {
   await orNotFound(
-    withStaff((staff) => staff.revokeToken(id, actOf(command))),
+    withTokens((all) => all.revoke(id, actOf(command))),
     'No token has this id.',
   );
   print(command, { id, revoked: true }, `Token ${id} is revoked.`);

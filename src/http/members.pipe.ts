@@ -1,4 +1,5 @@
 import { ArgumentMetadata, Injectable, PipeTransform } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import { getMetadataStorage, ValidateBy, validateSync } from 'class-validator';
 import { readJson } from './json-body.js';
 import { invalidMembers, problem } from './problem.js';
@@ -27,6 +28,9 @@ export function Member<Body = unknown>(
   });
 }
 
+/** On a body whose members are all optional: a request without a body is one that names none of them. */
+export const MayBeLeftOut = Reflector.createDecorator<void, true>({ transform: () => true });
+
 const isStorable = (value: unknown) => typeof value !== 'string' || isStorableText(value);
 
 /**
@@ -39,7 +43,8 @@ export class MembersPipe implements PipeTransform {
 
   transform(sent: unknown, { type, metatype }: ArgumentMetadata): unknown {
     if (type !== 'body') return sent;
-    const body = Buffer.isBuffer(sent) ? readJson(sent) : sent;
+    const leftOut = sent === undefined && Reflect.hasMetadata(MayBeLeftOut.KEY, metatype as Dto);
+    const body = leftOut ? {} : Buffer.isBuffer(sent) ? readJson(sent) : sent;
     if (typeof body !== 'object' || body === null || Array.isArray(body)) throw problem('malformed_request');
     const request = new (metatype as Dto)();
     for (const name of this.membersOf(metatype as Dto)) {

@@ -218,6 +218,21 @@ export const PROBLEMS = {
     when: 'Support only: an erased license cannot be given to anyone.',
     detail: 'The holder of this license was erased. Issue a new one instead.',
   },
+  has_passkey: {
+    status: 409,
+    client_action: 'fix',
+    title: 'This person signs in with a passkey',
+    when: 'Support only: a sign-in link is not mailed to whom a passkey signs in.',
+    detail:
+      'A link is mailed only to somebody who has no passkey. For one who lost it, the command line prints a link: mooring staff link.',
+  },
+  last_admin: {
+    status: 409,
+    client_action: 'fix',
+    title: 'This is the last admin',
+    when: 'Support only: the last admin can be neither removed nor given another role.',
+    detail: 'Nobody could manage the staff any more. Make somebody else an admin first.',
+  },
   webhook_signature_invalid: {
     status: 403,
     client_action: 'fix',

@@ -1,5 +1,6 @@
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.js';
 import { deriveSignInCode } from './sign-in-code.js';
+import { deriveStaffLink } from './staff-link.js';
 
 export interface DerivedKey {
   readonly license_key: string;
@@ -7,7 +8,7 @@ export interface DerivedKey {
   readonly key_hint: string;
 }
 
-/** Makes license keys and sign-in codes with this deployment's secret and prefix. The secret never leaves it. */
+/** Makes license keys, sign-in codes and mailed sign-in links with this deployment's secret and prefix. The secret never leaves it. */
 export class LicenseKeys {
   readonly #secret: Buffer;
 
@@ -27,5 +28,10 @@ export class LicenseKeys {
   /** The 8 digits of a sign-in code. @param id the code's, a UUID */
   signInCode(id: string): string {
     return deriveSignInCode(this.#secret, id);
+  }
+
+  /** The secret of a staff member's mailed link. @param id the link's, a UUID */
+  staffLink(id: string): string {
+    return deriveStaffLink(this.#secret, id);
   }
 }

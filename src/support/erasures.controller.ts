@@ -1,8 +1,9 @@
 import { Body, Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { canonicalEmail } from '../licenses/email.js';
 import { ErasureService } from '../retention/erasure.service.js';
-import { AdminOnly, SignedInStaff, StaffGuard, type SignedIn } from './staff.guard.js';
-import { ErasureRequest } from './support.dto.js';
+import { ErasureRequest } from './erasures.dto.js';
+import type { SignedIn } from './staff-identity.js';
+import { AdminOnly, SignedInStaff, StaffGuard } from './staff.guard.js';
 
 /** Deletion requests (contract, section 4). */
 @Controller('support/api/erasures')

@@ -1,30 +1,35 @@
 import { CanActivate, createParamDecorator, ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
+import { Config } from '../config.js';
 import { problem } from '../http/problem.js';
-import type { Staff } from './staff.entity.js';
-import { StaffService } from './staff.service.js';
-
-/** What is known of a staff member who signed in. */
-export type SignedIn = Pick<Staff, 'email' | 'role'>;
+import { demandSameOrigin } from '../http/same-origin.js';
+import { StaffIdentity, type SignedIn } from './staff-identity.js';
 
 type SignedInRequest = FastifyRequest & { staff?: SignedIn };
 
 /** On a route that the role `support` may not use. */
 export const AdminOnly = Reflector.createDecorator<void, true>({ transform: () => true });
 
-/** Lets staff in by `authorization: Bearer <staff token>`. One guard on each staff controller, no route without. */
+/** On a controller that a browser's session alone may use: what a script holds must never make itself a passkey. */
+export const SessionOnly = Reflector.createDecorator<void, true>({ transform: () => true });
+
+/** Lets staff in, by session or token. One guard on each staff controller, no route without. */
 @Injectable()
 export class StaffGuard implements CanActivate {
   constructor(
-    private readonly staff: StaffService,
+    private readonly identity: StaffIdentity,
+    private readonly config: Config,
     private readonly reflector: Reflector,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<SignedInRequest>();
-    const [, token] = /^Bearer +([\w-]{1,200})$/i.exec(request.headers.authorization ?? '') ?? [];
-    const staff = token ? await this.staff.byToken(token) : null;
+    // Before anything is looked up: what another site sends is not even told whether someone is signed in here.
+    demandSameOrigin(request, this.config);
+    const sessionOnly = this.reflector.get(SessionOnly, context.getClass());
+    const staff =
+      (await this.identity.bySession(request)) ?? (!sessionOnly && (await this.identity.byToken(request)));
     if (!staff) throw problem('sign_in_required', {}, { 'www-authenticate': 'Bearer' });
     if (this.reflector.get(AdminOnly, context.getHandler()) && staff.role !== 'admin')
       throw problem('forbidden');

@@ -1,37 +1,23 @@
-import { emailRule, licenseKeyRule, text } from '../activation/activation.dto.js';
-import { Member } from '../http/members.pipe.js';
 import { reasonRule } from '../audit/reason.rules.js';
-import { validate as isUuid } from 'uuid';
+import { Member, MayBeLeftOut } from '../http/members.pipe.js';
 
-const optional = (rule: (value: unknown) => string | undefined) => (value: unknown) =>
+/** A rule for a member that may be absent. */
+export const optional = (rule: (value: unknown) => string | undefined) => (value: unknown) =>
   value === undefined ? undefined : rule(value);
 
-/** Body of `POST /support/api/licenses/search`: exactly one of the four. */
-export class SearchRequest {
-  @Member(optional(emailRule))
-  email?: string;
+/** A rule for a member that must be one of a few words. */
+export const oneOf = (allowed: readonly string[]) => (value: unknown) =>
+  allowed.some((each) => each === value) ? undefined : `must be one of ${allowed.join(', ')}`;
 
-  @Member(optional(licenseKeyRule))
-  license_key?: string;
-
-  @Member(optional(text((value) => value !== '' && value.length <= 200, 'must be a transaction id')))
-  transaction_id?: string;
-
-  @Member(optional(text(isUuid, 'must be an activation id')))
-  activation_id?: string;
-}
-
-/** Body of `POST /support/api/erasures`. */
-export class ErasureRequest {
-  @Member(emailRule)
-  email!: string;
-
+/** A body that says why, and nothing else. */
+export class ReasonRequest {
   @Member(reasonRule)
   reason!: string;
 }
 
-/** Body of `POST /support/api/activations/:id/release`. */
-export class ReleaseRequest {
-  @Member(reasonRule)
-  reason!: string;
+/** A body that may say why. */
+@MayBeLeftOut()
+export class OptionalReasonRequest {
+  @Member(optional(reasonRule))
+  reason?: string;
 }

@@ -1,0 +1,23 @@
+import { Body, Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
+import { bindingView } from '../activation/license-overview.js';
+import { ReleaseService } from '../activation/release.service.js';
+import type { SignedIn } from './staff-identity.js';
+import { SignedInStaff, StaffGuard } from './staff.guard.js';
+import { ReasonRequest } from './support.dto.js';
+
+/** Bindings, in the hands of staff (contract, section 4). */
+@Controller('support/api/activations')
+@UseGuards(StaffGuard)
+export class ActivationsController {
+  constructor(private readonly releases: ReleaseService) {}
+
+  @Post(':id/release')
+  @HttpCode(200)
+  async release(
+    @Param('id') id: string,
+    @Body() { reason }: ReasonRequest,
+    @SignedInStaff() staff: SignedIn,
+  ) {
+    return { activation: bindingView(await this.releases.release(id, { actor: staff.email, reason })) };
+  }
+}

@@ -1,0 +1,26 @@
+import { DataSource } from 'typeorm';
+import { rfc3339 } from '../clock.js';
+
+/** An entry of the audit trail as staff see it. */
+export interface AuditEvent {
+  readonly id: string;
+  readonly at: string;
+  readonly actor: string;
+  readonly action: string;
+  readonly license_id: string | null;
+  readonly reason: string | null;
+  readonly change: Readonly<Record<string, unknown>>;
+}
+
+const MOST = 500;
+
+/** The newest entries, of one license or of all; newest first. */
+export async function auditTrail(dataSource: DataSource, licenseId?: string): Promise<AuditEvent[]> {
+  const where = licenseId === undefined ? '' : 'where license_id = $1';
+  const rows = (await dataSource.query(
+    `select id, at, actor, action, license_id, reason, change from audit_event ${where}
+     order by at desc, id desc limit ${MOST}`,
+    licenseId === undefined ? [] : [licenseId],
+  )) as (Omit<AuditEvent, 'at'> & { at: Date })[];
+  return rows.map(({ at, ...row }) => ({ ...row, at: rfc3339(at) }));
+}

@@ -1,0 +1,63 @@
+import { DataSource } from 'typeorm';
+import { validate as isUuid } from 'uuid';
+import { findLicenses, type LicenseView } from '../activation/license-overview.js';
+import { rfc3339, rfc3339OrNull } from '../clock.js';
+import { problem } from '../http/problem.js';
+import type { PurchaseState, StaffStatus } from '../licenses/license.rules.js';
+import { auditTrail, type AuditEvent } from './audit-trail.js';
+
+/** A license with all that staff may know of it. */
+export interface LicenseDetail extends LicenseView {
+  /** What staff say of it; `status` is what the purchase says as well. */
+  readonly staff_status: StaffStatus;
+  readonly purchase: {
+    readonly transaction_id: string;
+    readonly state: PurchaseState;
+    readonly recorded_on: string;
+  } | null;
+  readonly release_requests: readonly {
+    readonly id: string;
+    readonly activation_id: string;
+    readonly reason: string | null;
+    readonly asked_at: string;
+    readonly decision: 'release' | 'decline' | null;
+    readonly decided_at: string | null;
+  }[];
+  readonly history: AuditEvent[];
+}
+
+const STANDING = `
+  select l.staff_status,
+    (select json_build_object('transaction_id', p.transaction_id, 'state', p.state, 'recorded_on', p.recorded_on)
+     from purchase p where p.id = l.purchase_id) as purchase
+  from license l where l.id = $1`;
+
+const REQUESTS = `
+  select r.id, r.activation_id, r.reason, r.asked_at, r.decision, r.decided_at
+  from activation a join release_request r on r.activation_id = a.id
+  where a.license_id = $1 order by r.asked_at desc, r.id desc`;
+
+type Standing = Pick<LicenseDetail, 'staff_status' | 'purchase'>;
+type RequestRow = Omit<LicenseDetail['release_requests'][number], 'asked_at' | 'decided_at'> & {
+  readonly asked_at: Date;
+  readonly decided_at: Date | null;
+};
+
+/** Throws `not_found`. */
+export async function licenseDetail(dataSource: DataSource, id: string): Promise<LicenseDetail> {
+  const [license] = isUuid(id) ? await findLicenses(dataSource, { id }) : [];
+  if (!license) throw problem('not_found');
+  const [[standing], requests, history] = await Promise.all([
+    dataSource.query(STANDING, [id]) as Promise<Standing[]>,
+    dataSource.query(REQUESTS, [id]) as Promise<RequestRow[]>,
+    auditTrail(dataSource, id),
+  ]);
+  // It may have left a moment ago.
+  if (!standing) throw problem('not_found');
+  const release_requests = requests.map(({ asked_at, decided_at, ...request }) => ({
+    ...request,
+    asked_at: rfc3339(asked_at),
+    decided_at: rfc3339OrNull(decided_at),
+  }));
+  return { ...license, ...standing, release_requests, history };
+}

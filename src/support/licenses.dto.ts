@@ -1,0 +1,120 @@
+import { validate as isUuid } from 'uuid';
+import { emailRule, licenseKeyRule, text } from '../activation/activation.dto.js';
+import type { LicenseQuery } from '../activation/license-overview.js';
+import { reasonRule } from '../audit/reason.rules.js';
+import { parseMoment } from '../clock.js';
+import type { OnExpiry } from '../config.js';
+import { Member } from '../http/members.pipe.js';
+import { invalidMembers } from '../http/problem.js';
+import { canonicalEmail } from '../licenses/email.js';
+import type { StaffStatus } from '../licenses/license.rules.js';
+import type { LicenseChange, NewLicense } from '../licenses/licenses.service.js';
+import { oneOf, optional } from './support.dto.js';
+
+const CRITERIA = ['email', 'license_key', 'transaction_id', 'activation_id'];
+const CHANGES = ['machines_allowed', 'expires_at', 'status', 'on_expiry', 'email'];
+
+/** Body of `POST /support/api/licenses/search`: exactly one of the four. */
+export class SearchRequest {
+  @Member(optional(emailRule))
+  email?: string;
+
+  @Member(optional(licenseKeyRule))
+  license_key?: string;
+
+  @Member(optional(text((value) => value !== '' && value.length <= 200, 'must be a transaction id')))
+  transaction_id?: string;
+
+  @Member(optional(text(isUuid, 'must be an activation id')))
+  activation_id?: string;
+}
+
+/** Body of `POST /support/api/licenses`. */
+export class IssueRequest {
+  @Member(emailRule)
+  email!: string;
+
+  @Member(optional(machinesRule))
+  machines_allowed?: number;
+
+  @Member(optional(expiryRule))
+  expires_at?: string | null;
+
+  @Member(optional(oneOf(['keep', 'stop'])))
+  on_expiry?: OnExpiry;
+}
+
+/** Body of `PATCH /support/api/licenses/{id}`: at least one change, and why. */
+export class LicenseChangeRequest {
+  @Member(optional(machinesRule))
+  machines_allowed?: number;
+
+  @Member(optional(expiryRule))
+  expires_at?: string | null;
+
+  @Member(optional(oneOf(['active', 'suspended', 'revoked'])))
+  status?: StaffStatus;
+
+  @Member(optional(oneOf(['keep', 'stop'])))
+  on_expiry?: OnExpiry;
+
+  @Member(optional(emailRule))
+  email?: string;
+
+  @Member(reasonRule)
+  reason!: string;
+}
+
+export function criterion({
+  email,
+  license_key,
+  transaction_id,
+  activation_id,
+}: SearchRequest): LicenseQuery {
+  const given: LicenseQuery = {
+    ...(email !== undefined && { email: canonicalEmail(email)! }),
+    ...(license_key !== undefined && { license_key }),
+    ...(transaction_id !== undefined && { transaction_id }),
+    ...(activation_id !== undefined && { activation_id }),
+  };
+  const names = Object.keys(given);
+  if (names.length === 1) return given;
+  throw refusal(names.length > 0 ? names : CRITERIA, `give exactly one of ${CRITERIA.join(', ')}`);
+}
+
+export function newLicense({ email, ...request }: IssueRequest): NewLicense {
+  return { email: canonicalEmail(email)!, ...terms(request) };
+}
+
+export function licenseChange({ status, email, ...request }: LicenseChangeRequest): LicenseChange {
+  const change: LicenseChange = {
+    ...terms(request),
+    ...(status !== undefined && { staff_status: status }),
+    ...(email !== undefined && { email: canonicalEmail(email)! }),
+  };
+  if (Object.keys(change).length > 0) return change;
+  throw refusal(CHANGES, `give at least one of ${CHANGES.join(', ')}`);
+}
+
+/** Only what was given: what was not stays as it is, or as the settings have it. */
+function terms({ machines_allowed, expires_at, on_expiry }: Omit<IssueRequest, 'email'>) {
+  return {
+    ...(machines_allowed !== undefined && { machines_allowed }),
+    ...(expires_at !== undefined && { expires_at: expires_at === null ? null : parseMoment(expires_at)! }),
+    ...(on_expiry !== undefined && { on_expiry }),
+  };
+}
+
+function refusal(names: readonly string[], sentence: string) {
+  return invalidMembers(Object.fromEntries(names.map((name) => [name, sentence])));
+}
+
+function machinesRule(value: unknown): string | undefined {
+  const fits = Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 100_000;
+  return fits ? undefined : 'must be a whole number from 1 to 100000';
+}
+
+function expiryRule(value: unknown): string | undefined {
+  if (value === null || (typeof value === 'string' && parseMoment(value))) return undefined;
+  return 'must be null, a day such as 2027-01-04, or a time such as 2027-01-04T12:00:00Z';
+}

@@ -1,0 +1,31 @@
+import { Body, Controller, HttpCode, Post, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { DataSource } from 'typeorm';
+import { Config } from '../config.js';
+import { giveCookie } from '../http/cookies.js';
+import { Sessions } from '../http/session.js';
+import { SameOriginGuard } from './same-origin.guard.js';
+import { LinkRequest } from './sign-in.dto.js';
+import { StaffLinks } from './staff-links.js';
+
+/** How staff sign in: the only routes here that anyone may call (contract, section 4). */
+@Controller('support/api/session')
+@UseGuards(SameOriginGuard)
+export class SignInController {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly links: StaffLinks,
+    private readonly sessions: Sessions,
+    private readonly config: Config,
+  ) {}
+
+  @Post('link')
+  @HttpCode(204)
+  async byLink(@Body() { link }: LinkRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+    const cookie = await this.dataSource.transaction(async (manager) => {
+      const staff_id = await this.links.spend(manager, link);
+      return this.sessions.begin(manager, { staff_id });
+    });
+    giveCookie(reply, this.config, 'staff', cookie);
+  }
+}
