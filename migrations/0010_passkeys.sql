@@ -43,6 +43,7 @@ create table passkey_challenge (
   expires_at timestamptz not null
 );
 create index passkey_challenge_staff on passkey_challenge (staff_id);
+create index passkey_challenge_expires_at on passkey_challenge (expires_at);
 comment on table  passkey_challenge            is 'Random bytes for a passkey to sign, each once. Kept until answered, or to their end and at most a day longer.';
 comment on column passkey_challenge.id         is 'The challenge''s id, which the browser that asked holds in a cookie. Kept with the challenge.';
 comment on column passkey_challenge.challenge  is 'The random bytes. Kept with the challenge.';

@@ -85,11 +85,12 @@ describe('a link', () => {
   test('is spent by a page of this service alone', async () => {
     const secret = await link();
     const browser = new Browser(service);
-    for (const headers of [
+    const elsewhere: Record<string, string>[] = [
       { origin: 'https://evil.example' },
       { origin: 'null' },
       { 'sec-fetch-site': 'cross-site' },
-    ]) {
+    ];
+    for (const headers of elsewhere) {
       const path = '/support/api/session/link';
       const answer = await service.call('POST', path, { link: secret }, headers);
       expect([answer.status, answer.json.code, answer.cookies]).toEqual([403, 'cross_origin', []]);
@@ -190,7 +191,7 @@ describe('a session', () => {
     const cookie = `mooring_staff=${browser.cookies.get('mooring_staff')}`;
     const write = (headers: Record<string, string>) =>
       service.call('POST', '/support/api/licenses/search', { email: 'a@b.example' }, { cookie, ...headers });
-    for (const headers of [
+    const elsewhere: Record<string, string>[] = [
       { origin: 'https://evil.example' },
       { origin: 'null' },
       { origin: `${ORIGIN}.evil.example` },
@@ -199,8 +200,9 @@ describe('a session', () => {
       { 'sec-fetch-site': 'same-site' },
       { 'sec-fetch-site': 'none' },
       {},
-    ]) {
-      expect((await write(headers as Record<string, string>)).json.code).toBe('cross_origin');
+    ];
+    for (const headers of elsewhere) {
+      expect((await write(headers)).json.code).toBe('cross_origin');
     }
     expect((await write({ origin: ORIGIN })).status).toBe(200);
     expect((await write({ 'sec-fetch-site': 'same-origin' })).status).toBe(200);

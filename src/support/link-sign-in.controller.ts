@@ -8,10 +8,10 @@ import { SameOriginGuard } from './same-origin.guard.js';
 import { LinkRequest } from './sign-in.dto.js';
 import { StaffLinks } from './staff-links.js';
 
-/** How staff sign in: the only routes here that anyone may call (contract, section 4). */
-@Controller('support/api/session')
+/** Signing in with a link that works once: anyone may call it (contract, section 4). */
+@Controller('support/api/session/link')
 @UseGuards(SameOriginGuard)
-export class SignInController {
+export class LinkSignInController {
   constructor(
     private readonly dataSource: DataSource,
     private readonly links: StaffLinks,
@@ -19,9 +19,9 @@ export class SignInController {
     private readonly config: Config,
   ) {}
 
-  @Post('link')
+  @Post()
   @HttpCode(204)
-  async byLink(@Body() { link }: LinkRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+  async signIn(@Body() { link }: LinkRequest, @Res({ passthrough: true }) reply: FastifyReply) {
     const cookie = await this.dataSource.transaction(async (manager) => {
       const staff_id = await this.links.spend(manager, link);
       return this.sessions.begin(manager, { staff_id });

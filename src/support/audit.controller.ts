@@ -1,0 +1,20 @@
+import { Controller, Get, Query, UseGuards } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { validate as isUuid } from 'uuid';
+import { invalidMembers } from '../http/problem.js';
+import { auditTrail } from './audit-trail.js';
+import { StaffGuard } from './staff.guard.js';
+
+/** `GET /support/api/audit`: who did what, when, why. */
+@Controller('support/api/audit')
+@UseGuards(StaffGuard)
+export class AuditController {
+  constructor(private readonly dataSource: DataSource) {}
+
+  @Get()
+  async events(@Query('license_id') licenseId: unknown) {
+    if (licenseId !== undefined && !isUuid(licenseId))
+      throw invalidMembers({ license_id: 'must be a license id' });
+    return { events: await auditTrail(this.dataSource, licenseId) };
+  }
+}

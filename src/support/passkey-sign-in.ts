@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
+import { DataSource } from 'typeorm';
+import { parse as uuidBytes } from 'uuid';
+import { problem } from '../http/problem.js';
+import { RateLimit } from '../http/rate-limit.js';
+import { Sessions } from '../http/session.js';
+import { RelyingParty } from './relying-party.js';
+
+interface Known {
+  readonly id: string;
+  readonly staff_id: string;
+  readonly public_key: Buffer;
+  /** A bigint: `pg` reads it as text. */
+  readonly sign_count: string;
+}
+
+/** Signing in with a passkey. */
+@Injectable()
+export class PasskeySignIn {
+  /** Wrong answers in the name of one person, in a quarter of an hour. */
+  readonly #wrong = new RateLimit(10, 900);
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly relyingParty: RelyingParty,
+    private readonly sessions: Sessions,
+  ) {}
+
+  /**
+   * Signs the owner of a passkey in. Only wrong ones are counted, and only they are refused for it: whoever knows the id of
+   * somebody's passkey must not be able to lock that person out.
+   * @returns what the session's cookie holds
+   * @throws Problem `passkey_invalid`, `too_many_requests`
+   */
+  async signIn(response: AuthenticationResponseJSON, challenge: Buffer): Promise<string> {
+    const [known] = (await this.dataSource.query(
+      'select id, staff_id, public_key, sign_count from passkey where credential_id = $1',
+      [Buffer.from(response.id, 'base64url')],
+    )) as Known[];
+    if (!known) throw problem('passkey_invalid');
+    if (await this.isRight(response, challenge, known)) {
+      return this.sessions.begin(this.dataSource.manager, { staff_id: known.staff_id });
+    }
+    await this.#wrong.count(known.staff_id);
+    throw problem('passkey_invalid');
+  }
+
+  private async isRight(
+    response: AuthenticationResponseJSON,
+    challenge: Buffer,
+    known: Known,
+  ): Promise<boolean> {
+    const { id, staff_id, public_key, sign_count } = known;
+    const credential = {
+      id: response.id,
+      publicKey: new Uint8Array(public_key),
+      counter: Number(sign_count),
+    };
+    const count = await this.relyingParty.signedIn(response, challenge, credential);
+    if (count === null || !isHandleOf(response, staff_id)) return false;
+    // Of two answers with one count, one is a copy's; authenticators that do not count say 0 for ever.
+    const [moved] = (await this.dataSource.query(
+      `with moved as (
+         update passkey set sign_count = $2 where id = $1 and (sign_count < $2 or ($2 = 0 and sign_count = 0)) returning 1)
+       select 1 from moved`,
+      [id, count],
+    )) as unknown[];
+    return moved !== undefined;
+  }
+}
+
+/** Nobody was named before: the answer must say whose passkey it is, and be right about it (WebAuthn, 7.2). */
+function isHandleOf({ response }: AuthenticationResponseJSON, staffId: string): boolean {
+  const handle = Buffer.from(uuidBytes(staffId)).toString('base64url');
+  return response.userHandle === handle;
+}

@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import {
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+  type AuthenticationResponseJSON,
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  type RegistrationResponseJSON,
+  type WebAuthnCredential,
+} from '@simplewebauthn/server';
+import { parse as uuidBytes } from 'uuid';
+import { Config } from '../config.js';
+import { CHALLENGE_MINUTES } from './passkey-challenges.js';
+
+/** EdDSA, ES256, RS256: what authenticators have. */
+const ALGORITHMS = [-8, -7, -257];
+const TIMEOUT_MS = CHALLENGE_MINUTES * 60_000;
+
+/** This service as passkeys know it: the host of PUBLIC_URL. The one file that speaks WebAuthn. */
+@Injectable()
+export class RelyingParty {
+  readonly #id: string;
+  readonly #origin: string;
+  readonly #name: string;
+
+  constructor({ publicUrl, mailFrom }: Config) {
+    const { hostname, origin } = new URL(publicUrl);
+    this.#id = hostname;
+    this.#origin = origin;
+    this.#name = mailFrom.name;
+  }
+
+  /** Nobody is named: the passkey says whose it is. */
+  signInOptions(challenge: Buffer): Promise<PublicKeyCredentialRequestOptionsJSON> {
+    return generateAuthenticationOptions({
+      rpID: this.#id,
+      challenge: new Uint8Array(challenge),
+      timeout: TIMEOUT_MS,
+      userVerification: 'required',
+    });
+  }
+
+  /** @param existing credential ids of the passkeys that the person has: no authenticator is to make a second one */
+  enrolmentOptions(
+    challenge: Buffer,
+    staff: { readonly id: string; readonly email: string },
+    existing: readonly Buffer[],
+  ): Promise<PublicKeyCredentialCreationOptionsJSON> {
+    return generateRegistrationOptions({
+      rpID: this.#id,
+      rpName: this.#name,
+      challenge: new Uint8Array(challenge),
+      userID: new Uint8Array(uuidBytes(staff.id)),
+      userName: staff.email,
+      userDisplayName: staff.email,
+      timeout: TIMEOUT_MS,
+      attestationType: 'none',
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      supportedAlgorithmIDs: ALGORITHMS,
+      excludeCredentials: existing.map((id) => ({ id: id.toString('base64url') })),
+    });
+  }
+
+  /** @returns the new credential; null where the answer is not one to this challenge, from this host, by a verified person */
+  async enrolled(response: RegistrationResponseJSON, challenge: Buffer): Promise<WebAuthnCredential | null> {
+    const verified = await verifyRegistrationResponse({
+      response,
+      expectedChallenge: challenge.toString('base64url'),
+      expectedOrigin: this.#origin,
+      expectedRPID: this.#id,
+      supportedAlgorithmIDs: ALGORITHMS,
+    }).catch(() => null);
+    return verified?.registrationInfo?.credential ?? null;
+  }
+
+  /** @returns the authenticator's new count; null where the answer is wrong, or counts no further than one before it */
+  async signedIn(
+    response: AuthenticationResponseJSON,
+    challenge: Buffer,
+    credential: WebAuthnCredential,
+  ): Promise<number | null> {
+    const verified = await verifyAuthenticationResponse({
+      response,
+      expectedChallenge: challenge.toString('base64url'),
+      expectedOrigin: this.#origin,
+      expectedRPID: this.#id,
+      credential,
+    }).catch(() => null);
+    return verified?.verified ? verified.authenticationInfo.newCounter : null;
+  }
+}

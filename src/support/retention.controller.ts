@@ -1,0 +1,40 @@
+import { Controller, Get, UseGuards } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { rfc3339, rfc3339OrNull } from '../clock.js';
+import { StaffGuard } from './staff.guard.js';
+
+interface Row {
+  readonly id: string;
+  readonly as_of: Date;
+  readonly started_at: Date;
+  readonly finished_at: Date | null;
+  readonly deleted: Readonly<Record<string, number>>;
+  readonly failed: readonly string[];
+}
+
+const RUNS = `
+  select id, as_of, started_at, finished_at, deleted, failed from retention_run
+  order by started_at desc, id desc limit 30`;
+
+/** `GET /support/api/retention`: what was deleted, and when. */
+@Controller('support/api/retention')
+@UseGuards(StaffGuard)
+export class RetentionController {
+  constructor(private readonly dataSource: DataSource) {}
+
+  @Get()
+  async runs() {
+    return { runs: ((await this.dataSource.query(RUNS)) as Row[]).map(runView) };
+  }
+}
+
+function runView({ id, as_of, started_at, finished_at, deleted, failed }: Row) {
+  return {
+    id,
+    as_of: rfc3339(as_of),
+    started_at: rfc3339(started_at),
+    finished_at: rfc3339OrNull(finished_at),
+    deleted,
+    ...(failed.length > 0 && { error: `It went wrong in ${failed.join(', ')}.` }),
+  };
+}

@@ -1,0 +1,114 @@
+import { generateKeyPairSync, hash, randomBytes, sign, type KeyObject } from 'node:crypto';
+
+/** What a lying authenticator, browser or page says instead. */
+export interface Lie {
+  readonly origin?: string;
+  readonly rpId?: string;
+  readonly challenge?: string;
+  readonly type?: string;
+  readonly userHandle?: string;
+  /** 1 present, 4 verified. */
+  readonly flags?: number;
+  readonly key?: KeyObject;
+  readonly credentialId?: Buffer;
+}
+
+interface CreationOptions {
+  readonly challenge: string;
+  readonly rp: { readonly id: string };
+  readonly user: { readonly id: string };
+}
+interface RequestOptions {
+  readonly challenge: string;
+  readonly rpId: string;
+}
+
+const PRESENT_AND_VERIFIED = 0x05;
+const HAS_CREDENTIAL = 0x40;
+
+/** An authenticator in software (WebAuthn, ES256): it keeps one discoverable credential, and counts its uses. */
+export class Authenticator {
+  readonly credentialId = randomBytes(32);
+  readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  #userHandle = '';
+  /** 0 for ever where `counts` is false, as of a passkey that is synchronised. */
+  count = 0;
+
+  constructor(
+    private readonly origin: string,
+    private readonly counts = true,
+  ) {}
+
+  /** Makes its credential. @returns what the page sends */
+  create(options: CreationOptions, lie: Lie = {}): Record<string, unknown> {
+    this.#userHandle = options.user.id;
+    const clientDataJSON = this.#clientData('webauthn.create', options.challenge, lie);
+    const id = lie.credentialId ?? this.credentialId;
+    const length = Buffer.from([id.length >> 8, id.length & 0xff]);
+    const credential = Buffer.concat([Buffer.alloc(16), length, id, this.#coseKey()]);
+    const flags = (lie.flags ?? PRESENT_AND_VERIFIED) | HAS_CREDENTIAL;
+    const authData = Buffer.concat([this.#head(lie.rpId ?? options.rp.id, flags), credential]);
+    const attestationObject = Buffer.concat([
+      Buffer.from([0xa3]),
+      ...[cborText('fmt'), cborText('none'), cborText('attStmt'), Buffer.from([0xa0])],
+      ...[cborText('authData'), cborBytes(authData)],
+    ]);
+    return answer(id, {
+      clientDataJSON: clientDataJSON.toString('base64url'),
+      attestationObject: attestationObject.toString('base64url'),
+      transports: ['internal', 'a new one'],
+    });
+  }
+
+  /** Signs a challenge. @returns what the page sends */
+  get(options: RequestOptions, lie: Lie = {}): Record<string, unknown> {
+    if (this.counts) this.count += 1;
+    const clientDataJSON = this.#clientData('webauthn.get', options.challenge, lie);
+    const authenticatorData = this.#head(lie.rpId ?? options.rpId, lie.flags ?? PRESENT_AND_VERIFIED);
+    const signed = Buffer.concat([authenticatorData, hash('sha256', clientDataJSON, 'buffer')]);
+    return answer(lie.credentialId ?? this.credentialId, {
+      clientDataJSON: clientDataJSON.toString('base64url'),
+      authenticatorData: authenticatorData.toString('base64url'),
+      signature: sign('sha256', signed, lie.key ?? this.#keys.privateKey).toString('base64url'),
+      userHandle: lie.userHandle ?? this.#userHandle,
+    });
+  }
+
+  #clientData(type: string, challenge: string, lie: Lie): Buffer {
+    const { origin } = this;
+    return Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false, ...pick(lie) }));
+  }
+
+  #head(rpId: string, flags: number): Buffer {
+    const count = Buffer.alloc(4);
+    count.writeUInt32BE(this.count);
+    return Buffer.concat([hash('sha256', rpId, 'buffer'), Buffer.from([flags]), count]);
+  }
+
+  /** { 1: 2 (EC2), 3: -7 (ES256), -1: 1 (P-256), -2: x, -3: y } */
+  #coseKey(): Buffer {
+    const { x, y } = this.#keys.publicKey.export({ format: 'jwk' });
+    const [bytesX, bytesY] = [x!, y!].map((part) => cborBytes(Buffer.from(part, 'base64url')));
+    const head = Buffer.from([0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01]);
+    return Buffer.concat([head, Buffer.from([0x21]), bytesX!, Buffer.from([0x22]), bytesY!]);
+  }
+}
+
+function pick({ origin, challenge, type }: Lie): Lie {
+  return { ...(origin && { origin }), ...(challenge && { challenge }), ...(type && { type }) };
+}
+
+function answer(id: Buffer, response: Record<string, unknown>): Record<string, unknown> {
+  const text = id.toString('base64url');
+  return { id: text, rawId: text, type: 'public-key', clientExtensionResults: {}, response };
+}
+
+function cborText(text: string): Buffer {
+  return Buffer.from([0x60 | text.length, ...Buffer.from(text)]);
+}
+
+function cborBytes(bytes: Buffer): Buffer {
+  const { length } = bytes;
+  const head = length < 256 ? [0x58, length] : [0x59, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from(head), bytes]);
+}
