@@ -27,6 +27,8 @@ describe('refuses with one sentence and nothing on standard output', () => {
     [1, /^No activation has this id\.$/, 'activation', 'release', UNKNOWN_ID, ...WHY],
     [1, /^No activation has this id\.$/, 'activation', 'release', 'nonsense', ...WHY],
     [1, /^Nobody of the staff has this e-mail address/, 'staff', 'token', 'nobody@example.com'],
+    [1, /^Nobody of the staff has this e-mail address/, 'staff', 'link', 'nobody@example.com'],
+    [1, /^Nobody of the staff has this e-mail address/, 'staff', 'remove', 'nobody@example.com'],
     [1, /^No token has this id\.$/, 'staff', 'revoke-token', 'nonsense'],
     [1, /^No manifest is live\.$/, 'manifest', 'show'],
     [2, /^Unknown command 'nonsense'\.$/, 'nonsense'],

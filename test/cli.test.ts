@@ -127,6 +127,34 @@ test('activation release frees the seat, and twice is the same answer', async ()
   ]);
 });
 
+test('staff: a link signs in once, and ends with the person, of whom the last admin stays', async () => {
+  await terminal.json(['staff', 'add', 'root@example.com', '--role', 'admin']);
+  await terminal.json(['staff', 'add', 'linus@example.com', '--role', 'support']);
+  const made = await terminal.run(['staff', 'link', 'Linus@Example.com', '--json']);
+  expect(made.json).toEqual({ link: expect.any(String), expires_at: expect.stringMatching(/^\d{4}-.*Z$/) });
+  expect(made.stderr).toContain('shown only now');
+  const [, secret] = /^http:\/\/127\.0\.0\.1:9\/support\/#link=([\w-]{43})$/.exec(made.json.link)!;
+  const signIn = () => service.call('POST', '/support/api/session/link', { link: secret });
+  service.clock.set(new Date());
+  expect((await signIn()).status).toBe(204);
+  expect((await signIn()).json.code).toBe('link_invalid');
+  expect(await terminal.json(['staff', 'remove', 'linus@example.com'])).toEqual({
+    email: 'linus@example.com',
+    removed: true,
+  });
+  for (const args of [
+    ['staff', 'remove', 'root@example.com'],
+    ['staff', 'add', 'root@example.com', '--role', 'support'],
+  ]) {
+    expect(await terminal.run(args)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^Nobody could manage the staff any more\. [^\n]+\n$/),
+    });
+  }
+  await service.sql("delete from staff where email = 'root@example.com'");
+});
+
 test('staff: a token works until it is revoked, and is never shown again', async () => {
   const added = await terminal.json(['staff', 'add', 'Ada@Example.com', '--role', 'support']);
   expect(added).toEqual({ staff_id: expect.any(String), email: 'ada@example.com', role: 'support' });

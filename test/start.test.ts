@@ -64,6 +64,19 @@ describe('with a database of its own', () => {
     );
     expect([answer.status, answer.json.activation.hostname_hint]).toEqual([201, 'Studio Mac']);
     token = answer.json.token as string;
+    const told = await server.says('stderr', /^ {2}Support +(\S+)\/support\/#link=([\w-]{43})$/m);
+    const [, base, secret] = told as unknown as string[];
+    const signedIn = await call(
+      base!,
+      'POST',
+      '/support/api/session/link',
+      { link: secret },
+      { origin: base! },
+    );
+    expect([base, signedIn.status]).toEqual([`http://localhost:${port}`, 204]);
+    const cookie = signedIn.cookies[0]!.split(';')[0]!;
+    const { json } = await call(base!, 'GET', '/support/api/session', undefined, { cookie });
+    expect(json).toMatchObject({ email: 'admin@example.com', role: 'admin' });
 
     // Killed: its PostgreSQL is left behind, as after a crash.
     const orphan = postmaster();

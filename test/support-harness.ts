@@ -2,6 +2,7 @@ import { StaffLinks } from '../src/support/staff-links.js';
 import { StaffService } from '../src/support/staff.service.js';
 import type { Role } from '../src/support/staff.entity.js';
 import type { Answer, Service } from './harness.js';
+import type { PostOffice } from './mail-harness.js';
 
 export const ACT = { actor: 'test', reason: 'a test' };
 /** PUBLIC_URL where no setting says otherwise: where the pages are, and what a browser there says. */
@@ -10,9 +11,11 @@ export const ORIGIN = 'http://localhost:3000';
 /** A browser with a page of the service open: its cookies, and the origin it says. */
 export class Browser {
   readonly cookies = new Map<string, string>();
-  origin = ORIGIN;
 
-  constructor(readonly service: Service) {}
+  constructor(
+    readonly service: Service,
+    public origin = ORIGIN,
+  ) {}
 
   async call(
     method: string,
@@ -57,9 +60,10 @@ export async function signedIn(
   service: Service,
   role: Role = 'support',
   email = `${role}@example.com`,
+  origin = ORIGIN,
 ): Promise<Browser> {
   await service.app.get(StaffService).ensure(email, role, ACT);
-  const browser = new Browser(service);
+  const browser = new Browser(service, origin);
   const { status } = await browser.post('session/link', { link: await printedLink(service, email) });
   if (status !== 204) throw new Error(`the link was refused with ${status}`);
   return browser;
@@ -71,9 +75,7 @@ export async function lastEntry(service: Service): Promise<Record<string, unknow
   return (await service.sql(sql))[0]!;
 }
 
-/** The kinds of mail that wait about something. */
-export async function mailsAbout(service: Service, about: string): Promise<string[]> {
-  const sql = `select substr(identifier, 6) as kind from graphile_worker._private_jobs
-    join graphile_worker._private_tasks t on t.id = task_id where payload->>'about' = $1 order by 1`;
-  return (await service.sql<{ kind: string }>(sql, [about])).map(({ kind }) => kind);
+/** What the last mail to somebody says, in plain text. */
+export function lastMailTo(office: PostOffice, email: string): string {
+  return office.smtp.accepted.findLast(({ to }) => to.includes(email))!.text;
 }

@@ -12,19 +12,40 @@ import { License } from '../licenses/license.entity.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { following, MANIFEST_DAYS } from '../manifest/manifest.rules.js';
 import { ManifestService } from '../manifest/manifest.service.js';
+import { Staff } from '../support/staff.entity.js';
+import { StaffLinks } from '../support/staff-links.js';
+import { StaffService } from '../support/staff.service.js';
 
 const EMAIL = 'ada@example.com';
+const ADMIN = 'admin@example.com';
 const ACT = { actor: 'npm start', reason: 'sample for development' };
 
+/** What a newcomer tries it with. */
+export interface Sample {
+  readonly email: string;
+  readonly license_key: string | null;
+  /** Signs somebody in to the support page, once; null where the database is not of our own making. */
+  readonly staff: { readonly email: string; readonly link: string } | null;
+}
+
 /** Development alone: a license to activate and a manifest to read, made once in an empty database. */
-export async function makeSample(
-  app: INestApplicationContext,
-): Promise<{ email: string; license_key: string | null }> {
+export async function makeSample(app: INestApplicationContext): Promise<Sample> {
   const licenses = app.get(LicensesService);
   const { manager } = app.get(DataSource);
   if (!(await manager.exists(License))) await oneAtATime(app, () => fill(app));
   const sample = await manager.findOne(License, { where: { email: EMAIL }, order: { id: 'asc' } });
-  return { email: EMAIL, license_key: sample && (await licenses.currentKey(sample.id)) };
+  const license_key = sample && (await licenses.currentKey(sample.id));
+  return { email: EMAIL, license_key, staff: await signInLink(app) };
+}
+
+// A link at each start, for the embedded database alone: into one that somebody else looks after, nobody is let unasked.
+async function signInLink(app: INestApplicationContext): Promise<Sample['staff']> {
+  if (app.get(Config).databaseUrl !== undefined) return null;
+  const { manager } = app.get(DataSource);
+  if (!(await manager.exists(Staff))) await app.get(StaffService).ensure(ADMIN, 'admin', ACT);
+  if (!(await manager.existsBy(Staff, { email: ADMIN }))) return null;
+  const { link } = await app.get(StaffLinks).print(ADMIN, ACT);
+  return { email: ADMIN, link };
 }
 
 async function fill(app: INestApplicationContext): Promise<void> {

@@ -1,13 +1,11 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { Config } from '../config.js';
+import type { Sample } from './sample.js';
 
-/** What `npm start` prints for a newcomer: the address, a sample license, and a line to try it with. */
-export function welcome(
-  { publicUrl, smtpUrl, dataDir }: Config,
-  sample: { email: string; license_key: string | null },
-): string {
-  const { email, license_key } = sample;
+/** What `npm start` prints for a newcomer: the pages, a sample license, and a line to try it with. */
+export function welcome({ publicUrl, smtpUrl, dataDir }: Config, sample: Sample): string {
+  const { email, license_key, staff } = sample;
   const body = JSON.stringify({
     license_key,
     email,
@@ -26,6 +24,10 @@ export function welcome(
     '',
     `  Mooring is ready at ${publicUrl}   (development mode; Ctrl-C ends it)`,
     '',
+    `  Holders' portal  ${publicUrl}/portal/`,
+    `  Support          ${staff?.link ?? `${publicUrl}/support/`}`,
+    ...(staff ? [`                   (signs ${staff.email} in, once, within 30 minutes)`] : []),
+    `  What is stored   ${publicUrl}/privacy/`,
     `  Update manifest  ${publicUrl}/v1/manifest`,
     `  Health           ${publicUrl}/health/ready`,
     `  Errors           ${publicUrl}/docs/errors`,

@@ -13,8 +13,11 @@ export class AuditController {
 
   @Get()
   async events(@Query('license_id') licenseId: unknown) {
-    if (licenseId !== undefined && !isUuid(licenseId))
-      throw invalidMembers({ license_id: 'must be a license id' });
-    return { events: await auditTrail(this.dataSource, licenseId) };
+    return { events: await auditTrail(this.dataSource, licenseIdOf(licenseId)) };
   }
+}
+
+function licenseIdOf(text: unknown): string | undefined {
+  if (text === undefined || (typeof text === 'string' && isUuid(text))) return text;
+  throw invalidMembers({ license_id: 'must be a license id' });
 }
