@@ -23,7 +23,11 @@ const IDENTITY = {
   hostname_hint: 'Kanari Studio 5f1c',
   transaction_id: 'pi_kanari_5f1c',
 };
-const STAFF = { email: 'kanari.staff@leak.example', token: `mst_${randomBytes(32).toString('base64url')}` };
+const STAFF = {
+  email: 'kanari.staff@leak.example',
+  token: `mst_${randomBytes(32).toString('base64url')}`,
+  link: randomBytes(32).toString('base64url'),
+};
 /** Somebody who asked for deletion: in no log either, before or after. */
 const ERASED = 'kanari.erased@leak.example';
 const USER_AGENT = 'KanariAgent/5.1';
@@ -34,6 +38,8 @@ let server: ServerProcess;
 let database: pg.Client;
 let port: number;
 let token: string;
+/** What the browser of the staff member holds. */
+let session: string;
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'mooring-address-'));
@@ -79,6 +85,10 @@ async function insertIdentity(): Promise<void> {
     id,
     hash('sha256', STAFF.token, 'buffer'),
   ]);
+  await database.query(
+    `insert into staff_link values ($1, $1, $2, false, now(), now() + interval '30 minutes')`,
+    [id, hash('sha256', STAFF.link, 'buffer')],
+  );
 }
 
 /** A request from the canary address, with a canary in every forwarding header. */
@@ -107,7 +117,7 @@ async function ask(method: string, path: string, body?: unknown, more: Record<st
   const chunks = (await response.toArray()) as Buffer[];
   const answer = Buffer.concat(chunks).toString();
   expect([...addresses.in(answer + JSON.stringify(response.rawHeaders))]).toEqual([]);
-  return { status: response.statusCode, answer };
+  return { status: response.statusCode, answer, cookies: response.headers['set-cookie'] ?? [] };
 }
 
 /** Bytes from the canary address; with `cut`, gone before an answer. */
@@ -223,6 +233,7 @@ async function drive(): Promise<void> {
   await send(`${head}content-length: ${whole.length}\r\n\r\n${whole}`, true);
   await seen('GET', '/health/live');
   await driveErasure(seen, bearer);
+  await driveSession(seen);
   // The proof is worth as much as what it saw.
   expect([...statuses].toSorted()).toEqual([
     200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503,
@@ -242,6 +253,38 @@ async function driveErasure(
     const { rows } = await database.query('select 1 from mail_recipient');
     waiting = rows.length;
   }
+}
+
+/** The support page in a browser, by every route: what it should send, and what it should not. */
+async function driveSession(seen: (...call: Parameters<typeof ask>) => Promise<string>): Promise<void> {
+  const origin = `http://localhost:${port}`;
+  const { cookies } = await ask('POST', '/support/api/session/link', { link: STAFF.link }, { origin });
+  session = /^mooring_staff=([\w-]{43});/.exec(cookies[0]!)![1]!;
+  const browser = { origin, cookie: `mooring_staff=${session}; mooring_challenge=${session}` };
+  const { id } = JSON.parse(await seen('POST', '/support/api/licenses', { email: IDENTITY.email }, browser))
+    .license as { id: string };
+  const bodies = [
+    { reason: 'Sold.', role: 'support', email: IDENTITY.email, decision: 'release', machines_allowed: 2 },
+    {
+      response: { id: session, response: { clientDataJSON: LOCAL } },
+      link: STAFF.link,
+      reason: IDENTITY.email,
+    },
+  ];
+  const routes = documentedRoutes().filter(({ path }) => path.startsWith('/support/'));
+  // Signing out comes last: by the end, nothing was asked of one who is not signed in.
+  const last = ({ method, path }: (typeof routes)[number]) =>
+    Number(method === 'DELETE' && path.endsWith('session'));
+  for (const { method, path } of routes.toSorted((a, b) => last(a) - last(b))) {
+    const url = path.replace('{id}', id);
+    for (const body of method === 'GET' ? [undefined] : bodies) {
+      await seen(method, url, body, { ...browser, origin: `http://${LOCAL}` });
+      await seen(method, url, method === 'DELETE' ? undefined : body, browser);
+    }
+  }
+  expect(JSON.parse(await seen('GET', '/support/api/session', undefined, browser)).code).toBe(
+    'sign_in_required',
+  );
 }
 
 /** All that was written about requests, by the service and by its database. */
@@ -272,14 +315,15 @@ const identities = () =>
       ...Object.values(IDENTITY),
       ...Object.values(STAFF),
       ...token.split('.').slice(1),
+      session,
       ERASED,
       USER_AGENT,
     ].flatMap(formsOfText),
   );
 const secrets = () =>
   new LeakSearch(
-    [IDENTITY.license_key, STAFF.token, ...token.split('.').slice(1)].flatMap((secret) =>
-      // SHA-256 of a key and of a staff token is what the tables know them by.
+    [IDENTITY.license_key, STAFF.token, STAFF.link, session, ...token.split('.').slice(1)].flatMap((secret) =>
+      // SHA-256 of a key, a staff token, a link and a cookie is what the tables know them by.
       formsOfText(secret).filter(({ what }) => !what.startsWith('sha256')),
     ),
   );

@@ -50,8 +50,12 @@ export class Authenticator {
     const authData = Buffer.concat([this.#head(lie.rpId ?? options.rp.id, flags), credential]);
     const attestationObject = Buffer.concat([
       Buffer.from([0xa3]),
-      ...[cborText('fmt'), cborText('none'), cborText('attStmt'), Buffer.from([0xa0])],
-      ...[cborText('authData'), cborBytes(authData)],
+      cborText('fmt'),
+      cborText('none'),
+      cborText('attStmt'),
+      Buffer.from([0xa0]),
+      cborText('authData'),
+      cborBytes(authData),
     ]);
     return answer(id, {
       clientDataJSON: clientDataJSON.toString('base64url'),
