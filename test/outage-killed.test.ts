@@ -55,6 +55,7 @@ const broken = (name: string): Timed => ({
   name,
   status: 0,
   headers: {},
+  cookies: [],
   text: '',
   json: {},
   milliseconds: 0,

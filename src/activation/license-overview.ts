@@ -91,7 +91,9 @@ function licenseView(license: LicenseRow, bindings: Activation[]): LicenseView {
   };
 }
 
-export function bindingView(binding: Omit<Activation, 'machine_id' | 'license_id'>): BindingView {
+export function bindingView(
+  binding: Omit<Activation, 'machine_id' | 'license_id' | 'released_by_holder'>,
+): BindingView {
   return {
     id: binding.id,
     hostname_hint: binding.hostname_hint,
