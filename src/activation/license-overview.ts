@@ -57,7 +57,10 @@ interface LicenseRow extends LicenseFacts {
 }
 
 /** The licenses that match one criterion exactly, newest first. */
-export async function findLicenses(dataSource: DataSource, query: LicenseQuery): Promise<LicenseView[]> {
+export async function findLicenses(
+  dataSource: Pick<DataSource, 'query'>,
+  query: LicenseQuery,
+): Promise<LicenseView[]> {
   const [[criterion, text]] = Object.entries(query) as [[keyof LicenseQuery, string]];
   const value = criterion === 'license_key' ? licenseKeyHash(canonicalLicenseKey(text)!) : text;
   const licenses = (await dataSource.query(

@@ -61,7 +61,10 @@ export const waitingView = ({ id, received_on, runs_at }: ErasureView): WaitingE
 });
 
 /** The request that waits for an address; null where none does. */
-export async function waitingErasure(dataSource: DataSource, email: string): Promise<WaitingErasure | null> {
+export async function waitingErasure(
+  dataSource: Pick<DataSource, 'query'>,
+  email: string,
+): Promise<WaitingErasure | null> {
   const sql = 'select id, received_on::text, runs_at from erasure_request where email = $1';
   const [row] = (await dataSource.query(sql, [email])) as Pick<Row, 'id' | 'received_on' | 'runs_at'>[];
   return row ? { ...row, runs_at: rfc3339(row.runs_at) } : null;
