@@ -1,6 +1,8 @@
 import { jest } from '@jest/globals';
 import { outbox, until } from './erasure-harness.js';
 import type { Answer, Service } from './harness.js';
+import { documentedAnswers, seenAnswers } from './openapi.js';
+import { whileGone, whileLocked } from './tables.js';
 
 // A code is mailed within milliseconds; a busy machine takes its time.
 jest.setTimeout(30_000);
@@ -76,4 +78,46 @@ export function wrong(code: string): string {
 export function withoutIds({ status, text, headers }: Answer): unknown {
   const { date: _date, ...rest } = headers;
   return { status, text: text.replace(/"request_id":"[^"]*"/, ''), headers: rest };
+}
+
+interface Write {
+  readonly method?: string;
+  readonly path: string;
+  readonly body?: unknown;
+  /** That it needs: gone, or held by somebody else. */
+  readonly table?: string;
+}
+
+/** The refusals that every write has, in this order: of another site, broken, too large, of another type, ours, the database's. */
+export async function commonRefusals(
+  browser: Browser,
+  { method = 'POST', path, body, table = 'session' }: Write,
+): Promise<[number, string][]> {
+  const ask = (sent: unknown, headers: Record<string, string> = {}) =>
+    browser.call(method, path, sent, headers);
+  const answers = [
+    await ask(body, { origin: 'https://evil.example' }),
+    await ask('{'),
+    await ask(JSON.stringify({ more: 'x'.repeat(20_000) })),
+    await ask('{}', { 'content-type': 'text/plain' }),
+    await whileGone(browser.service, table, () => ask(body)),
+    await whileLocked(browser.service, table, () => ask(body)),
+  ];
+  return answers.map(({ status, json }) => [status, json.code]);
+}
+
+export const COMMON_REFUSALS = [
+  [403, 'cross_origin'],
+  [400, 'malformed_request'],
+  [413, 'body_too_large'],
+  [415, 'unsupported_media_type'],
+  [500, 'internal_error'],
+  [503, 'unavailable'],
+];
+
+/** The documented answers of these routes that no test of this file has seen. */
+export function unseen(routes: RegExp): string[] {
+  const documented = documentedAnswers().filter((answer) => routes.test(answer));
+  if (documented.length === 0) throw new Error('no such route is documented');
+  return documented.filter((answer) => !seenAnswers.has(answer));
 }
