@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from '../src/keys/license-key.js';
 import { FORWARDING, LOCAL } from './canary-addresses.js';
+import { outbox } from './erasure-harness.js';
 import { formsOfAddress, formsOfText, LeakSearch } from './leak-search.js';
 import { documentedRoutes } from './openapi.js';
 import { freePort, ServerProcess } from './server-process.js';
@@ -26,6 +27,9 @@ const IDENTITY = {
 const STAFF = { email: 'kanari.staff@leak.example', token: `mst_${randomBytes(32).toString('base64url')}` };
 /** Somebody who asked for deletion: in no log either, before or after. */
 const ERASED = 'kanari.erased@leak.example';
+/** Who signs in by a mailed code. */
+const CODED = 'kanari.coded@leak.example';
+const LICENSE_ID = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
 const USER_AGENT = 'KanariAgent/5.1';
 
 const addresses = new LeakSearch(ADDRESSES.flatMap(formsOfAddress));
@@ -34,6 +38,9 @@ let server: ServerProcess;
 let database: pg.Client;
 let port: number;
 let token: string;
+/** What signed the holder in: in no log, and of them only hashes in the tables. */
+const sessions: string[] = [];
+let code: string;
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'mooring-address-'));
@@ -68,11 +75,16 @@ afterAll(async () => {
 });
 
 async function insertIdentity(): Promise<void> {
-  const id = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
+  const id = LICENSE_ID;
   await database.query(
     `insert into license (id, key_hash, key_hint, email, machines_allowed, on_expiry, created_at)
      values ($1, $2, $3, $4, 1, 'keep', now())`,
     [id, licenseKeyHash(IDENTITY.license_key), licenseKeyHint(IDENTITY.license_key), IDENTITY.email],
+  );
+  await database.query(
+    `insert into license (id, key_hash, key_hint, email, machines_allowed, on_expiry, created_at)
+     values (gen_random_uuid(), $1, 'X6', $2, 1, 'keep', now())`,
+    [randomBytes(32), CODED],
   );
   await database.query(`insert into staff values ($1, $2, 'support', now())`, [id, STAFF.email]);
   await database.query(`insert into staff_token values ($1, $1, $2, now(), now() + interval '1 day')`, [
@@ -107,7 +119,7 @@ async function ask(method: string, path: string, body?: unknown, more: Record<st
   const chunks = (await response.toArray()) as Buffer[];
   const answer = Buffer.concat(chunks).toString();
   expect([...addresses.in(answer + JSON.stringify(response.rawHeaders))]).toEqual([]);
-  return { status: response.statusCode, answer };
+  return { status: response.statusCode, answer, cookies: response.headers['set-cookie'] ?? [] };
 }
 
 /** Bytes from the canary address; with `cut`, gone before an answer. */
@@ -222,11 +234,55 @@ async function drive(): Promise<void> {
   }
   await send(`${head}content-length: ${whole.length}\r\n\r\n${whole}`, true);
   await seen('GET', '/health/live');
+  await drivePortal(sub);
   await driveErasure(seen, bearer);
   // The proof is worth as much as what it saw.
   expect([...statuses].toSorted()).toEqual([
     200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503,
   ]);
+}
+
+/** What a holder does, signed in by key and then by code; each as it should be done and as it should not. */
+async function drivePortal(activation: string): Promise<void> {
+  const portal = documentedRoutes().filter(({ path }) => path.startsWith('/portal/'));
+  const origin = `http://localhost:${port}`;
+  const cookieOf = (lines: readonly string[]) => lines[0]!.split(';')[0]!;
+  const { email, license_key } = IDENTITY;
+  for (const how of ['key', 'code']) {
+    let cookie = '';
+    if (how === 'code') {
+      const asked = await ask('POST', '/portal/api/session/code', { email: CODED }, { origin });
+      cookie = cookieOf(asked.cookies);
+      code = await codeMailed();
+    }
+    const typed = how === 'key' ? { email, license_key } : { email: CODED, code };
+    const begun = await ask('POST', '/portal/api/session', typed, { origin, cookie });
+    expect(begun.status).toBe(204);
+    const session = cookieOf(begun.cookies);
+    sessions.push(session.split('=')[1]!);
+    // Signing out is the last of all.
+    for (const { method, path } of portal.toSorted(
+      (a, b) => Number(/session$/.test(a.path)) - Number(/session$/.test(b.path)),
+    )) {
+      const url = path.replace('{id}', path.includes('licenses') ? LICENSE_ID : activation);
+      const headers = { origin, cookie: session };
+      for (const body of ['{"', 'x'.repeat(17_000), { reason: IDENTITY.hostname_hint }])
+        if (method === 'POST') await ask(method, url, body, headers);
+      await ask(method, `${url}?email=${email}&from=${LOCAL}`, undefined, headers);
+      await ask(method, url, undefined, { ...headers, origin: `http://${LOCAL}` });
+    }
+  }
+}
+
+/** The code that was mailed to `CODED`. */
+async function codeMailed(): Promise<string> {
+  for (;;) {
+    for (const { to, text } of await outbox({ dataDir: join(directory, 'data') })) {
+      const [, digits] = /^ {4}(\d{8})$/m.exec(text) ?? [];
+      if (to === CODED && digits) return digits;
+    }
+    await database.query('select 1');
+  }
 }
 
 /** A deletion request from its answer to its receipt. */
@@ -273,13 +329,16 @@ const identities = () =>
       ...Object.values(STAFF),
       ...token.split('.').slice(1),
       ERASED,
+      CODED,
+      code,
+      ...sessions,
       USER_AGENT,
     ].flatMap(formsOfText),
   );
 const secrets = () =>
   new LeakSearch(
-    [IDENTITY.license_key, STAFF.token, ...token.split('.').slice(1)].flatMap((secret) =>
-      // SHA-256 of a key and of a staff token is what the tables know them by.
+    [IDENTITY.license_key, STAFF.token, ...sessions, ...token.split('.').slice(1)].flatMap((secret) =>
+      // SHA-256 of a key, of a staff token and of a session is what the tables know them by.
       formsOfText(secret).filter(({ what }) => !what.startsWith('sha256')),
     ),
   );

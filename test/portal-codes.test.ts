@@ -79,10 +79,11 @@ test('is mailed no more once it has ended', async () => {
   await service.issue({ email });
   // The job finds what was asked for ten minutes ago.
   const id = randomUUID();
-  await service.sql(
-    'insert into one_time_code (id, email, created_at, expires_at) values ($1, $2, $3, $3)',
-    [id, email, service.clock.now()],
-  );
+  await service.sql('insert into one_time_code (id, email, created_at, expires_at) values ($1, $2, $3, $3)', [
+    id,
+    email,
+    service.clock.now(),
+  ]);
   await service.sql(`select graphile_worker.add_job('mail_sign_in_code', $1)`, [
     JSON.stringify({ mail_id: randomUUID(), about: id }),
   ]);

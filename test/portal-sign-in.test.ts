@@ -4,7 +4,7 @@ import { LicensesService } from '../src/licenses/licenses.service.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
 import { ACT, sell } from './erasure-harness.js';
 import { Service } from './harness.js';
-import { Browser, COMMON_REFUSALS, commonRefusals, withoutIds } from './portal-harness.js';
+import { Browser, COMMON_REFUSALS, commonRefusals, unseen, withoutIds } from './portal-harness.js';
 
 const NOON = '2026-11-20T13:00:00Z';
 const MINUTE_MS = 60_000;
@@ -126,7 +126,9 @@ describe('the cookies', () => {
     expect(session).toMatch(/^mooring_holder=[\w-]{43};/);
     expect(attributes(session!)).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict']);
     const [code] = (await browser().call('POST', '/session/code', { email: license.email })).cookies;
-    expect(code).toMatch(/^mooring_code=[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12};/);
+    expect(code).toMatch(
+      /^mooring_code=[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12};/,
+    );
     expect(attributes(code!)).toEqual(['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Strict']);
   });
 
@@ -357,4 +359,9 @@ test('whatever else keeps somebody out', async () => {
   const holder = await browser().byKey(license);
   expect(await commonRefusals(holder, { method: 'DELETE', path: '/session' })).toEqual(COMMON_REFUSALS);
   expect(await isSignedIn(holder)).toBe(true);
+});
+
+test('every documented answer is one that was seen here, or in portal-codes.test.ts', () => {
+  const tooOften = ['POST /portal/api/session 429', 'POST /portal/api/session/code 429'];
+  expect(unseen(/ \/portal\/api\/session/)).toEqual(tooOften);
 });
