@@ -262,7 +262,7 @@ async function drivePortal(activation: string): Promise<void> {
     sessions.push(session.split('=')[1]!);
     // Signing out is the last of all.
     for (const { method, path } of portal.toSorted(
-      (a, b) => Number(/session$/.test(a.path)) - Number(/session$/.test(b.path)),
+      (a, b) => Number(a.path.endsWith('session')) - Number(b.path.endsWith('session')),
     )) {
       const url = path.replace('{id}', path.includes('licenses') ? LICENSE_ID : activation);
       const headers = { origin, cookie: session };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { hash, randomBytes } from 'node:crypto';
 import { LicensesService } from '../src/licenses/licenses.service.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
-import { ACT, sell } from './erasure-harness.js';
+import { ACT, sell, until } from './erasure-harness.js';
 import { Service } from './harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseen, withoutIds } from './portal-harness.js';
 
@@ -338,9 +338,9 @@ describe('a session that a key began is over', () => {
     });
     const waits = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'from license'
       and datname = current_database()`;
-    let answered = false;
-    void typed.then(() => (answered = true));
-    while (!answered && (await service.sql(waits)).length === 0);
+    const seen = { answer: false };
+    void typed.then(() => (seen.answer = true));
+    await until(async () => seen.answer || (await service.sql(waits)).length > 0);
     await staff.query('commit');
     staff.release();
     // A machine that stalls meanwhile is told that the database is away.
