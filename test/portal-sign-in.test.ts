@@ -209,6 +209,7 @@ describe('a session', () => {
     const holder = browser();
     holder.jar.set('mooring_holder', token);
     expect(await isSignedIn(holder)).toBe(false);
+    expect((await holder.call('DELETE', '/session')).json.code).toBe('sign_in_required');
   });
 
   test('lives on while it is used, and ends after 30 minutes without, to the instant', async () => {
@@ -336,8 +337,8 @@ describe('a session that a key began is over', () => {
       email: license.email,
       license_key: license.license_key,
     });
-    const waits = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'from license'
-      and datname = current_database()`;
+    const waits = `select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
     const seen = { answer: false };
     void typed.then(() => (seen.answer = true));
     await until(async () => seen.answer || (await service.sql(waits)).length > 0);
