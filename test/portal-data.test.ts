@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { randomUUID } from 'node:crypto';
-import { LicensesService } from '../src/licenses/licenses.service.js';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../src/activation/release.service.js';
+import { LicensesService } from '../src/licenses/licenses.service.js';
+import { ErasureService } from '../src/retention/erasure.service.js';
 import { RetentionJob } from '../src/retention/retention.job.js';
 import { noJobs, outbox, sell, until } from './erasure-harness.js';
 import { FakeClock, machineId, Service } from './harness.js';
@@ -221,6 +222,37 @@ describe('POST and DELETE erasure', () => {
     const again = await new Browser(service).call('POST', '/session', { email, license_key });
     expect(again.json.code).toBe('license_not_found');
     await until(async () => (await mailsOf(email, /was deleted$/)).length === 1);
+  });
+
+  test('whoever spends a code while it runs has no session after it', async () => {
+    const { email } = await service.issue({ email: someone() });
+    const { id } = (await ask(await byCode(email))).json.erasure;
+    await new Browser(service).ask(email);
+    // A sign-in that has got as far as this.
+    const signIn = await service.database.connect();
+    await signIn.query('begin');
+    await signIn.query('delete from one_time_code where email = $1', [email]);
+    await signIn.query(
+      `insert into session (id, token_hash, email, created_at, expires_at)
+       values (gen_random_uuid(), $2, $1, $3, $3::timestamptz + interval '1 hour')`,
+      [email, randomBytes(32), service.clock.now()],
+    );
+    const run = () =>
+      service.app
+        .get(ErasureService)
+        .run(id)
+        .catch(() => undefined);
+    const seen = { end: false };
+    const running = run().finally(() => (seen.end = true));
+    const waits = `select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
+    await until(async () => seen.end || (await service.sql(waits)).length > 0);
+    await signIn.query('commit');
+    signIn.release();
+    // It waits for nobody long, and is tried again, as its job would.
+    if (!(await running)) await run();
+    expect(await service.sql('select 1 from session where email = $1', [email])).toEqual([]);
+    expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toEqual([]);
   });
 
   test('taken back, it does not run, and can be asked for anew', async () => {
