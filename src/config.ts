@@ -34,6 +34,8 @@ export class Config {
   readonly manifestPublicKeys: readonly string[] | undefined;
   readonly defaultMachinesPerLicense: number;
   readonly defaultOnExpiry: OnExpiry;
+  /** How many machines of a license its holder may release without support within a year. */
+  readonly selfReleasesPerYear: number;
   readonly logLevel: LogLevel;
   /** How long purchases stay, counted from the end of their year. */
   readonly taxRetentionYears: number;
@@ -68,6 +70,8 @@ export class Config {
     const machines = read('DEFAULT_MACHINES_PER_LICENSE');
     this.defaultMachinesPerLicense = integer('DEFAULT_MACHINES_PER_LICENSE', machines, 1, 1, 100_000);
     this.defaultOnExpiry = oneOf('DEFAULT_ON_EXPIRY', read('DEFAULT_ON_EXPIRY') ?? 'keep', ['keep', 'stop']);
+    const selfReleases = read('SELF_RELEASES_PER_YEAR');
+    this.selfReleasesPerYear = integer('SELF_RELEASES_PER_YEAR', selfReleases, 0, 0, 1_000);
     this.logLevel = oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', LOG_LEVELS);
     this.taxRetentionYears = integer('TAX_RETENTION_YEARS', read('TAX_RETENTION_YEARS'), 10, 1, 100);
     this.tombstoneFile = resolve(read('TOMBSTONE_FILE') ?? join(this.dataDir, 'erased.txt'));

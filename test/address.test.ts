@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from '../src/keys/license-key.js';
 import { FORWARDING, LOCAL } from './canary-addresses.js';
+import { outbox } from './erasure-harness.js';
 import { formsOfAddress, formsOfText, LeakSearch } from './leak-search.js';
 import { documentedRoutes } from './openapi.js';
 import { freePort, ServerProcess } from './server-process.js';
@@ -30,6 +31,9 @@ const STAFF = {
 };
 /** Somebody who asked for deletion: in no log either, before or after. */
 const ERASED = 'kanari.erased@leak.example';
+/** Who signs in by a mailed code. */
+const CODED = 'kanari.coded@leak.example';
+const LICENSE_ID = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
 const USER_AGENT = 'KanariAgent/5.1';
 
 const addresses = new LeakSearch(ADDRESSES.flatMap(formsOfAddress));
@@ -40,6 +44,9 @@ let port: number;
 let token: string;
 /** What the browser of the staff member holds. */
 let session: string;
+/** What signed the holder in: in no log, and of them only hashes in the tables. */
+const sessions: string[] = [];
+let code: string;
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'mooring-address-'));
@@ -74,11 +81,16 @@ afterAll(async () => {
 });
 
 async function insertIdentity(): Promise<void> {
-  const id = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
+  const id = LICENSE_ID;
   await database.query(
     `insert into license (id, key_hash, key_hint, email, machines_allowed, on_expiry, created_at)
      values ($1, $2, $3, $4, 1, 'keep', now())`,
     [id, licenseKeyHash(IDENTITY.license_key), licenseKeyHint(IDENTITY.license_key), IDENTITY.email],
+  );
+  await database.query(
+    `insert into license (id, key_hash, key_hint, email, machines_allowed, on_expiry, created_at)
+     values (gen_random_uuid(), $1, 'X6', $2, 1, 'keep', now())`,
+    [randomBytes(32), CODED],
   );
   await database.query(`insert into staff values ($1, $2, 'support', now())`, [id, STAFF.email]);
   await database.query(`insert into staff_token values ($1, $1, $2, now(), now() + interval '1 day')`, [
@@ -232,12 +244,56 @@ async function drive(): Promise<void> {
   }
   await send(`${head}content-length: ${whole.length}\r\n\r\n${whole}`, true);
   await seen('GET', '/health/live');
+  await drivePortal(sub);
   await driveErasure(seen, bearer);
   await driveSession(seen);
   // The proof is worth as much as what it saw.
   expect([...statuses].toSorted()).toEqual([
     200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503,
   ]);
+}
+
+/** What a holder does, signed in by key and then by code; each as it should be done and as it should not. */
+async function drivePortal(activation: string): Promise<void> {
+  const portal = documentedRoutes().filter(({ path }) => path.startsWith('/portal/'));
+  const origin = `http://localhost:${port}`;
+  const cookieOf = (lines: readonly string[]) => lines[0]!.split(';')[0]!;
+  const { email, license_key } = IDENTITY;
+  for (const how of ['key', 'code']) {
+    let cookie = '';
+    if (how === 'code') {
+      const asked = await ask('POST', '/portal/api/session/code', { email: CODED }, { origin });
+      cookie = cookieOf(asked.cookies);
+      code = await codeMailed();
+    }
+    const typed = how === 'key' ? { email, license_key } : { email: CODED, code };
+    const begun = await ask('POST', '/portal/api/session', typed, { origin, cookie });
+    expect(begun.status).toBe(204);
+    const session = cookieOf(begun.cookies);
+    sessions.push(session.split('=')[1]!);
+    // Signing out is the last of all.
+    for (const { method, path } of portal.toSorted(
+      (a, b) => Number(a.path.endsWith('session')) - Number(b.path.endsWith('session')),
+    )) {
+      const url = path.replace('{id}', path.includes('licenses') ? LICENSE_ID : activation);
+      const headers = { origin, cookie: session };
+      for (const body of ['{"', 'x'.repeat(17_000), { reason: IDENTITY.hostname_hint }])
+        if (method === 'POST') await ask(method, url, body, headers);
+      await ask(method, `${url}?email=${email}&from=${LOCAL}`, undefined, headers);
+      await ask(method, url, undefined, { ...headers, origin: `http://${LOCAL}` });
+    }
+  }
+}
+
+/** The code that was mailed to `CODED`. */
+async function codeMailed(): Promise<string> {
+  for (;;) {
+    for (const { to, text } of await outbox({ dataDir: join(directory, 'data') })) {
+      const [, digits] = /^ {4}(\d{8})$/m.exec(text) ?? [];
+      if (to === CODED && digits) return digits;
+    }
+    await database.query('select 1');
+  }
 }
 
 /** A deletion request from its answer to its receipt. */
@@ -317,13 +373,23 @@ const identities = () =>
       ...token.split('.').slice(1),
       session,
       ERASED,
+      CODED,
+      code,
+      ...sessions,
       USER_AGENT,
     ].flatMap(formsOfText),
   );
 const secrets = () =>
   new LeakSearch(
-    [IDENTITY.license_key, STAFF.token, STAFF.link, session, ...token.split('.').slice(1)].flatMap((secret) =>
-      // SHA-256 of a key, a staff token, a link and a cookie is what the tables know them by.
+    [
+      IDENTITY.license_key,
+      STAFF.token,
+      STAFF.link,
+      session,
+      ...sessions,
+      ...token.split('.').slice(1),
+    ].flatMap((secret) =>
+      // SHA-256 of a key, a staff token, a link and a session is what the tables know them by.
       formsOfText(secret).filter(({ what }) => !what.startsWith('sha256')),
     ),
   );

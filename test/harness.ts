@@ -44,9 +44,9 @@ export class FakeClock extends Clock {
 export interface Answer {
   readonly status: number;
   readonly headers: Record<string, string>;
-  readonly text: string;
-  /** Every cookie that was given, whole. */
+  /** The `set-cookie` headers, each on its own. */
   readonly cookies: string[];
+  readonly text: string;
   /** The parsed body; tests read what they expect of it. */
   // oxlint-disable-next-line no-explicit-any -- an answer's shape is what the tests are about, and openapi.yaml holds it
   readonly json: any;
@@ -112,7 +112,8 @@ export class Service {
     // The event loop is that of the tests too: what they delay is no load of the service.
     const limits = { ...LIMITS, eventLoopDelayMs: 0 };
     const app = await createApp(AppModule.on({ config, clock, log, databaseUrl }), config, log, limits);
-    await app.listen({ port: 0, host: '127.0.0.1' });
+    // A browser's origin must be that of PUBLIC_URL: a test that drives one chooses a free port.
+    await app.listen({ port: options.environment?.['PORT'] ? config.port : 0, host: '127.0.0.1' });
     // The run at the start is over before a test counts what is written.
     await app.get(RetentionJob).idle();
     const { port } = app.getHttpServer().address() as { port: number };
@@ -220,8 +221,8 @@ export async function call(
   return {
     status: response.status,
     headers: answered,
-    text,
     cookies: response.headers.getSetCookie(),
+    text,
     json: isJson && text ? JSON.parse(text) : undefined,
   };
 }

@@ -69,7 +69,7 @@ describe('the document', () => {
 
   test('describes each problem as the catalogue has it', () => {
     const problems = places().filter(([pointer]) => /^\/components\/schemas\/[a-z_]+$/.test(pointer));
-    expect(problems).toHaveLength(29);
+    expect(problems).toHaveLength(32);
     for (const [pointer, value] of problems) {
       const code = pointer.split('/').at(-1) as keyof typeof PROBLEMS;
       const { status, client_action } = PROBLEMS[code];
@@ -91,6 +91,16 @@ describe('the document', () => {
       'GET /v1/manifest',
       'GET /v1/keys',
       'POST /v1/purchases',
+      'POST /portal/api/session',
+      'DELETE /portal/api/session',
+      'POST /portal/api/session/code',
+      'GET /portal/api/licenses',
+      'POST /portal/api/licenses/{id}/send-key',
+      'POST /portal/api/activations/{id}/release-request',
+      'POST /portal/api/activations/{id}/release',
+      'GET /portal/api/export',
+      'POST /portal/api/erasure',
+      'DELETE /portal/api/erasure',
       'GET /support/api/session',
       'POST /support/api/session',
       'DELETE /support/api/session',
@@ -335,5 +345,7 @@ function allExamples(): Example[] {
 }
 
 function isForRequests(pointer: string): boolean {
-  return /^\/components\/schemas\/(\w+Request|Telemetry|LicenseSearch|PurchaseReport)(\/|$)/.test(pointer);
+  return /^\/components\/schemas\/(\w+Request|AskForRelease|Telemetry|LicenseSearch|PurchaseReport)(\/|$)/.test(
+    pointer,
+  );
 }

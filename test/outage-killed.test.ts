@@ -55,8 +55,8 @@ const broken = (name: string): Timed => ({
   name,
   status: 0,
   headers: {},
-  text: '',
   cookies: [],
+  text: '',
   json: {},
   milliseconds: 0,
 });

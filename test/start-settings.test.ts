@@ -46,6 +46,11 @@ describe('a setting that cannot be used', () => {
       /^DEFAULT_MACHINES_PER_LICENSE must /,
     ],
     ['DEFAULT_ON_EXPIRY', { DEFAULT_ON_EXPIRY: 'maybe' }, /^DEFAULT_ON_EXPIRY must be one of keep, stop\.$/],
+    [
+      'SELF_RELEASES_PER_YEAR',
+      { SELF_RELEASES_PER_YEAR: '-1' },
+      /^SELF_RELEASES_PER_YEAR must be a whole number from 0 to 1000\.$/,
+    ],
     ['LOG_LEVEL', { LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be one of trace, /],
     [
       'production without any',

@@ -40,7 +40,11 @@ test('a production database that is emptied while the service runs says nothing 
     'license_not_found',
   );
   await empty(service);
-  for (const answer of [await service.activate(license), await service.heartbeat(token)]) {
+  const signIn = service.call('POST', '/portal/api/session', {
+    email: license.email,
+    license_key: license.license_key,
+  });
+  for (const answer of [await service.activate(license), await service.heartbeat(token), await signIn]) {
     expect([answer.status, answer.json.code, answer.json.client_action]).toEqual([
       503,
       'unavailable',

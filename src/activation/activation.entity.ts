@@ -28,4 +28,7 @@ export class Activation {
 
   @Column('text', { nullable: true })
   ended_reason!: EndedReason | null;
+
+  @Column('boolean')
+  released_by_holder!: boolean;
 }

@@ -57,7 +57,10 @@ interface LicenseRow extends LicenseFacts {
 }
 
 /** The licenses that match one criterion exactly, newest first. */
-export async function findLicenses(dataSource: DataSource, query: LicenseQuery): Promise<LicenseView[]> {
+export async function findLicenses(
+  dataSource: Pick<DataSource, 'query'>,
+  query: LicenseQuery,
+): Promise<LicenseView[]> {
   const [[criterion, text]] = Object.entries(query) as [[keyof LicenseQuery, string]];
   const value = criterion === 'license_key' ? licenseKeyHash(canonicalLicenseKey(text)!) : text;
   const licenses = (await dataSource.query(
@@ -92,7 +95,9 @@ function licenseView(license: LicenseRow, bindings: Activation[]): LicenseView {
   };
 }
 
-export function bindingView(binding: Omit<Activation, 'machine_id' | 'license_id'>): BindingView {
+export function bindingView(
+  binding: Omit<Activation, 'machine_id' | 'license_id' | 'released_by_holder'>,
+): BindingView {
   return {
     id: binding.id,
     hostname_hint: binding.hostname_hint,

@@ -14,8 +14,8 @@ export function activationCommands(activation: Command): void {
     .requiredOption('--reason <text>', 'why, for the audit trail', reason)
     .action(async (id: string, options: { reason: string }, command: Command) => {
       const act = actOf(command, options.reason);
-      const released = withDatabase(({ dataSource, clock }) =>
-        new ReleaseService(dataSource, clock).release(id, act),
+      const released = withDatabase(({ dataSource, clock, config }) =>
+        new ReleaseService(dataSource, clock, config).release(id, act),
       );
       const view = bindingView(await orNotFound(released, 'No activation has this id.'));
       print(command, view, bindingsText([view]));

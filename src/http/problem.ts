@@ -245,7 +245,7 @@ export const PROBLEMS = {
     client_action: 'retry',
     title: 'Too many attempts',
     when:
-      'After many wrong webhook signatures, code mails, wrong codes or staff sign-ins: for one more of them; carries ' +
+      'After many wrong webhook signatures, code mails, key mails, wrong codes or staff sign-ins: for one more of them; carries ' +
       '`retry-after`.',
     detail: 'There were too many attempts of this kind. Please try again later.',
   },

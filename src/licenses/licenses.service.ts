@@ -99,20 +99,24 @@ export class LicensesService {
       const told = change.email === undefined ? change : { ...change, email: 'changed' };
       await recordAudit(manager, act, { action: 'license.set', license_id: id, change: { ...told }, at });
       if (change.email === undefined || change.email === before.email) return;
+      await endSessions(manager, id);
       for (const to of [before.email, change.email]) {
         if (to !== null) await announce(manager, 'email_changed', id, at, { to });
       }
     });
   }
 
-  /** Mails the key to the license's e-mail address once more. @throws Problem `not_found`, `key_not_mailable` */
-  async sendKey(id: string, act: Act): Promise<void> {
+  /**
+   * Mails the key to the license's e-mail address once more. @param act who of staff does it; none means the holder
+   * @throws Problem `not_found`, `key_not_mailable`
+   */
+  async sendKey(id: string, act?: Act): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       await lockLicense(manager, id);
       const key = await mailableKey(manager, this.keys, id);
       if (typeof key === 'string') throw problem('key_not_mailable', { reason: key });
       const at = this.clock.now();
-      await recordAudit(manager, act, { action: 'license.send_key', license_id: id, at });
+      if (act) await recordAudit(manager, act, { action: 'license.send_key', license_id: id, at });
       await announce(manager, 'license_key_again', id, at);
     });
   }
@@ -127,6 +131,7 @@ export class LicensesService {
       const change = { key_hint, key_generation: key_generation + 1 };
       const at = this.clock.now();
       await manager.update(License, { id }, { key_hash, ...change });
+      await endSessions(manager, id);
       await recordAudit(manager, act, { action: 'license.rekey', license_id: id, change, at });
       await announce(manager, 'license_key_replaced', id, at);
       return { license_key };
@@ -148,6 +153,11 @@ export class LicensesService {
     // Asked anew each time: an empty backup may have been restored a minute ago.
     if (!(await this.dataSource.manager.exists(License))) throw problem('unavailable');
   }
+}
+
+/** Whoever signed in by the key, or as whom the license belonged to, does so again. */
+async function endSessions(manager: EntityManager, id: string): Promise<void> {
+  await manager.query('delete from session where license_id = $1', [id]);
 }
 
 async function purchaseState(manager: EntityManager, id: string): Promise<PurchaseState | null> {

@@ -1,4 +1,4 @@
-import { EntityManager } from 'typeorm';
+import { DataSource, EntityManager } from 'typeorm';
 
 /** What an erasure came to; kept with the request, and told in the receipt. */
 export interface Erased {
@@ -15,6 +15,10 @@ export interface Holdings {
   readonly purchases: readonly string[];
 }
 
+/** The purchases that an address stands behind, whichever of the two rows still names it; as SQL over $1. */
+export const PURCHASES_OF =
+  'select id from purchase where email = $1 union select purchase_id from license where email = $1';
+
 /**
  * What is held of an e-mail address, locked: purchases before licenses, as a report of the processor locks them. Whoever
  * buys or activates at this moment comes before all of it, or after.
@@ -22,9 +26,7 @@ export interface Holdings {
 export async function lockHoldings(manager: EntityManager, email: string): Promise<Holdings> {
   const purchases = await ids(
     manager,
-    `select id from purchase where id in
-       (select id from purchase where email = $1 union select purchase_id from license where email = $1)
-     order by id for update`,
+    `select id from purchase where id in (${PURCHASES_OF}) order by id for update`,
     [email],
   );
   // One bought between the two statements comes after, whole: its purchase is not among those.
@@ -37,9 +39,11 @@ export async function lockHoldings(manager: EntityManager, email: string): Promi
   return { licenses, purchases };
 }
 
-/** Forgets what is on its way to an address: codes to sign in, and mails whose recipient no other row names. */
+/** Forgets who signs in by an address, and what is on its way to it: codes, and mails whose recipient no other row names. */
 export async function forgetAddresses(manager: EntityManager, emails: readonly string[]): Promise<void> {
+  // Codes first: whoever spends one at this moment has begun the session before, or finds no code.
   await manager.query('delete from one_time_code where email = any($1)', [emails]);
+  await manager.query('delete from session where email = any($1)', [emails]);
   // A receipt that is still on its way stays: nothing else tells what was erased.
   await manager.query(
     `delete from mail_recipient where email = any($1) and not exists
@@ -73,18 +77,39 @@ export async function eraseHoldings(
     'update license set email = null, ended_at = coalesce(ended_at, $2) where id = any($1)',
     [licenses, at],
   );
+  // Behind the lock on the licenses, which whoever signs in by a key waits for.
+  await manager.query('delete from session where license_id = any($1)', [licenses]);
   await manager.query('update purchase set email = null where id = any($1)', [purchases]);
-  const [kept] = (await manager.query(
-    `select make_date(extract(year from max(recorded_on))::integer + $2, 12, 31)::text as until
-     from purchase where id = any($1)`,
-    [purchases, taxRetentionYears],
-  )) as { until: string | null }[];
   return {
     licenses: licenses.length,
     activations: activations.length,
     purchases: purchases.length,
-    purchases_kept_until: kept!.until,
+    purchases_kept_until: await keptUntil(manager, purchases, taxRetentionYears),
   };
+}
+
+/** The last day (`YYYY-MM-DD`) that any of these purchases is kept; null where there is none. */
+export async function keptUntil(
+  database: Pick<DataSource, 'query'>,
+  purchases: readonly string[],
+  taxRetentionYears: number,
+): Promise<string | null> {
+  const [kept] = (await database.query(
+    `select make_date(extract(year from max(recorded_on))::integer + $2, 12, 31)::text as until
+     from purchase where id = any($1)`,
+    [purchases, taxRetentionYears],
+  )) as { until: string | null }[];
+  return kept!.until;
+}
+
+/** The same of every purchase of an address, before its erasure. */
+export async function purchasesKeptUntil(
+  dataSource: DataSource,
+  email: string,
+  taxRetentionYears: number,
+): Promise<string | null> {
+  const purchases = (await dataSource.query(PURCHASES_OF, [email])) as { id: string }[];
+  return keptUntil(dataSource, purchases.map(idOf), taxRetentionYears);
 }
 
 /** Empties what a restored backup brought back of what was erased before. @returns how many rows had come back */

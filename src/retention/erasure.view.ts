@@ -1,3 +1,4 @@
+import { DataSource } from 'typeorm';
 import { DAY_MS, rfc3339, rfc3339OrNull, utcDay } from '../clock.js';
 import type { Erased } from './erase.js';
 
@@ -48,4 +49,23 @@ export function erasureView({ runs_at, honoured_at, cancelled_at, ...row }: Row,
     honoured_at: rfc3339OrNull(honoured_at),
     cancelled_at: rfc3339OrNull(cancelled_at),
   };
+}
+
+/** A deletion request that waits, as its holder sees it. */
+export type WaitingErasure = Pick<ErasureView, 'id' | 'received_on' | 'runs_at'>;
+
+export const waitingView = ({ id, received_on, runs_at }: ErasureView): WaitingErasure => ({
+  id,
+  received_on,
+  runs_at,
+});
+
+/** The request that waits for an address; null where none does. */
+export async function waitingErasure(
+  dataSource: Pick<DataSource, 'query'>,
+  email: string,
+): Promise<WaitingErasure | null> {
+  const sql = 'select id, received_on::text, runs_at from erasure_request where email = $1';
+  const [row] = (await dataSource.query(sql, [email])) as Pick<Row, 'id' | 'received_on' | 'runs_at'>[];
+  return row ? { ...row, runs_at: rfc3339(row.runs_at) } : null;
 }

@@ -57,7 +57,8 @@ export class ReleaseDecisions {
       await manager.query(sql, [id, decision, at]);
       const change = { release_request_id: id, activation_id: request.activation_id, decision };
       await recordAudit(manager, act, { action: 'release_request.decide', license_id, change, at });
-      if (decision === 'release') await this.releases.releaseLocked(manager, request.activation_id, act);
+      if (decision === 'release')
+        await this.releases.releaseLocked(manager, { id: request.activation_id, license_id }, act);
       // Of a binding that ended meanwhile there is nothing to decline.
       else if (request.is_active) await announce(manager, 'release_declined', id, at);
       return decided(id, decision, at);

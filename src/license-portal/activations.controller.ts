@@ -1,0 +1,38 @@
+import { Body, Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { bindingView } from '../activation/license-overview.js';
+import { ReleaseService } from '../activation/release.service.js';
+import { HolderGuard, MailboxProof, SignedInHolder } from './holder.guard.js';
+import { demandActivation, type Holder } from './holder.js';
+import { AskRequest, isBlank } from './portal.dto.js';
+import { ReleaseRequests } from './release-requests.js';
+
+/** The machines of a holder's licenses (contract, section 3). */
+@Controller('portal/api/activations/:id')
+@UseGuards(HolderGuard)
+export class HolderActivationsController {
+  constructor(
+    private readonly requests: ReleaseRequests,
+    private readonly releases: ReleaseService,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  /** One that has ended needs no asking any more: the same answer. */
+  @Post('release-request')
+  @HttpCode(202)
+  async ask(
+    @Param('id') id: string,
+    @Body() { reason }: AskRequest,
+    @SignedInHolder() holder: Holder,
+  ): Promise<void> {
+    await demandActivation(this.dataSource, holder, id);
+    await this.requests.ask(id, isBlank(reason) ? null : reason!.trim());
+  }
+
+  @Post('release')
+  @MailboxProof()
+  @HttpCode(200)
+  async release(@Param('id') id: string, @SignedInHolder() holder: Holder) {
+    return { activation: bindingView(await this.releases.releaseForHolder(id, holder.email!)) };
+  }
+}

@@ -1,0 +1,46 @@
+import { CanActivate, createParamDecorator, ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { FastifyRequest } from 'fastify';
+import { Config } from '../config.js';
+import { readCookie } from '../http/cookies.js';
+import { problem } from '../http/problem.js';
+import { demandSameOrigin } from '../http/same-origin.js';
+import { Sessions } from '../http/session.js';
+import type { Holder } from './holder.js';
+
+type HolderRequest = FastifyRequest & { holder?: Holder };
+
+/** On a route that begins a session, and so cannot ask for one. */
+export const BeforeSignIn = Reflector.createDecorator<void, true>({ transform: () => true });
+
+/** On a route for whoever reads the mailbox: a license key may lie on every machine of an office. */
+export const MailboxProof = Reflector.createDecorator<void, true>({ transform: () => true });
+
+/** Lets holders in by their session. One guard on each controller of the portal, no route without. */
+@Injectable()
+export class HolderGuard implements CanActivate {
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly config: Config,
+    private readonly reflector: Reflector,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<HolderRequest>();
+    const route = context.getHandler();
+    // First: another site's page is not even told whether somebody is signed in here.
+    demandSameOrigin(request, this.config);
+    if (this.reflector.get(BeforeSignIn, route)) return true;
+    const session = await this.sessions.find(readCookie(request, this.config, 'holder'));
+    if (!session || session.staff_id !== null) throw problem('sign_in_required');
+    if (this.reflector.get(MailboxProof, route) && session.email === null)
+      throw problem('mailbox_proof_needed');
+    request.holder = session;
+    return true;
+  }
+}
+
+/** The holder whom the guard let in. */
+export const SignedInHolder = createParamDecorator(
+  (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<HolderRequest>().holder,
+);

@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import {
+  findLicenses,
+  type BindingView,
+  type LicenseQuery,
+  type LicenseView,
+} from '../activation/license-overview.js';
+import { selfReleases } from '../activation/self-releases.js';
+import { Clock, rfc3339OrNull } from '../clock.js';
+import { Config } from '../config.js';
+import { problem } from '../http/problem.js';
+import { purchasesKeptUntil } from '../retention/erase.js';
+import { waitingErasure, type WaitingErasure } from '../retention/erasure.view.js';
+import type { Holder } from './holder.js';
+
+/** A binding as its holder sees it. */
+interface HolderBinding extends BindingView {
+  /** Since when support is asked to release it; null where it is not. */
+  readonly release_requested_at: string | null;
+}
+
+/** A license as its holder sees it; whose it is stands above. */
+interface HolderLicense extends Omit<LicenseView, 'email' | 'created_at' | 'activations'> {
+  readonly self_releases_left: number;
+  readonly activations: HolderBinding[];
+}
+
+export interface Overview {
+  readonly signed_in_by: 'key' | 'code';
+  readonly email: string;
+  readonly erasure: WaitingErasure | null;
+  readonly purchases_kept_until: string | null;
+  readonly licenses: HolderLicense[];
+}
+
+/** What a holder sees of his or her licenses, whatever their state. */
+@Injectable()
+export class HolderOverview {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly config: Config,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws Problem `sign_in_required` where the one license was erased just now */
+  async of(holder: Holder): Promise<Overview> {
+    const byCode = holder.email !== null;
+    const query: LicenseQuery = byCode ? { email: holder.email } : { id: holder.license_id! };
+    const licenses = await findLicenses(this.dataSource, query);
+    const email = byCode ? holder.email : licenses[0]?.email;
+    if (!email) throw problem('sign_in_required');
+    const { taxRetentionYears } = this.config;
+    return {
+      signed_in_by: byCode ? 'code' : 'key',
+      email,
+      erasure: await waitingErasure(this.dataSource, email),
+      purchases_kept_until: byCode
+        ? await purchasesKeptUntil(this.dataSource, email, taxRetentionYears)
+        : null,
+      licenses: await this.asHolderSees(licenses),
+    };
+  }
+
+  private async asHolderSees(licenses: LicenseView[]): Promise<HolderLicense[]> {
+    const ids = licenses.map(({ id }) => id);
+    const released = await selfReleases(this.dataSource, ids, this.clock.now());
+    const asked = await this.openRequests(ids);
+    return licenses.map((license) => ({
+      id: license.id,
+      key_hint: license.key_hint,
+      status: license.status,
+      expires_at: license.expires_at,
+      on_expiry: license.on_expiry,
+      machines_allowed: license.machines_allowed,
+      machines_in_use: license.machines_in_use,
+      self_releases_left: Math.max(0, this.config.selfReleasesPerYear - (released.get(license.id) ?? 0)),
+      activations: license.activations.map((binding) => ({
+        ...binding,
+        release_requested_at: rfc3339OrNull(asked.get(binding.id) ?? null),
+      })),
+    }));
+  }
+
+  private async openRequests(licenseIds: readonly string[]): Promise<Map<string, Date>> {
+    const rows = (await this.dataSource.query(
+      `select r.activation_id, r.asked_at from release_request r join activation a on a.id = r.activation_id
+       where a.license_id = any($1) and a.ended_at is null and r.decided_at is null`,
+      [licenseIds],
+    )) as { activation_id: string; asked_at: Date }[];
+    return new Map(rows.map(({ activation_id, asked_at }) => [activation_id, asked_at]));
+  }
+}
