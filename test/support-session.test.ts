@@ -37,12 +37,28 @@ describe('a link', () => {
     ]);
   });
 
-  test('works once, also when ten browsers come with it at once', async () => {
+  test('works once', async () => {
     const secret = await link();
-    const answers = await Promise.all(Array.from({ length: 10 }, () => signIn(secret)));
-    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
-    expect(answers.filter(({ json }) => json?.code === 'link_invalid')).toHaveLength(9);
+    expect((await signIn(secret)).status).toBe(204);
     expect((await signIn(secret)).json.code).toBe('link_invalid');
+  });
+
+  test('works once, also for browsers that come with it at the same moment', async () => {
+    const secret = await link();
+    // None of them can spend it before at least two of them have found it.
+    const holder = await service.database.connect();
+    await holder.query('begin; select 1 from staff_link for update');
+    const asked = Array.from({ length: 4 }, () => signIn(secret));
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    let answered = false;
+    void Promise.any(asked).then(() => (answered = true));
+    while (!answered && (await service.sql(waiting)).length < 2);
+    await holder.query('commit');
+    holder.release();
+    // On a machine so slow that the database's patience ends first, the link is as good as before.
+    const answers = [...(await Promise.all(asked)), await signIn(secret)];
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+    expect(answers.at(-1)!.json?.code ?? 'signed in').toMatch(/^(link_invalid|signed in)$/);
   });
 
   test('works for 30 minutes, to the instant', async () => {
@@ -50,6 +66,8 @@ describe('a link', () => {
     service.clock.advance(30 * MINUTE - 1);
     expect((await signIn(early)).status).toBe(204);
     service.clock.advance(1);
+    expect((await signIn(late)).json.code).toBe('link_invalid');
+    service.clock.advance(3_600_000);
     expect((await signIn(late)).json).toMatchObject({
       code: 'link_invalid',
       status: 403,
