@@ -1,9 +1,5 @@
 import { render } from 'preact';
-import { Page } from '../shared/page.js';
+import { Portal } from './portal.js';
+import './portal.css';
 
-render(
-  <Page>
-    <h1>To come</h1>
-  </Page>,
-  document.getElementById('page')!,
-);
+render(<Portal />, document.getElementById('page')!);

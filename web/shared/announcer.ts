@@ -8,8 +8,11 @@ export function announce(text: string): void {
 }
 
 /** After a refusal: to the first field that is wrong. */
-export function focusFirstError(form: HTMLElement): void {
-  requestAnimationFrame(() => form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+export const focusFirstError = (form: HTMLElement) => focusSoon(form, '[aria-invalid="true"]');
+
+/** Focuses what is about to be shown: the first within that matches. */
+export function focusSoon(within: HTMLElement, selector: string): void {
+  requestAnimationFrame(() => within.querySelector<HTMLElement>(selector)?.focus());
 }
 
 /** Moves the focus to what changed, so that reading and the keyboard go on from there. */

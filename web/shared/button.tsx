@@ -6,16 +6,27 @@ interface Props {
   readonly type?: 'button' | 'submit';
   /** What it began goes on. It keeps the focus, and a second click does nothing. */
   readonly busy?: boolean;
-  readonly label?: string;
+  readonly id?: string;
+  /** Ids of the elements that name it together, where its own words do not say enough. */
+  readonly labelledBy?: string;
   readonly onClick?: () => void;
 }
 
-export function Button({ children, kind = 'plain', type = 'button', busy = false, label, onClick }: Props) {
+export function Button({
+  children,
+  kind = 'plain',
+  type = 'button',
+  busy = false,
+  id,
+  labelledBy,
+  onClick,
+}: Props) {
   return (
     <button
       type={type}
       class={`button ${kind}`}
-      aria-label={label}
+      id={id}
+      aria-labelledby={labelledBy}
       aria-disabled={busy}
       onClick={(event) => {
         if (busy) event.preventDefault();
