@@ -1,9 +1,5 @@
 import { render } from 'preact';
-import { Page } from '../shared/page.js';
+import { Privacy } from './privacy.js';
+import './privacy.css';
 
-render(
-  <Page>
-    <h1>To come</h1>
-  </Page>,
-  document.getElementById('page')!,
-);
+render(<Privacy />, document.getElementById('page')!);
