@@ -22,6 +22,9 @@ export const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
   [320, 1280].map((width) => ({ colorScheme, width })),
 );
 
+/** What the service's own clock says where no test sets it. */
+export const TODAY = '2026-11-20T13:00:00Z';
+
 /** One Chromium for a test file. Whatever a page complains of, or asks of another origin, fails the test. */
 export class Pages {
   readonly faults: string[] = [];
@@ -48,7 +51,7 @@ export class Pages {
   }
 
   /** A page of its own context, so of a browser that was never here. */
-  async page(origin: string, options: BrowserContextOptions = {}): Promise<Page> {
+  async page(origin: string, { now = TODAY, ...options }: PageOptions = {}): Promise<Page> {
     const context = await this.#browser!.newContext({
       locale: 'en-GB',
       timezoneId: 'UTC',
@@ -58,6 +61,7 @@ export class Pages {
     });
     this.#contexts.push(context);
     context.setDefaultTimeout(PATIENCE_MS);
+    await context.clock.setFixedTime(now);
     context.on('request', (request) => {
       if (!request.url().startsWith(`${origin}/`) && !/^(blob|data):/.test(request.url()))
         this.faults.push(`asked of another origin: ${request.url()}`);
@@ -99,6 +103,11 @@ export class Pages {
       expect({ width, overflow }).toEqual({ width, overflow: 0 });
     }
   }
+}
+
+interface PageOptions extends BrowserContextOptions {
+  /** The moment that the browser takes it to be. */
+  readonly now?: string;
 }
 
 async function executable(): Promise<string> {
