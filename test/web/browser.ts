@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, jest } from '@jest/globals';
 import {
   chromium,
   type Browser,
@@ -11,7 +11,9 @@ import {
 } from 'playwright-core';
 
 /** Longer than any answer takes, also on a machine that is busy with something else. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 30_000;
+/** Four looks of a page, each read by axe-core, take seconds; on a busy machine many. */
+const TEST_MS = 150_000;
 const INSTALLED = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'].map(
   (name) => `/usr/bin/${name}`,
 );
@@ -35,6 +37,7 @@ export class Pages {
   /** Opens the browser before the file's tests, and closes it after them. */
   static forThisFile(): Pages {
     const pages = new Pages();
+    jest.setTimeout(TEST_MS);
     beforeAll(() => pages.open(), 120_000);
     afterEach(() => pages.endTest());
     afterAll(() => pages.#browser?.close());
