@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { until } from '../erasure-harness.js';
 import { Service } from '../harness.js';
 import { exchange, request } from '../raw-http.js';
 import { Pages } from './browser.js';
@@ -132,6 +133,23 @@ test('over TLS a browser is told to come back by TLS alone', async () => {
   const answer = await fetch(`${secure.url}/portal/`);
   expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000');
   await secure.close();
+});
+
+test('what a page must not do is stopped by the browser, and would fail the test that saw it', async () => {
+  const page = await browser.page(origin);
+  await page.goto('/portal/');
+  const attempts = {
+    "fetch('http://127.0.0.1:9/').catch(() => {})": /connect-src/,
+    "document.body.append(Object.assign(new Image(), { src: 'http://127.0.0.1:9/x.png' }))": /img-src/,
+    "try { document.body.innerHTML = '<b>x</b>' } catch {}": /TrustedHTML/,
+    "document.body.setAttribute('style', 'color: red')": /style-src/,
+  };
+  for (const [attempt, complaint] of Object.entries(attempts)) {
+    await page.evaluate(attempt);
+    await until(async () => browser.faults.some((fault) => complaint.test(fault)));
+  }
+  await until(async () => browser.faults.some((fault) => fault.startsWith('asked of another origin')));
+  browser.faults.splice(0);
 });
 
 test.each([
