@@ -26,6 +26,8 @@ export function welcome(
     '',
     `  Mooring is ready at ${publicUrl}   (development mode; Ctrl-C ends it)`,
     '',
+    `  License portal   ${publicUrl}/portal/`,
+    `  What is stored   ${publicUrl}/privacy/`,
     `  Update manifest  ${publicUrl}/v1/manifest`,
     `  Health           ${publicUrl}/health/ready`,
     `  Errors           ${publicUrl}/docs/errors`,
