@@ -45,6 +45,7 @@ export function Machines({ license }: { license: License }) {
 function Ended({ activations }: { activations: readonly Activation[] }) {
   const table = (
     <MachineTable
+      ended
       caption={said.captionEnded}
       columns={[said.machine, said.activated, said.version, said.endedColumn]}
       rows={activations.map((activation) => (
@@ -62,15 +63,16 @@ function Ended({ activations }: { activations: readonly Activation[] }) {
 }
 
 interface TableProps {
+  readonly ended?: boolean;
   readonly caption: string;
   readonly columns: readonly string[];
   readonly rows: ComponentChildren;
 }
 
 // The roles are said because a table that is laid out as blocks (on a narrow screen) would lose them.
-function MachineTable({ caption, columns, rows }: TableProps) {
+function MachineTable({ ended = false, caption, columns, rows }: TableProps) {
   return (
-    <table class="machines stacked" role="table">
+    <table class={`machines stacked ${ended ? 'ended' : ''}`} role="table">
       <caption>{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
