@@ -3,8 +3,9 @@ FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
-COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY nest-cli.json tsconfig.json tsconfig.build.json vite.config.ts ./
 COPY src/ src/
+COPY web/ web/
 RUN npm run build
 
 FROM node:24-slim
@@ -15,6 +16,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional && npm cache clean --force
 COPY migrations/ migrations/
 COPY --from=build /app/dist/ dist/
+COPY --from=build /app/web/dist/ web/dist/
 RUN chmod 755 dist/cli.js && ln -s /app/dist/cli.js /usr/local/bin/mooring
 USER node
 EXPOSE 3000

@@ -7,6 +7,7 @@ import { command, ensureInstalled, node24, step } from './prepare.mjs';
 export async function check(fix = false) {
   const checks = {
     types: ['tsc', '--noEmit', '-p', '.'],
+    'types of the pages': ['tsc', '-p', 'web'],
     lint: ['oxlint', ...(fix ? ['--fix'] : [])],
     format: ['prettier', fix ? '--write' : '--check', '--log-level=warn', '.'],
   };

@@ -38,6 +38,14 @@ export async function ensureInstalled() {
 export const ensureBuilt = () =>
   build('dist', ['src', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json'], ['nest', 'build']);
 
+/** Builds the web pages; not into dist/, which the build of the service empties. */
+export const ensureWebBuilt = () =>
+  build(
+    'web/dist',
+    ['web/portal', 'web/support', 'web/privacy', 'web/shared', 'vite.config.ts'],
+    ['vite', 'build', '--logLevel=warn'],
+  );
+
 /** Builds the reference client, which the demo runs. */
 export const ensureClientBuilt = () =>
   build('client/dist', ['client/src', 'client/tsconfig.json'], ['tsc', '-p', 'client']);
@@ -162,7 +170,7 @@ function isStale(lock) {
 
 /** What a build is made of, by the times of its files. */
 function state(from) {
-  const files = from.flatMap((name) => (name.endsWith('.json') ? [name] : inside(name)));
+  const files = from.flatMap((name) => (isFolder(name) ? inside(name) : [name]));
   return hash(...[...files, 'package-lock.json'].map((name) => `${name} ${mtime(name)}\n`));
 }
 
@@ -170,6 +178,7 @@ const inside = (name) =>
   readdirSync(join(root, name), { recursive: true })
     .map((file) => `${name}/${file}`)
     .toSorted();
+const isFolder = (name) => statSync(join(root, name)).isDirectory();
 const read = (name) => readFileSync(join(root, name), 'utf8');
 const mtime = (name) => statSync(join(root, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 const hash = (...texts) => createHash('sha256').update(texts.join('')).digest('hex');

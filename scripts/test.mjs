@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { check } from './check.mjs';
-import { command, ensureBuilt, ensureInstalled, Fault, node24, step } from './prepare.mjs';
+import { command, ensureBuilt, ensureInstalled, ensureWebBuilt, Fault, node24, step } from './prepare.mjs';
 
 await command(async () => {
   await ensureInstalled();
@@ -18,6 +18,7 @@ await command(async () => {
 async function build() {
   try {
     await ensureBuilt();
+    await ensureWebBuilt();
     return { passed: 1, failed: 0 };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;

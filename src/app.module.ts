@@ -1,7 +1,9 @@
 import { DynamicModule, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
+import { ServeStaticModule } from '@nestjs/serve-static';
 import { ActivationModule } from './activation/activation.module.js';
 import { GroundModule, type Ground } from './ground.module.js';
+import { pages } from './http/pages.js';
 import { HeartbeatModule } from './heartbeat/heartbeat.module.js';
 import { KeysModule } from './keys/keys.module.js';
 import { LicensePortalModule } from './license-portal/license-portal.module.js';
@@ -21,6 +23,7 @@ export class AppModule {
       imports: [
         GroundModule.on(ground),
         ScheduleModule.forRoot(),
+        ServeStaticModule.forRoot(pages(ground.config)),
         KeysModule,
         LicensesModule,
         ActivationModule,

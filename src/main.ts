@@ -6,6 +6,7 @@ import { Config, ConfigError } from './config.js';
 import { migrateWhenThere, openDatabase } from './database/open-database.js';
 import { createApp } from './http/app.js';
 import { failure, Log } from './http/log.js';
+import { pagesAreBuilt } from './http/pages.js';
 import { openKeyRing } from './keys/key-material.js';
 import { withFreePort } from './database/free-port.js';
 import { makeSample } from './ops/sample.js';
@@ -43,6 +44,10 @@ async function start(): Promise<void> {
     port: config.port,
     migrations_applied: applied.length,
   });
+  if (!pagesAreBuilt())
+    say(
+      'The web pages are not built (npm run build), so /portal/, /support/ and /privacy/ are unknown here.',
+    );
   if (!config.production) say(welcome(config, await makeSample(app)));
 }
 

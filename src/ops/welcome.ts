@@ -24,7 +24,7 @@ export function welcome({ publicUrl, smtpUrl, dataDir }: Config, sample: Sample)
     '',
     `  Mooring is ready at ${publicUrl}   (development mode; Ctrl-C ends it)`,
     '',
-    `  Holders' portal  ${publicUrl}/portal/`,
+    `  License portal   ${publicUrl}/portal/`,
     `  Support          ${staff?.link ?? `${publicUrl}/support/`}`,
     ...(staff ? [`                   (signs ${staff.email} in, once, within 30 minutes)`] : []),
     `  What is stored   ${publicUrl}/privacy/`,

@@ -1,0 +1,123 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { afterAll, afterEach, beforeAll, expect, jest } from '@jest/globals';
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+} from 'playwright-core';
+
+/** Longer than any answer takes, also on a machine that is busy with something else. */
+const PATIENCE_MS = 30_000;
+/** Four looks of a page, each read by axe-core, take seconds; on a busy machine many. */
+const TEST_MS = 150_000;
+const INSTALLED = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'].map(
+  (name) => `/usr/bin/${name}`,
+);
+const MAC = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome';
+
+/** How the pages are looked at: `light` and `dark`, as wide as a telephone and as a desktop. */
+export const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
+  [320, 1280].map((width) => ({ colorScheme, width })),
+);
+
+/** What the service's own clock says where no test sets it. */
+export const TODAY = '2026-11-20T13:00:00Z';
+
+/** One Chromium for a test file. Whatever a page complains of, or asks of another origin, fails the test. */
+export class Pages {
+  readonly faults: string[] = [];
+  readonly #contexts: BrowserContext[] = [];
+  #browser: Browser | undefined;
+  #axe = '';
+
+  /** Opens the browser before the file's tests, and closes it after them. */
+  static forThisFile(): Pages {
+    const pages = new Pages();
+    jest.setTimeout(TEST_MS);
+    beforeAll(() => pages.open(), 120_000);
+    afterEach(() => pages.endTest());
+    afterAll(() => pages.#browser?.close());
+    return pages;
+  }
+
+  private async open(): Promise<void> {
+    const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+    this.#axe = await readFile(axe, 'utf8');
+    this.#browser = await chromium.launch({
+      executablePath: await executable(),
+      args: ['--no-sandbox', '--disable-gpu', '--no-zygote'],
+    });
+  }
+
+  /** A page of its own context, so of a browser that was never here. */
+  async page(origin: string, { now = TODAY, ...options }: PageOptions = {}): Promise<Page> {
+    const context = await this.#browser!.newContext({
+      locale: 'en-GB',
+      timezoneId: 'UTC',
+      baseURL: origin,
+      reducedMotion: 'reduce',
+      ...options,
+    });
+    this.#contexts.push(context);
+    context.setDefaultTimeout(PATIENCE_MS);
+    await context.clock.setFixedTime(now);
+    context.on('request', (request) => {
+      if (!request.url().startsWith(`${origin}/`) && !/^(blob|data):/.test(request.url()))
+        this.faults.push(`asked of another origin: ${request.url()}`);
+    });
+    context.on('weberror', (error) => this.faults.push(String(error.error())));
+    context.on('console', (message) => {
+      // The browser itself notes each answer that is an error; what the page makes of them is what the tests are about.
+      const isNetwork = message.text().startsWith('Failed to load resource: ');
+      if (['error', 'warning'].includes(message.type()) && !isNetwork) this.faults.push(message.text());
+    });
+    return context.newPage();
+  }
+
+  private async endTest(): Promise<void> {
+    for (const context of this.#contexts.splice(0)) await context.close();
+    expect(this.faults.splice(0)).toEqual([]);
+  }
+
+  /** Nothing that axe-core finds fault with (WCAG 2.2 AA and its good practices). */
+  async expectAccessible(page: Page): Promise<void> {
+    // A script tag would be blocked by the page's policy; this is run by the tool, not by the page.
+    if (!(await page.evaluate('"axe" in window'))) await page.evaluate(this.#axe);
+    const found = (await page.evaluate(
+      `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) =>
+        id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join('; ')))`,
+    )) as string[];
+    expect(found).toEqual([]);
+  }
+
+  /** Accessible, and nothing to scroll sideways for, in light and dark, narrow and wide. */
+  async expectGoodLooks(page: Page): Promise<void> {
+    for (const { colorScheme, width } of LOOKS) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 800 });
+      await this.expectAccessible(page);
+      const overflow = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      expect({ width, overflow }).toEqual({ width, overflow: 0 });
+    }
+  }
+}
+
+interface PageOptions extends BrowserContextOptions {
+  /** The moment that the browser takes it to be. */
+  readonly now?: string;
+}
+
+async function executable(): Promise<string> {
+  const installed = [process.env['CHROMIUM_PATH'], ...INSTALLED, MAC].find(
+    (path) => path && existsSync(path),
+  );
+  if (installed) return installed;
+  const { default: bundled } = await import('@sparticuz/chromium');
+  return bundled.executablePath();
+}

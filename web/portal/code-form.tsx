@@ -1,0 +1,106 @@
+import { useRef, useState } from 'preact/hooks';
+import { useAction } from '../shared/action.js';
+import { focusFirstError, focusSoon } from '../shared/announcer.js';
+import { Button } from '../shared/button.js';
+import { Field } from '../shared/field.js';
+import { fill, Stranger } from '../shared/fill.js';
+import { Notice } from '../shared/notice.js';
+import { EmailField, emailFault } from './email-field.js';
+import { explain, wrongMembers } from './explain.js';
+import type { FormProps } from './key-form.js';
+import { mailCode, signInByCode } from './portal-api.js';
+import { words } from './words.js';
+
+/** Signs in by a code that is mailed: first the address, then the code. */
+export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  const [mailed, setMailed] = useState(false);
+  const [code, setCode] = useState('');
+  const [wrong, setWrong] = useState<string>();
+  const { busy, fault, run } = useAction((error) => {
+    if (wrongMembers(error).length === 0) return explain(error);
+    tell(mailed ? words.signIn.wrongCode : words.signIn.wrongEmail);
+    return '';
+  });
+  const tell = (found: string | undefined) => {
+    setWrong(found);
+    focusFirstError(form.current!);
+  };
+
+  const mail = async () => {
+    tell(emailFault(email));
+    if (emailFault(email)) return;
+    await run(async () => {
+      await mailCode(email.trim());
+      setCode('');
+      setMailed(true);
+      focusSoon(form.current!, 'input');
+    });
+  };
+  const changeAddress = () => {
+    setMailed(false);
+    setWrong(undefined);
+    focusSoon(form.current!, 'input');
+  };
+  const signIn = async () => {
+    const found = code.replaceAll(/\D/g, '').length === 8 ? undefined : words.signIn.wrongCode;
+    tell(found);
+    if (found) return;
+    await run(async () => {
+      await signInByCode(email.trim(), code);
+      await onSignedIn();
+    });
+  };
+  return (
+    <form
+      ref={form}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void (mailed ? signIn() : mail());
+      }}
+    >
+      {mailed ? (
+        <>
+          <p role="status">{fill(words.signIn.codeMailed, { email: <Stranger text={email.trim()} /> })}</p>
+          <Field
+            label={words.signIn.code}
+            name="code"
+            hint={words.signIn.codeHint}
+            value={code}
+            onValue={setCode}
+            error={wrong}
+            input={{
+              class: 'mono code',
+              inputMode: 'numeric',
+              autocomplete: 'one-time-code',
+              spellcheck: false,
+            }}
+          />
+        </>
+      ) : (
+        <>
+          <p>{lead}</p>
+          <EmailField email={email} onEmail={onEmail} error={wrong} />
+        </>
+      )}
+      {fault && <Notice kind="danger">{fault}</Notice>}
+      <div class="actions">
+        <Button kind="primary" type="submit" busy={busy}>
+          {mailed ? words.signIn.signIn : words.signIn.mailCode}
+        </Button>
+        {mailed && (
+          <Button kind="link" onClick={() => void mail()}>
+            {words.signIn.otherCode}
+          </Button>
+        )}
+        {mailed && (
+          <Button kind="link" onClick={changeAddress}>
+            {words.signIn.otherAddress}
+          </Button>
+        )}
+        {extra}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,28 @@
+import { Field } from '../shared/field.js';
+import { words } from './words.js';
+
+interface Props {
+  readonly email: string;
+  readonly onEmail: (email: string) => void;
+  readonly error: string | undefined;
+}
+
+export function EmailField({ email, onEmail, error }: Props) {
+  return (
+    <Field
+      label={words.signIn.email}
+      name="email"
+      hint={words.signIn.emailHint}
+      value={email}
+      onValue={onEmail}
+      error={error}
+      input={{ type: 'email', autocomplete: 'email', spellcheck: false, autocapitalize: 'none' }}
+    />
+  );
+}
+
+/** What is wrong with an address, as far as a page can tell: the service knows better. */
+export function emailFault(email: string): string | undefined {
+  if (email.trim() === '') return words.signIn.missingEmail;
+  return /\S@\S/.test(email) ? undefined : words.signIn.wrongEmail;
+}

@@ -1,0 +1,15 @@
+import { Refused, ServerAway } from '../shared/api.js';
+import { words } from './words.js';
+
+/** What did not work, in a sentence for the holder. */
+export function explain(error: unknown): string {
+  if (error instanceof ServerAway) return words.awayTyped;
+  if (!(error instanceof Refused)) throw error;
+  return words.refused[error.code] ?? (error.status < 500 && error.detail ? error.detail : words.failed);
+}
+
+/** Which members the service found wrong: the names in `errors` of `invalid_request`. */
+export function wrongMembers(error: unknown): string[] {
+  if (!(error instanceof Refused) || !Array.isArray(error.members['errors'])) return [];
+  return (error.members['errors'] as { pointer?: unknown }[]).map(({ pointer }) => String(pointer).slice(1));
+}

@@ -1,0 +1,59 @@
+import { isSignedOut } from '../shared/api.js';
+import { useAction } from '../shared/action.js';
+import { Button } from '../shared/button.js';
+import { fill, Stranger } from '../shared/fill.js';
+import icon from '../shared/icon.svg';
+import { explain } from './explain.js';
+import type { Holder } from './holder.js';
+import { signOut } from './portal-api.js';
+import { words } from './words.js';
+
+interface Props {
+  readonly holder: Holder | null;
+  readonly onSignedOut: () => void;
+}
+
+export function Header({ holder, onSignedOut }: Props) {
+  return (
+    <>
+      <span class="brand">
+        <img src={icon} alt="" width="22" height="22" />
+        {words.name}
+      </span>
+      {holder && <WhoIsSignedIn email={holder.email} onSignedOut={onSignedOut} />}
+    </>
+  );
+}
+
+function WhoIsSignedIn({ email, onSignedOut }: { email: string; onSignedOut: () => void }) {
+  const { busy, fault, run } = useAction(explain);
+  const leave = () =>
+    run(async () => {
+      await signOut().catch((error: unknown) => {
+        // Nobody to sign out: that is what was wanted.
+        if (!isSignedOut(error)) throw error;
+      });
+      onSignedOut();
+    });
+  return (
+    <div class="who end">
+      <span class="quiet">{fill(words.session.as, { email: <Stranger text={email} /> })}</span>
+      <Button kind="link" busy={busy} onClick={() => void leave()}>
+        {words.session.signOut}
+      </Button>
+      {fault && (
+        <span class="error" role="alert">
+          {fault}
+        </span>
+      )}
+    </div>
+  );
+}
+
+export function Footer() {
+  return (
+    <p>
+      <a href="../privacy/">{words.privacy}</a>
+    </p>
+  );
+}

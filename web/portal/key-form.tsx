@@ -1,0 +1,84 @@
+import type { ComponentChildren } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { useAction } from '../shared/action.js';
+import { focusFirstError } from '../shared/announcer.js';
+import { Button } from '../shared/button.js';
+import { Field } from '../shared/field.js';
+import { Notice } from '../shared/notice.js';
+import { EmailField, emailFault } from './email-field.js';
+import { explain, wrongMembers } from './explain.js';
+import { signInByKey } from './portal-api.js';
+import { words } from './words.js';
+
+export interface FormProps {
+  readonly email: string;
+  readonly onEmail: (email: string) => void;
+  readonly licenseKey: string;
+  readonly onLicenseKey: (key: string) => void;
+  readonly onSignedIn: () => Promise<void>;
+  /** What a code is good for here. */
+  readonly lead: string;
+  readonly extra: ComponentChildren;
+}
+
+interface Faults {
+  readonly email?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+/** Signs in by e-mail address and license key. */
+export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, extra }: FormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  const [faults, setFaults] = useState<Faults>({});
+  const { busy, fault, run } = useAction((error) => {
+    const wrong = wrongMembers(error);
+    if (wrong.length === 0) return explain(error);
+    tell({
+      email: wrong.includes('email') ? words.signIn.wrongEmail : undefined,
+      key: wrong.includes('license_key') ? words.signIn.wrongKey : undefined,
+    });
+    return '';
+  });
+  const tell = (found: Faults) => {
+    setFaults(found);
+    focusFirstError(form.current!);
+  };
+  const submit = async () => {
+    const key = licenseKey.trim() === '' ? words.signIn.missingKey : undefined;
+    const found = { email: emailFault(email), key };
+    tell(found);
+    if (found.email || found.key) return;
+    await run(async () => {
+      await signInByKey(email.trim(), licenseKey.trim());
+      await onSignedIn();
+    });
+  };
+  return (
+    <form
+      ref={form}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <EmailField email={email} onEmail={onEmail} error={faults.email} />
+      <Field
+        label={words.signIn.key}
+        name="license_key"
+        hint={words.signIn.keyHint}
+        value={licenseKey}
+        onValue={onLicenseKey}
+        error={faults.key}
+        input={{ class: 'mono', autocomplete: 'off', spellcheck: false, autocapitalize: 'characters' }}
+      />
+      {fault && <Notice kind="danger">{fault}</Notice>}
+      <div class="actions">
+        <Button kind="primary" type="submit" busy={busy}>
+          {words.signIn.submit}
+        </Button>
+        {extra}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,93 @@
+import { useState } from 'preact/hooks';
+import { announce } from '../shared/announcer.js';
+import { Button } from '../shared/button.js';
+import { utcDay } from '../shared/dates.js';
+import { fill, Stranger } from '../shared/fill.js';
+import { say } from '../shared/say.js';
+import { standing, works, type License, type Standing } from './holder.js';
+import { Machines } from './machines.js';
+import { sendKey } from './portal-api.js';
+import { Seats } from './seats.js';
+import { useHolderAction, useHolderSession } from './session.js';
+import { inUse } from './summary.js';
+import { words } from './words.js';
+
+const said = words.license;
+const COLOURS: Record<Standing, string> = {
+  active: 'good',
+  updates_ended: 'good',
+  suspended: 'warning',
+  expired: 'danger',
+  refunded: 'danger',
+  revoked: 'danger',
+};
+
+/** One license: how it stands, how many machines use it, and which. */
+export function LicenseSection({ license }: { license: License }) {
+  const { holder } = useHolderSession();
+  // When it would have expired no longer matters.
+  const isOver = license.status === 'refunded' || license.status === 'revoked';
+  const several = holder.licenses.length > 1;
+  const stands = standing(license);
+  const because = said.because[stands as keyof typeof said.because];
+  return (
+    <section class="license flow">
+      <header>
+        <h2>{fill(said.title, { hint: <span class="mono">{license.key_hint}</span> })}</h2>
+        <span class={`tag ${COLOURS[stands]}`}>{said.standing[stands]}</span>
+        {several && works(license) && (
+          <Seats used={license.machines_in_use} allowed={license.machines_allowed} />
+        )}
+      </header>
+      {because && <p>{because}</p>}
+      <p class="quiet" hidden={isOver}>
+        {several && `${inUse(license.machines_in_use, license.machines_allowed)} · `}
+        {expiry(license)}
+      </p>
+      <Machines license={license} />
+      {holder.signed_in_by === 'code' && license.status !== 'refunded' && <SendKey license={license} />}
+    </section>
+  );
+}
+
+function expiry(license: License): string {
+  const { expires_at, on_expiry } = license;
+  if (!expires_at) return said.forEver;
+  const isOver = Date.parse(expires_at) <= Date.now();
+  const stops = on_expiry === 'stop';
+  const sentence = isOver
+    ? stops
+      ? said.expired
+      : said.updatesEnded
+    : stops
+      ? said.validUntil
+      : said.updatesUntil;
+  return say(sentence, { day: utcDay(expires_at) });
+}
+
+/** Mails the key to the license's address: how "I lost my key" ends. */
+function SendKey({ license }: { license: License }) {
+  const { holder } = useHolderSession();
+  const { busy, fault, run } = useHolderAction();
+  const [sent, setSent] = useState(false);
+  const send = () =>
+    run(async () => {
+      setSent(false);
+      await sendKey(license.id);
+      setSent(true);
+      announce(say(said.keySent, { email: holder.email }));
+    });
+  return (
+    <div class="actions">
+      <Button busy={busy} onClick={() => void send()}>
+        {said.sendKey}
+      </Button>
+      {sent && <span>{fill(said.keySent, { email: <Stranger text={holder.email} /> })}</span>}
+      {fault && (
+        <span class="error" role="alert">
+          {fault}
+        </span>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { Button } from '../shared/button.js';
+import { day } from '../shared/dates.js';
+import { Stranger } from '../shared/fill.js';
+import { say } from '../shared/say.js';
+import type { Activation } from './holder.js';
+import { AskForRelease } from './ask-for-release.js';
+import { ReleaseMyself } from './release-myself.js';
+import { isThisMachine } from './this-machine.js';
+import { words } from './words.js';
+
+const said = words.machines;
+
+interface ActiveProps {
+  readonly activation: Activation;
+  /** How often they may release one themselves; 0: support has to. */
+  readonly releasesLeft: number;
+}
+
+export function ActiveRow({ activation, releasesLeft }: ActiveProps) {
+  const [asking, setAsking] = useState(false);
+  const { id, release_requested_at } = activation;
+  const close = () => setAsking(false);
+  return (
+    <Row activation={activation}>
+      {release_requested_at && <span>{say(said.asked, { day: day(release_requested_at) })}</span>}
+      {(!release_requested_at || releasesLeft > 0) && (
+        <Button id={`do-${id}`} labelledBy={`do-${id} name-${id}`} onClick={() => setAsking(true)}>
+          {releasesLeft > 0 ? words.release.self : words.release.ask}
+        </Button>
+      )}
+      {asking && releasesLeft > 0 && (
+        <ReleaseMyself activation={activation} left={releasesLeft} onClose={close} />
+      )}
+      {asking && releasesLeft === 0 && <AskForRelease activation={activation} onClose={close} />}
+    </Row>
+  );
+}
+
+export function EndedRow({ activation }: { activation: Activation }) {
+  const sentence = activation.ended_reason === 'refunded' ? said.refunded : said.released;
+  return (
+    <Row activation={activation}>
+      {activation.ended_at && say(sentence, { day: day(activation.ended_at) })}
+    </Row>
+  );
+}
+
+function Row({ activation, children }: { activation: Activation; children: ComponentChildren }) {
+  const { id, app_version, activated_at } = activation;
+  return (
+    <tr role="row">
+      <th scope="row" role="rowheader">
+        <div class="name">
+          <span id={`name-${id}`}>
+            <MachineName activation={activation} />
+          </span>
+          {isThisMachine(activation) && <span class="tag accent">{said.thisMachine}</span>}
+        </div>
+      </th>
+      <td role="cell">
+        <CellName name={said.activated} />
+        {day(activated_at)}
+      </td>
+      <td role="cell">
+        <CellName name={said.version} />
+        <span class="stranger">{app_version}</span>
+      </td>
+      <td role="cell" id={`state-${id}`}>
+        {children}
+      </td>
+    </tr>
+  );
+}
+
+/** Shown where the columns have no heads: on a narrow screen. */
+const CellName = ({ name }: { name: string }) => (
+  <span class="cell-name" aria-hidden="true">
+    {name}{' '}
+  </span>
+);
+
+/** The label that a machine was given, which is a stranger's text. */
+export function MachineName({ activation: { hostname_hint } }: { activation: Activation }) {
+  const label = hostname_hint?.trim();
+  return label ? <Stranger text={label} /> : <span class="unnamed">{said.unnamed}</span>;
+}

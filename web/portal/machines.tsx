@@ -1,0 +1,89 @@
+import type { ComponentChildren } from 'preact';
+import { plural } from '../shared/dates.js';
+import type { Activation, License } from './holder.js';
+import { ActiveRow, EndedRow } from './machine-row.js';
+import { useHolderSession } from './session.js';
+import { isThisMachine } from './this-machine.js';
+import { words } from './words.js';
+
+const said = words.machines;
+/** More of those that ended would push what matters off the page. */
+const SHOWN_ENDED = 5;
+
+export function Machines({ license }: { license: License }) {
+  const { holder } = useHolderSession();
+  const ofState = (ended: boolean) =>
+    license.activations
+      .filter(({ state }) => (state !== 'active') === ended)
+      .toSorted((a, b) => Number(isThisMachine(b)) - Number(isThisMachine(a)));
+  const [active, ended] = [ofState(false), ofState(true)];
+  const mayRelease = holder.signed_in_by === 'code' && license.self_releases_left > 0;
+  return (
+    <>
+      {active.length === 0 && <p>{ended.length > 0 ? said.noneNow : said.none}</p>}
+      {active.length > 0 && (
+        <MachineTable
+          caption={said.caption}
+          columns={[said.machine, said.activated, said.version, said.state]}
+          rows={active.map((activation) => (
+            <ActiveRow
+              key={activation.id}
+              activation={activation}
+              releasesLeft={mayRelease ? license.self_releases_left : 0}
+            />
+          ))}
+        />
+      )}
+      {active.length > 0 && !mayRelease && license.self_releases_left > 0 && (
+        <p class="small quiet">{words.release.selfNeedsCode}</p>
+      )}
+      {ended.length > 0 && <Ended activations={ended} />}
+    </>
+  );
+}
+
+function Ended({ activations }: { activations: readonly Activation[] }) {
+  const table = (
+    <MachineTable
+      ended
+      caption={said.captionEnded}
+      columns={[said.machine, said.activated, said.version, said.endedColumn]}
+      rows={activations.map((activation) => (
+        <EndedRow key={activation.id} activation={activation} />
+      ))}
+    />
+  );
+  if (activations.length <= SHOWN_ENDED) return table;
+  return (
+    <details open={activations.some(isThisMachine)}>
+      <summary>{plural(activations.length, said.ended)}</summary>
+      {table}
+    </details>
+  );
+}
+
+interface TableProps {
+  readonly ended?: boolean;
+  readonly caption: string;
+  readonly columns: readonly string[];
+  readonly rows: ComponentChildren;
+}
+
+// The roles are said because a table that is laid out as blocks (on a narrow screen) would lose them.
+function MachineTable({ ended = false, caption, columns, rows }: TableProps) {
+  return (
+    <table class={`machines stacked ${ended ? 'ended' : ''}`} role="table">
+      <caption>{caption}</caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          {columns.map((column) => (
+            <th key={column} scope="col" role="columnheader">
+              {column}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">{rows}</tbody>
+    </table>
+  );
+}

@@ -1,0 +1,100 @@
+import { useEffect, useState } from 'preact/hooks';
+import { announce, moveFocus } from '../shared/announcer.js';
+import { isSignedOut, ServerAway } from '../shared/api.js';
+import { Away } from '../shared/away.js';
+import { Loading } from '../shared/loading.js';
+import { Page } from '../shared/page.js';
+import type { Holder } from './holder.js';
+import { Overview } from './overview.js';
+import { readHolder } from './portal-api.js';
+import { SignIn } from './sign-in.js';
+import { SignInAgain, type Again } from './sign-in-again.js';
+import { Header, Footer } from './frame.js';
+import { words } from './words.js';
+
+type Stage = 'waiting' | 'away' | 'failed' | 'signed-out' | Holder;
+
+/** The whole page: what it shows, by whether anyone is signed in and whether the service can be reached. */
+export function Portal() {
+  const [stage, setStage] = useState<Stage>('waiting');
+  const [again, setAgain] = useState<Again | null>(null);
+  // Told apart by being new each time, so that the same place can be focused twice.
+  const [changed, setChanged] = useState<{ readonly id: string } | null>(null);
+  const holder = typeof stage === 'object' ? stage : null;
+
+  const show = (next: Stage, changedId?: string) => {
+    setStage(next);
+    if (changedId) setChanged({ id: changedId });
+  };
+  const load = async () => {
+    setStage('waiting');
+    await readHolder().then(setStage, (error) =>
+      setStage(isSignedOut(error) ? 'signed-out' : error instanceof ServerAway ? 'away' : 'failed'),
+    );
+  };
+  const signedIn = async () => show(await readHolder(), 'headline');
+  const signedInAgain = async () => {
+    setStage(await readHolder());
+    setAgain(null);
+    announce(words.session.changed);
+  };
+  const signedOut = () => {
+    setAgain(null);
+    show('signed-out', 'headline');
+    announce(words.session.signedOut);
+  };
+
+  useEffect(() => void load(), []);
+  useEffect(() => {
+    if (changed) moveFocus(document.getElementById(changed.id));
+  }, [changed]);
+
+  return (
+    <Page header={<Header holder={holder} onSignedOut={signedOut} />} footer={<Footer />}>
+      {holder ? (
+        <Overview
+          holder={holder}
+          stale={again === 'later'}
+          update={show}
+          onEnded={() => setAgain('ended')}
+          proveMailbox={() => setAgain('code')}
+        />
+      ) : (
+        <Question stage={stage as Exclude<Stage, Holder>} onRetry={load} onSignedIn={signedIn} />
+      )}
+      {holder && again && again !== 'later' && (
+        <SignInAgain
+          holder={holder}
+          why={again}
+          onSignedIn={signedInAgain}
+          onClose={() => setAgain(again === 'ended' ? 'later' : null)}
+        />
+      )}
+    </Page>
+  );
+}
+
+interface QuestionProps {
+  readonly stage: Exclude<Stage, Holder>;
+  readonly onRetry: () => void;
+  readonly onSignedIn: () => Promise<void>;
+}
+
+/** The page before anyone is signed in. */
+function Question({ stage, onRetry, onSignedIn }: QuestionProps) {
+  useEffect(() => void (document.title = words.question), []);
+  return (
+    <>
+      <h1 id="headline">{words.question}</h1>
+      {stage === 'waiting' && <Loading text={words.waiting} />}
+      {stage === 'away' && <Away text={words.away} retry={words.retry} onRetry={onRetry} />}
+      {stage === 'failed' && <Away text={words.failed} retry={words.retry} onRetry={onRetry} />}
+      {stage === 'signed-out' && (
+        <>
+          <p class="lead">{words.questionLead}</p>
+          <SignIn onSignedIn={onSignedIn} />
+        </>
+      )}
+    </>
+  );
+}

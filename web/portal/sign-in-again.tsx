@@ -1,0 +1,37 @@
+import { Dialog } from '../shared/dialog.js';
+import { Button } from '../shared/button.js';
+import type { Holder } from './holder.js';
+import { SignIn } from './sign-in.js';
+import { words } from './words.js';
+
+/** Why someone who was signed in signs in again: it ended, they put that off, or the mailbox must be proven. */
+export type Again = 'ended' | 'later' | 'code';
+
+interface Props {
+  readonly holder: Holder;
+  readonly why: Exclude<Again, 'later'>;
+  readonly onSignedIn: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+/** The page behind it stays as it is, with all that was typed there. */
+export function SignInAgain({ holder, why, onSignedIn, onClose }: Props) {
+  const byCode = why === 'code' || holder.signed_in_by === 'code';
+  return (
+    <Dialog title={why === 'ended' ? words.session.ended : words.data.signInByCode} onClose={onClose}>
+      {why === 'ended' && <p>{words.session.endedLead}</p>}
+      <SignIn
+        email={holder.email}
+        byCode={byCode}
+        codeOnly={why === 'code'}
+        codeLead={words.signIn.codeLead}
+        onSignedIn={onSignedIn}
+        extra={
+          <Button kind="link" onClick={onClose}>
+            {words.session.notNow}
+          </Button>
+        }
+      />
+    </Dialog>
+  );
+}

@@ -1,0 +1,59 @@
+import { useEffect } from 'preact/hooks';
+import { number, plural } from '../shared/dates.js';
+import { fill, Stranger } from '../shared/fill.js';
+import { say } from '../shared/say.js';
+import { freePlaces, standing, works, type Holder, type License } from './holder.js';
+import { Seats } from './seats.js';
+import { words } from './words.js';
+
+const said = words.summary;
+
+/** The first line, which answers what people come for: "1 of 1 machines in use". */
+export function Summary({ holder }: { holder: Holder }) {
+  const headline = headlineOf(holder.licenses);
+  const lead =
+    holder.licenses.length === 0
+      ? fill(said.noLicenseLead, { email: <Stranger text={holder.email} /> })
+      : leadOf(holder.licenses);
+  const only = holder.licenses.length === 1 && holder.licenses[0];
+  useEffect(() => void (document.title = headline), [headline]);
+  return (
+    <>
+      <h1 id="headline">{headline}</h1>
+      {only && works(only) && <Seats used={only.machines_in_use} allowed={only.machines_allowed} />}
+      {lead && <p class="lead">{lead}</p>}
+    </>
+  );
+}
+
+export const inUse = (used: number, allowed: number) =>
+  say(said.inUse, { used: number(used), allowed: number(allowed) });
+
+const total = (licenses: readonly License[], of: (license: License) => number) =>
+  licenses.reduce((sum, license) => sum + of(license), 0);
+
+function headlineOf(licenses: readonly License[]): string {
+  const [first, ...others] = licenses;
+  if (!first) return said.noLicense;
+  const working = licenses.filter(works);
+  if (working.length > 0) {
+    return inUse(
+      total(working, ({ machines_in_use }) => machines_in_use),
+      total(working, ({ machines_allowed }) => machines_allowed),
+    );
+  }
+  if (others.length > 0) return said.noneWorks;
+  return said.ended[standing(first) as keyof typeof said.ended];
+}
+
+/** What the first line means for the next machine. */
+function leadOf(licenses: readonly License[]): string {
+  const working = licenses.filter(works);
+  if (working.length === 0) return '';
+  const free = total(working, freePlaces);
+  if (free > 0) return plural(free, said.free);
+  return plural(
+    total(working, ({ machines_in_use }) => machines_in_use),
+    said.full,
+  );
+}

@@ -1,0 +1,71 @@
+import { useState } from 'preact/hooks';
+import { announce } from '../shared/announcer.js';
+import { Button } from '../shared/button.js';
+import { Notice } from '../shared/notice.js';
+import { AskForErasure } from './ask-for-erasure.js';
+import { readExport } from './portal-api.js';
+import { useHolderAction, useHolderSession } from './session.js';
+import { words } from './words.js';
+
+const said = words.data;
+
+/** Download and deletion, for whom the mailbox is proven; the way to prove it, for others. */
+export function YourData() {
+  const { holder, proveMailbox } = useHolderSession();
+  return (
+    <section class="flow" aria-labelledby="your-data">
+      <h2 id="your-data">{said.title}</h2>
+      {holder.signed_in_by === 'code' ? (
+        <>
+          <Download />
+          {!holder.erasure && <Deletion />}
+        </>
+      ) : (
+        <>
+          <p>{said.needsCode}</p>
+          <Button onClick={proveMailbox}>{said.signInByCode}</Button>
+        </>
+      )}
+    </section>
+  );
+}
+
+function Download() {
+  const { busy, fault, run } = useHolderAction();
+  const download = () =>
+    run(async () => {
+      save(await readExport());
+      announce(said.downloaded);
+    });
+  return (
+    <div class="choice">
+      <p>{said.downloadLead}</p>
+      <Button busy={busy} onClick={() => void download()}>
+        {said.download}
+      </Button>
+      {fault && <Notice kind="danger">{fault}</Notice>}
+    </div>
+  );
+}
+
+// Asked for by the page, not followed as a link, so that a session that has ended is told here and not in a file.
+function save(data: unknown): void {
+  const file = new Blob([JSON.stringify(data, null, 2)], { type: 'application/json' });
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(file);
+  link.download = said.downloadFile;
+  link.click();
+  // Not at once: the browser has yet to read it.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+function Deletion() {
+  const [asking, setAsking] = useState(false);
+  return (
+    <div class="choice">
+      <p>{said.deleteLead}</p>
+      <Button onClick={() => setAsking(true)}>{said.delete}</Button>
+      {asking && <AskForErasure onClose={() => setAsking(false)} />}
+    </div>
+  );
+}

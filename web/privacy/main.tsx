@@ -1,0 +1,5 @@
+import { render } from 'preact';
+import { Privacy } from './privacy.js';
+import './privacy.css';
+
+render(<Privacy />, document.getElementById('page')!);

@@ -1,0 +1,55 @@
+import { useEffect, useState } from 'preact/hooks';
+import { ServerAway } from '../shared/api.js';
+import { Away } from '../shared/away.js';
+import icon from '../shared/icon.svg';
+import { Loading } from '../shared/loading.js';
+import { Page } from '../shared/page.js';
+import { readPrivacyData, type PrivacyData } from './data.js';
+import { Report } from './report.js';
+import { words } from './words.js';
+
+/** Plain words first, which need no answer of the service; then its own report. */
+export function Privacy() {
+  const [stage, setStage] = useState<'waiting' | 'away' | 'failed' | PrivacyData>('waiting');
+  const load = async () => {
+    setStage('waiting');
+    await readPrivacyData().then(setStage, (error) =>
+      setStage(error instanceof ServerAway ? 'away' : 'failed'),
+    );
+  };
+  useEffect(() => void load(), []);
+  return (
+    <Page header={<Brand />}>
+      <h1>{words.title}</h1>
+      <p class="lead">{words.lead}</p>
+      <div class="plain">
+        {words.plain.map(({ title, text }) => (
+          <section key={title}>
+            <h2>{title}</h2>
+            <p>{text}</p>
+          </section>
+        ))}
+      </div>
+      <p>
+        <a href="../portal/">{words.portal}</a>
+      </p>
+      <section class="report flow" aria-busy={stage === 'waiting'}>
+        <h2>{words.report}</h2>
+        {stage === 'waiting' && <Loading text={words.waiting} />}
+        {(stage === 'away' || stage === 'failed') && (
+          <Away text={words[stage]} retry={words.retry} onRetry={() => void load()} />
+        )}
+        {typeof stage === 'object' && <Report data={stage} />}
+      </section>
+    </Page>
+  );
+}
+
+function Brand() {
+  return (
+    <span class="brand">
+      <img src={icon} alt="" width="22" height="22" />
+      {words.name}
+    </span>
+  );
+}

@@ -1,0 +1,108 @@
+import { moment, plural, utcDay } from '../shared/dates.js';
+import { say } from '../shared/say.js';
+import { Columns } from './columns.js';
+import { whatOf, type PrivacyData, type Table } from './data.js';
+import { words } from './words.js';
+
+type Group = keyof typeof words.groups;
+
+/** Whom a table is about; one that is not named here is needed to run the service. */
+const GROUP: Readonly<Record<string, Group>> = {
+  license: 'holders',
+  activation: 'holders',
+  purchase: 'holders',
+  release_request: 'holders',
+  erasure_request: 'holders',
+  one_time_code: 'holders',
+  mail_recipient: 'holders',
+  session: 'holders',
+  telemetry: 'telemetry',
+  telemetry_inbox: 'telemetry',
+  fleet_week: 'telemetry',
+  fleet_cell: 'telemetry',
+  fleet_latency: 'telemetry',
+  crash_week: 'telemetry',
+  staff: 'staff',
+  staff_link: 'staff',
+  staff_token: 'staff',
+  passkey: 'staff',
+  passkey_challenge: 'staff',
+  audit_event: 'staff',
+};
+const ORDER = Object.keys(GROUP);
+
+/** Every table the service has, by whom it is about. */
+export function Report({ data: { tables, last_run } }: { data: PrivacyData }) {
+  const finished = last_run?.finished_at;
+  return (
+    <>
+      <p>{finished ? say(words.lastRun, { moment: moment(finished) }) : words.noRun}</p>
+      <p class="quiet">{words.legend}</p>
+      {(Object.keys(words.groups) as Group[]).map((group) => (
+        <TablesOf key={group} group={group} tables={tables} />
+      ))}
+    </>
+  );
+}
+
+function TablesOf({ group, tables }: { group: Group; tables: readonly Table[] }) {
+  const ours = tables
+    .filter(({ name }) => (GROUP[name] ?? 'operation') === group)
+    .toSorted((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name));
+  return (
+    <>
+      <Tables caption={words.groups[group]} tables={ours} />
+      <Columns tables={ours} />
+    </>
+  );
+}
+
+// The roles are said because a table that is laid out as blocks (on a narrow screen) would lose them.
+function Tables({ caption, tables }: { caption: string; tables: readonly Table[] }) {
+  return (
+    <table class="stacked" role="table">
+      <caption>{caption}</caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          {Object.values(words.columns).map((column) => (
+            <th key={column} scope="col" role="columnheader">
+              {column}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {tables.map((table) => (
+          <TableRow key={table.name} table={table} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function TableRow({ table }: { table: Table }) {
+  const { kept, oldest, last_deleted } = table;
+  const deleted =
+    last_deleted && say(plural(last_deleted.rows, words.deleted), { day: utcDay(last_deleted.on) });
+  return (
+    <tr role="row">
+      <th scope="row" role="rowheader">
+        {whatOf(table)}
+      </th>
+      <Cell name={words.columns.kept} text={kept ?? '–'} />
+      <Cell name={words.columns.oldest} text={oldest ? utcDay(oldest) : words.nothingOld} isFaint={!oldest} />
+      <Cell name={words.columns.deleted} text={deleted ?? words.nothingDeleted} isFaint={!deleted} />
+    </tr>
+  );
+}
+
+function Cell({ name, text, isFaint = false }: { name: string; text: string; isFaint?: boolean }) {
+  return (
+    <td role="cell" class={isFaint ? 'quiet' : ''}>
+      <span class="cell-name" aria-hidden="true">
+        {name}:{' '}
+      </span>
+      {text}
+    </td>
+  );
+}

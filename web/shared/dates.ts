@@ -1,0 +1,30 @@
+/** The page's own language, in the reader's flavour of it: words and dates must not be of two languages. */
+const language = document.documentElement.lang;
+const locale = navigator.languages.find((each) => each.split('-')[0] === language) ?? language;
+
+const numbers = new Intl.NumberFormat(locale);
+const plurals = new Intl.PluralRules(locale);
+const dayOfThisYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long' });
+const longDay = new Intl.DateTimeFormat(locale, { dateStyle: 'long' });
+const longDayUtc = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' });
+const longMoment = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short' });
+
+export const number = (value: number) => numbers.format(value);
+
+/** The words for so many: `plural(2, { one: '# machine', other: '# machines' })`. */
+export function plural(count: number, words: { one: string; other: string }): string {
+  const form = plurals.select(count) === 'one' ? words.one : words.other;
+  return form.replace('#', number(count));
+}
+
+/** The day of a moment where the reader is: `14 May`, with its year where that is not this one. */
+export function day(moment: string): string {
+  const time = new Date(moment);
+  return (time.getFullYear() === new Date().getFullYear() ? dayOfThisYear : longDay).format(time);
+}
+
+/** A day that is the same everywhere, such as an expiry: `4 January 2027`, as mails have it too. */
+export const utcDay = (moment: string) => longDayUtc.format(new Date(moment));
+
+/** `20 November 2026 at 13:00`, where the reader is. */
+export const moment = (time: string) => longMoment.format(new Date(time));
