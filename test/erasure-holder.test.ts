@@ -41,7 +41,7 @@ afterEach(async () => {
     `select graphile_worker.remove_job(key) from graphile_worker.jobs where task_identifier = 'erasure'`,
   );
   await service.sql(
-    'truncate erasure_request, license, activation, purchase, release_request, mail_recipient',
+    'truncate session, erasure_request, license, activation, purchase, release_request, mail_recipient',
   );
   await noJobs(service);
   await rm(join(service.dataDir, 'outbox'), { recursive: true, force: true });
