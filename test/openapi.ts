@@ -117,14 +117,16 @@ export function step(name: string): string {
 }
 
 function responsePlace(verb: string, path: string, status: number): Place<Response> | string {
-  const template = Object.keys(openapi.paths).find((known) => matches(known, path));
+  // HEAD answers as GET does, without a body.
+  const method = verb === 'HEAD' ? 'get' : verb.toLowerCase();
+  const fitting = Object.keys(openapi.paths).filter((known) => matches(known, path));
+  // A fixed path may stand where another method's route takes an id.
+  const template = fitting.find((known) => method in openapi.paths[known]!) ?? fitting[0];
   if (template === undefined) {
     return status === 404
       ? follow('/components/responses/NotFound')
       : `${path} is unknown, yet answers ${status}`;
   }
-  // HEAD answers as GET does, without a body.
-  const method = verb === 'HEAD' ? 'get' : verb.toLowerCase();
   const operation = METHODS.includes(method) ? openapi.paths[template]![method] : undefined;
   if (!operation) {
     return status === 405

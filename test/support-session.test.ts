@@ -50,9 +50,9 @@ describe('a link', () => {
     await holder.query('begin; select 1 from staff_link for update');
     const asked = Array.from({ length: 4 }, () => signIn(secret));
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    let answered = false;
-    void Promise.any(asked).then(() => (answered = true));
-    while (!answered && (await service.sql(waiting)).length < 2);
+    const answered = Promise.race(asked).then(() => true);
+    const isWaiting = async () => (await service.sql(waiting)).length >= 2;
+    while (!(await Promise.race([answered, isWaiting()])));
     await holder.query('commit');
     holder.release();
     // On a machine so slow that the database's patience ends first, the link is as good as before.
