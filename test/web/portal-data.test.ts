@@ -70,6 +70,7 @@ test('deletion says plainly what it ends and what is kept, is asked for, and is 
     expect.stringMatching(/^Of a purchase .* stay until 31 December 2106, because tax law asks for them\./),
     'For 3 days you can take this back here. After that it cannot be undone.',
   ]);
+  await expectFocus(dialog.getByRole('button', { name: 'Keep everything' }));
   await browser.expectGoodLooks(page);
   await dialog.getByRole('button', { name: 'Keep everything' }).click();
   await expectFocus(page.getByRole('button', { name: 'Delete my data …' }));

@@ -35,7 +35,9 @@ export function AskForErasure({ onClose }: { onClose: () => void }) {
         <Button kind="danger" busy={busy} onClick={() => void confirm()}>
           {said.confirm}
         </Button>
-        <Button onClick={onClose}>{said.keep}</Button>
+        <Button autofocus onClick={onClose}>
+          {said.keep}
+        </Button>
       </div>
     </Dialog>
   );

@@ -46,7 +46,9 @@ export function ReleaseMyself({ activation, left, onClose }: Props) {
         <Button kind="primary" busy={busy} onClick={() => void confirm()}>
           {said.confirm}
         </Button>
-        <Button onClick={onClose}>{said.cancel}</Button>
+        <Button autofocus onClick={onClose}>
+          {said.cancel}
+        </Button>
       </div>
     </Dialog>
   );

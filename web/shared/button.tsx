@@ -6,6 +6,8 @@ interface Props {
   readonly type?: 'button' | 'submit';
   /** What it began goes on. It keeps the focus, and a second click does nothing. */
   readonly busy?: boolean;
+  /** Where a dialog begins: the answer that changes nothing. */
+  readonly autofocus?: boolean;
   readonly id?: string;
   /** Ids of the elements that name it together, where its own words do not say enough. */
   readonly labelledBy?: string;
@@ -17,6 +19,7 @@ export function Button({
   kind = 'plain',
   type = 'button',
   busy = false,
+  autofocus = false,
   id,
   labelledBy,
   onClick,
@@ -26,6 +29,7 @@ export function Button({
       type={type}
       class={`button ${kind}`}
       id={id}
+      autofocus={autofocus}
       aria-labelledby={labelledBy}
       aria-disabled={busy}
       onClick={(event) => {
