@@ -92,6 +92,11 @@ describe('the queue', () => {
     await office.jobs.done('erasure_receipt');
     const left = await ids();
     for (const { id } of [decided, ended, erased]) expect(left).not.toContain(id);
+    // What was asked for was done, by whomever.
+    const { license } = (await support.get(`licenses/${ended.license_id}`)).json;
+    expect(license.release_requests).toEqual([
+      expect.objectContaining({ id: ended.id, decision: 'release' }),
+    ]);
   });
 });
 

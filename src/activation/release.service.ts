@@ -66,6 +66,10 @@ export class ReleaseService {
   ): Promise<void> {
     const at = this.clock.now();
     if (!(await end(manager, id, at, false))) return;
+    // What a holder asked for is done, whoever did it.
+    const asked = `update release_request set decision = 'release', decided_at = $2
+                   where activation_id = $1 and decided_at is null`;
+    await manager.query(asked, [id, at]);
     const change = { activation_id: id };
     await recordAudit(manager, act, { action: 'activation.release', license_id, change, at });
   }
