@@ -5,6 +5,7 @@ import pg from 'pg';
 // The build, not the sources: Jest transforms what tests import, and not what this file does.
 import { startEmbeddedPostgres } from '../dist/database/embedded-postgres.js';
 import { migrate } from '../dist/database/migrations.js';
+import { findChromium } from '../scripts/chromium.mjs';
 
 /** One PostgreSQL for the run, with one migrated template that every test file clones. */
 export default async function setUp() {
@@ -18,6 +19,8 @@ export default async function setUp() {
   template.pathname = '/mooring_template';
   await migrate(template.href);
   process.env.MOORING_TEST_POSTGRES = server.url;
+  // Here and not where it is used: of several files that unpack one, one would find it half there.
+  process.env.MOORING_TEST_CHROMIUM = JSON.stringify(await findChromium());
   globalThis.tearDownPostgres = async () => {
     await server.stop();
     await rm(directory, { recursive: true, force: true });

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { afterAll, afterEach, beforeAll, expect, jest } from '@jest/globals';
@@ -7,6 +6,7 @@ import {
   type Browser,
   type BrowserContext,
   type BrowserContextOptions,
+  type LaunchOptions,
   type Page,
 } from 'playwright-core';
 
@@ -14,10 +14,6 @@ import {
 const PATIENCE_MS = 30_000;
 /** Four looks of a page, each read by axe-core, take seconds; on a busy machine many. */
 const TEST_MS = 150_000;
-const INSTALLED = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'].map(
-  (name) => `/usr/bin/${name}`,
-);
-const MAC = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome';
 
 /** How the pages are looked at: `light` and `dark`, as wide as a telephone and as a desktop. */
 export const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
@@ -47,10 +43,7 @@ export class Pages {
   private async open(): Promise<void> {
     const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
     this.#axe = await readFile(axe, 'utf8');
-    this.#browser = await chromium.launch({
-      executablePath: await executable(),
-      args: ['--no-sandbox', '--disable-gpu', '--no-zygote'],
-    });
+    this.#browser = await chromium.launch(JSON.parse(process.env['MOORING_TEST_CHROMIUM']!) as LaunchOptions);
   }
 
   /** A page of its own context, so of a browser that was never here. */
@@ -111,13 +104,4 @@ export class Pages {
 interface PageOptions extends BrowserContextOptions {
   /** The moment that the browser takes it to be. */
   readonly now?: string;
-}
-
-async function executable(): Promise<string> {
-  const installed = [process.env['CHROMIUM_PATH'], ...INSTALLED, MAC].find(
-    (path) => path && existsSync(path),
-  );
-  if (installed) return installed;
-  const { default: bundled } = await import('@sparticuz/chromium');
-  return bundled.executablePath();
 }
