@@ -9,6 +9,8 @@ interface Props {
   /** Where a dialog begins: the answer that changes nothing. */
   readonly autofocus?: boolean;
   readonly id?: string;
+  /** What it is called in full; it begins with the words it shows. */
+  readonly label?: string;
   /** Ids of the elements that name it together, where its own words do not say enough. */
   readonly labelledBy?: string;
   readonly onClick?: () => void;
@@ -21,6 +23,7 @@ export function Button({
   busy = false,
   autofocus = false,
   id,
+  label,
   labelledBy,
   onClick,
 }: Props) {
@@ -30,6 +33,7 @@ export function Button({
       class={`button ${kind}`}
       id={id}
       autofocus={autofocus}
+      aria-label={label}
       aria-labelledby={labelledBy}
       aria-disabled={busy}
       onClick={(event) => {

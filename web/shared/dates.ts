@@ -7,6 +7,9 @@ const plurals = new Intl.PluralRules(locale);
 const dayOfThisYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long' });
 const longDay = new Intl.DateTimeFormat(locale, { dateStyle: 'long' });
 const longDayUtc = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' });
+const shortDayUtc = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const shortMoments = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+const percents = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 });
 const longMoment = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short' });
 
 export const number = (value: number) => numbers.format(value);
@@ -25,6 +28,15 @@ export function day(moment: string): string {
 
 /** A day that is the same everywhere, such as an expiry: `4 January 2027`, as mails have it too. */
 export const utcDay = (moment: string) => longDayUtc.format(new Date(moment));
+
+/** The same where there is little room: `4 Jan`. */
+export const shortUtcDay = (moment: string) => shortDayUtc.format(new Date(moment));
+
+/** `20 Nov 2026, 13:00`, for a table. */
+export const shortMoment = (time: string) => shortMoments.format(new Date(time));
+
+/** A share of 1: `37%`. */
+export const percent = (share: number) => percents.format(share);
 
 /** `20 November 2026 at 13:00`, where the reader is. */
 export const moment = (time: string) => longMoment.format(new Date(time));
