@@ -1,0 +1,55 @@
+import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
+import { focusFirstError } from '../../shared/announcer.js';
+import { Button } from '../../shared/button.js';
+import { Dialog } from '../../shared/dialog.js';
+import { Notice } from '../../shared/notice.js';
+import { words } from '../words.js';
+import { memberErrors, problemText } from './problem-text.js';
+import type { useDeed } from './use-deed.js';
+
+interface Props {
+  readonly title: ComponentChildren;
+  readonly submit: string;
+  readonly danger?: boolean;
+  readonly deed: ReturnType<typeof useDeed>;
+  readonly children: ComponentChildren;
+  readonly onClose: () => void;
+  /** Whether what was typed can be sent; it marks the fields that cannot. */
+  readonly isValid?: () => boolean;
+  readonly onSubmit: () => void;
+}
+
+/** A question with fields, a button that does it and one that does not. A refusal leaves it open, as it was filled in. */
+export function AskDialog(props: Props) {
+  const { title, submit, danger = false, deed, children, onClose, isValid, onSubmit } = props;
+  const form = useRef<HTMLFormElement>(null);
+  const hasMemberErrors = Object.keys(memberErrors(deed.error)).length > 0;
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        ref={form}
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!isValid || isValid()) onSubmit();
+          else focusFirstError(form.current!);
+        }}
+      >
+        {children}
+        {deed.error !== undefined && (
+          <Notice kind="danger">{hasMemberErrors ? words.checkFields : problemText(deed.error)}</Notice>
+        )}
+        <div class="actions">
+          <Button type="submit" kind={danger ? 'danger' : 'primary'} busy={deed.busy}>
+            {submit}
+          </Button>
+          {/* With nothing to fill in, the question begins at the answer that changes nothing. */}
+          <Button autofocus={!isValid} onClick={onClose}>
+            {words.cancel}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

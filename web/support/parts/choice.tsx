@@ -1,0 +1,39 @@
+import { useId } from 'preact/hooks';
+
+interface Props<Value extends string> {
+  readonly label: string;
+  readonly name: string;
+  readonly value: Value;
+  /** What stands for each value. */
+  readonly options: Readonly<Record<Value, string>>;
+  readonly hint?: string;
+  readonly onValue: (value: Value) => void;
+}
+
+/** One of a few. */
+export function Choice<Value extends string>({ label, name, value, options, hint, onValue }: Props<Value>) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      <select
+        id={id}
+        name={name}
+        value={value}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        onChange={(event) => onValue(event.currentTarget.value as Value)}
+      >
+        {(Object.keys(options) as Value[]).map((each) => (
+          <option key={each} value={each}>
+            {options[each]}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

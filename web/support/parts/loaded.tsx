@@ -1,0 +1,43 @@
+import type { ComponentChildren } from 'preact';
+import { isSignedOut, Refused, ServerAway } from '../../shared/api.js';
+import { Away } from '../../shared/away.js';
+import { Loading } from '../../shared/loading.js';
+import { Notice } from '../../shared/notice.js';
+import type { Load } from '../use-load.js';
+import { words } from '../words.js';
+import { problemText } from './problem-text.js';
+
+interface Props<T> {
+  readonly load: Load<T>;
+  readonly waiting: string;
+  readonly notFound?: string;
+  readonly children: (data: T) => ComponentChildren;
+}
+
+/** What was loaded, or in its place why there is nothing yet. */
+export function Loaded<T>({ load, waiting, notFound, children }: Props<T>) {
+  const { data, error, busy, reload } = load;
+  return (
+    <>
+      {error !== undefined && !isSignedOut(error) && (
+        <Why error={error} busy={busy} notFound={notFound} onRetry={() => void reload()} />
+      )}
+      {data === undefined ? error === undefined && <Loading text={waiting} /> : children(data)}
+    </>
+  );
+}
+
+interface WhyProps {
+  readonly error: unknown;
+  readonly busy: boolean;
+  readonly notFound: string | undefined;
+  readonly onRetry: () => void;
+}
+
+function Why({ error, busy, notFound, onRetry }: WhyProps) {
+  if (error instanceof ServerAway)
+    return <Away text={words.away} retry={words.retry} busy={busy} onRetry={onRetry} />;
+  if (notFound && error instanceof Refused && error.status === 404)
+    return <Notice kind="warning">{notFound}</Notice>;
+  return <Away text={problemText(error)} retry={words.retry} busy={busy} onRetry={onRetry} />;
+}

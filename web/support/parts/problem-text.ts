@@ -1,0 +1,22 @@
+import { Refused, ServerAway } from '../../shared/api.js';
+import { words } from '../words.js';
+import { say as put } from '../../shared/say.js';
+
+/** What went wrong, for a person. */
+export function problemText(error: unknown): string {
+  if (error instanceof ServerAway) return words.awayForNow;
+  if (!(error instanceof Refused)) return words.problems.unknown!;
+  return words.problems[error.code] ?? (error.detail || words.problems.unknown!);
+}
+
+/** What the service says is wrong with a member, by the member's name. */
+export function memberErrors(error: unknown): Record<string, string> {
+  const errors = error instanceof Refused && error.code === 'invalid_request' ? error.members.errors : [];
+  if (!Array.isArray(errors)) return {};
+  return Object.fromEntries(
+    (errors as { pointer: string; detail: string }[]).map(({ pointer, detail }) => [
+      pointer.slice(1),
+      put(words.memberWrong, { detail }),
+    ]),
+  );
+}

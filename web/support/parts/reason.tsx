@@ -1,0 +1,72 @@
+import { useState } from 'preact/hooks';
+import { Field } from '../../shared/field.js';
+import { words } from '../words.js';
+import { memberErrors } from './problem-text.js';
+
+const MAX_LENGTH = 500;
+
+interface Props {
+  readonly reason: Reason;
+  /** The usual ones, a click away. */
+  readonly usual?: readonly string[];
+  readonly hint?: string;
+  readonly label?: string;
+}
+
+export type Reason = ReturnType<typeof useReason>;
+
+/** Why: every write of staff says so. `error` is what the service said of the last try. */
+export function useReason(error: unknown) {
+  const [value, setValue] = useState('');
+  const [shown, setShown] = useState('');
+  return {
+    value,
+    error: shown || memberErrors(error).reason,
+    set: (text: string) => {
+      setValue(text);
+      setShown('');
+    },
+    isValid: () => {
+      const wrong =
+        value.trim() === '' ? words.reason.missing : value.includes('@') ? words.reason.email : '';
+      setShown(wrong);
+      return wrong === '';
+    },
+  };
+}
+
+export function ReasonField({
+  reason,
+  usual = [],
+  hint = words.reason.hint,
+  label = words.reason.label,
+}: Props) {
+  return (
+    <div class="reason">
+      {usual.length > 0 && (
+        <div class="usual" role="group" aria-label={words.reason.usual}>
+          {usual.map((each) => (
+            <button
+              key={each}
+              type="button"
+              class="choice"
+              aria-pressed={reason.value === each}
+              onClick={() => reason.set(each)}
+            >
+              {each}
+            </button>
+          ))}
+        </div>
+      )}
+      <Field
+        label={label}
+        name="reason"
+        value={reason.value}
+        onValue={reason.set}
+        hint={hint}
+        error={reason.error}
+        area={{ maxLength: MAX_LENGTH, rows: 2, autocomplete: 'off' }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,47 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { isSignedOut } from '../shared/api.js';
+import { call, session } from './call.js';
+
+export interface Load<T> {
+  readonly data: T | undefined;
+  /** Why there is no data, or none newer. */
+  readonly error: unknown;
+  readonly busy: boolean;
+  /** Asks again; what is shown stays until the answer is there. Never throws. */
+  readonly reload: () => Promise<void>;
+  /** Shows what another answer has told. */
+  readonly set: (data: T) => void;
+}
+
+/** What the API has at an address, from the moment a view is shown. */
+export function useLoad<T>(path: string): Load<T> {
+  const [state, setState] = useState<{ path: string; data?: T; error?: unknown; busy: boolean }>({
+    path,
+    busy: true,
+  });
+  const latest = useRef(0);
+  const set = useCallback((data: T) => setState({ path, data, busy: false }), [path]);
+  const reload = useCallback(async () => {
+    const mine = ++latest.current;
+    setState((before) => ({ ...(before.path === path ? before : { path }), busy: true }));
+    try {
+      const data = await call<T>('GET', path);
+      // An answer that comes late says nothing new.
+      if (mine === latest.current) set(data);
+    } catch (error) {
+      if (mine === latest.current) setState((before) => ({ ...before, error, busy: false }));
+    }
+  }, [path]);
+  useEffect(() => {
+    void reload();
+    return () => void latest.current++;
+  }, [reload]);
+  useEffect(() => {
+    const again = () => void reload();
+    if (isSignedOut(state.error)) session.addEventListener('resumed', again);
+    return () => session.removeEventListener('resumed', again);
+  }, [reload, state.error]);
+  // Of another address nothing is shown, not even for a moment.
+  const shown = state.path === path ? state : { busy: true };
+  return { data: undefined, error: undefined, ...shown, reload, set };
+}
