@@ -1,0 +1,40 @@
+import { Button } from '../../shared/button.js';
+import { useDeed } from '../parts/use-deed.js';
+import { ViewTitle } from '../parts/view-title.js';
+import type { Session } from '../types.js';
+import { words } from '../words.js';
+import { Failure } from './failure.js';
+import { fill, Stranger } from '../../shared/fill.js';
+import { enrolPasskey } from './passkey.js';
+
+interface Props {
+  readonly session: Session;
+  readonly onEnrolled: () => void;
+  readonly onLater: () => void;
+}
+
+/** Signed in by a link, with no passkey yet: this is the moment for one. */
+export function Enrol({ session, onEnrolled, onLater }: Props) {
+  const deed = useDeed();
+  const { passkeys } = words;
+  return (
+    <div class="flow sign-in">
+      <ViewTitle>{passkeys.promptTitle}</ViewTitle>
+      <p class="lead">{passkeys.promptLead}</p>
+      <p class="quiet">{fill(words.signIn.signedIn, { email: <Stranger text={session.email} /> })}</p>
+      <Failure error={deed.error} texts={passkeys} />
+      <div class="actions">
+        <Button
+          kind="primary"
+          busy={deed.busy}
+          onClick={() => void deed.run(enrolPasskey).then((made) => made && onEnrolled())}
+        >
+          {passkeys.add}
+        </Button>
+        <Button kind="link" onClick={onLater}>
+          {passkeys.later}
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+import { useState } from 'preact/hooks';
+import { isSignedOut } from '../../shared/api.js';
+import { Button } from '../../shared/button.js';
+import { Dialog } from '../../shared/dialog.js';
+import { useDeed } from '../parts/use-deed.js';
+import { words } from '../words.js';
+import { Failure } from './failure.js';
+import { signInWithPasskey } from './passkey.js';
+
+interface Props {
+  /** Looks who is signed in now. Throws where nobody is. */
+  readonly onSignedIn: () => Promise<void>;
+  readonly onLeave: () => void;
+}
+
+/** Over whatever the person was doing, which stays as it was and goes on after this. */
+export function SessionEnded({ onSignedIn, onLeave }: Props) {
+  const deed = useDeed();
+  const [notYet, setNotYet] = useState(false);
+  const { ended, signIn } = words;
+  const enter = (way?: () => Promise<void>) =>
+    void deed.run(async () => {
+      setNotYet(false);
+      await way?.();
+      await onSignedIn().catch((error: unknown) => {
+        if (!isSignedOut(error)) throw error;
+        setNotYet(true);
+      });
+    });
+  return (
+    <Dialog title={ended.title} onClose={() => undefined}>
+      <p>{ended.text}</p>
+      <Failure error={deed.error} texts={signIn} />
+      {notYet && <p role="alert">{ended.notYet}</p>}
+      <div class="actions">
+        <Button kind="primary" busy={deed.busy} onClick={() => enter(signInWithPasskey)}>
+          {signIn.button}
+        </Button>
+        <Button kind="link" onClick={() => enter()}>
+          {ended.elsewhere}
+        </Button>
+        <Button kind="link" onClick={onLeave}>
+          {ended.leave}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

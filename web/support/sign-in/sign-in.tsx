@@ -1,0 +1,58 @@
+import { Button } from '../../shared/button.js';
+import { call } from '../call.js';
+import { useDeed } from '../parts/use-deed.js';
+import { ViewTitle } from '../parts/view-title.js';
+import { words } from '../words.js';
+import { Failure } from './failure.js';
+import { signInWithPasskey } from './passkey.js';
+
+interface Props {
+  /** A one-time link that the address held. */
+  readonly link: string | undefined;
+  readonly onSignedIn: () => Promise<void>;
+  readonly onForget: () => void;
+}
+
+/** Nobody is signed in. A link is spent by a click and not by being opened: what looks at mails beforehand spends none. */
+export function SignIn({ link, onSignedIn, onForget }: Props) {
+  const deed = useDeed();
+  const { signIn } = words;
+  const enter = (way: () => Promise<unknown>) =>
+    void deed.run(async () => {
+      await way();
+      await onSignedIn();
+    });
+  if (link)
+    return (
+      <div class="flow sign-in">
+        <ViewTitle focus={false}>{signIn.linkTitle}</ViewTitle>
+        <p class="lead">{signIn.linkLead}</p>
+        <Failure error={deed.error} texts={signIn} />
+        <div class="actions">
+          <Button
+            kind="primary"
+            busy={deed.busy}
+            onClick={() => enter(() => call('POST', 'session/link', { link }))}
+          >
+            {signIn.linkButton}
+          </Button>
+          <Button kind="link" onClick={onForget}>
+            {signIn.linkInstead}
+          </Button>
+        </div>
+      </div>
+    );
+  return (
+    <div class="flow sign-in">
+      <ViewTitle focus={false}>{signIn.title}</ViewTitle>
+      <p class="lead">{signIn.lead}</p>
+      <Failure error={deed.error} texts={signIn} />
+      <div class="actions">
+        <Button kind="primary" busy={deed.busy} onClick={() => enter(signInWithPasskey)}>
+          {deed.busy ? signIn.busy : signIn.button}
+        </Button>
+      </div>
+      <p class="quiet small">{signIn.noPasskey}</p>
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+import { useEffect, useState } from 'preact/hooks';
+import { announce } from '../../shared/announcer.js';
+import { ask, isSignedOut } from '../../shared/api.js';
+import { session as events } from '../call.js';
+import type { Session } from '../types.js';
+import { words } from '../words.js';
+
+export interface Known {
+  /** Who is signed in: undefined as long as that is not known, null where nobody is. */
+  readonly session: Session | null | undefined;
+  /** Why it is not known. */
+  readonly error: unknown;
+  /** How often the session was found to have ended since it was last begun. */
+  readonly ended: number;
+  /** Looks who is signed in now. Throws where nobody is, or where that cannot be found out. */
+  readonly read: () => Promise<void>;
+  /** The same, from the start. */
+  readonly retry: () => void;
+  readonly enrolled: () => void;
+  readonly leave: () => void;
+}
+
+/** Who is signed in, as far as the page knows. */
+export function useSession(): Known {
+  const [session, setSession] = useState<Session | null>();
+  const [error, setError] = useState<unknown>();
+  // Counted, for a browser may close a dialog by itself: the next refusal opens another.
+  const [ended, setEnded] = useState(0);
+
+  async function read() {
+    const found = await ask<Session>('GET', 'api/session');
+    const isSame = session?.id === found.id;
+    setSession(found);
+    setEnded(0);
+    if (!isSame) return;
+    events.dispatchEvent(new Event('resumed'));
+    announce(words.ended.resumed);
+  }
+
+  function retry() {
+    setError(undefined);
+    void read().catch((thrown: unknown) => (isSignedOut(thrown) ? setSession(null) : setError(thrown)));
+  }
+
+  function leave() {
+    setSession(null);
+    setEnded(0);
+    announce(words.signIn.signedOut);
+  }
+
+  useEffect(retry, []);
+  useEffect(() => {
+    const end = () => setEnded((count) => count + 1);
+    events.addEventListener('ended', end);
+    return () => events.removeEventListener('ended', end);
+  }, []);
+
+  const enrolled = () => setSession((known) => known && { ...known, has_passkey: true });
+  return { session, error, ended, read, retry, enrolled, leave };
+}
