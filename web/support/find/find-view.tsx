@@ -1,0 +1,90 @@
+import { useRef, useState } from 'preact/hooks';
+import { announce, focusFirstError } from '../../shared/announcer.js';
+import { Button } from '../../shared/button.js';
+import { plural } from '../../shared/dates.js';
+import { Loading } from '../../shared/loading.js';
+import { Notice } from '../../shared/notice.js';
+import { call } from '../call.js';
+import { IssueDialog } from '../license/issue-dialog.js';
+import { memberErrors, problemText } from '../parts/problem-text.js';
+import { say as put } from '../../shared/say.js';
+import { useDeed } from '../parts/use-deed.js';
+import { ViewTitle } from '../parts/view-title.js';
+import { goTo } from '../route.js';
+import type { License } from '../types.js';
+import { words } from '../words.js';
+import { kindOfQuery, type QueryKind } from './kind-of-query.js';
+import { Results } from './results.js';
+import { SearchForm } from './search-form.js';
+
+/** What is in the box, and what was found by it. */
+export interface Sought {
+  readonly text: string;
+  readonly kind: QueryKind;
+  readonly licenses?: readonly License[];
+}
+
+export const NOTHING_SOUGHT: Sought = { text: '', kind: 'email' };
+
+interface Props {
+  readonly sought: Sought;
+  readonly onSought: (change: (before: Sought) => Sought) => void;
+  readonly isAdmin: boolean;
+}
+
+export function FindView({ sought, onSought, isAdmin }: Props) {
+  const { find: say } = words;
+  const form = useRef<HTMLFormElement>(null);
+  const deed = useDeed();
+  const [isEmpty, setEmpty] = useState(false);
+  const [issuing, setIssuing] = useState(false);
+  const { text, kind, licenses } = sought;
+  const wrong = isEmpty ? say.empty : memberErrors(deed.error)[kind];
+
+  async function search() {
+    const wanted = text.trim();
+    setEmpty(wanted === '');
+    if (wanted === '') return focusFirstError(form.current!);
+    const kind = kindOfQuery(wanted);
+    onSought(() => ({ text, kind }));
+    const found = await deed.run(async () => {
+      const answer = await call<{ licenses: License[] }>('POST', 'licenses/search', { [kind]: wanted });
+      onSought((before) => ({ ...before, kind, licenses: answer.licenses }));
+      // Who went elsewhere meanwhile stays there.
+      if (form.current) tell(kind, answer.licenses);
+    });
+    if (!found && form.current) focusFirstError(form.current);
+  }
+
+  return (
+    <div class="flow">
+      <ViewTitle>{say.title}</ViewTitle>
+      <SearchForm
+        form={form}
+        text={text}
+        error={wrong}
+        busy={deed.busy}
+        onText={(typed) => {
+          setEmpty(false);
+          onSought((before) => ({ ...before, text: typed }));
+        }}
+        onSearch={() => void search()}
+      >
+        {isAdmin && <Button onClick={() => setIssuing(true)}>{words.issue.button}</Button>}
+      </SearchForm>
+      {deed.busy && <Loading text={put(say.searching, { kind: say.kinds[kind] })} />}
+      {deed.error !== undefined && !wrong && <Notice kind="danger">{problemText(deed.error)}</Notice>}
+      {licenses && <Results kind={kind} licenses={licenses} />}
+      {issuing && <IssueDialog onClose={() => setIssuing(false)} />}
+    </div>
+  );
+}
+
+function tell(kind: QueryKind, licenses: readonly License[]): void {
+  const { find: say } = words;
+  const [only, ...others] = licenses;
+  if (!only) return announce(put(say.none, { kind: say.kinds[kind] }));
+  if (others.length > 0) return announce(plural(licenses.length, say.found));
+  announce(put(say.opened, { kind: say.kinds[kind] }));
+  goTo('license', only.id);
+}

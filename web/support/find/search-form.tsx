@@ -1,0 +1,48 @@
+import type { ComponentChildren, RefObject } from 'preact';
+import { Button } from '../../shared/button.js';
+import { Field } from '../../shared/field.js';
+import { words } from '../words.js';
+
+interface Props {
+  readonly form: RefObject<HTMLFormElement | null>;
+  readonly text: string;
+  readonly error: string | undefined;
+  readonly busy: boolean;
+  readonly onText: (text: string) => void;
+  readonly onSearch: () => void;
+  /** What else can be done here. */
+  readonly children: ComponentChildren;
+}
+
+/** The one box. Nothing of it is kept by the browser either, nor sent to what checks spelling. */
+export function SearchForm({ form, text, error, busy, onText, onSearch, children }: Props) {
+  const { find: say } = words;
+  return (
+    <form
+      ref={form}
+      class="search"
+      role="search"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSearch();
+      }}
+    >
+      <Field
+        label={say.label}
+        name="query"
+        value={text}
+        onValue={onText}
+        hint={say.hint}
+        error={error}
+        input={{ autocomplete: 'off', autocapitalize: 'off', spellcheck: false, maxLength: 254 }}
+      />
+      <div class="actions">
+        <Button type="submit" kind="primary" busy={busy}>
+          {say.button}
+        </Button>
+        {children}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,61 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../shared/button.js';
+import { say as put } from '../../shared/say.js';
+import type { LicenseDetail } from '../types.js';
+import { words } from '../words.js';
+import { ChangeDialog } from './change-dialog.js';
+import { EraseDialog } from './erase-dialog.js';
+import { RekeyDialog } from './rekey-dialog.js';
+import { SendKeyDialog } from './send-key-dialog.js';
+
+interface Props {
+  readonly license: LicenseDetail;
+  readonly isAdmin: boolean;
+  readonly onDone: (text: string) => void;
+  readonly onLicense: (license: LicenseDetail) => void;
+  readonly onChange: () => Promise<void>;
+}
+
+/** What can be done to a license as a whole; what the role may not do is not shown. */
+export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }: Props) {
+  const [open, setOpen] = useState<'send' | 'rekey' | 'change' | 'erase'>();
+  const { email } = license;
+  const close = () => setOpen(undefined);
+  const done = (sentence: string) => {
+    close();
+    onDone(put(sentence, { email: email ?? '' }));
+    void onChange();
+  };
+  const dialog = { license, email: email ?? '', onClose: close };
+  return (
+    <>
+      <div class="actions" role="group" aria-label={words.license.actions}>
+        {email && <Button onClick={() => setOpen('send')}>{words.key.send}</Button>}
+        {isAdmin && <Button onClick={() => setOpen('change')}>{words.change.button}</Button>}
+        {isAdmin && email && <Button onClick={() => setOpen('rekey')}>{words.key.rekey}</Button>}
+        {isAdmin && email && <Button onClick={() => setOpen('erase')}>{words.erase.button}</Button>}
+      </div>
+      {open === 'send' && <SendKeyDialog {...dialog} onDone={() => done(words.key.sent)} />}
+      {open === 'rekey' && <RekeyDialog {...dialog} onDone={() => done(words.key.rekeyed)} />}
+      {open === 'erase' && <EraseDialog {...dialog} onDone={() => done(words.erase.done)} />}
+      {open === 'change' && (
+        <ChangeDialog
+          {...dialog}
+          onDone={(changed) => {
+            close();
+            onLicense(changed);
+            onDone(words.change.done);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** What each dialog about a license is given. */
+export interface LicenseDialogProps {
+  readonly license: LicenseDetail;
+  readonly email: string;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}

@@ -1,0 +1,119 @@
+import { useState } from 'preact/hooks';
+import { Notice } from '../../shared/notice.js';
+import { Loaded } from '../parts/loaded.js';
+import { say as put } from '../../shared/say.js';
+import { showChange } from '../parts/show-change.js';
+import { ViewTitle } from '../parts/view-title.js';
+import { hrefOf } from '../route.js';
+import type { Activation, LicenseDetail } from '../types.js';
+import { useLoad } from '../use-load.js';
+import { words } from '../words.js';
+import { Facts } from './facts.js';
+import { History } from './history.js';
+import { LicenseActions } from './license-actions.js';
+import { Machines } from './machines.js';
+import { OpenRequests } from './open-requests.js';
+import { ReleaseDialog } from './release-dialog.js';
+import { machineText } from '../parts/machine.js';
+import { Status, statusWhy } from './status.js';
+
+interface Props {
+  readonly id: string;
+  readonly isAdmin: boolean;
+  /** What was done here may have taken something out of a queue. */
+  readonly onQueueChange: () => void;
+}
+
+/** A license on one page: whose it is, where it is in use, and what was done to it. */
+export function LicenseView({ id, isAdmin, onQueueChange }: Props) {
+  const load = useLoad<{ license: LicenseDetail }>(`licenses/${encodeURIComponent(id)}`);
+  const { license: say } = words;
+  const known = load.data?.license;
+  return (
+    <div class="flow">
+      <p class="small">
+        <a href={hrefOf('find')}>{say.back}</a>
+      </p>
+      <div class="title">
+        <ViewTitle>{known ? put(say.title, { hint: known.key_hint }) : words.find.license}</ViewTitle>
+        {known && <Status license={known} />}
+        {known && <span class="quiet">{statusWhy(known)}</span>}
+      </div>
+      <Loaded load={load} waiting={say.waiting} notFound={say.notFound}>
+        {({ license }) => (
+          <OneLicense
+            license={license}
+            isAdmin={isAdmin}
+            onLicense={(changed) => load.set({ license: changed })}
+            onChange={async () => {
+              await load.reload();
+              onQueueChange();
+            }}
+          />
+        )}
+      </Loaded>
+    </div>
+  );
+}
+
+interface OneProps {
+  readonly license: LicenseDetail;
+  readonly isAdmin: boolean;
+  readonly onLicense: (license: LicenseDetail) => void;
+  readonly onChange: () => Promise<void>;
+}
+
+function OneLicense({ license, isAdmin, onLicense, onChange }: OneProps) {
+  const [releasing, setReleasing] = useState<Activation>();
+  const [changed, setChanged] = useState<string>();
+  const [said, setSaid] = useState('');
+
+  function show(text: string, row?: string) {
+    // A row that has changed says so itself, and nothing moves under the reader's eyes.
+    setSaid(row === undefined ? text : '');
+    setChanged(row);
+    showChange(text, row);
+  }
+
+  async function released(activation: Activation) {
+    setReleasing(undefined);
+    onLicense(withActivation(license, activation));
+    show(put(words.release.done, { machine: machineText(activation.hostname_hint) }), activation.id);
+    // The history and the requests follow.
+    await onChange();
+  }
+
+  return (
+    <>
+      {said && <Notice kind="good">{said}</Notice>}
+      <Facts license={license} />
+      <LicenseActions
+        license={license}
+        isAdmin={isAdmin}
+        onDone={show}
+        onLicense={onLicense}
+        onChange={onChange}
+      />
+      <OpenRequests license={license} onChange={onChange} onDone={show} />
+      <Machines license={license} changed={changed} onRelease={setReleasing} />
+      <History license={license} />
+      {releasing && (
+        <ReleaseDialog
+          activation={releasing}
+          onClose={() => setReleasing(undefined)}
+          onReleased={(activation) => void released(activation)}
+        />
+      )}
+    </>
+  );
+}
+
+/** The license as it is with a binding that has ended just now. */
+function withActivation(license: LicenseDetail, activation: Activation): LicenseDetail {
+  const activations = license.activations.map((each) => (each.id === activation.id ? activation : each));
+  return {
+    ...license,
+    activations,
+    machines_in_use: activations.filter(({ state }) => state === 'active').length,
+  };
+}

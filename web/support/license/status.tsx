@@ -1,0 +1,14 @@
+import type { License, LicenseDetail } from '../types.js';
+import { words } from '../words.js';
+
+const KIND = { active: 'good', suspended: 'warning', revoked: 'danger', refunded: 'danger' } as const;
+
+export function Status({ license: { status } }: { license: Pick<License, 'status'> }) {
+  return <span class={`tag ${KIND[status]}`}>{words.license.status[status]}</span>;
+}
+
+/** Whose doing the status is. */
+export function statusWhy({ status, staff_status }: LicenseDetail): string {
+  const why = words.license.statusWhy;
+  return status === 'suspended' && staff_status === 'active' ? why.disputed : why[status];
+}

@@ -1,0 +1,57 @@
+import { fill, Stranger } from '../../shared/fill.js';
+import { call } from '../call.js';
+import { AskDialog } from '../parts/ask-dialog.js';
+import { machineText } from '../parts/machine.js';
+import { say as put } from '../../shared/say.js';
+import { ReasonField, useReason } from '../parts/reason.js';
+import { useDeed } from '../parts/use-deed.js';
+import type { Decision } from '../types.js';
+import { words } from '../words.js';
+import type { Asked } from './request-table.js';
+
+interface Props {
+  readonly asked: Asked;
+  readonly decision: Decision;
+  readonly onClose: () => void;
+  /** Says how it was decided: by whoever came first. */
+  readonly onDecided: (text: string) => void;
+}
+
+export function DecideDialog({ asked, decision, onClose, onDecided }: Props) {
+  const { requests: say, release, reason: why } = words;
+  const deed = useDeed();
+  const reason = useReason(deed.error);
+  const machine = machineText(asked.activation.hostname_hint);
+  const decide = () =>
+    deed.run(async () => {
+      const body = { decision, reason: reason.value.trim() };
+      const { release_request } = await call<{ release_request: { decision: Decision } }>(
+        'POST',
+        `release-requests/${asked.id}`,
+        body,
+      );
+      onDecided(put(outcome(decision, release_request.decision), { machine }));
+    });
+  const isRelease = decision === 'release';
+  return (
+    <AskDialog
+      title={fill(isRelease ? release.title : say.declineTitle, { machine: <Stranger text={machine} /> })}
+      submit={isRelease ? release.submit : say.declineSubmit}
+      danger={isRelease}
+      deed={deed}
+      isValid={reason.isValid}
+      onSubmit={() => void decide()}
+      onClose={onClose}
+    >
+      {asked.reason && <p>{fill(say.theirs, { reason: <Stranger text={asked.reason} /> })}</p>}
+      <p>{isRelease ? release.means : say.declineMeans}</p>
+      <ReasonField reason={reason} usual={isRelease ? why.release : why.decline} />
+    </AskDialog>
+  );
+}
+
+function outcome(wanted: Decision, decided: Decision): string {
+  const { requests: say, release } = words;
+  if (wanted === decided) return decided === 'release' ? release.done : say.declined;
+  return decided === 'release' ? say.meanwhileReleased : say.meanwhileDeclined;
+}
