@@ -1,0 +1,37 @@
+import { number } from '../../shared/dates.js';
+import { words } from '../words.js';
+import { countsOf, type Dimension } from './counts.js';
+import type { Week } from './fleet.types.js';
+import { WeekTable } from './week-table.js';
+
+interface Props {
+  readonly name: string;
+  readonly dimension: Dimension;
+  readonly weeks: readonly Week[];
+}
+
+/** The heartbeats of each value by weeks. */
+export function CountTable({ name, dimension, weeks }: Props) {
+  const byWeek = weeks.map(
+    (week) => new Map(countsOf(week, dimension).map((count) => [keyOf(count), count])),
+  );
+  const all = new Map(byWeek.flatMap((counts) => [...counts]));
+  const rows = [...all].map(([key, { label }]) => ({
+    key,
+    label,
+    cells: byWeek.map((counts) => {
+      const count = counts.get(key);
+      return count ? number(count.heartbeats) : '';
+    }),
+  }));
+  return (
+    <WeekTable
+      name={name}
+      head={words.fleet.value}
+      weeks={weeks.map(({ week_end }) => week_end)}
+      rows={rows}
+    />
+  );
+}
+
+const keyOf = ({ label, isOther }: { label: string; isOther: boolean }) => `${isOther} ${label}`;

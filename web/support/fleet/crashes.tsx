@@ -1,0 +1,104 @@
+import { number, plural } from '../../shared/dates.js';
+import { Stranger } from '../../shared/fill.js';
+import { say as put } from '../../shared/say.js';
+import { Table, type Column } from '../parts/table.js';
+import { useFew } from '../parts/use-few.js';
+import { words } from '../words.js';
+import type { CrashGroup } from './fleet.types.js';
+import { Section } from './section.js';
+import { Spark } from './spark.js';
+import { WeekTable } from './week-table.js';
+
+const FEW = 20;
+const say = words.fleet;
+
+interface Props {
+  readonly groups: readonly CrashGroup[];
+  /** Newest first. */
+  readonly weeks: readonly string[];
+}
+
+/** Where the application breaks. A group says nothing about whom. */
+export function Crashes({ groups, weeks }: Props) {
+  const { shown, more } = useFew(groups, FEW);
+  const title = say.sections.crashes;
+  const columns: readonly Column<CrashGroup>[] = [
+    ...COLUMNS,
+    { name: say.trend, cell: (group) => <Spark counts={countsOf(group, weeks)} /> },
+  ];
+  return (
+    <Section
+      title={title}
+      table={groups.length > 0 ? () => <CrashTable groups={shown} weeks={weeks} /> : undefined}
+    >
+      {groups.length === 0 ? (
+        <p>{say.crashNone}</p>
+      ) : (
+        <Table
+          caption={plural(groups.length, say.crashCaption)}
+          columns={columns}
+          rows={shown}
+          idOf={({ crash_sig }) => crash_sig}
+        />
+      )}
+      {more}
+    </Section>
+  );
+}
+
+const COLUMNS: readonly Column<CrashGroup>[] = [
+  {
+    name: say.label,
+    head: true,
+    cell: ({ crash_label, crash_sig }) => (
+      <>
+        {crash_label ? <Stranger text={crash_label} /> : <span class="quiet">{say.unlabelled}</span>}
+        <span class="quiet small change">{put(say.group, { sig: crash_sig })}</span>
+      </>
+    ),
+  },
+  {
+    name: say.frame,
+    cell: ({ crash_frame }) =>
+      crash_frame ? (
+        <span class="mono small">
+          <Stranger text={crash_frame} />
+        </span>
+      ) : (
+        <span class="quiet">{say.noFrame}</span>
+      ),
+  },
+  { name: say.versions, cell: ({ first_version, last_version }) => rangeText(first_version, last_version) },
+  {
+    name: say.total,
+    number: true,
+    cell: ({ weeks }) => number(weeks.reduce((sum, { crashes }) => sum + crashes, 0)),
+  },
+];
+
+function rangeText(first: string | null, last: string | null): string {
+  if (first === null || last === null) return say.unsaid;
+  return first === last ? first : put(say.versionRange, { first, last });
+}
+
+/** One for each week, newest first: a week without a crash is a nought. */
+function countsOf(group: CrashGroup, weeks: readonly string[]): number[] {
+  const byWeek = new Map(group.weeks.map(({ week_end, crashes }) => [week_end, crashes]));
+  return weeks.map((week) => byWeek.get(week) ?? 0);
+}
+
+function CrashTable({ groups, weeks }: Props) {
+  const rows = groups.map((group) => ({
+    key: group.crash_sig,
+    label: group.crash_label ?? put(say.group, { sig: group.crash_sig }),
+    cells: countsOf(group, weeks).map((count) => (count ? number(count) : '')),
+  }));
+  return (
+    <WeekTable
+      name={`${say.sections.crashes}, ${say.crashTable}`}
+      head={say.label}
+      weeks={weeks}
+      rows={rows}
+    />
+  );
+}

@@ -1,0 +1,68 @@
+import { percent, plural, utcDay } from '../../shared/dates.js';
+import { Stranger } from '../../shared/fill.js';
+import { say as put } from '../../shared/say.js';
+import { words } from '../words.js';
+import { CountTable } from './count-table.js';
+import { countsOf, totalOf, type Count, type Dimension } from './counts.js';
+import type { Week } from './fleet.types.js';
+import { Section } from './section.js';
+
+/** As many as a glance takes in; the table has them all. */
+const MOST_BARS = 8;
+
+interface Props {
+  readonly dimension: Exclude<Dimension, 'app_version'>;
+  /** Newest first. */
+  readonly weeks: readonly Week[];
+}
+
+/** How the newest week's heartbeats are spread over the values. */
+export function Distribution({ dimension, weeks }: Props) {
+  const { fleet: say } = words;
+  const title = say.sections[dimension];
+  const newest = weeks[0]!;
+  const counts = countsOf(newest, dimension);
+  const total = totalOf(counts);
+  const week = put(say.newest, { day: utcDay(newest.week_end), total: plural(total, say.heartbeats) });
+  return (
+    <Section
+      title={title}
+      note={[say.notes[dimension], `${week}.`].filter(Boolean).join(' ')}
+      table={() => <CountTable name={title} dimension={dimension} weeks={weeks} />}
+    >
+      {counts.length === 0 ? <p>{say.tooFew}</p> : <Bars counts={counts} total={total} />}
+    </Section>
+  );
+}
+
+function Bars({ counts, total }: { counts: readonly Count[]; total: number }) {
+  const shown = counts.length > MOST_BARS ? folded(counts) : counts;
+  const longest = Math.max(...shown.map(({ heartbeats }) => heartbeats));
+  return (
+    <ul class="bars">
+      {shown.map(({ label, isOther, heartbeats }) => (
+        <li key={`${isOther} ${label}`}>
+          <span class={isOther ? 'quiet' : ''}>
+            <Stranger text={label} />
+          </span>
+          <span class="share">{percent(heartbeats / total)}</span>
+          <span class="track" aria-hidden="true">
+            <span
+              class={isOther ? 'bar rest' : 'bar'}
+              style={{ inlineSize: `${(100 * heartbeats) / longest}%` }}
+            />
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The first ones, and everything behind them as one. */
+function folded(counts: readonly Count[]): Count[] {
+  const rest = counts.slice(MOST_BARS - 1);
+  return [
+    ...counts.slice(0, MOST_BARS - 1),
+    { label: words.fleet.rest, isOther: true, heartbeats: totalOf(rest) },
+  ];
+}

@@ -1,0 +1,63 @@
+import { useState } from 'preact/hooks';
+import { number } from '../../shared/dates.js';
+import { Notice } from '../../shared/notice.js';
+import { Choice } from '../parts/choice.js';
+import { Loaded } from '../parts/loaded.js';
+import { say as put } from '../../shared/say.js';
+import { ViewTitle } from '../parts/view-title.js';
+import { useLoad } from '../use-load.js';
+import { words } from '../words.js';
+import { Adoption } from './adoption.js';
+import { Crashes } from './crashes.js';
+import { Distribution } from './distribution.js';
+import type { Fleet } from './fleet.types.js';
+import { LatencyByChip } from './latency-by-chip.js';
+
+const DIMENSIONS = ['os_version', 'mac_model', 'soc_name', 'ram_gb_bucket', 'detector_compute'] as const;
+type Weeks = keyof typeof words.fleet.weekOptions;
+
+/** What the telemetry says of all machines together, and of none by itself. */
+export function FleetView() {
+  const [weeks, setWeeks] = useState('12');
+  const load = useLoad<Fleet>(`fleet?weeks=${weeks}`);
+  const { fleet: say } = words;
+  const options = say.weekOptions as Record<`${Weeks}`, string>;
+  return (
+    <div class="flow">
+      <ViewTitle>{say.title}</ViewTitle>
+      <div class="narrow">
+        <Choice
+          label={say.weeks}
+          name="weeks"
+          value={weeks as `${Weeks}`}
+          options={options}
+          onValue={setWeeks}
+        />
+      </div>
+      <Loaded load={load} waiting={say.waiting}>
+        {(fleet) => (
+          <>
+            <p class="quiet lede">{put(say.lead, { threshold: number(fleet.threshold) })}</p>
+            <OneFleet fleet={fleet} />
+          </>
+        )}
+      </Loaded>
+    </div>
+  );
+}
+
+function OneFleet({ fleet: { weeks, crash_groups } }: { fleet: Fleet }) {
+  if (weeks.length === 0) return <Notice>{words.fleet.empty}</Notice>;
+  return (
+    <>
+      <Adoption weeks={weeks} />
+      <div class="sections">
+        {DIMENSIONS.map((dimension) => (
+          <Distribution key={dimension} dimension={dimension} weeks={weeks} />
+        ))}
+        <LatencyByChip weeks={weeks} />
+      </div>
+      <Crashes groups={crash_groups} weeks={weeks.map(({ week_end }) => week_end)} />
+    </>
+  );
+}

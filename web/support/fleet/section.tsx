@@ -1,0 +1,31 @@
+import type { ComponentChildren } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import { say as put } from '../../shared/say.js';
+import { words } from '../words.js';
+
+interface Props {
+  readonly title: string;
+  readonly note?: string | undefined;
+  readonly children: ComponentChildren;
+  /** The numbers behind the chart; drawn once someone asks for them. None where there is nothing to show. */
+  readonly table?: (() => ComponentChildren) | undefined;
+}
+
+/** A chart and, behind it, its numbers as a table. */
+export function Section({ title, note, children, table }: Props) {
+  const id = useId();
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <section class="flow chart" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {note && <p class="quiet small">{note}</p>}
+      {children}
+      {table && (
+        <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary>{put(words.fleet.table, { name: title })}</summary>
+          {isOpen && table()}
+        </details>
+      )}
+    </section>
+  );
+}
