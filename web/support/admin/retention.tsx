@@ -1,0 +1,52 @@
+import { shortMoment, number, plural, utcDay } from '../../shared/dates.js';
+import { Loaded } from '../parts/loaded.js';
+import { Table, type Column } from '../parts/table.js';
+import type { RetentionRun } from '../types.js';
+import { useLoad } from '../use-load.js';
+import { words } from '../words.js';
+
+const say = words.service;
+
+const COLUMNS: readonly Column<RetentionRun>[] = [
+  { name: say.asOf, head: true, cell: ({ as_of }) => utcDay(as_of) },
+  { name: say.started, cell: ({ started_at }) => shortMoment(started_at) },
+  { name: say.took, cell: (run) => took(run) },
+  { name: say.result, cell: (run) => <Result run={run} /> },
+  { name: say.deleted, cell: ({ deleted }) => deletedText(deleted) },
+];
+
+export function Retention() {
+  const load = useLoad<{ runs: RetentionRun[] }>('retention');
+  return (
+    <section class="flow" aria-labelledby="retention">
+      <h2 id="retention">{say.retentionTitle}</h2>
+      <Loaded load={load} waiting={say.retentionWaiting}>
+        {({ runs }) =>
+          runs.length === 0 ? (
+            <p>{say.retentionNone}</p>
+          ) : (
+            <Table caption={say.retentionCaption} columns={COLUMNS} rows={runs} idOf={({ id }) => id} />
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}
+
+function took({ started_at, finished_at }: RetentionRun): string {
+  if (finished_at === null) return say.cutShort;
+  return plural(Math.round((Date.parse(finished_at) - Date.parse(started_at)) / 1000), say.seconds);
+}
+
+function Result({ run: { finished_at, error } }: { run: RetentionRun }) {
+  if (error) return <span class="error">{error}</span>;
+  if (finished_at === null) return <span class="tag warning">{say.cutShort}</span>;
+  return <>{say.ok}</>;
+}
+
+function deletedText(deleted: RetentionRun['deleted']): string {
+  const tables = Object.entries(deleted).filter(([, rows]) => rows > 0);
+  return tables.length === 0
+    ? say.nothing
+    : tables.map(([table, rows]) => `${table} ${number(rows)}`).join(', ');
+}
