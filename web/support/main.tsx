@@ -1,9 +1,16 @@
 import { render } from 'preact';
-import { Page } from '../shared/page.js';
+import { moveFocus } from '../shared/announcer.js';
+import { App } from './app.js';
+import { takeLink } from './sign-in/link.js';
+import './support.css';
 
-render(
-  <Page>
-    <h1>To come</h1>
-  </Page>,
-  document.getElementById('page')!,
-);
+// Before anything is drawn or asked for.
+const link = takeLink();
+
+// The fragment says which view is shown: the link that skips to the content must not change it.
+document.querySelector('.skip')?.addEventListener('click', (event) => {
+  event.preventDefault();
+  moveFocus(document.getElementById('main'));
+});
+
+render(<App link={link} />, document.getElementById('page')!);

@@ -1,0 +1,81 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { announce } from '../shared/announcer.js';
+import { Away } from '../shared/away.js';
+import { Loading } from '../shared/loading.js';
+import { Page } from '../shared/page.js';
+import { Workspace } from './frame/workspace.js';
+import { problemText } from './parts/problem-text.js';
+import { ViewTitle } from './parts/view-title.js';
+import { Enrol } from './sign-in/enrol.js';
+import { takeLink } from './sign-in/link.js';
+import { SessionEnded } from './sign-in/session-ended.js';
+import { SignIn } from './sign-in/sign-in.js';
+import { useSession, type Known } from './sign-in/use-session.js';
+import type { Session } from './types.js';
+import { words } from './words.js';
+
+/** The page: for who is signed in, and for who is not (yet). */
+export function App({ link: brought }: { link: string | undefined }) {
+  const known = useSession();
+  const [link, setLink] = useState(brought);
+  useEffect(() => {
+    // One may be pasted into the address of the open page, too.
+    const take = () => setLink((before) => takeLink() ?? before);
+    addEventListener('hashchange', take);
+    return () => removeEventListener('hashchange', take);
+  }, []);
+  const { session } = known;
+  const read = async () => {
+    await known.read();
+    setLink(undefined);
+  };
+  if (link || session === null)
+    return (
+      <Frame>
+        <SignIn link={link} onSignedIn={read} onForget={() => setLink(undefined)} />
+      </Frame>
+    );
+  return session ? <SignedIn key={session.id} known={known} session={session} /> : <NotKnown known={known} />;
+}
+
+function SignedIn({ known, session }: { known: Known; session: Session }) {
+  const [later, setLater] = useState(false);
+  return (
+    <>
+      {session.has_passkey || later ? (
+        <Workspace session={session} onSignedOut={known.leave} />
+      ) : (
+        <Frame>
+          <Enrol
+            session={session}
+            onLater={() => setLater(true)}
+            onEnrolled={() => {
+              announce(words.passkeys.made);
+              known.enrolled();
+            }}
+          />
+        </Frame>
+      )}
+      {known.ended > 0 && <SessionEnded key={known.ended} onSignedIn={known.read} onLeave={known.leave} />}
+    </>
+  );
+}
+
+function NotKnown({ known: { error, retry } }: { known: Known }) {
+  return (
+    <Frame>
+      <ViewTitle focus={false}>{words.support}</ViewTitle>
+      {error === undefined ? (
+        <Loading text={words.waiting} />
+      ) : (
+        <Away text={problemText(error)} retry={words.retry} onRetry={retry} />
+      )}
+    </Frame>
+  );
+}
+
+function Frame({ children }: { children: ComponentChildren }) {
+  useEffect(() => void (document.title = words.support), []);
+  return <Page header={<strong class="brand">{words.product}</strong>}>{children}</Page>;
+}

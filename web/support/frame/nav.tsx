@@ -1,0 +1,46 @@
+import { number, plural } from '../../shared/dates.js';
+import { hrefOf, type View } from '../route.js';
+import type { Role } from '../types.js';
+import { words } from '../words.js';
+
+type Tab = Exclude<View, 'license' | 'account'>;
+const TABS: readonly Tab[] = ['find', 'requests', 'erasures', 'fleet', 'service', 'audit'];
+
+interface Props {
+  readonly role: Role;
+  readonly view: View;
+  readonly waiting: Readonly<Partial<Record<View, number>>>;
+}
+
+export function Nav({ role, view, waiting }: Props) {
+  const tabs = role === 'admin' ? [...TABS, 'staff' as const] : TABS;
+  return (
+    <nav aria-label={words.nav.label}>
+      <ul>
+        {tabs.map((tab) => (
+          <li key={tab}>
+            <a href={hrefOf(tab)} aria-current={isCurrent(tab, view) ? 'page' : undefined}>
+              {words.nav[tab]}
+              <Waiting count={waiting[tab] ?? 0} />
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+const isCurrent = (tab: Tab, view: View) => tab === view || (tab === 'find' && view === 'license');
+
+function Waiting({ count }: { count: number }) {
+  if (count === 0) return null;
+  return (
+    <>
+      {' '}
+      <span class="count" aria-hidden="true">
+        {number(count)}
+      </span>
+      <span class="unseen">{plural(count, words.nav.waits)}</span>
+    </>
+  );
+}

@@ -1,0 +1,52 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { useLoad, type Load } from '../use-load.js';
+import type { Erasure, WaitingRequest } from '../types.js';
+
+const EVERY_MS = 60_000;
+/** Asking keeps a session alive: where nobody is at the keyboard it has to end by itself (contract, section 4). */
+const UNTOUCHED_MS = 5 * 60_000;
+
+export interface Queues {
+  readonly requests: Load<{ readonly release_requests: readonly WaitingRequest[] }>;
+  readonly erasures: Load<{ readonly erasures: readonly Erasure[] }>;
+  readonly requestsWaiting: number;
+  readonly erasuresWaiting: number;
+}
+
+/** What waits for a decision; looked for again each minute in which someone is there to see it. */
+export function useQueues(): Queues {
+  const requests = useLoad<{ readonly release_requests: readonly WaitingRequest[] }>('release-requests');
+  const erasures = useLoad<{ readonly erasures: readonly Erasure[] }>('erasures');
+  useRefresh(() => {
+    void requests.reload();
+    void erasures.reload();
+  });
+  return {
+    requests,
+    erasures,
+    requestsWaiting: requests.data?.release_requests.length ?? 0,
+    erasuresWaiting: erasures.data?.erasures.filter(({ state }) => state === 'waiting').length ?? 0,
+  };
+}
+
+function useRefresh(refresh: () => void): void {
+  const touched = useRef(Date.now());
+  useEffect(() => {
+    const touch = () => (touched.current = Date.now());
+    const look = () => {
+      if (document.visibilityState === 'visible' && Date.now() - touched.current < UNTOUCHED_MS) refresh();
+    };
+    const comeBack = () => {
+      touch();
+      look();
+    };
+    const timer = setInterval(look, EVERY_MS);
+    addEventListener('focus', comeBack);
+    for (const event of ['keydown', 'pointerdown']) addEventListener(event, touch, { passive: true });
+    return () => {
+      clearInterval(timer);
+      removeEventListener('focus', comeBack);
+      for (const event of ['keydown', 'pointerdown']) removeEventListener(event, touch);
+    };
+  }, []);
+}

@@ -1,0 +1,116 @@
+import { useEffect, useState } from 'preact/hooks';
+import { isSignedOut } from '../../shared/api.js';
+import { Button } from '../../shared/button.js';
+import { fill, Stranger } from '../../shared/fill.js';
+import { Notice } from '../../shared/notice.js';
+import { Page } from '../../shared/page.js';
+import { AccountView } from '../account/account-view.js';
+import { AuditView } from '../admin/audit-view.js';
+import { ServiceView } from '../admin/service-view.js';
+import { StaffView } from '../admin/staff-view.js';
+import { call } from '../call.js';
+import { FindView, NOTHING_SOUGHT } from '../find/find-view.js';
+import { FleetView } from '../fleet/fleet-view.js';
+import { LicenseView } from '../license/license-view.js';
+import { problemText } from '../parts/problem-text.js';
+import { useDeed } from '../parts/use-deed.js';
+import { ErasuresView } from '../queues/erasures-view.js';
+import { RequestsView } from '../queues/requests-view.js';
+import { hrefOf, useRoute, type Route } from '../route.js';
+import type { Session } from '../types.js';
+import { words } from '../words.js';
+import { Nav } from './nav.js';
+import { useQueues, type Queues } from './queues.js';
+
+interface Props {
+  readonly session: Session;
+  readonly onSignedOut: () => void;
+}
+
+/** The page of who is signed in: the way around, and the view that the address names. */
+export function Workspace({ session, onSignedOut }: Props) {
+  const queues = useQueues();
+  const route = useRoute();
+  const { view } = route;
+  const signOut = useDeed();
+  useTitle(route, queues.requestsWaiting + queues.erasuresWaiting);
+  const leave = () =>
+    void signOut
+      .run(() =>
+        // One that has ended already is over as well.
+        call('DELETE', 'session').catch((error: unknown) => {
+          if (!isSignedOut(error)) throw error;
+        }),
+      )
+      .then((done) => done && onSignedOut());
+  return (
+    <Page
+      wide
+      header={
+        <>
+          <strong class="brand">{words.product}</strong>
+          <Nav
+            role={session.role}
+            view={view}
+            waiting={{ requests: queues.requestsWaiting, erasures: queues.erasuresWaiting }}
+          />
+          <span class="who">
+            <a href={hrefOf('account')} aria-current={view === 'account' ? 'page' : undefined}>
+              {words.nav.account}
+            </a>
+            <Button kind="link" busy={signOut.busy} onClick={leave}>
+              {words.nav.signOut}
+            </Button>
+          </span>
+        </>
+      }
+      footer={
+        <p class="small">
+          {fill(words.signIn.signedIn, { email: <Stranger text={session.email} /> })}{' '}
+          {words.roles[session.role]}: {words.account.roleMeans[session.role]}.
+        </p>
+      }
+    >
+      {signOut.error !== undefined && <Notice kind="danger">{problemText(signOut.error)}</Notice>}
+      <Views route={route} session={session} queues={queues} />
+    </Page>
+  );
+}
+
+function Views({ route: { view, id }, session, queues }: { route: Route; session: Session; queues: Queues }) {
+  // Kept here, so that the way back leads to what was found.
+  const [sought, setSought] = useState(NOTHING_SOUGHT);
+  const isAdmin = session.role === 'admin';
+  switch (view) {
+    case 'license':
+      return <LicenseView key={id} id={id} isAdmin={isAdmin} onQueueChange={() => void refresh(queues)} />;
+    case 'requests':
+      return <RequestsView load={queues.requests} />;
+    case 'erasures':
+      return <ErasuresView load={queues.erasures} isAdmin={isAdmin} />;
+    case 'fleet':
+      return <FleetView />;
+    case 'service':
+      return <ServiceView />;
+    case 'audit':
+      return <AuditView />;
+    case 'account':
+      return <AccountView session={session} />;
+    case 'staff':
+      if (isAdmin) return <StaffView session={session} />;
+      // An admin's view is no view to others.
+      break;
+    case 'find':
+  }
+  return <FindView sought={sought} onSought={setSought} isAdmin={isAdmin} />;
+}
+
+const refresh = ({ requests, erasures }: Queues) => Promise.all([requests.reload(), erasures.reload()]);
+
+/** The number stands first: a tab shows only so much. */
+function useTitle({ view }: Route, waiting: number): void {
+  useEffect(() => {
+    const name = view === 'license' ? words.find.license : words.nav[view];
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${name} · ${words.support}`;
+  }, [view, waiting]);
+}
