@@ -12,7 +12,10 @@ export class Fleet {
   ) {}
 
   static async start(): Promise<Fleet> {
-    const service = await Service.start();
+    return Fleet.of(await Service.start());
+  }
+
+  static async of(service: Service): Promise<Fleet> {
     return new Fleet(service, await service.staffToken());
   }
 

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Service } from '../harness.js';
+import { Pages } from './browser.js';
+import { startForBrowser } from './service.js';
+import {
+  addAuthenticator,
+  button,
+  dialog,
+  expectFocus,
+  find,
+  linkFor,
+  openAs,
+  row,
+  said,
+  title,
+} from './support-browser.js';
+
+let service: Service;
+let origin: string;
+beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+afterAll(() => service.close());
+const browser = Pages.forThisFile();
+
+const SEARCH = /^Which binding/;
+
+test('a link enrols a passkey, which signs in from then on', async () => {
+  const page = await browser.page(origin);
+  await addAuthenticator(page);
+  await page.goto(await linkFor(service, 'support', 'alan@example.com'));
+  await title(page, 'Sign in with this link').waitFor();
+  await browser.expectGoodLooks(page);
+  await button(page, 'Sign in with this link').click();
+
+  await expectFocus(title(page, 'Make a passkey'));
+  await browser.expectGoodLooks(page);
+  await button(page, 'Make a passkey').click();
+  await title(page, SEARCH).waitFor();
+  await said(page, /^The passkey is made/);
+
+  await button(page, 'Sign out').click();
+  await title(page, 'Sign in').waitFor();
+  await browser.expectGoodLooks(page);
+  expect((await page.request.get(`${origin}/support/api/session`)).status()).toBe(401);
+  await button(page, 'Sign in with a passkey').click();
+  await title(page, SEARCH).waitFor();
+  await page.getByText('Signed in as alan@example.com.').waitFor();
+});
+
+test('a link leaves the address at once, is spent by a click alone, and by one only', async () => {
+  const link = await linkFor(service, 'support', 'once@example.com');
+  const first = await browser.page(origin);
+  await first.goto(link);
+  await title(first, 'Sign in with this link').waitFor();
+  expect(first.url()).toBe(`${origin}/support/`);
+
+  const second = await browser.page(origin);
+  await second.goto(link);
+  await button(second, 'Sign in with this link').click();
+  await title(second, 'Make a passkey').waitFor();
+  await button(first, 'Sign in with this link').click();
+  await first.getByText('The link was used or is no longer good').waitFor();
+  await button(first, 'Use a passkey instead').click();
+  await title(first, 'Sign in').waitFor();
+});
+
+test('a link that is pasted into the open page is taken as well', async () => {
+  const page = await browser.page(origin);
+  await page.goto('/support/');
+  await title(page, 'Sign in').waitFor();
+  const link = await linkFor(service, 'support', 'pasted@example.com');
+  await page.evaluate(`location.hash = ${JSON.stringify(link.slice(link.indexOf('#')))}`);
+  await title(page, 'Sign in with this link').waitFor();
+  expect(page.url()).toBe(`${origin}/support/`);
+});
+
+test('who has no passkey here, or cancels, is told so and may try again', async () => {
+  const page = await browser.page(origin);
+  const { session, authenticatorId } = await addAuthenticator(page);
+  await page.goto('/support/');
+  await button(page, 'Sign in with a passkey').click();
+  await page.getByText(/^No passkey was used/).waitFor();
+  await browser.expectGoodLooks(page);
+
+  await page.goto(await linkFor(service, 'support', 'cancels@example.com'));
+  // The page stands at this address already, so only its fragment changes.
+  await button(page, 'Sign in with this link').click();
+  await session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
+  await button(page, 'Make a passkey').click();
+  await page.getByText(/^No passkey was made/).waitFor();
+  await session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
+  await button(page, 'Make a passkey').click();
+  await title(page, SEARCH).waitFor();
+});
+
+test('a browser that knows no passkeys says so', async () => {
+  const page = await browser.page(origin);
+  await page.addInitScript('delete window.PublicKeyCredential');
+  await page.goto('/support/');
+  await button(page, 'Sign in with a passkey').click();
+  await page.getByText(/^This browser knows no passkeys/).waitFor();
+});
+
+test('a session that ends is begun again over the page, with all that was typed', async () => {
+  const page = await browser.page(origin);
+  await addAuthenticator(page);
+  await page.goto(await linkFor(service, 'admin', 'grace@example.com'));
+  await button(page, 'Sign in with this link').click();
+  await button(page, 'Make a passkey').click();
+  const license = await service.issue({ email: 'kept@example.com', machines_allowed: 2 });
+  await find(page, 'kept@example.com');
+  await button(page, 'Change …').click();
+  await dialog(page).getByLabel('Machines allowed').fill('7');
+  await dialog(page).getByLabel('Why?').fill('They bought five more');
+
+  await service.sql('delete from session');
+  await button(dialog(page), 'Change').click();
+  const again = page.getByRole('dialog', { name: 'Your session has ended' });
+  await browser.expectGoodLooks(page);
+  await button(again, 'I have signed in in another tab').click();
+  await again.getByText('There is no new session yet.').waitFor();
+  await button(again, 'Sign in with a passkey').click();
+  await again.waitFor({ state: 'detached' });
+
+  expect(await dialog(page).getByLabel('Machines allowed').inputValue()).toBe('7');
+  expect(await dialog(page).getByLabel('Why?').inputValue()).toBe('They bought five more');
+  await button(dialog(page), 'Change').click();
+  await page.getByText('0 of 7 machines in use').waitFor();
+  const [stored] = await service.sql('select machines_allowed from license where id = $1', [
+    license.license_id,
+  ]);
+  expect(stored).toEqual({ machines_allowed: 7 });
+});
+
+test('says that the service is away, and goes on once it is back', async () => {
+  const page = await browser.page(origin);
+  await page.route('**/support/api/session', (route) => route.abort());
+  await page.goto('/support/');
+  await page.getByText(/^The service cannot be reached/).waitFor();
+  await browser.expectGoodLooks(page);
+  await page.unroute('**/support/api/session');
+  await button(page, 'Try again').click();
+  await title(page, 'Sign in').waitFor();
+});
+
+test('one adds a passkey to one’s account, and takes it away again', async () => {
+  const page = await browser.page(origin);
+  await addAuthenticator(page);
+  await openAs(page, origin, service, 'support', '#account');
+  await expectFocus(title(page, 'My account'));
+  await page.getByText(/^You have no passkey/).waitFor();
+  await browser.expectGoodLooks(page);
+  await button(page, 'Add a passkey').click();
+  await expectFocus(row(page, '20 November'));
+
+  await button(page, 'Add a passkey').click();
+  await page.getByText(/^There is a passkey of yours/).waitFor();
+  await button(page, 'Remove the passkey of 20 November').click();
+  await dialog(page)
+    .getByText(/^It is your last one/)
+    .waitFor();
+  await browser.expectGoodLooks(page);
+  await button(dialog(page), 'Remove').click();
+  await page.getByText(/^You have no passkey/).waitFor();
+  await said(page, 'The passkey is removed.');
+});
