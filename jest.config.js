@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 export default {
   globalSetup: '<rootDir>/test/global-setup.mjs',
   globalTeardown: '<rootDir>/test/global-teardown.mjs',
+  testSequencer: '<rootDir>/test/sequencer.mjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   // A guard against what hangs, not a measure of what is slow: a service takes seconds to start on a busy machine.
   testTimeout: 30_000,

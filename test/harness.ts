@@ -9,6 +9,7 @@ import pg from 'pg';
 import { AppModule } from '../src/app.module.js';
 import { Clock } from '../src/clock.js';
 import { Config } from '../src/config.js';
+import { isDatabaseAway } from '../src/database/database-away.js';
 import { createApp } from '../src/http/app.js';
 import { Log } from '../src/http/log.js';
 import { LIMITS } from '../src/http/pressure.js';
@@ -71,6 +72,24 @@ async function admin(server: string, sql: string): Promise<void> {
   await client.end();
 }
 
+/** On a machine that stands still for a second a start finds no database; whoever looks after a service starts it again. */
+async function listening(
+  create: () => Promise<NestFastifyApplication>,
+  port: number,
+  tries = 5,
+): Promise<NestFastifyApplication> {
+  let app: NestFastifyApplication | undefined;
+  try {
+    app = await create();
+    await app.listen({ port, host: '127.0.0.1' });
+    return app;
+  } catch (error) {
+    await app?.close();
+    if (tries > 1 && isDatabaseAway(error)) return listening(create, port, tries - 1);
+    throw error;
+  }
+}
+
 export interface ServiceOptions {
   readonly clock?: FakeClock;
   /** Settings beside those the harness gives. */
@@ -111,15 +130,18 @@ export class Service {
     const log = new Log(config.logLevel, sink);
     // The event loop is that of the tests too: what they delay is no load of the service.
     const limits = { ...LIMITS, eventLoopDelayMs: 0 };
-    const app = await createApp(AppModule.on({ config, clock, log, databaseUrl }), config, log, limits);
     // A browser's origin must be that of PUBLIC_URL: a test that drives one chooses a free port.
-    await app.listen({ port: options.environment?.['PORT'] ? config.port : 0, host: '127.0.0.1' });
+    const port = options.environment?.['PORT'] ? config.port : 0;
+    const app = await listening(
+      () => createApp(AppModule.on({ config, clock, log, databaseUrl }), config, log, limits),
+      port,
+    );
     // The run at the start is over before a test counts what is written.
     await app.get(RetentionJob).idle();
-    const { port } = app.getHttpServer().address() as { port: number };
+    const address = app.getHttpServer().address() as { port: number };
     const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
     database.on('error', () => undefined);
-    const url = `http://127.0.0.1:${port}`;
+    const url = `http://127.0.0.1:${address.port}`;
     const service = new Service(url, databaseUrl, dataDir, app, clock, logged, database);
     service.#closing.push(
       () => app.close(),

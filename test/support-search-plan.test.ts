@@ -1,20 +1,19 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { deriveLicenseKey } from '../src/keys/license-key.js';
-import { Service } from './harness.js';
+import { Service, type Answer } from './harness.js';
 import { signedIn, type Browser } from './support-harness.js';
 
 /*
  * A support desk looks one customer up among all of them. The statements are those that the service itself runs, taken
- * down as it runs them, and explained among a million licenses and hundreds of thousands of
- * machines and purchases.
+ * down as it runs them, and explained among a million licenses, and a hundred thousand machines and purchases.
  */
 
 jest.setTimeout(180_000);
 
 const MILLION = 1_000_000;
-const ACTIVE = 500_000;
-const SOLD = 300_000;
+const ACTIVE = 200_000;
+const SOLD = 100_000;
 const FEW = 50_000;
 const BIG = ['license', 'activation', 'purchase', 'audit_event', 'release_request'];
 
@@ -73,11 +72,17 @@ const FILL = `
   select ${id('5')}, ${id('3')}, '2026-01-01', case when n > 100 then timestamptz '2026-01-02' end,
     case when n > 100 then 'release' end ${numbers(FEW)}`;
 
+/** After a million rows the disk is busy for a while: a browser tries again then, and so does this. */
+async function answered(work: () => Promise<Answer>): Promise<Answer> {
+  const answer = await work();
+  return answer.status === 503 ? answered(work) : answer;
+}
+
 /** The statements that the service runs for a request. */
-async function statementsOf(work: () => Promise<{ status: number }>): Promise<Statement[]> {
+async function statementsOf(work: () => Promise<Answer>): Promise<Statement[]> {
   const query = jest.spyOn(service.app.get(DataSource), 'query');
   try {
-    expect((await work()).status).toBe(200);
+    expect((await answered(work)).status).toBe(200);
     return query.mock.calls.map(([sql, values]) => [sql, values as unknown[] | undefined]);
   } finally {
     query.mockRestore();
@@ -95,13 +100,13 @@ function walk({ 'Node Type': type, 'Relation Name': relation, Plans = [] }: Plan
   return [...here, ...Plans.flatMap(walk)];
 }
 
-const NUMBER = 277_777;
+const NUMBER = 77_777;
 const uuid = (of: number, n = NUMBER) => `01980000-000${of}-7000-8000-${n.toString(16).padStart(12, '0')}`;
 const search = (by: object) => () => admin.post('licenses/search', by);
 
-test.each<[string, () => Promise<{ status: number; text: string }>, string]>([
+test.each<[string, () => Promise<Answer>, string]>([
   ['a search by e-mail', search({ email: `buyer-${NUMBER}@example.com` }), uuid(2)],
-  ['a search by transaction', search({ transaction_id: `tx_0${NUMBER}` }), uuid(2)],
+  ['a search by transaction', search({ transaction_id: `tx_00${NUMBER}` }), uuid(2)],
   ['a search by activation', search({ activation_id: uuid(3) }), uuid(2)],
   [
     'a search by license key',
@@ -114,7 +119,7 @@ test.each<[string, () => Promise<{ status: number; text: string }>, string]>([
   ['the audit trail of a license', () => admin.get(`audit?license_id=${uuid(2, 77)}`), uuid(4, 77)],
   ['the audit trail of all', () => admin.get('audit'), uuid(4, FEW)],
 ])('%s reads no big table from one end to the other', async (_what, work, found) => {
-  const { text } = await work();
+  const { text } = await answered(work);
   expect(text).toContain(found);
   const statements = await statementsOf(work);
   expect(statements.length).toBeGreaterThan(1);

@@ -245,8 +245,8 @@ export const PROBLEMS = {
     client_action: 'retry',
     title: 'Too many attempts',
     when:
-      'After many wrong webhook signatures, code mails, key mails, wrong codes or staff sign-ins: for one more of them; carries ' +
-      '`retry-after`.',
+      'Purchases, portal and support only: one more wrong webhook signature, code mail, key mail, wrong code or wrong ' +
+      'passkey after many; carries `retry-after`.',
     detail: 'There were too many attempts of this kind. Please try again later.',
   },
   internal_error: {
