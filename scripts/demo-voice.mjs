@@ -27,13 +27,13 @@ function short(text) {
   return inspect(body, { breakLength: Infinity, compact: true, depth: null });
 }
 
-/** Resolves when a stream has printed this. */
+/** Resolves, with all it has printed, when a stream has printed this. */
 export function printed(stream, words) {
   return new Promise((resolve, reject) => {
     let seen = '';
     stream.setEncoding('utf8').on('data', (text) => {
       seen += text;
-      if (seen.includes(words)) resolve();
+      if (seen.includes(words)) resolve(seen);
     });
     stream.once('end', () => reject(new Error(seen || 'The service did not start.')));
   });

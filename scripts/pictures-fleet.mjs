@@ -1,0 +1,65 @@
+// Made-up weekly counts for the pictures: a fleet that moves from one version to the next.
+import pg from 'pg';
+
+const WEEKS = 12;
+const WEEK_MS = 7 * 86_400_000;
+const VERSIONS = ['2.9.1', '3.0.0', '3.1.0', '3.2.0'];
+const CHIPS = {
+  'Apple M1': ['MacBookAir10,1', 46],
+  'Apple M2': ['Mac14,2', 34],
+  'Apple M3': ['Mac15,3', 27],
+  'Apple M4': ['Mac16,1', 19],
+};
+
+/** Writes twelve whole weeks into the database of a running service, whose data directory this is. */
+export async function fillFleet(dataDir) {
+  const { findEmbeddedPostgres } = await import('../dist/database/embedded-postgres.js');
+  const client = new pg.Client(await findEmbeddedPostgres(dataDir));
+  await client.connect();
+  const cell = (week, dimension, value, value_2, heartbeats) =>
+    client.query(
+      'insert into fleet_cell (week_end, dimension, value, value_2, is_other, heartbeats) values ($1, $2, $3, $4, false, $5)',
+      [week, dimension, value, value_2, Math.round(heartbeats)],
+    );
+  for (let ago = WEEKS; ago >= 1; ago -= 1) {
+    const [week, done] = [sunday(ago), (WEEKS - ago) / WEEKS];
+    await client.query('insert into fleet_week values ($1) on conflict do nothing', [week]);
+    for (const [i, version] of VERSIONS.entries()) {
+      // Each version rises, and falls as the next one comes.
+      const share = Math.exp(-((done * 4 - i - 0.3) ** 2));
+      await cell(week, 'app_version', version, null, 400 + 60_000 * share * (1 + done));
+    }
+    for (const [i, os] of ['macOS 14.7', 'macOS 15.6', 'macOS 26.1'].entries())
+      await cell(week, 'os_version', os, null, 9_000 + 16_000 * Math.abs(done - (2 - i) / 2));
+    for (const [i, [chip, [model, ms]]] of Object.entries(CHIPS).entries()) {
+      await cell(week, 'hardware', model, chip, 24_000 - 4_500 * i + 9_000 * done * i);
+      await client.query('insert into fleet_latency values ($1, $2, $3, $4, $5)', [
+        week,
+        chip,
+        ms,
+        Math.round(ms * 1.6),
+        Math.round(ms * 2.1),
+      ]);
+    }
+    for (const [i, memory] of ['8', '16', '32', '64'].entries())
+      await cell(week, 'ram_gb_bucket', memory, null, [21, 34, 14, 4][i] * 1_000);
+    await cell(week, 'detector_compute', 'ane', 'cpuAndNeuralEngine', 52_000);
+    await cell(week, 'detector_compute', 'ane', 'cpuOnly', 2_400);
+    await cell(week, 'detector_compute', 'gpu', 'cpuAndGPU', 11_000);
+    await client.query('insert into crash_week values ($1, $2, $3, $4, $5, $6)', [
+      week,
+      '9f86d081884c7d65',
+      done < 0.6 ? '3.1.0' : '3.2.0',
+      'libonnxruntime',
+      'app.detector.run:120',
+      Math.round(6 + 40 * Math.exp(-((done - 0.5) ** 2) * 20)),
+    ]);
+  }
+  await client.end();
+}
+
+function sunday(weeksAgo) {
+  const now = Date.now();
+  const last = now - ((new Date(now).getUTCDay() || 7) * WEEK_MS) / 7;
+  return new Date(last - (weeksAgo - 1) * WEEK_MS).toISOString().slice(0, 10);
+}

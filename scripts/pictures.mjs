@@ -1,0 +1,113 @@
+// `npm run pictures`: takes the README's pictures of the pages, from a service of its own that is full of made-up things.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { findChromium } from './chromium.mjs';
+import { freePort, printed } from './demo-voice.mjs';
+import { fillFleet } from './pictures-fleet.mjs';
+import { command, ended, ensureBuilt, ensureInstalled, ensureWebBuilt, node24, root } from './prepare.mjs';
+
+const INTO = join(root, 'docs/pages');
+const SIZE = { width: 1120, height: 760 };
+const EMAIL = 'ada@example.com';
+
+await command(async () => {
+  await ensureInstalled();
+  await ensureBuilt();
+  await ensureWebBuilt();
+  const folder = mkdtempSync(join(tmpdir(), 'mooring-pictures-'));
+  mkdirSync(INTO, { recursive: true });
+  try {
+    return await withService(join(folder, 'data'));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+async function withService(dataDir) {
+  const port = String(await freePort());
+  const env = {
+    PATH: process.env.PATH,
+    NODE_ENV: 'development',
+    DATA_DIR: dataDir,
+    PORT: port,
+    LOG_LEVEL: 'warn',
+  };
+  const service = spawn(node24(), [join(root, 'dist/main.js')], {
+    env,
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+  });
+  const end = ended(service);
+  try {
+    const welcome = await printed(service.stderr, '--help');
+    await takePictures(`http://localhost:${port}`, welcome, dataDir);
+    return 0;
+  } finally {
+    service.kill('SIGTERM');
+    await end;
+  }
+}
+
+async function takePictures(origin, welcome, dataDir) {
+  const [license_key] = /MOOR_\S+/.exec(welcome);
+  const [link] = /http\S+#link=\S+/.exec(welcome);
+  await fillFleet(dataDir);
+  const browser = await chromium.launch(await findChromium());
+  try {
+    await portal(await opened(browser, origin), { license_key, email: EMAIL });
+    const staff = await opened(browser, origin);
+    await support(staff, link);
+    const page = await opened(browser, origin);
+    await page.goto('/privacy/');
+    await page.getByRole('table').first().waitFor();
+    await picture(page, 'privacy');
+  } finally {
+    await browser.close();
+  }
+}
+
+async function opened(browser, baseURL) {
+  const context = await browser.newContext({
+    baseURL,
+    locale: 'en-GB',
+    viewport: SIZE,
+    reducedMotion: 'reduce',
+  });
+  return context.newPage();
+}
+
+async function portal(page, holder) {
+  for (const name of ['Studio Mac', 'Ada’s MacBook Air']) {
+    const machine_id = createHash('sha256').update(name).digest('hex');
+    const data = { ...holder, machine_id, hostname_hint: name, app_version: '3.2.0' };
+    await page.request.post('/v1/activate', { data });
+  }
+  await page.goto('/portal/');
+  await page.getByLabel('E-mail').first().fill(holder.email);
+  await page.getByLabel('License key').fill(holder.license_key);
+  await page.getByRole('button', { name: 'Show my machines' }).click();
+  await page.getByRole('table').first().waitFor();
+  await picture(page, 'portal');
+}
+
+async function support(page, link) {
+  await page.goto(link);
+  await page.getByRole('button', { name: 'Sign in with this link' }).click();
+  await page.getByRole('button', { name: 'Later' }).click();
+  await page.getByRole('search').getByRole('textbox').fill(EMAIL);
+  await page.keyboard.press('Enter');
+  await page.getByRole('table').first().waitFor();
+  await picture(page, 'support');
+  await page.getByRole('link', { name: 'Fleet' }).click();
+  await page.locator('canvas').first().waitFor();
+  await picture(page, 'fleet');
+}
+
+async function picture(page, name) {
+  await page.evaluate(() => globalThis.scrollTo(0, 0));
+  await page.screenshot({ path: join(INTO, `${name}.png`) });
+  console.log(`docs/pages/${name}.png`);
+}
