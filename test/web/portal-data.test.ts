@@ -5,16 +5,8 @@ import { FakeClock, Service } from '../harness.js';
 import { sell } from '../erasure-harness.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Pages } from './browser.js';
-import {
-  bind,
-  codeAfter,
-  expectFocus,
-  headline,
-  openByCode,
-  openByKey,
-  said,
-  type Holder,
-} from './portal-browser.js';
+import { codeAfter, headline, openByCode, openByKey } from './portal-browser.js';
+import { bind, expectFocus, said, type Holder } from './steps.js';
 import { startForBrowser } from './service.js';
 
 /** Far from any day on which this may run: the queue, which deletes, goes by the database's own clock. */

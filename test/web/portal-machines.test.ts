@@ -3,16 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { outbox, until } from '../erasure-harness.js';
 import { Service } from '../harness.js';
 import { Pages } from './browser.js';
-import {
-  bind,
-  expectFocus,
-  headline,
-  machine,
-  openByCode,
-  openByKey,
-  said,
-  type Holder,
-} from './portal-browser.js';
+import { headline, machine, openByCode, openByKey } from './portal-browser.js';
+import { bind, expectFocus, said, type Holder } from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;

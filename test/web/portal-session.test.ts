@@ -3,16 +3,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { Service } from '../harness.js';
 import { Pages } from './browser.js';
-import {
-  bind,
-  codeAfter,
-  headline,
-  machine,
-  openByCode,
-  openByKey,
-  said,
-  type Holder,
-} from './portal-browser.js';
+import { codeAfter, headline, machine, openByCode, openByKey } from './portal-browser.js';
+import { bind, said, type Holder } from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;

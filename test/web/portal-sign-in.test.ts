@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { Service } from '../harness.js';
 import { Pages } from './browser.js';
-import { bind, codeAfter, expectFocus, headline, openByKey, said, type Holder } from './portal-browser.js';
+import { codeAfter, headline, openByKey } from './portal-browser.js';
+import { bind, expectFocus, said, type Holder } from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;

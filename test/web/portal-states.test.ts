@@ -7,7 +7,8 @@ import type { LicenseChange } from '../../src/licenses/licenses.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { Pages } from './browser.js';
-import { bind, headline, openByCode, openByKey } from './portal-browser.js';
+import { headline, openByCode, openByKey } from './portal-browser.js';
+import { bind } from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;

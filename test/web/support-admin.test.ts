@@ -3,7 +3,8 @@ import type { Service } from '../harness.js';
 import { publish } from '../publish.js';
 import { Pages } from './browser.js';
 import { startForBrowser } from './service.js';
-import { button, dialog, expectFocus, linkFor, openAs, row, said, sayWhy, title } from './support-browser.js';
+import { button, dialog, linkFor, openAs, row, sayWhy, title } from './support-browser.js';
+import { expectFocus, said } from './steps.js';
 
 let service: Service;
 let origin: string;

@@ -2,8 +2,7 @@ import { expect } from '@jest/globals';
 import type { CDPSession, Locator, Page } from 'playwright-core';
 import type { Role } from '../../src/support/staff.entity.js';
 import { StaffService } from '../../src/support/staff.service.js';
-import { until } from '../erasure-harness.js';
-import { machineId, type Service } from '../harness.js';
+import type { Service } from '../harness.js';
 import { ACT, printedLink } from '../support-harness.js';
 
 /** A person of the staff, as the command line adds one. @returns the one-time link of that person, as an address */
@@ -70,34 +69,6 @@ export async function sayWhy(page: Page, why: string, submit: string): Promise<v
 export async function find(page: Page, text: string): Promise<void> {
   await page.getByRole('textbox', { name: 'E-mail, license key' }).fill(text);
   await button(page, 'Find').click();
-}
-
-/** What was last said in the live region. */
-export const said = (page: Page, text: string | RegExp): Promise<void> =>
-  page.locator('#announcer').getByText(text).waitFor({ state: 'attached' });
-
-/** The keyboard comes to be here; the page moves it once it has drawn what changed. */
-export async function expectFocus(locator: Locator): Promise<void> {
-  await locator.waitFor();
-  await until(() => locator.evaluate((element) => element === element.ownerDocument.activeElement));
-}
-
-/** Activates a machine with a label. @returns the id of its binding */
-export async function bind(
-  service: Service,
-  license: { readonly email: string; readonly license_key: string },
-  label: string | null,
-  more = '',
-): Promise<string> {
-  const { status, json } = await service.call('POST', '/v1/activate', {
-    email: license.email,
-    license_key: license.license_key,
-    machine_id: machineId(`${label}${more}`),
-    app_version: '3.2.0',
-    ...(label !== null && { hostname_hint: label }),
-  });
-  expect(status).toBe(201);
-  return json.activation.id as string;
 }
 
 /** What a holder does in the portal: asks for a machine to be released. */

@@ -3,20 +3,8 @@ import { until } from '../erasure-harness.js';
 import type { Service } from '../harness.js';
 import { Pages } from './browser.js';
 import { startForBrowser } from './service.js';
-import {
-  askForRelease,
-  bind,
-  button,
-  dialog,
-  expectFocus,
-  fact,
-  find,
-  openAs,
-  row,
-  said,
-  sayWhy,
-  title,
-} from './support-browser.js';
+import { askForRelease, button, dialog, fact, find, openAs, row, sayWhy, title } from './support-browser.js';
+import { bind, expectFocus, said } from './steps.js';
 
 let service: Service;
 let origin: string;

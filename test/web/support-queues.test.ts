@@ -6,18 +6,8 @@ import type { Service } from '../harness.js';
 import { ACT } from '../support-harness.js';
 import { Pages, TODAY } from './browser.js';
 import { startForBrowser } from './service.js';
-import {
-  askForRelease,
-  bind,
-  button,
-  dialog,
-  expectFocus,
-  openAs,
-  row,
-  said,
-  sayWhy,
-  title,
-} from './support-browser.js';
+import { askForRelease, button, dialog, openAs, row, sayWhy, title } from './support-browser.js';
+import { bind, expectFocus, said } from './steps.js';
 
 let service: Service;
 let origin: string;

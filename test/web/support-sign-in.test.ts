@@ -2,18 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Service } from '../harness.js';
 import { Pages } from './browser.js';
 import { startForBrowser } from './service.js';
-import {
-  addAuthenticator,
-  button,
-  dialog,
-  expectFocus,
-  find,
-  linkFor,
-  openAs,
-  row,
-  said,
-  title,
-} from './support-browser.js';
+import { addAuthenticator, button, dialog, find, linkFor, openAs, row, title } from './support-browser.js';
+import { expectFocus, said } from './steps.js';
 
 let service: Service;
 let origin: string;
