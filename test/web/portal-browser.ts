@@ -2,24 +2,11 @@ import { expect } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../erasure-harness.js';
 import { machineId, type Service } from '../harness.js';
-import { codesOf } from '../portal-harness.js';
+import { codeAfter } from '../portal-harness.js';
 
 export interface Holder {
   readonly email: string;
   readonly license_key: string;
-}
-
-/** The code that is mailed after `ask`. */
-export async function codeAfter(
-  service: Service,
-  email: string,
-  ask: () => Promise<unknown>,
-): Promise<string> {
-  const before = await codesOf(service, email);
-  await ask();
-  const fresh = async () => (await codesOf(service, email)).filter((code) => !before.includes(code));
-  await until(async () => (await fresh()).length > 0);
-  return (await fresh())[0]!;
 }
 
 /** Opens the portal for someone who signed in by key, without the form. */

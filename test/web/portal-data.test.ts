@@ -4,17 +4,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { FakeClock, Service } from '../harness.js';
 import { sell } from '../erasure-harness.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { codeAfter } from '../portal-harness.js';
 import { Pages } from './browser.js';
-import {
-  bind,
-  codeAfter,
-  expectFocus,
-  headline,
-  openByCode,
-  openByKey,
-  said,
-  type Holder,
-} from './portal-browser.js';
+import { bind, expectFocus, headline, openByCode, openByKey, said, type Holder } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 
 /** Far from any day on which this may run: the queue, which deletes, goes by the database's own clock. */

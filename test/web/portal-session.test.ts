@@ -2,17 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { Service } from '../harness.js';
+import { codeAfter } from '../portal-harness.js';
 import { Pages } from './browser.js';
-import {
-  bind,
-  codeAfter,
-  headline,
-  machine,
-  openByCode,
-  openByKey,
-  said,
-  type Holder,
-} from './portal-browser.js';
+import { bind, headline, machine, openByCode, openByKey, said, type Holder } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;

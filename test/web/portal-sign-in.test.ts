@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { Service } from '../harness.js';
+import { codeAfter } from '../portal-harness.js';
 import { Pages } from './browser.js';
-import { bind, codeAfter, expectFocus, headline, openByKey, said, type Holder } from './portal-browser.js';
+import { bind, expectFocus, headline, openByKey, said, type Holder } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;
