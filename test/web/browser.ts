@@ -118,6 +118,8 @@ async function executable(): Promise<string> {
     (path) => path && existsSync(path),
   );
   if (installed) return installed;
+  if (process.platform !== 'linux' || process.arch !== 'x64')
+    throw new Error('No Chromium found: install Chrome or Chromium, or name one in CHROMIUM_PATH.');
   const { default: bundled } = await import('@sparticuz/chromium');
   return bundled.executablePath();
 }
