@@ -16,6 +16,8 @@ export async function findChromium() {
   const args = ['--no-sandbox', '--disable-gpu', '--no-zygote'];
   const installed = [process.env.CHROMIUM_PATH, ...INSTALLED, MAC].find((path) => path && existsSync(path));
   if (installed) return { executablePath: installed, args };
+  if (process.platform !== 'linux' || process.arch !== 'x64')
+    throw new Error('No Chromium found: install Chrome or Chromium, or name one in CHROMIUM_PATH.');
   const folder = await unpacked();
   // It brings the libraries and the fonts that a bare machine lacks.
   const env = {

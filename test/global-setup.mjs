@@ -20,7 +20,8 @@ export default async function setUp() {
   await migrate(template.href);
   process.env.MOORING_TEST_POSTGRES = server.url;
   // Here and not where it is used: of several files that unpack one, one would find it half there.
-  process.env.MOORING_TEST_CHROMIUM = JSON.stringify(await findChromium());
+  const browser = await findChromium().catch(({ message }) => ({ missing: message }));
+  process.env.MOORING_TEST_CHROMIUM = JSON.stringify(browser);
   globalThis.tearDownPostgres = async () => {
     await server.stop();
     await rm(directory, { recursive: true, force: true });

@@ -47,9 +47,9 @@ test.each([
 
 test('works once, and its cookie is taken back', async () => {
   const { email, browser, code } = await asked();
-  const cookie = `mooring_code=${browser.jar.get('mooring_code')}`;
+  const cookie = `mooring_code=${browser.cookies.get('mooring_code')}`;
   expect(await type(browser, email, code)).toMatchObject(signedIn);
-  expect([...browser.jar.keys()]).toEqual(['mooring_holder']);
+  expect([...browser.cookies.keys()]).toEqual(['mooring_holder']);
   const again = await browser.call('POST', '/session', { email, code }, { cookie });
   expect(again).toMatchObject(refused);
   expect(again.cookies).toEqual([]);
@@ -94,13 +94,13 @@ test('is mailed no more once it has ended', async () => {
 describe('works only in the browser that asked for it', () => {
   const others: [string, (email: string, id: string) => Promise<string | undefined>][] = [
     ['no cookie', async () => undefined],
-    ['a code of its own', async () => (await asked()).browser.jar.get('mooring_code')],
+    ['a code of its own', async () => (await asked()).browser.cookies.get('mooring_code')],
     [
       'a code of its own for the same address',
       async (email) => {
         const other = new Browser(service);
         await other.call('POST', '/session/code', { email });
-        return other.jar.get('mooring_code');
+        return other.cookies.get('mooring_code');
       },
     ],
     ['an id nobody has', async () => randomUUID()],
@@ -111,8 +111,8 @@ describe('works only in the browser that asked for it', () => {
   test.each(others)('and not in one with %s', async (_what, cookieOf) => {
     const { email, browser, code } = await asked();
     const other = new Browser(service);
-    const cookie = await cookieOf(email, browser.jar.get('mooring_code')!);
-    if (cookie) other.jar.set('mooring_code', cookie);
+    const cookie = await cookieOf(email, browser.cookies.get('mooring_code')!);
+    if (cookie) other.cookies.set('mooring_code', cookie);
     expect(await type(other, email, code)).toMatchObject(refused);
     expect(await type(browser, email, code)).toMatchObject(signedIn);
   });

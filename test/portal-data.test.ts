@@ -116,7 +116,7 @@ describe('GET export', () => {
       `select encode(key_hash, 'hex') as secret from license union select encode(token_hash, 'hex') from session
        union select id::text from session union select id::text from one_time_code`,
     );
-    for (const each of [license.license_key, 'grace@staff.example', ...holder.jar.values()])
+    for (const each of [license.license_key, 'grace@staff.example', ...holder.cookies.values()])
       expect(text).not.toContain(each);
     for (const { secret } of secrets) expect(text).not.toContain(secret);
   });

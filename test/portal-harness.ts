@@ -3,51 +3,26 @@ import { outbox, until } from './erasure-harness.js';
 import type { Answer, Service } from './harness.js';
 import { documentedAnswers, seenAnswers } from './openapi.js';
 import { whileGone, whileLocked } from './tables.js';
+import { ORIGIN, Visitor } from './visitor.js';
 
 // A code is mailed within milliseconds; a busy machine takes its time.
 jest.setTimeout(30_000);
 
 export const PORTAL = '/portal/api';
-/** PUBLIC_URL as it is where nothing is set; the page is served from there. */
-const ORIGIN = 'http://localhost:3000';
 const CODE_MAIL = /^Your code to sign in to /;
 
-/** A holder's browser: it says where its page comes from, and keeps cookies. */
-export class Browser {
-  readonly jar = new Map<string, string>();
-
-  constructor(
-    readonly service: Service,
-    readonly origin = ORIGIN,
-  ) {}
-
-  async call(
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: Record<string, string> = {},
-  ): Promise<Answer> {
-    const cookie = [...this.jar].map(([name, value]) => `${name}=${value}`).join('; ');
-    const sent = { origin: this.origin, ...(cookie && { cookie }), ...headers };
-    const answer = await this.service.call(method, PORTAL + path, body, sent);
-    for (const line of answer.cookies) {
-      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
-      if (value === '') this.jar.delete(name!);
-      else this.jar.set(name!, value!);
-    }
-    return answer;
+/** A holder's browser. */
+export class Browser extends Visitor {
+  constructor(service: Service, origin = ORIGIN) {
+    super(service, PORTAL, origin);
   }
 
   /** Asks for a code, and reads it in the mailbox. */
   async ask(email: string): Promise<string> {
-    const before = await codesOf(this.service, email);
-    const { status } = await this.call('POST', '/session/code', { email });
-    if (status !== 202) throw new Error(`asking for a code answers ${status}`);
-    for (;;) {
-      const [code] = (await codesOf(this.service, email)).filter((each) => !before.includes(each));
-      if (code) return code;
-      await until(async () => (await codesOf(this.service, email)).length > before.length);
-    }
+    return codeAfter(this.service, email, async () => {
+      const { status } = await this.call('POST', '/session/code', { email });
+      if (status !== 202) throw new Error(`asking for a code answers ${status}`);
+    });
   }
 
   async byCode(email: string): Promise<this> {
@@ -67,6 +42,19 @@ export class Browser {
 export async function codesOf(service: Service, email: string): Promise<string[]> {
   const mails = (await outbox(service)).filter((mail) => mail.to === email && CODE_MAIL.test(mail.subject));
   return mails.map(({ text }) => /^ {4}(\d{8})$/m.exec(text)![1]!);
+}
+
+/** The code that is mailed after `ask`. */
+export async function codeAfter(
+  service: Service,
+  email: string,
+  ask: () => Promise<unknown>,
+): Promise<string> {
+  const before = await codesOf(service, email);
+  await ask();
+  const fresh = async () => (await codesOf(service, email)).filter((code) => !before.includes(code));
+  await until(async () => (await fresh()).length > 0);
+  return (await fresh())[0]!;
 }
 
 /** A code that is not this one, but for its last digit. */

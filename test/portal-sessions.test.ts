@@ -57,7 +57,7 @@ describe('a session', () => {
       [hash('sha256', token, 'buffer'), service.clock.now()],
     );
     const holder = browser();
-    holder.jar.set('mooring_holder', token);
+    holder.cookies.set('mooring_holder', token);
     expect(await isSignedIn(holder)).toBe(false);
     expect((await holder.call('DELETE', '/session')).json.code).toBe('sign_in_required');
   });
@@ -88,10 +88,10 @@ describe('a session', () => {
   test('signed out, it is over for good, and no other one is', async () => {
     const license = await service.issue({ email: 'out@example.com' });
     const [holder, elsewhere] = [await browser().byKey(license), await browser().byKey(license)];
-    const cookie = `mooring_holder=${holder.jar.get('mooring_holder')}`;
+    const cookie = `mooring_holder=${holder.cookies.get('mooring_holder')}`;
     const { status, cookies, text } = await holder.call('DELETE', '/session');
     expect([status, text, cookies.length]).toEqual([204, '', 1]);
-    expect(holder.jar.size).toBe(0);
+    expect(holder.cookies.size).toBe(0);
     const again = await holder.call('DELETE', '/session', undefined, { cookie });
     expect([again.status, again.json.code]).toEqual([401, 'sign_in_required']);
     expect(await isSignedIn(elsewhere)).toBe(true);

@@ -160,7 +160,7 @@ describe('the cookies', () => {
   test('the database holds a hash of the session alone', async () => {
     const license = await service.issue({ email: 'hashed@example.com' });
     const holder = await browser().byKey(license);
-    const token = holder.jar.get('mooring_holder')!;
+    const token = holder.cookies.get('mooring_holder')!;
     const rows = await service.sql('select token_hash from session where license_id = $1', [
       license.license_id,
     ]);

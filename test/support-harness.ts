@@ -3,35 +3,13 @@ import { StaffService } from '../src/support/staff.service.js';
 import type { Role } from '../src/support/staff.entity.js';
 import type { Answer, Service } from './harness.js';
 import type { PostOffice } from './mail-harness.js';
+import { ORIGIN, Visitor } from './visitor.js';
 
 export const ACT = { actor: 'test', reason: 'a test' };
-/** PUBLIC_URL where no setting says otherwise: where the pages are, and what a browser there says. */
-export const ORIGIN = 'http://localhost:3000';
-
-/** A browser with a page of the service open: its cookies, and the origin it says. */
-export class Browser {
-  readonly cookies = new Map<string, string>();
-
-  constructor(
-    readonly service: Service,
-    public origin = ORIGIN,
-  ) {}
-
-  async call(
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: Record<string, string> = {},
-  ): Promise<Answer> {
-    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const isWrite = method !== 'GET' && method !== 'HEAD';
-    const answer = await this.service.call(method, `/support/api/${path}`, body, {
-      ...(cookie && { cookie }),
-      ...(isWrite && { origin: this.origin }),
-      ...headers,
-    });
-    for (const given of answer.cookies) this.#keep(given);
-    return answer;
+/** A staff member's browser. */
+export class Browser extends Visitor {
+  constructor(service: Service, origin = ORIGIN) {
+    super(service, '/support/api/', origin);
   }
 
   get(path: string): Promise<Answer> {
@@ -40,12 +18,6 @@ export class Browser {
 
   post(path: string, body?: unknown): Promise<Answer> {
     return this.call('POST', path, body);
-  }
-
-  #keep(given: string): void {
-    const [, name, value] = /^([^=]+)=([^;]*)/.exec(given)!;
-    if (value === '') this.cookies.delete(name!);
-    else this.cookies.set(name!, value!);
   }
 }
 

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { StaffService } from '../src/support/staff.service.js';
 import { Sessions } from '../src/http/session.js';
 import { Service } from './harness.js';
-import { ACT, Browser, lastEntry, ORIGIN, printedLink, signedIn } from './support-harness.js';
+import { ACT, Browser, lastEntry, printedLink, signedIn } from './support-harness.js';
+import { ORIGIN } from './visitor.js';
 
 const NOON = '2026-11-20T13:00:00Z';
 const MINUTE = 60_000;

@@ -2,7 +2,7 @@ import cookiePlugin from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../config.js';
 
-/** The cookies there are; each is the service's own, and none outlives the browser by itself but `code`. */
+/** The cookies there are. The two of sessions go when the browser is closed; `code` and `challenge` end by themselves. */
 export type CookieName = 'holder' | 'code' | 'staff' | 'challenge';
 
 export async function takeCookies(fastify: FastifyInstance): Promise<void> {

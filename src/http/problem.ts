@@ -178,7 +178,7 @@ export const PROBLEMS = {
     status: 403,
     client_action: 'fix',
     title: 'Support has to release this machine',
-    when: 'Portal only: no release by the holder alone is left this year.',
+    when: 'Portal only: within 365 days a license has `SELF_RELEASES_PER_YEAR` releases without support, and none is left.',
     detail: 'You cannot release this machine by yourself just now. Ask support to release it.',
   },
   code_invalid: {

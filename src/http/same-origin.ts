@@ -1,6 +1,10 @@
+import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { Config } from '../config.js';
 import { problem } from './problem.js';
+
+/** On a route that begins a session, and so cannot ask for one. */
+export const BeforeSignIn = Reflector.createDecorator<void, true>({ transform: () => true });
 
 /**
  * Refuses a write that another site's page makes in a signed-in browser (contract, section 3). The `origin` decides; a

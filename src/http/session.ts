@@ -1,8 +1,9 @@
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Clock } from '../clock.js';
+import { tokenHash } from './token-hash.js';
 
 const IDLE_MS = 30 * 60_000;
 const LONGEST_MS = 12 * 3_600_000;
@@ -64,8 +65,4 @@ export class Sessions {
   async end(id: string): Promise<void> {
     await this.dataSource.query('delete from session where id = $1', [id]);
   }
-}
-
-function tokenHash(token: string): Buffer {
-  return hash('sha256', token, 'buffer');
 }

@@ -7,7 +7,7 @@ import { bindingsMore, histories, purchases, signIns } from './export.queries.js
 
 /** Said in the export itself, so that nobody has to ask for what is not there. */
 const NOT_HERE = [
-  'License keys: they are not stored. To have one mailed to you once more, ask for it on this page.',
+  'License keys: they are not stored. To have one mailed to you once more, ask for it in the license portal.',
   'Hashes by which keys and sessions are recognised, for they are secrets.',
   'Which person of our staff did something, for that is about them.',
   'Telemetry: it holds no link to you, to a license or to a machine, so it cannot be found for one person.',

@@ -4,14 +4,11 @@ import type { FastifyRequest } from 'fastify';
 import { Config } from '../config.js';
 import { readCookie } from '../http/cookies.js';
 import { problem } from '../http/problem.js';
-import { demandSameOrigin } from '../http/same-origin.js';
+import { BeforeSignIn, demandSameOrigin } from '../http/same-origin.js';
 import { Sessions } from '../http/session.js';
 import type { Holder } from './holder.js';
 
 type HolderRequest = FastifyRequest & { holder?: Holder };
-
-/** On a route that begins a session, and so cannot ask for one. */
-export const BeforeSignIn = Reflector.createDecorator<void, true>({ transform: () => true });
 
 /** On a route for whoever reads the mailbox: a license key may lie on every machine of an office. */
 export const MailboxProof = Reflector.createDecorator<void, true>({ transform: () => true });

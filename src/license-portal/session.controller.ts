@@ -2,9 +2,10 @@ import { Body, Controller, Delete, HttpCode, Post, Req, Res, UseGuards } from '@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../config.js';
 import { giveCookie, readCookie, takeCookieBack } from '../http/cookies.js';
+import { BeforeSignIn } from '../http/same-origin.js';
 import { Sessions } from '../http/session.js';
 import { canonicalEmail } from '../licenses/email.js';
-import { BeforeSignIn, HolderGuard, SignedInHolder } from './holder.guard.js';
+import { HolderGuard, SignedInHolder } from './holder.guard.js';
 import type { Holder } from './holder.js';
 import { CodeRequest, plainCode, SignInRequest } from './portal.dto.js';
 import { CODE_MINUTES } from './sign-in-codes.js';

@@ -3,14 +3,15 @@ import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
 import { Config } from '../config.js';
 import { giveCookie } from '../http/cookies.js';
+import { BeforeSignIn } from '../http/same-origin.js';
 import { Sessions } from '../http/session.js';
-import { SameOriginGuard } from './same-origin.guard.js';
 import { LinkRequest } from './sign-in.dto.js';
+import { StaffGuard } from './staff.guard.js';
 import { StaffLinks } from './staff-links.js';
 
 /** Signing in with a link that works once: anyone may call it (contract, section 4). */
 @Controller('support/api/session/link')
-@UseGuards(SameOriginGuard)
+@UseGuards(StaffGuard)
 export class LinkSignInController {
   constructor(
     private readonly dataSource: DataSource,
@@ -20,6 +21,7 @@ export class LinkSignInController {
   ) {}
 
   @Post()
+  @BeforeSignIn()
   @HttpCode(204)
   async signIn(@Body() { link }: LinkRequest, @Res({ passthrough: true }) reply: FastifyReply) {
     const cookie = await this.dataSource.transaction(async (manager) => {

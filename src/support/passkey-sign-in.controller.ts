@@ -4,15 +4,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../config.js';
 import { giveCookie, readCookie, takeCookieBack } from '../http/cookies.js';
 import { problem } from '../http/problem.js';
+import { BeforeSignIn } from '../http/same-origin.js';
 import { CHALLENGE_MINUTES, PasskeyChallenges } from './passkey-challenges.js';
 import { PasskeySignIn } from './passkey-sign-in.js';
 import { RelyingParty } from './relying-party.js';
-import { SameOriginGuard } from './same-origin.guard.js';
 import { PasskeyAnswerRequest } from './sign-in.dto.js';
+import { StaffGuard } from './staff.guard.js';
 
 /** Signing in with a passkey: anyone may call these (contract, section 4). */
 @Controller('support/api/session')
-@UseGuards(SameOriginGuard)
+@UseGuards(StaffGuard)
 export class PasskeySignInController {
   constructor(
     private readonly challenges: PasskeyChallenges,
@@ -22,6 +23,7 @@ export class PasskeySignInController {
   ) {}
 
   @Post('options')
+  @BeforeSignIn()
   @HttpCode(200)
   async options(@Res({ passthrough: true }) reply: FastifyReply) {
     const { id, challenge } = await this.challenges.make(null);
@@ -30,6 +32,7 @@ export class PasskeySignInController {
   }
 
   @Post()
+  @BeforeSignIn()
   @HttpCode(204)
   async signIn(
     @Body() { response }: PasskeyAnswerRequest,

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { DataSource } from 'typeorm';
@@ -6,6 +5,7 @@ import { Clock } from '../clock.js';
 import { Config } from '../config.js';
 import { readCookie } from '../http/cookies.js';
 import { Sessions } from '../http/session.js';
+import { tokenHash } from '../http/token-hash.js';
 import type { Staff } from './staff.entity.js';
 
 /** What is known of a staff member who signed in; `session_id` is null where a token did. */
@@ -47,9 +47,4 @@ export class StaffIdentity {
     const [row] = (await this.dataSource.query(sql, values)) as SignedIn[];
     return row ?? null;
   }
-}
-
-/** What the tables keep of a token, and of a link. */
-export function tokenHash(token: string): Buffer {
-  return hash('sha256', token, 'buffer');
 }

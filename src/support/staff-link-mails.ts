@@ -4,10 +4,10 @@ import { v4 as uuidv4, validate as isUuid } from 'uuid';
 import type { Act } from '../audit/audit.js';
 import { Clock } from '../clock.js';
 import { problem } from '../http/problem.js';
+import { tokenHash } from '../http/token-hash.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { Letter } from '../mail/letter.js';
 import { announce, MailService } from '../mail/mail.service.js';
-import { tokenHash } from './staff-identity.js';
 import { hasPasskey, LINK_MINUTES, lockStaff, StaffLinks } from './staff-links.js';
 
 /** Mails a sign-in link to somebody who has no passkey yet. */

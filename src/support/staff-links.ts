@@ -6,7 +6,7 @@ import { recordAudit, type Act } from '../audit/audit.js';
 import { Clock } from '../clock.js';
 import { Config } from '../config.js';
 import { problem } from '../http/problem.js';
-import { tokenHash } from './staff-identity.js';
+import { tokenHash } from '../http/token-hash.js';
 
 export const LINK_MINUTES = 30;
 

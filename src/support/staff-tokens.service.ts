@@ -5,7 +5,7 @@ import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type Act } from '../audit/audit.js';
 import { Clock, DAY_MS, rfc3339 } from '../clock.js';
 import { problem } from '../http/problem.js';
-import { tokenHash } from './staff-identity.js';
+import { tokenHash } from '../http/token-hash.js';
 import { Staff, type Role } from './staff.entity.js';
 import { StaffToken } from './staff-token.entity.js';
 

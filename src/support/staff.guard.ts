@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { Config } from '../config.js';
 import { problem } from '../http/problem.js';
-import { demandSameOrigin } from '../http/same-origin.js';
+import { BeforeSignIn, demandSameOrigin } from '../http/same-origin.js';
 import { StaffIdentity, type SignedIn } from './staff-identity.js';
 
 type SignedInRequest = FastifyRequest & { staff?: SignedIn };
@@ -27,12 +27,13 @@ export class StaffGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<SignedInRequest>();
     // Before anything is looked up: what another site sends is not even told whether someone is signed in here.
     demandSameOrigin(request, this.config);
+    const route = context.getHandler();
+    if (this.reflector.get(BeforeSignIn, route)) return true;
     const sessionOnly = this.reflector.get(SessionOnly, context.getClass());
     const staff =
       (await this.identity.bySession(request)) ?? (!sessionOnly && (await this.identity.byToken(request)));
     if (!staff) throw problem('sign_in_required', {}, { 'www-authenticate': 'Bearer' });
-    if (this.reflector.get(AdminOnly, context.getHandler()) && staff.role !== 'admin')
-      throw problem('forbidden');
+    if (this.reflector.get(AdminOnly, route) && staff.role !== 'admin') throw problem('forbidden');
     request.staff = staff;
     return true;
   }

@@ -1,22 +1,8 @@
 import { expect } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { until } from '../erasure-harness.js';
 import type { Service } from '../harness.js';
-import { codesOf } from '../portal-harness.js';
+import { codeAfter } from '../portal-harness.js';
 import type { Holder } from './steps.js';
-
-/** The code that is mailed after `ask`. */
-export async function codeAfter(
-  service: Service,
-  email: string,
-  ask: () => Promise<unknown>,
-): Promise<string> {
-  const before = await codesOf(service, email);
-  await ask();
-  const fresh = async () => (await codesOf(service, email)).filter((code) => !before.includes(code));
-  await until(async () => (await fresh()).length > 0);
-  return (await fresh())[0]!;
-}
 
 /** Opens the portal for someone who signed in by key, without the form. */
 export async function openByKey(page: Page, origin: string, { email, license_key }: Holder, hash = '') {

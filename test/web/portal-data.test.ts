@@ -4,8 +4,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { FakeClock, Service } from '../harness.js';
 import { sell } from '../erasure-harness.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { codeAfter } from '../portal-harness.js';
 import { Pages } from './browser.js';
-import { codeAfter, headline, openByCode, openByKey } from './portal-browser.js';
+import { headline, openByCode, openByKey } from './portal-browser.js';
 import { bind, expectFocus, said, type Holder } from './steps.js';
 import { startForBrowser } from './service.js';
 

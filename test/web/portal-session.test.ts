@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { Service } from '../harness.js';
+import { codeAfter } from '../portal-harness.js';
 import { Pages } from './browser.js';
-import { codeAfter, headline, machine, openByCode, openByKey } from './portal-browser.js';
+import { headline, machine, openByCode, openByKey } from './portal-browser.js';
 import { bind, said, type Holder } from './steps.js';
 import { startForBrowser } from './service.js';
 

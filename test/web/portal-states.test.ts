@@ -21,7 +21,7 @@ const someone = () => `${randomUUID()}@example.com`;
 
 /** What the page says of a license with one machine, once it was changed so. */
 async function opened(change: LicenseChange, machines = 1): Promise<Page> {
-  const license = await service.issue({ email: someone() });
+  const license = await service.issue({ email: someone(), machines_allowed: Math.max(machines, 1) });
   for (let each = 0; each < machines; each++) await bind(service, license, `Mac ${each}`);
   await service.setLicense(license.license_id, change);
   const page = await browser.page(origin);
@@ -36,7 +36,14 @@ test.each<[state: string, LicenseChange, machines: number, headline: string, sen
   ['none yet', {}, 0, '0 of 1 machines in use', 'Not active anywhere yet.'],
   ['room left', { machines_allowed: 3 }, 1, '1 of 3 machines in use', 'There is room for 2 more machines'],
   ['limit reached', {}, 1, '1 of 1 machines in use', 'this one has to be released first'],
-  ['more than allowed', { machines_allowed: 1 }, 1, '1 of 1 machines in use', 'No expiry'],
+  ['no date', {}, 1, '1 of 1 machines in use', 'No expiry'],
+  [
+    'more than allowed',
+    { machines_allowed: 1 },
+    3,
+    '3 of 1 machines in use',
+    '3 of these have to be released first',
+  ],
   ['with updates', { expires_at: NEXT_YEAR }, 1, '1 of 1 machines in use', 'Updates until 4 January 2027'],
   [
     'valid for a time',

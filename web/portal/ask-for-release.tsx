@@ -4,6 +4,7 @@ import { Button } from '../shared/button.js';
 import { Dialog } from '../shared/dialog.js';
 import { Field } from '../shared/field.js';
 import { fill } from '../shared/fill.js';
+import { Form } from '../shared/form.js';
 import { Notice } from '../shared/notice.js';
 import { isSignedOut } from '../shared/api.js';
 import { useAction } from '../shared/action.js';
@@ -59,14 +60,7 @@ export function AskForRelease({ activation, onClose }: Props) {
     <Dialog title={fill(said.askTitle, { machine })} onClose={onClose}>
       <p>{said.askLead}</p>
       <p>{fill(said.what, { machine })}</p>
-      <form
-        ref={form}
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          void send();
-        }}
-      >
+      <Form element={form} onSubmit={send}>
         <Field
           label={said.reason}
           name="reason"
@@ -83,7 +77,7 @@ export function AskForRelease({ activation, onClose }: Props) {
           </Button>
           <Button onClick={onClose}>{said.cancel}</Button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -4,6 +4,7 @@ import { focusFirstError, focusSoon } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { Field } from '../shared/field.js';
 import { fill, Stranger } from '../shared/fill.js';
+import { Form } from '../shared/form.js';
 import { Notice } from '../shared/notice.js';
 import { EmailField, emailFault } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';
@@ -52,14 +53,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
     });
   };
   return (
-    <form
-      ref={form}
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void (mailed ? signIn() : mail());
-      }}
-    >
+    <Form element={form} onSubmit={mailed ? signIn : mail}>
       {mailed ? (
         <>
           <p role="status">{fill(words.signIn.codeMailed, { email: <Stranger text={email.trim()} /> })}</p>
@@ -101,6 +95,6 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
         )}
         {extra}
       </div>
-    </form>
+    </Form>
   );
 }

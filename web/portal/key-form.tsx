@@ -4,6 +4,7 @@ import { useAction } from '../shared/action.js';
 import { focusFirstError } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { Field } from '../shared/field.js';
+import { Form } from '../shared/form.js';
 import { Notice } from '../shared/notice.js';
 import { EmailField, emailFault } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';
@@ -54,14 +55,7 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
     });
   };
   return (
-    <form
-      ref={form}
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
+    <Form element={form} onSubmit={submit}>
       <EmailField email={email} onEmail={onEmail} error={faults.email} />
       <Field
         label={words.signIn.key}
@@ -79,6 +73,6 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
         </Button>
         {extra}
       </div>
-    </form>
+    </Form>
   );
 }

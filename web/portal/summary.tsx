@@ -50,10 +50,13 @@ function headlineOf(licenses: readonly License[]): string {
 function leadOf(licenses: readonly License[]): string {
   const working = licenses.filter(works);
   if (working.length === 0) return '';
+  const used = total(working, ({ machines_in_use }) => machines_in_use);
+  // Each license says by itself what to do where it is not active yet.
+  if (used === 0) return '';
   const free = total(working, freePlaces);
   if (free > 0) return plural(free, said.free);
-  return plural(
-    total(working, ({ machines_in_use }) => machines_in_use),
-    said.full,
+  const toRelease = Math.min(
+    ...working.map(({ machines_in_use, machines_allowed }) => machines_in_use - machines_allowed + 1),
   );
+  return toRelease > 1 ? say(said.over, { count: number(toRelease) }) : plural(used, said.full);
 }

@@ -12,6 +12,8 @@ export const words = {
       one: 'To use your license on another machine, this one has to be released first.',
       other: 'To use your license on another machine, one of these has to be released first.',
     },
+    /** More are in use than allowed: the number was lowered. */
+    over: 'To use your license on another machine, {count} of these have to be released first.',
     free: {
       one: 'There is room for # more machine: enter your key there.',
       other: 'There is room for # more machines: enter your key there.',
@@ -31,11 +33,10 @@ export const words = {
     email: 'E-mail address',
     emailHint: 'The one your license was bought with.',
     key: 'License key',
-    keyHint: 'It stands in the mail that came with your purchase.',
+    keyHint: 'It is in the mail that came with your purchase.',
     submit: 'Show my machines',
     lostKey: 'I lost my key',
     haveKey: 'I have my key',
-    lost: 'Sign in with a code',
     lostLead: 'We mail you a code. Once you are signed in with it, we can mail you your key as well.',
     codeLead: 'We mail you a code to sign in with.',
     mailCode: 'Mail me a code',
@@ -51,7 +52,6 @@ export const words = {
     missingKey: 'Enter your license key.',
     wrongKey: 'This does not look like a license key.',
     wrongCode: 'The code has 8 digits.',
-    signedIn: 'You are signed in.',
   },
 
   session: {
@@ -108,7 +108,7 @@ export const words = {
     released: 'Released on {day}',
     refunded: 'Refunded on {day}',
     none: 'Not active anywhere yet. Enter your key in the application, and the machine appears here.',
-    noneNow: 'Not active anywhere now.',
+    noneNow: 'Not active anywhere now. Enter your key in the application, and the machine appears here.',
     noLastSeen: 'When a machine was last used is not shown, because it is not stored.',
     whatIsStored: 'What is stored',
   },
@@ -126,8 +126,8 @@ export const words = {
     self: 'Release',
     selfTitle: 'Release {machine}?',
     left: {
-      one: 'You can do this # more time this year without asking support.',
-      other: 'You can do this # more times this year without asking support.',
+      one: 'You can do this # more time without asking support. Each release counts for 365 days.',
+      other: 'You can do this # more times without asking support. Each release counts for 365 days.',
     },
     confirm: 'Release it',
     done: 'It is released. Its place is free.',

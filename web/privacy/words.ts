@@ -31,8 +31,8 @@ export const words = {
   failed: 'Something went wrong on our side, so what is stored cannot be listed just now.',
   retry: 'Try again',
   report: 'As the service reports it',
-  lastRun: 'What is past its time is deleted every day; last on {moment}.',
-  noRun: 'What is past its time is deleted every day. The first run is still to come.',
+  lastRun: 'What is past its time is deleted every hour; last on {moment}.',
+  noRun: 'What is past its time is deleted every hour. The first run is still to come.',
   legend: 'The oldest row is the one that leaves next: the day given is the one its time is counted from.',
   groups: {
     holders: 'About license holders',

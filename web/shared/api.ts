@@ -27,8 +27,10 @@ export class ServerAway extends Error {}
 export async function ask<T = undefined>(method: string, path: string, body?: object): Promise<T> {
   const answer = await send(method, path, body);
   const text = await answer.text().catch(away);
-  if (answer.ok) return (text ? JSON.parse(text) : undefined) as T;
-  throw refusal(answer.status, text);
+  if (!answer.ok) throw refusal(answer.status, text);
+  if (text === '') return undefined as T;
+  // The page of somebody in between, such as the network of a hotel: the service was not reached.
+  return (parsed(text) ?? away()) as T;
 }
 
 /** Whether it says that nobody is signed in (any more). */
@@ -48,17 +50,18 @@ function away(): never {
 }
 
 function refusal(status: number, text: string): Error {
-  const { code, detail, ...members } = parsed(text);
+  const { code, detail, ...members } = parsed(text) ?? {};
   // What stands in front of the service answers so while it is away; the service itself says `unavailable`.
   if ([502, 503, 504].includes(status)) return new ServerAway();
   if (typeof code !== 'string') return new Refused(status, 'unknown', '');
   return new Refused(status, code, typeof detail === 'string' ? detail : '', members);
 }
 
-function parsed(text: string): Record<string, unknown> {
+/** Null where it is no JSON. */
+function parsed(text: string): Record<string, unknown> | null {
   try {
-    return (JSON.parse(text) as Record<string, unknown> | null) ?? {};
+    return JSON.parse(text) as Record<string, unknown> | null;
   } catch {
-    return {};
+    return null;
   }
 }

@@ -1,0 +1,24 @@
+import type { ComponentChildren, RefObject } from 'preact';
+
+interface Props {
+  /** Where the focus goes to what is wrong. */
+  readonly element: RefObject<HTMLFormElement | null>;
+  readonly onSubmit: () => Promise<void>;
+  readonly children: ComponentChildren;
+}
+
+/** A form that the page checks and sends: the browser would do the first in words of its own, and leave the page. */
+export function Form({ element, onSubmit, children }: Props) {
+  return (
+    <form
+      ref={element}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void onSubmit();
+      }}
+    >
+      {children}
+    </form>
+  );
+}
