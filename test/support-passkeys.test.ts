@@ -108,6 +108,26 @@ describe('enrolling', () => {
     expect((await browser.get('passkeys')).json).toEqual({ passkeys: [] });
   });
 
+  test.each([0, 1024, 1100])('takes no credential id of %d bytes', async (bytes) => {
+    const browser = await somebody();
+    const { options } = (await browser.post('passkeys/options', {})).json;
+    const made = new Authenticator(ORIGIN).create(options, { credentialId: Buffer.alloc(bytes, 7) });
+    const { status, json } = await browser.post('passkeys', { response: { ...made, id: 'x', rawId: 'x' } });
+    expect([status, json.code]).toEqual([403, 'passkey_invalid']);
+  });
+
+  test.each([5, true, 'usb', {}, { length: 1 }, [null, 3, {}, ['usb']]])(
+    'drops transports that are none: %j',
+    async (transports) => {
+      const browser = await somebody();
+      const { options } = (await browser.post('passkeys/options', {})).json;
+      const made = new Authenticator(ORIGIN).create(options);
+      Object.assign(made['response'] as object, { transports });
+      const { status, json } = await browser.post('passkeys', { response: made });
+      expect([status, json.passkey.transports]).toEqual([201, []]);
+    },
+  );
+
   test('takes no answer to the challenge of a sign-in, of another browser, or of another person', async () => {
     const [browser, other] = [await somebody(), await somebody()];
     const authenticator = new Authenticator(ORIGIN);

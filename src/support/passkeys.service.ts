@@ -50,7 +50,7 @@ export class PasskeysService {
       const { email } = await lockStaff(manager, staff.id);
       const id = uuidv7();
       const at = this.clock.now();
-      const transports = TRANSPORTS.filter((each) => credential.transports?.includes(each));
+      const transports = transportsOf(credential);
       const [added] = (await manager.query(
         `insert into passkey (id, staff_id, credential_id, public_key, sign_count, transports, created_at)
          values ($1, $2, $3, $4, $5, $6, $7) on conflict (credential_id) do nothing returning id`,
@@ -81,6 +81,11 @@ export class PasskeysService {
       await recordAudit(manager, act, { action: 'passkey.remove', change, at: this.clock.now() });
     });
   }
+}
+
+/** The library hands on whatever the browser sent, a list or not. */
+function transportsOf({ transports }: { readonly transports?: unknown }): string[] {
+  return Array.isArray(transports) ? TRANSPORTS.filter((each) => transports.includes(each)) : [];
 }
 
 function keyOf({ id, publicKey, counter }: WebAuthnCredential): [Buffer, Buffer, number] {
