@@ -255,6 +255,31 @@ describe('POST and DELETE erasure', () => {
     expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toEqual([]);
   });
 
+  test('asked once more while it runs, it brings no address back', async () => {
+    const { email } = await service.issue({ email: someone() });
+    const holder = await byCode(email);
+    const { id } = (await ask(holder)).json.erasure;
+    // An erasure that has got as far as this.
+    const erasure = await service.database.connect();
+    await erasure.query('begin');
+    await erasure.query('select 1 from erasure_request where id = $1 for update', [id]);
+    await erasure.query('delete from session where email = $1', [email]);
+    await erasure.query(
+      "update erasure_request set email = null, honoured_at = $2, erased = '{}' where id = $1",
+      [id, service.clock.now()],
+    );
+    const seen = { end: false };
+    const again = ask(holder).finally(() => (seen.end = true));
+    const waits = `select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
+    await until(async () => seen.end || (await service.sql(waits)).length > 0);
+    await erasure.query('commit');
+    erasure.release();
+    const { status, json } = await again;
+    expect([status, json.code]).toEqual([401, 'sign_in_required']);
+    expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toEqual([]);
+  });
+
   test('taken back, it does not run, and can be asked for anew', async () => {
     const license = await service.issue({ email: someone() });
     const holder = await byCode(license.email);
