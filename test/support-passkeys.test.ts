@@ -295,6 +295,17 @@ describe('a passkey', () => {
     expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).json.code).toBe('not_found');
   });
 
+  test('takes every other session of its owner with it: whoever came in by it is out', async () => {
+    const { browser, passkey, authenticator } = await enrolled();
+    const [thief, stranger] = [new Browser(service), await somebody()];
+    expect((await signInWith(authenticator, {}, thief)).status).toBe(204);
+    const { options } = (await thief.post('passkeys/options', {})).json;
+    expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).status).toBe(204);
+    const another = await thief.post('passkeys', { response: new Authenticator(ORIGIN).create(options) });
+    expect([another.status, another.json.code]).toEqual([401, 'sign_in_required']);
+    for (const other of [browser, stranger]) expect((await other.get('session')).status).toBe(200);
+  });
+
   test('of somebody else is as one that does not exist, for an admin too', async () => {
     const { passkey, authenticator } = await enrolled();
     const admin = await signedIn(service, 'admin', 'root@example.com');

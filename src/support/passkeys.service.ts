@@ -67,7 +67,7 @@ export class PasskeysService {
     });
   }
 
-  /** Removes one of one's own. @throws Problem `not_found` */
+  /** Removes one of one's own, and ends every other session of that person. @throws Problem `not_found` */
   async remove(staff: SignedIn, id: string): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
@@ -76,6 +76,11 @@ export class PasskeysService {
         [id, staff.id],
       )) as unknown[];
       if (!gone) throw problem('not_found');
+      // Whoever came in by it would stay, and make another.
+      await manager.query('delete from session where staff_id = $1 and id <> $2', [
+        staff.id,
+        staff.session_id,
+      ]);
       const change = { staff_id: staff.id, passkey_id: id };
       const act = { actor: staff.email, reason: null };
       await recordAudit(manager, act, { action: 'passkey.remove', change, at: this.clock.now() });
