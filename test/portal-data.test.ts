@@ -78,6 +78,9 @@ describe('GET export', () => {
           machines_allowed: 3,
           machines_in_use: 1,
           created_at: NOON,
+          staff_status: 'active',
+          key_generation: 1,
+          ended_at: null,
           activations: [
             { ...binding, ...active, ...named(second, 'second'), release_requests: [asked] },
             { ...binding, ...released, ...named(third, 'third'), released_by_holder: true },
@@ -90,7 +93,9 @@ describe('GET export', () => {
           ],
         },
       ],
-      purchases: [{ transaction_id, email, state: 'paid', recorded_on: '2096-02-10', license_id: sold }],
+      purchases: [
+        { transaction_id, email, state: 'paid', paid: true, recorded_on: '2096-02-10', license_id: sold },
+      ],
       erasure: { id: expect.any(String), received_on: '2096-02-10', runs_at: '2096-02-13T12:00:00Z' },
       sessions: expect.arrayContaining([
         { license_id: null, ...session },
@@ -100,6 +105,17 @@ describe('GET export', () => {
       mails_waiting: [],
       not_here: expect.arrayContaining([expect.stringContaining('Telemetry')]),
     });
+  });
+
+  test('says what each side says of a license, since when it has ended, and how often its key was replaced', async () => {
+    const email = someone();
+    const license_id = await sell(service, email, `pi_${randomUUID()}`);
+    await service.app.get(LicensesService).rekey(license_id, { actor: 'cli', reason: 'leaked' });
+    await service.setLicense(license_id, { staff_status: 'revoked' });
+    const { json } = await (await byCode(email)).call('GET', '/export');
+    expect(json.licenses).toEqual([
+      expect.objectContaining({ staff_status: 'revoked', key_generation: 2, ended_at: NOON }),
+    ]);
   });
 
   test('holds no secret, no hash of one, and nobody of the staff', async () => {
