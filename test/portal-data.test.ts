@@ -151,6 +151,20 @@ describe('GET export', () => {
       expect(text).not.toContain(word);
   });
 
+  test('of a license that got another address names neither of the two to the other', async () => {
+    const [buyer, owner] = [someone(), someone()];
+    const transaction_id = `pi_${randomUUID()}`;
+    const id = await sell(service, buyer, transaction_id);
+    await service.issue({ email: buyer });
+    await service.setLicense(id, { email: owner });
+    const held = async (email: string) => (await (await byCode(email)).call('GET', '/export')).text;
+    const [buyers, owners] = [await held(buyer), await held(owner)];
+    for (const text of [buyers, owners]) expect(text).toContain(transaction_id);
+    expect(buyers).not.toContain(owner);
+    expect(owners).not.toContain(buyer);
+    expect(JSON.parse(owners).purchases).toMatchObject([{ transaction_id, email: null, license_id: id }]);
+  });
+
   test('holds a purchase that no license names any more', async () => {
     const email = someone();
     const license_id = await sell(service, email, randomUUID());

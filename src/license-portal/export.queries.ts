@@ -82,10 +82,10 @@ export async function histories(manager: EntityManager, licenseIds: readonly str
   return Map.groupBy(rows, ({ license_id }) => license_id);
 }
 
-/** Purchases of an address, newest first. */
+/** Purchases of an address, newest first. Who bought a license that has another address by now is told to nobody else. */
 export async function purchases(manager: EntityManager, email: string) {
   return (await manager.query(
-    `select p.transaction_id, p.email, p.state, p.paid, p.recorded_on::text, l.id as license_id
+    `select p.transaction_id, case when p.email = $1 then p.email end as email, p.state, p.paid, p.recorded_on::text, l.id as license_id
      from purchase p left join license l on l.purchase_id = p.id
      where p.id in (${PURCHASES_OF}) order by p.recorded_on desc, p.id desc`,
     [email],
