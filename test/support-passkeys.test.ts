@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { StaffService } from '../src/support/staff.service.js';
 import { Authenticator, type Lie } from './authenticator.js';
+import { until } from './erasure-harness.js';
 import { Service } from './harness.js';
 import { ACT, Browser, lastEntry, ORIGIN, printedLink, signedIn } from './support-harness.js';
 
@@ -257,6 +258,22 @@ describe('signing in', () => {
     const { authenticator } = await enrolled(false);
     expect((await signInWith(authenticator)).status).toBe(204);
     expect((await signInWith(authenticator)).status).toBe(204);
+  });
+
+  test('refuses whose person is removed at this moment', async () => {
+    const { authenticator, id } = await enrolled();
+    const removal = await service.database.connect();
+    await removal.query('begin');
+    await removal.query('delete from staff where id = $1', [id]);
+    const seen = { end: false };
+    const signingIn = signInWith(authenticator).finally(() => (seen.end = true));
+    const waits = `select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
+    await until(async () => seen.end || (await service.sql(waits)).length > 0);
+    await removal.query('commit');
+    removal.release();
+    const { status, json } = await signingIn;
+    expect([status, json.code]).toEqual([403, 'passkey_invalid']);
   });
 
   test('wrong answers in the name of one person are counted, and never keep that person out', async () => {
