@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { ErasureService } from '../src/retention/erasure.service.js';
 import { found, honoured, mailsTo, sell, signedIn } from './erasure-harness.js';
@@ -94,6 +96,16 @@ test("runs a holder's waiting request now; twice is the same answer", async () =
   const second = await run(id);
   expect([second.status, second.text]).toEqual([200, first.text]);
   expect(await mailsTo(service, 'early@example.com', /was deleted/)).toHaveLength(1);
+});
+
+test('an id is one in either case, and written down as a restored backup must find it', async () => {
+  await sell(service, 'shouted@example.com', 'shouted');
+  const { id } = await byHolder('shouted@example.com');
+  const { status, json } = await run(id.toUpperCase());
+  expect([status, json.erasure.id, json.erasure.state]).toEqual([200, id, 'honoured']);
+  const written = readFileSync(join(service.dataDir, 'erased.txt'), 'utf8');
+  expect(written).toContain(`\nerasure_request ${id}\n`);
+  expect((await trail()).at(-1)).toMatchObject({ change: { erasure_id: id } });
 });
 
 test('one that was taken back is not run', async () => {

@@ -187,6 +187,27 @@ describe('who asks learns nothing of whether a license has the address', () => {
     expect((await outbox(service)).filter(({ to: whom }) => whom === 'stranger@example.com')).toEqual([]);
   });
 
+  test('nor does /health/ready tell, where mails cannot be delivered', async () => {
+    const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings;
+    const fails = async (kind: string) => {
+      const key = `${kind} ${randomUUID()}`;
+      await service.sql(
+        "select graphile_worker.add_job('mail_' || $1, '{}', job_key := $2, run_at := now() + interval '1 hour')",
+        [kind, key],
+      );
+      await service.sql(
+        "update graphile_worker._private_jobs set attempts = 5, last_error = 'a test' where key = $1",
+        [key],
+      );
+      return () => service.sql('select graphile_worker.remove_job($1)', [key]);
+    };
+    const ended = [await fails('sign_in_code')];
+    expect(await warnings()).toEqual([]);
+    ended.push(await fails('license_key'));
+    expect(await warnings()).toEqual([expect.stringMatching(/^Undelivered mails: 1, because a test;/)]);
+    for (const end of ended) await end();
+  });
+
   test('an erased holder is a stranger', async () => {
     const email = 'erased@example.com';
     const { license_id } = await service.issue({ email });

@@ -78,6 +78,9 @@ describe('GET export', () => {
           machines_allowed: 3,
           machines_in_use: 1,
           created_at: NOON,
+          staff_status: 'active',
+          key_generation: 1,
+          ended_at: null,
           activations: [
             { ...binding, ...active, ...named(second, 'second'), release_requests: [asked] },
             { ...binding, ...released, ...named(third, 'third'), released_by_holder: true },
@@ -90,7 +93,9 @@ describe('GET export', () => {
           ],
         },
       ],
-      purchases: [{ transaction_id, email, state: 'paid', recorded_on: '2096-02-10', license_id: sold }],
+      purchases: [
+        { transaction_id, email, state: 'paid', paid: true, recorded_on: '2096-02-10', license_id: sold },
+      ],
       erasure: { id: expect.any(String), received_on: '2096-02-10', runs_at: '2096-02-13T12:00:00Z' },
       sessions: expect.arrayContaining([
         { license_id: null, ...session },
@@ -100,6 +105,17 @@ describe('GET export', () => {
       mails_waiting: [],
       not_here: expect.arrayContaining([expect.stringContaining('Telemetry')]),
     });
+  });
+
+  test('says what each side says of a license, since when it has ended, and how often its key was replaced', async () => {
+    const email = someone();
+    const license_id = await sell(service, email, `pi_${randomUUID()}`);
+    await service.app.get(LicensesService).rekey(license_id, { actor: 'cli', reason: 'leaked' });
+    await service.setLicense(license_id, { staff_status: 'revoked' });
+    const { json } = await (await byCode(email)).call('GET', '/export');
+    expect(json.licenses).toEqual([
+      expect.objectContaining({ staff_status: 'revoked', key_generation: 2, ended_at: NOON }),
+    ]);
   });
 
   test('holds no secret, no hash of one, and nobody of the staff', async () => {
@@ -133,6 +149,20 @@ describe('GET export', () => {
     expect([json.purchases, json.sessions.length]).toEqual([[], 1]);
     for (const word of [other, theirs.license_id, 'Theirs', machineId('theirs'), 'their-purchase'])
       expect(text).not.toContain(word);
+  });
+
+  test('of a license that got another address names neither of the two to the other', async () => {
+    const [buyer, owner] = [someone(), someone()];
+    const transaction_id = `pi_${randomUUID()}`;
+    const id = await sell(service, buyer, transaction_id);
+    await service.issue({ email: buyer });
+    await service.setLicense(id, { email: owner });
+    const held = async (email: string) => (await (await byCode(email)).call('GET', '/export')).text;
+    const [buyers, owners] = [await held(buyer), await held(owner)];
+    for (const text of [buyers, owners]) expect(text).toContain(transaction_id);
+    expect(buyers).not.toContain(owner);
+    expect(owners).not.toContain(buyer);
+    expect(JSON.parse(owners).purchases).toMatchObject([{ transaction_id, email: null, license_id: id }]);
   });
 
   test('holds a purchase that no license names any more', async () => {
@@ -252,6 +282,31 @@ describe('POST and DELETE erasure', () => {
     // It waits for nobody long, and is tried again, as its job would.
     if (!(await running)) await run();
     expect(await service.sql('select 1 from session where email = $1', [email])).toEqual([]);
+    expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toEqual([]);
+  });
+
+  test('asked once more while it runs, it brings no address back', async () => {
+    const { email } = await service.issue({ email: someone() });
+    const holder = await byCode(email);
+    const { id } = (await ask(holder)).json.erasure;
+    // An erasure that has got as far as this.
+    const erasure = await service.database.connect();
+    await erasure.query('begin');
+    await erasure.query('select 1 from erasure_request where id = $1 for update', [id]);
+    await erasure.query('delete from session where email = $1', [email]);
+    await erasure.query(
+      "update erasure_request set email = null, honoured_at = $2, erased = '{}' where id = $1",
+      [id, service.clock.now()],
+    );
+    const seen = { end: false };
+    const again = ask(holder).finally(() => (seen.end = true));
+    const waits = `select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
+    await until(async () => seen.end || (await service.sql(waits)).length > 0);
+    await erasure.query('commit');
+    erasure.release();
+    const { status, json } = await again;
+    expect([status, json.code]).toEqual([401, 'sign_in_required']);
     expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toEqual([]);
   });
 

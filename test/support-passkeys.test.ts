@@ -108,6 +108,26 @@ describe('enrolling', () => {
     expect((await browser.get('passkeys')).json).toEqual({ passkeys: [] });
   });
 
+  test.each([0, 1024, 1100])('takes no credential id of %d bytes', async (bytes) => {
+    const browser = await somebody();
+    const { options } = (await browser.post('passkeys/options', {})).json;
+    const made = new Authenticator(ORIGIN).create(options, { credentialId: Buffer.alloc(bytes, 7) });
+    const { status, json } = await browser.post('passkeys', { response: { ...made, id: 'x', rawId: 'x' } });
+    expect([status, json.code]).toEqual([403, 'passkey_invalid']);
+  });
+
+  test.each([5, true, 'usb', {}, { length: 1 }, [null, 3, {}, ['usb']]])(
+    'drops transports that are none: %j',
+    async (transports) => {
+      const browser = await somebody();
+      const { options } = (await browser.post('passkeys/options', {})).json;
+      const made = new Authenticator(ORIGIN).create(options);
+      Object.assign(made['response'] as object, { transports });
+      const { status, json } = await browser.post('passkeys', { response: made });
+      expect([status, json.passkey.transports]).toEqual([201, []]);
+    },
+  );
+
   test('takes no answer to the challenge of a sign-in, of another browser, or of another person', async () => {
     const [browser, other] = [await somebody(), await somebody()];
     const authenticator = new Authenticator(ORIGIN);
@@ -239,6 +259,22 @@ describe('signing in', () => {
     expect((await signInWith(authenticator)).status).toBe(204);
   });
 
+  test('refuses whose person is removed at this moment', async () => {
+    const { authenticator, id } = await enrolled();
+    const removal = await service.database.connect();
+    await removal.query('begin');
+    await removal.query('delete from staff where id = $1', [id]);
+    const seen = { end: false };
+    const signingIn = signInWith(authenticator).finally(() => (seen.end = true));
+    const waits = `select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
+    await until(async () => seen.end || (await service.sql(waits)).length > 0);
+    await removal.query('commit');
+    removal.release();
+    const { status, json } = await signingIn;
+    expect([status, json.code]).toEqual([403, 'passkey_invalid']);
+  });
+
   test('wrong answers in the name of one person are counted, and never keep that person out', async () => {
     const { authenticator } = await enrolled();
     const other = await enrolled();
@@ -273,6 +309,17 @@ describe('a passkey', () => {
     expect((await browser.get('session')).json.has_passkey).toBe(false);
     expect((await signInWith(authenticator)).json.code).toBe('passkey_invalid');
     expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).json.code).toBe('not_found');
+  });
+
+  test('takes every other session of its owner with it: whoever came in by it is out', async () => {
+    const { browser, passkey, authenticator } = await enrolled();
+    const [thief, stranger] = [new Browser(service), await somebody()];
+    expect((await signInWith(authenticator, {}, thief)).status).toBe(204);
+    const { options } = (await thief.post('passkeys/options', {})).json;
+    expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).status).toBe(204);
+    const another = await thief.post('passkeys', { response: new Authenticator(ORIGIN).create(options) });
+    expect([another.status, another.json.code]).toEqual([401, 'sign_in_required']);
+    for (const other of [browser, stranger]) expect((await other.get('session')).status).toBe(200);
   });
 
   test('of somebody else is as one that does not exist, for an admin too', async () => {

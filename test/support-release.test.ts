@@ -99,6 +99,8 @@ test.each([
   ['with a NUL', { reason: 'a new computer\0' }],
   ['with half a surrogate pair', { reason: 'a new computer\ud83d' }],
   ['with an e-mail address', { reason: 'asked by ada@example.com' }],
+  ['with an e-mail address in another alphabet', { reason: 'see ада @ пример.рф' }],
+  ['with an e-mail address whose dot is another', { reason: 'see ada @ example。com' }],
   ['with an e-mail address in other words', { reason: 'see <ADA+x@Mail.Example.co.uk>, thanks' }],
 ])('422 at /reason where it is %s, and nothing is released', async (_what, body) => {
   const license = await activated();

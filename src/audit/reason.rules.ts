@@ -2,8 +2,8 @@ import { characterCount } from '../http/text.js';
 
 /** Whether a text holds an e-mail address: a reason must not (contract, section 4). */
 function holdsEmail(text: string): boolean {
-  // Also in full-width letters, and with spaces put in.
-  return /[^\s@]@[^\s@]|\S\s*@\s*\S+\.[a-z]/i.test(text.normalize('NFKC'));
+  // Also in full-width letters, of any alphabet, and with spaces put in.
+  return /[^\s@]@[^\s@]|\S\s*@\s*\S+[.。]\p{L}/u.test(text.normalize('NFKC'));
 }
 
 /** A reason as every staff write demands it. @returns what is wrong with it, or undefined */

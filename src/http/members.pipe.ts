@@ -35,13 +35,16 @@ const isStorable = (value: unknown) => typeof value !== 'string' || isStorableTe
 
 /**
  * Makes a DTO of a body: copies the members the class names and no others (unknown ones leave no trace), and refuses
- * the wrong ones with a pointer each. Nothing here descends into the body, so its depth costs nothing.
+ * the wrong ones with a pointer each. Nothing here descends into the body, so its depth costs nothing. The ids in an
+ * address it puts into the one spelling that PostgreSQL gives.
  */
 @Injectable()
 export class MembersPipe implements PipeTransform {
   readonly #members = new Map<Dto, string[]>();
 
   transform(sent: unknown, { type, metatype }: ArgumentMetadata): unknown {
+    // Either case names the same row; but ids are also compared, and written into jobs, tombstones and the audit trail.
+    if (type === 'param') return String(sent).toLowerCase();
     if (type !== 'body') return sent;
     const leftOut = sent === undefined && Reflect.hasMetadata(MayBeLeftOut.KEY, metatype as Dto);
     const body = leftOut ? {} : Buffer.isBuffer(sent) ? readJson(sent) : sent;

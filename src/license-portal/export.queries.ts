@@ -1,6 +1,29 @@
 import { EntityManager } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../clock.js';
+import type { StaffStatus } from '../licenses/license.rules.js';
 import { PURCHASES_OF } from '../retention/erase.js';
+
+/** What a license's row holds beside what everyone sees of it. */
+export interface LicenseMore {
+  readonly staff_status: StaffStatus;
+  /** How many keys there have been. */
+  readonly key_generation: number;
+  readonly ended_at: string | null;
+}
+
+/** By license. */
+export async function licensesMore(
+  manager: EntityManager,
+  licenseIds: readonly string[],
+): Promise<Map<string, LicenseMore>> {
+  const rows = (await manager.query(
+    'select id, staff_status, key_generation, ended_at from license where id = any($1)',
+    [licenseIds],
+  )) as (Omit<LicenseMore, 'ended_at'> & { id: string; ended_at: Date | null })[];
+  return new Map(
+    rows.map(({ id, ended_at, ...license }) => [id, { ...license, ended_at: rfc3339OrNull(ended_at) }]),
+  );
+}
 
 /** What a binding's row holds beside what everyone sees of it. */
 export interface BindingMore {
@@ -59,10 +82,10 @@ export async function histories(manager: EntityManager, licenseIds: readonly str
   return Map.groupBy(rows, ({ license_id }) => license_id);
 }
 
-/** Purchases of an address, newest first. */
+/** Purchases of an address, newest first. Who bought a license that has another address by now is told to nobody else. */
 export async function purchases(manager: EntityManager, email: string) {
   return (await manager.query(
-    `select p.transaction_id, p.email, p.state, p.recorded_on::text, l.id as license_id
+    `select p.transaction_id, case when p.email = $1 then p.email end as email, p.state, p.paid, p.recorded_on::text, l.id as license_id
      from purchase p left join license l on l.purchase_id = p.id
      where p.id in (${PURCHASES_OF}) order by p.recorded_on desc, p.id desc`,
     [email],
@@ -70,6 +93,7 @@ export async function purchases(manager: EntityManager, email: string) {
     transaction_id: string;
     email: string | null;
     state: string;
+    paid: boolean;
     recorded_on: string;
     license_id: string | null;
   }[];

@@ -3,7 +3,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { findLicenses } from '../activation/license-overview.js';
 import { Clock, rfc3339 } from '../clock.js';
 import { waitingErasure } from '../retention/erasure.view.js';
-import { bindingsMore, histories, purchases, signIns } from './export.queries.js';
+import { bindingsMore, histories, licensesMore, purchases, signIns } from './export.queries.js';
 
 /** Said in the export itself, so that nobody has to ask for what is not there. */
 const NOT_HERE = [
@@ -42,9 +42,11 @@ export class HolderExport {
     const found = await findLicenses(manager, { email });
     const ids = found.map(({ id }) => id);
     const more = await bindingsMore(manager, ids);
+    const moreOfLicenses = await licensesMore(manager, ids);
     const byLicense = await histories(manager, ids);
     return found.map(({ activations, ...license }) => ({
       ...license,
+      ...moreOfLicenses.get(license.id),
       activations: activations.map((binding) => ({ ...binding, ...more.get(binding.id) })),
       history: (byLicense.get(license.id) ?? []).map(({ at, action, reason, change }) => ({
         at: rfc3339(at),

@@ -31,7 +31,7 @@ export class HolderDataController {
   @MailboxProof()
   @HttpCode(202)
   async erase(@SignedInHolder() holder: Holder) {
-    return { erasure: waitingView(await this.erasures.request(holder.email!)) };
+    return { erasure: waitingView(await this.erasures.requestInSession(holder.email!, holder.id)) };
   }
 
   /** What was carried out meanwhile, or never asked, cannot be taken back: that is no success. */

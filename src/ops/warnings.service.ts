@@ -10,6 +10,11 @@ import { ManifestService } from '../manifest/manifest.service.js';
 
 /** A mail server that asks for patience once or twice is no trouble yet. */
 const MAIL_ATTEMPTS = 3;
+/**
+ * Sent only where a license has the address that a stranger typed: told here, in public, it would say so. `mooring status`
+ * and the metrics tell it.
+ */
+const CODE_MAIL = 'sign_in_code';
 /** The publisher is warned this long before the live manifest expires (keys, refresh). */
 const MANIFEST_WARNING_DAYS = 14;
 
@@ -103,7 +108,9 @@ export class WarningsService {
     if (this.config.production && !this.config.smtpUrl) {
       return ['SMTP_URL is not set: mail is written to DATA_DIR/outbox and reaches nobody.'];
     }
-    const undelivered = failing.filter(({ attempts }) => attempts >= MAIL_ATTEMPTS);
+    const undelivered = failing.filter(
+      ({ kind, attempts }) => attempts >= MAIL_ATTEMPTS && kind !== CODE_MAIL,
+    );
     const reasons = Map.groupBy(undelivered, ({ reason }) => reason);
     const waiting = late > 0 ? [`Mails that nobody sends: ${late}, due for over 5 minutes.`] : [];
     const said = [...reasons].map(

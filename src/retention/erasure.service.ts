@@ -37,25 +37,39 @@ export class ErasureService {
    * @param email as `canonicalEmail` gives it @param act who of staff asks; none means the holder
    */
   async request(email: string, act?: Act): Promise<ErasureView> {
+    return this.dataSource.transaction((manager) => this.ask(manager, email, act));
+  }
+
+  /** The same for a holder whose session this is. @throws Problem `sign_in_required` where it ended meanwhile */
+  async requestInSession(email: string, session_id: string): Promise<ErasureView> {
+    return this.dataSource.transaction(async (manager) => {
+      const asked = await this.ask(manager, email);
+      // Asked last: behind an erasure that ran meanwhile, which took the session, the address must not come back.
+      const sql = 'select 1 from session where id = $1';
+      const held = (await manager.query(sql, [session_id])) as unknown[];
+      if (held.length === 0) throw problem('sign_in_required');
+      return asked;
+    });
+  }
+
+  private async ask(manager: EntityManager, email: string, act?: Act): Promise<ErasureView> {
     const wanted = uuidv7();
     const now = this.clock.now();
     const runs_at = act ? now : new Date(now.getTime() + COOLING_DAYS * DAY_MS);
-    return this.dataSource.transaction(async (manager) => {
-      const [asked] = (await manager.query(
-        `insert into erasure_request as r (id, email, asked_by, reason, received_on, runs_at) values ($1, $2, $3, $4, $5, $6)
-         on conflict (email) do update set runs_at = least(r.runs_at, excluded.runs_at) returning id, runs_at`,
-        [wanted, email, act ? 'staff' : 'holder', act?.reason ?? null, utcDay(now), runs_at],
-      )) as Pick<Row, 'id' | 'runs_at'>[];
-      const { id } = asked!;
-      // What is due waits for no clock, whichever of ours and the database's is ahead.
-      const runAt = asked!.runs_at > now ? asked!.runs_at : undefined;
-      await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: jobKey(id), runAt });
-      if (act)
-        await recordAudit(manager, act, { action: 'erasure.request', change: { erasure_id: id }, at: now });
-      // One that waits was told before, or is staff's: that one cannot be taken back for three days.
-      else if (id === wanted) await announce(manager, 'erasure_requested', id, now);
-      return this.read(manager, id);
-    });
+    const [asked] = (await manager.query(
+      `insert into erasure_request as r (id, email, asked_by, reason, received_on, runs_at) values ($1, $2, $3, $4, $5, $6)
+       on conflict (email) do update set runs_at = least(r.runs_at, excluded.runs_at) returning id, runs_at`,
+      [wanted, email, act ? 'staff' : 'holder', act?.reason ?? null, utcDay(now), runs_at],
+    )) as Pick<Row, 'id' | 'runs_at'>[];
+    const { id } = asked!;
+    // What is due waits for no clock, whichever of ours and the database's is ahead.
+    const runAt = asked!.runs_at > now ? asked!.runs_at : undefined;
+    await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: jobKey(id), runAt });
+    if (act)
+      await recordAudit(manager, act, { action: 'erasure.request', change: { erasure_id: id }, at: now });
+    // One that waits was told before, or is staff's: that one cannot be taken back for three days.
+    else if (id === wanted) await announce(manager, 'erasure_requested', id, now);
+    return this.read(manager, id);
   }
 
   /** Takes back a holder's request while it waits. @throws Problem `not_found` */

@@ -39,35 +39,34 @@ export class PasskeySignIn {
       [Buffer.from(response.id, 'base64url')],
     )) as Known[];
     if (!known) throw problem('passkey_invalid');
-    if (await this.isRight(response, challenge, known)) {
-      return this.sessions.begin(this.dataSource.manager, { staff_id: known.staff_id });
+    const count = await this.relyingParty.signedIn(response, challenge, credentialOf(response, known));
+    if (count !== null && isHandleOf(response, known.staff_id)) {
+      const token = await this.begin(known, count);
+      if (token) return token;
     }
     await this.#wrong.count(known.staff_id);
     throw problem('passkey_invalid');
   }
 
-  private async isRight(
-    response: AuthenticationResponseJSON,
-    challenge: Buffer,
-    known: Known,
-  ): Promise<boolean> {
-    const { id, staff_id, public_key, sign_count } = known;
-    const credential = {
-      id: response.id,
-      publicKey: new Uint8Array(public_key),
-      counter: Number(sign_count),
-    };
-    const count = await this.relyingParty.signedIn(response, challenge, credential);
-    if (count === null || !isHandleOf(response, staff_id)) return false;
-    // Of two answers with one count, one is a copy's; authenticators that do not count say 0 for ever.
-    const [moved] = (await this.dataSource.query(
-      `with moved as (
-         update passkey set sign_count = $2 where id = $1 and (sign_count < $2 or ($2 = 0 and sign_count = 0)) returning 1)
-       select 1 from moved`,
-      [id, count],
-    )) as unknown[];
-    return moved !== undefined;
+  /** @returns what the session's cookie holds; null where the passkey has counted as far before, or was removed just now */
+  private async begin({ id, staff_id }: Known, count: number): Promise<string | null> {
+    return this.dataSource.transaction(async (manager) => {
+      // The person first, as whoever removes one does.
+      await manager.query('select 1 from staff where id = $1 for key share', [staff_id]);
+      // Of two answers with one count, one is a copy's; authenticators that do not count say 0 for ever.
+      const [moved] = (await manager.query(
+        `with moved as (
+           update passkey set sign_count = $2 where id = $1 and (sign_count < $2 or ($2 = 0 and sign_count = 0)) returning 1)
+         select 1 from moved`,
+        [id, count],
+      )) as unknown[];
+      return moved ? this.sessions.begin(manager, { staff_id }) : null;
+    });
   }
+}
+
+function credentialOf({ id }: AuthenticationResponseJSON, { public_key, sign_count }: Known) {
+  return { id, publicKey: new Uint8Array(public_key), counter: Number(sign_count) };
 }
 
 /** Nobody was named before: the answer must say whose passkey it is, and be right about it (WebAuthn, 7.2). */

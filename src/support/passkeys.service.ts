@@ -50,7 +50,7 @@ export class PasskeysService {
       const { email } = await lockStaff(manager, staff.id);
       const id = uuidv7();
       const at = this.clock.now();
-      const transports = TRANSPORTS.filter((each) => credential.transports?.includes(each));
+      const transports = transportsOf(credential);
       const [added] = (await manager.query(
         `insert into passkey (id, staff_id, credential_id, public_key, sign_count, transports, created_at)
          values ($1, $2, $3, $4, $5, $6, $7) on conflict (credential_id) do nothing returning id`,
@@ -67,7 +67,7 @@ export class PasskeysService {
     });
   }
 
-  /** Removes one of one's own. @throws Problem `not_found` */
+  /** Removes one of one's own, and ends every other session of that person. @throws Problem `not_found` */
   async remove(staff: SignedIn, id: string): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
@@ -76,11 +76,21 @@ export class PasskeysService {
         [id, staff.id],
       )) as unknown[];
       if (!gone) throw problem('not_found');
+      // Whoever came in by it would stay, and make another.
+      await manager.query('delete from session where staff_id = $1 and id <> $2', [
+        staff.id,
+        staff.session_id,
+      ]);
       const change = { staff_id: staff.id, passkey_id: id };
       const act = { actor: staff.email, reason: null };
       await recordAudit(manager, act, { action: 'passkey.remove', change, at: this.clock.now() });
     });
   }
+}
+
+/** The library hands on whatever the browser sent, a list or not. */
+function transportsOf({ transports }: { readonly transports?: unknown }): string[] {
+  return Array.isArray(transports) ? TRANSPORTS.filter((each) => transports.includes(each)) : [];
 }
 
 function keyOf({ id, publicKey, counter }: WebAuthnCredential): [Buffer, Buffer, number] {

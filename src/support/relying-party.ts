@@ -17,6 +17,8 @@ import { CHALLENGE_MINUTES } from './passkey-challenges.js';
 /** EdDSA, ES256, RS256: what authenticators have. */
 const ALGORITHMS = [-8, -7, -257];
 const TIMEOUT_MS = CHALLENGE_MINUTES * 60_000;
+/** A credential id may be this long (WebAuthn, 5.1); the library takes any length, none among them. */
+const MAX_ID_BYTES = 1023;
 
 /** This service as passkeys know it: the host of PUBLIC_URL. The one file that speaks WebAuthn. */
 @Injectable()
@@ -72,7 +74,9 @@ export class RelyingParty {
       expectedRPID: this.#id,
       supportedAlgorithmIDs: ALGORITHMS,
     }).catch(() => null);
-    return verified?.registrationInfo?.credential ?? null;
+    const credential = verified?.registrationInfo?.credential;
+    const idBytes = credential ? Buffer.from(credential.id, 'base64url').length : 0;
+    return credential && idBytes >= 1 && idBytes <= MAX_ID_BYTES ? credential : null;
   }
 
   /** @returns the authenticator's new count; null where the answer is wrong, or counts no further than one before it */
