@@ -51,7 +51,7 @@ describe('GET export', () => {
     expect([status, headers['content-type'], headers['content-disposition']]).toEqual([
       200,
       expect.stringMatching(/^application\/json/),
-      'attachment; filename="licenses-2096-02-10.json"',
+      'attachment; filename="my-license-data.json"',
     ]);
     const binding = { app_version: '3.2.0', activated_at: NOON, release_requests: [] };
     const active = { state: 'active', ended_at: null, ended_reason: null, released_by_holder: false };

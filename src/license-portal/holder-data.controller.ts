@@ -22,8 +22,7 @@ export class HolderDataController {
   @MailboxProof()
   async export(@SignedInHolder() holder: Holder, @Res({ passthrough: true }) reply: FastifyReply) {
     const held = await this.holderExport.of(holder.email!);
-    const day = held.exported_at.slice(0, 10);
-    void reply.header('content-disposition', `attachment; filename="licenses-${day}.json"`);
+    void reply.header('content-disposition', 'attachment; filename="my-license-data.json"');
     return held;
   }
 

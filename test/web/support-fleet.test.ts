@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { until } from '../erasure-harness.js';
 import { Fleet } from '../fleet-harness.js';
 import type { Service } from '../harness.js';
 import { Pages } from './browser.js';
@@ -86,7 +87,7 @@ test('draws what the fleet says, with a table behind each chart', async () => {
   await browser.expectGoodLooks(page);
 
   for (const summary of await page.locator('summary').all()) await summary.click();
-  expect(await page.locator('.weeks').count()).toBe(8);
+  await until(async () => (await page.locator('.weeks').count()) === 8);
   const versions = page.getByRole('table', { name: 'Versions over time' });
   expect(
     await versions.getByRole('row').filter({ hasText: '3.1.0' }).getByRole('cell').allTextContents(),

@@ -44,8 +44,8 @@ export function LicenseSection({ license }: { license: License }) {
         {several && `${inUse(license.machines_in_use, license.machines_allowed)} · `}
         {expiry(license)}
       </p>
-      <Machines license={license} />
       {holder.signed_in_by === 'code' && license.status !== 'refunded' && <SendKey license={license} />}
+      <Machines license={license} />
     </section>
   );
 }

@@ -217,7 +217,7 @@ export const words = {
   },
   reason: {
     label: 'Why?',
-    hint: 'Goes into the audit trail for 24 months. No e-mail address in it.',
+    hint: 'Kept for 24 months, and the holder can read it. No e-mail address in it.',
     usual: 'Usual reasons',
     release: ['New machine', 'Lost', 'Sold', 'Reinstalled'],
     decline: ['Released one lately', 'Still in use', 'Not the holder'],
