@@ -46,6 +46,7 @@ export class Config {
   /** Whom mail comes from; its name stands for the product in what is written to people. */
   readonly mailFrom: MailAddress;
   readonly #databaseUrl: string | undefined;
+  readonly #databaseReadUrl: string | undefined;
   readonly #licenseKeySecret: Buffer | undefined;
   readonly #smtpUrl: string | undefined;
   readonly #purchaseWebhookSecret: string | undefined;
@@ -78,7 +79,11 @@ export class Config {
     const metricsPort = read('METRICS_PORT');
     this.metricsPort =
       metricsPort === undefined ? undefined : integer('METRICS_PORT', metricsPort, 0, 0, 65535);
-    this.#databaseUrl = databaseUrl(read('DATABASE_URL'));
+    this.#databaseUrl = databaseUrl('DATABASE_URL', read('DATABASE_URL'));
+    this.#databaseReadUrl = databaseUrl('DATABASE_READ_URL', read('DATABASE_READ_URL'));
+    if (this.#databaseReadUrl && !this.#databaseUrl) {
+      throw new ConfigError('With DATABASE_READ_URL, DATABASE_URL must be given.');
+    }
     this.#licenseKeySecret = secret('LICENSE_KEY_SECRET', read('LICENSE_KEY_SECRET'));
     this.#smtpUrl = smtpUrl(read('SMTP_URL'));
     this.mailFrom = mailFrom(read('MAIL_FROM'), this);
@@ -89,6 +94,11 @@ export class Config {
   /** Undefined means: an embedded PostgreSQL under `dataDir`. */
   get databaseUrl(): string | undefined {
     return this.#databaseUrl;
+  }
+
+  /** A replica that may confirm heartbeats; undefined means: the primary answers them all. */
+  get databaseReadUrl(): string | undefined {
+    return this.#databaseReadUrl;
   }
 
   /** Undefined means: generated under `dataDir` (development alone). */
@@ -172,14 +182,12 @@ function httpUrl(name: string, text: string): string {
 }
 
 // Never repeated in an error: the address holds a password.
-function databaseUrl(text: string | undefined): string | undefined {
+function databaseUrl(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const url = URL.parse(text);
   const hasHost = url && (url.hostname !== '' || url.searchParams.has('host'));
   if (!hasHost || !/^postgres(ql)?:$/.test(url.protocol)) {
-    throw new ConfigError(
-      'DATABASE_URL must be an address of the form postgres://user:password@host:port/name.',
-    );
+    throw new ConfigError(`${name} must be an address of the form postgres://user:password@host:port/name.`);
   }
   return text;
 }

@@ -36,6 +36,16 @@ describe('a setting that cannot be used', () => {
       /^DATABASE_URL must be an address of the form /,
     ],
     [
+      'DATABASE_READ_URL',
+      { DATABASE_URL: 'postgres://u:p@h/d', DATABASE_READ_URL: `h:${SECRET}` },
+      /^DATABASE_READ_URL must be an address of the form /,
+    ],
+    [
+      'DATABASE_READ_URL alone',
+      { DATABASE_READ_URL: `postgres://u:${SECRET}@h/d` },
+      /^With DATABASE_READ_URL, DATABASE_URL must be given\.$/,
+    ],
+    [
       'MANIFEST_PUBLIC_KEYS',
       { MANIFEST_PUBLIC_KEYS: SECRET },
       /^MANIFEST_PUBLIC_KEYS must be Ed25519 public keys/,

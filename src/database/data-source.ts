@@ -2,6 +2,7 @@ import pg from 'pg';
 import { DataSource, type Logger } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { DeadlineClient } from './deadline-client.js';
+import { ReplicaClient } from './replica-client.js';
 
 /** TypeORM prints a failing query with its parameters, which are keys and e-mails; the filter logs what may be told. */
 const silent: Logger = {
@@ -63,26 +64,43 @@ const common = (url: string) =>
   }) satisfies PostgresDataSourceOptions;
 
 /**
- * The connections that requests use. Whatever happens to the database, each answer or failure comes within 2 seconds:
- * 1.0 for a connection, 0.8 for a statement (the server's own limit), 0.9 for a server that says nothing at all.
+ * What holds for a request's connections. Whatever happens to the database, each answer or failure comes within 2
+ * seconds: 1.0 for a connection, 0.8 for a statement (the server's own limit), 0.9 for a server that says nothing at all.
  */
+const OF_REQUESTS = {
+  connectionTimeoutMillis: 1_000,
+  statement_timeout: 800,
+  // A connection costs the server more than keeping it: a burst after a quiet minute should find some.
+  idleTimeoutMillis: 60_000,
+  idle_in_transaction_session_timeout: 5_000,
+  keepAlive: true,
+};
+const APPLICATION = 'mooring';
+
+/** The connections that requests use. */
 export function requestDataSource(databaseUrl: string): PostgresDataSourceOptions {
   const { url, options } = addressAndOptions(databaseUrl);
   return {
     ...common(url),
     poolSize: POOL_SIZE,
-    applicationName: 'mooring',
-    extra: {
-      Client: DeadlineClient,
-      connectionTimeoutMillis: 1_000,
-      statement_timeout: 800,
-      // A connection costs the server more than keeping it: a burst after a quiet minute should find some.
-      idleTimeoutMillis: 60_000,
-      idle_in_transaction_session_timeout: 5_000,
-      keepAlive: true,
-      options,
-    },
+    applicationName: APPLICATION,
+    extra: { ...OF_REQUESTS, Client: DeadlineClient, options },
   };
+}
+
+/** The connections of heartbeats to a replica (decision 0013): those of requests, but to a server that follows. */
+export function replicaPool(replicaUrl: string): pg.Pool {
+  const { url, options } = addressAndOptions(replicaUrl);
+  const pool = new pg.Pool({
+    ...OF_REQUESTS,
+    Client: ReplicaClient,
+    connectionString: url,
+    application_name: APPLICATION,
+    max: POOL_SIZE,
+    options,
+  });
+  pool.on('error', () => undefined);
+  return pool;
 }
 
 /** Connections for work that takes its time: migrations, retention. */

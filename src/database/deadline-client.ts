@@ -20,15 +20,20 @@ export class DeadlineClient extends Client {
     super(...settings);
     this.#socket = this.connection.stream as Socket;
     this.#socket.on('timeout', () => this.#cut('no answer in time'));
-    // PostgreSQL says by itself, at the start and on a change, whether it only follows another: a refusal is given from
-    // the primary alone (contract, No false `stop`).
+    // PostgreSQL says by itself, at the start and on a change, whether it only follows another.
     this.connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
-      if (parameterName === 'in_hot_standby' && parameterValue === 'on') this.#cut('a standby');
+      if (parameterName !== 'in_hot_standby' || (parameterValue === 'on') === this.wantsStandby) return;
+      this.#cut(this.wantsStandby ? 'no standby' : 'a standby');
     });
     // A cut is told twice, and the second time the pool no longer listens: it would end the process.
     this.on('error', () => undefined);
     // `drain` comes when nothing is owed any more.
     this.on('drain', () => this.#socket.setTimeout(0));
+  }
+
+  // A refusal is given from the primary alone (contract, No false `stop`).
+  protected get wantsStandby(): boolean {
+    return false;
   }
 
   #cut(reason: string): void {
