@@ -25,10 +25,10 @@ export class FragilePostgres {
 
   /** Ends it as a power cut would: nobody is told, nothing is finished. */
   async stop(): Promise<void> {
-    const { pid } = readPidFile(this.#cluster)!;
+    const { pid } = readPidFile(this.cluster)!;
     this.#front.close();
     process.kill(pid, 'SIGQUIT');
-    await until(() => !isPostmaster(pid, this.#cluster), 10);
+    await until(() => !isPostmaster(pid, this.cluster), 10);
     await this.#server.stop();
   }
 
@@ -43,11 +43,11 @@ export class FragilePostgres {
 
   /** Every process of it stands still; connections are taken by the kernel, and nothing is answered. */
   freeze(): void {
-    this.#signal('SIGSTOP');
+    signalServer(this.cluster, 'SIGSTOP');
   }
 
   thaw(): void {
-    this.#signal('SIGCONT');
+    signalServer(this.cluster, 'SIGCONT');
   }
 
   async end(): Promise<void> {
@@ -57,44 +57,46 @@ export class FragilePostgres {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  get #cluster(): string {
+  /** Where its data lie. */
+  get cluster(): string {
     return join(this.#directory, 'postgres');
-  }
-
-  #signal(signal: NodeJS.Signals): void {
-    for (const pid of this.#processes()) {
-      try {
-        process.kill(pid, signal);
-      } catch {
-        // A child that has ended meanwhile.
-      }
-    }
-  }
-
-  /** The postmaster, first, and its children. */
-  #processes(): number[] {
-    const { pid } = readPidFile(this.#cluster) ?? {};
-    if (pid === undefined) return [];
-    const isChild = (other: string) => {
-      try {
-        // After the command in brackets come the state and the parent.
-        const [, parent] = readFileSync(`/proc/${other}/stat`, 'utf8').split(') ')[1]!.split(' ');
-        return Number(parent) === pid;
-      } catch {
-        return false;
-      }
-    };
-    return [
-      pid,
-      ...readdirSync('/proc')
-        .filter((name) => /^\d+$/.test(name) && isChild(name))
-        .map(Number),
-    ];
   }
 }
 
+/** Sends a signal to every process of the server of a cluster. */
+export function signalServer(cluster: string, signal: NodeJS.Signals): void {
+  for (const pid of processesOf(cluster)) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // A child that has ended meanwhile.
+    }
+  }
+}
+
+/** The postmaster, first, and its children. */
+function processesOf(cluster: string): number[] {
+  const { pid } = readPidFile(cluster) ?? {};
+  if (pid === undefined || !isPostmaster(pid, cluster)) return [];
+  const isChild = (other: string) => {
+    try {
+      // After the command in brackets come the state and the parent.
+      const [, parent] = readFileSync(`/proc/${other}/stat`, 'utf8').split(') ')[1]!.split(' ');
+      return Number(parent) === pid;
+    } catch {
+      return false;
+    }
+  };
+  return [
+    pid,
+    ...readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name) && isChild(name))
+      .map(Number),
+  ];
+}
+
 /** A door to another port: closed, a caller is refused, as where no server is. */
-class Front {
+export class Front {
   target = 0;
   port = 0;
   #server?: Server;

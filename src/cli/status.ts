@@ -61,7 +61,9 @@ async function readStatus(ground: CommandGround) {
     keys: [],
     trouble: message,
   }));
-  const warnings = new WarningsService(dataSource, manifests, { trouble: null }, clock, config);
+  // The keys were looked at above, and only a running service knows of its replica.
+  const [ofKeys, ofReplica] = [{ trouble: null }, { trouble: false }];
+  const warnings = new WarningsService(dataSource, manifests, ofKeys, ofReplica, clock, config);
   const watched = await warnings.look();
   const content = manifests.live?.content;
   return {

@@ -11,7 +11,7 @@ export interface BindingFacts extends LicenseFacts {
   readonly ended_at: Date | null;
 }
 
-const READ = `
+export const READ = `
   select a.id as activation_id, a.license_id, a.ended_at,
          l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state
   from activation a
@@ -37,7 +37,12 @@ export class Bindings {
       text: READ,
       values: [ids],
     });
-    const byId = new Map(rows.map((row) => [row.activation_id, row]));
-    return ids.map((id) => byId.get(id));
+    return inOrder(ids, rows);
   }
+}
+
+/** The row of each id, undefined where it has none. */
+export function inOrder(ids: string[], rows: BindingFacts[]): (BindingFacts | undefined)[] {
+  const byId = new Map(rows.map((row) => [row.activation_id, row]));
+  return ids.map((id) => byId.get(id));
 }

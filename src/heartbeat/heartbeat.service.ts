@@ -5,11 +5,13 @@ import { expiryRefusal, statusRefusal } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
 import { Bindings, type BindingFacts } from './bindings.js';
+import { Replica } from './replica.js';
 
 /** Confirms that a license still holds on its machine. It only reads: a heartbeat leaves nothing behind. */
 @Injectable()
 export class HeartbeatService {
   constructor(
+    private readonly replica: Replica,
     private readonly bindings: Bindings,
     private readonly licenses: LicensesService,
     private readonly coverage: Coverage,
@@ -20,20 +22,24 @@ export class HeartbeatService {
    * @throws Problem, the first that applies in the contract's order
    */
   async confirm({ sub }: LicenseClaims, appVersion: string, now: Date): Promise<BindingFacts> {
+    const copy = await this.replica.find(sub);
+    // Only a yes of the replica's is believed: it may not have heard yet of what made a no a yes (decision 0013).
+    if (copy && !refusalOf(copy, now) && this.coverage.covers(appVersion, copy.expires_at)) return copy;
     const binding = await this.bindings.find(sub);
     if (!binding) {
       await this.licenses.refuseWrongDatabase();
       // A restored backup, another database, long since deleted: no word of the license itself.
       throw problem('token_invalid');
     }
-    const refusal =
-      statusRefusal(binding) ??
-      releaseRefusal(binding) ??
-      expiryRefusal(binding, now) ??
-      (await this.coverage.refusal(appVersion, binding.expires_at));
+    const refusal = refusalOf(binding, now) ?? (await this.coverage.refusal(appVersion, binding.expires_at));
     if (refusal) throw refusal;
     return binding;
   }
+}
+
+// What the row itself says, in the contract's order.
+function refusalOf(binding: BindingFacts, now: Date): Problem | undefined {
+  return statusRefusal(binding) ?? releaseRefusal(binding) ?? expiryRefusal(binding, now);
 }
 
 // The old machine must not quietly take its seat back: only a person's click activates again.

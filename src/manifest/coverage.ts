@@ -10,10 +10,10 @@ export class Coverage {
 
   /** The refusal where the version was published with a minimum later than this expiry; undefined where it is covered. */
   async refusal(appVersion: string, licenseExpiry: Date | null): Promise<Problem | undefined> {
-    if (!licenseExpiry || this.covered(appVersion, licenseExpiry)) return undefined;
+    if (this.covers(appVersion, licenseExpiry)) return undefined;
     // A refusal is only given from what the primary holds: the minimum may have been lowered a second ago.
     await this.manifests.refresh();
-    if (this.covered(appVersion, licenseExpiry)) return undefined;
+    if (!licenseExpiry || this.covers(appVersion, licenseExpiry)) return undefined;
     const { versions } = this.manifests;
     const newest = versions.newestCovered(licenseExpiry);
     return problem('version_not_covered', {
@@ -23,7 +23,9 @@ export class Coverage {
     });
   }
 
-  private covered(appVersion: string, licenseExpiry: Date): boolean {
+  /** Whether it is covered by what is in memory, which a refusal may never rest on. */
+  covers(appVersion: string, licenseExpiry: Date | null): boolean {
+    if (!licenseExpiry) return true;
     return covers(this.manifests.versions.find(appVersion)?.minimum_license_expiry ?? null, licenseExpiry);
   }
 }

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock, DAY_MS, utcDay } from '../clock.js';
 import { Config } from '../config.js';
+import { Replica } from '../heartbeat/replica.js';
 import { KeyRing } from '../keys/key-ring.js';
 import { firstDayKept } from '../retention/cutoff.js';
 import { readAges, type Ages } from './ages.js';
@@ -31,6 +32,7 @@ export class WarningsService {
     private readonly dataSource: DataSource,
     private readonly manifests: ManifestService,
     @Inject(KeyRing) private readonly ring: Pick<KeyRing, 'trouble'>,
+    @Inject(Replica) private readonly replica: Pick<Replica, 'trouble'>,
     private readonly clock: Clock,
     private readonly config: Config,
   ) {}
@@ -51,7 +53,7 @@ export class WarningsService {
     const ofData = watched
       ? [...this.late(watched.ages), ...this.ofMail(watched.mail)]
       : ['The database does not answer.'];
-    return [...ofData, ...this.ofManifest(), ...this.ofKeys()];
+    return [...ofData, ...this.ofReplica(), ...this.ofManifest(), ...this.ofKeys()];
   }
 
   /** Days until the live manifest expires, below 0 where it has; null where none is live. */
@@ -118,6 +120,12 @@ export class WarningsService {
         `Undelivered mails: ${mails.length === 100 ? 'at least 100' : mails.length}, because ${reason}; mooring status names them.`,
     );
     return [...waiting, ...said];
+  }
+
+  private ofReplica(): string[] {
+    return this.replica.trouble
+      ? ['The replica is away or too far behind: the primary answers heartbeats, and the log says why.']
+      : [];
   }
 
   private ofKeys(): string[] {

@@ -1,0 +1,129 @@
+import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import type pg from 'pg';
+import { DataSource } from 'typeorm';
+import { Clock } from '../clock.js';
+import { Config } from '../config.js';
+import { Batch } from '../database/batch.js';
+import { poolOf, replicaPool } from '../database/data-source.js';
+import { Log } from '../http/log.js';
+import { inOrder, READ, type BindingFacts } from './bindings.js';
+import { Positions } from './positions.js';
+
+/** Longer than this no heartbeat waits for the replica: the primary is asked instead, and has its 2 seconds. */
+const PATIENCE_MS = 100;
+/** How often the primary's position is read, and the replica is asked whether it has replayed it. */
+const LOOK_MS = 2_000;
+
+// One row at least, so that also an answer without a binding says whether the replica keeps up.
+const READ_COPY = `
+  select coalesce(pg_last_wal_replay_lsn() >= $2::pg_lsn, false) as keeps_up, binding.*
+  from (values (true)) as always left join (${READ}) as binding on true`;
+
+type Copy = { readonly keeps_up: boolean } & (BindingFacts | { readonly activation_id: null });
+
+class ReplicaBehind extends Error {}
+class ReplicaSlow extends Error {}
+
+/**
+ * A replica for heartbeats (decision 0013). Once it has failed it is not asked again before a look in the background has
+ * found it well, so that it costs those a tenth of a second who met the failure, and nobody else.
+ */
+@Injectable()
+export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly #pool: pg.Pool | undefined;
+  readonly #positions = new Positions();
+  readonly #reads = new Batch<string, BindingFacts | undefined>((ids) => this.read(ids));
+  #timer?: NodeJS.Timeout;
+  /** Undefined before the first look. */
+  #isWell: boolean | undefined;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly config: Config,
+    private readonly clock: Clock,
+    private readonly log: Log,
+  ) {
+    const { databaseReadUrl } = this.config;
+    this.#pool = databaseReadUrl === undefined ? undefined : replicaPool(databaseReadUrl);
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (!this.#pool) return;
+    await this.look();
+    this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#pool?.end();
+  }
+
+  /** Whether there is a replica, and it cannot be asked. */
+  get trouble(): boolean {
+    return this.#isWell === false;
+  }
+
+  /**
+   * The binding as the replica has it, of which only a yes may be believed. Never throws.
+   * @returns undefined where it has none, or none that may be believed, or there is no replica
+   */
+  find(id: string): Promise<BindingFacts | undefined> | undefined {
+    return this.#isWell ? this.#reads.add(id) : undefined;
+  }
+
+  private async read(ids: string[]): Promise<(BindingFacts | undefined)[]> {
+    try {
+      // Those who waited behind a failure do not wait for another.
+      return inOrder(ids, this.#isWell ? await this.ask(ids) : []);
+    } catch (error) {
+      this.turn(false, error);
+      return inOrder(ids, []);
+    }
+  }
+
+  private async look(): Promise<void> {
+    // An outage of the primary is told by those who need it.
+    await this.notePosition().catch(() => undefined);
+    // The heartbeats' own statement: what it cannot do here (an older schema, say) it cannot do for them.
+    await this.ask([]).then(
+      () => this.turn(true),
+      (error: unknown) => this.turn(false, error),
+    );
+  }
+
+  private async notePosition(): Promise<void> {
+    const at = this.clock.now().getTime();
+    const sql = 'select pg_current_wal_flush_lsn()::text as position';
+    const { rows } = await poolOf(this.dataSource).query<{ position: string }>(sql);
+    this.#positions.note(rows[0]!.position, at);
+  }
+
+  private async ask(ids: string[]): Promise<BindingFacts[]> {
+    const needed = this.#positions.needed(this.clock.now().getTime());
+    if (needed === undefined) throw new ReplicaBehind();
+    const statement = { name: 'read copies of bindings', text: READ_COPY, values: [ids, needed] };
+    const { rows } = await inTime(this.#pool!.query<Copy>(statement));
+    if (!rows[0]?.keeps_up) throw new ReplicaBehind();
+    return rows.filter((row) => row.activation_id !== null);
+  }
+
+  private turn(isWell: boolean, error?: unknown): void {
+    if (this.#isWell === isWell || this.#pool?.ending) return;
+    this.#isWell = isWell;
+    if (isWell) this.log.info('the replica answers heartbeats');
+    else this.log.failed('the primary answers heartbeats: replica away or behind', error);
+  }
+}
+
+// What comes later is not waited for; the connection has limits of its own.
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new ReplicaSlow()), PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,219 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { ReleaseService } from '../src/activation/release.service.js';
+import { migrate } from '../src/database/migrations.js';
+import { Service, type Answer } from './harness.js';
+import { FragilePostgres, Load, timed } from './outage-harness.js';
+import { StreamingReplica } from './replica-harness.js';
+
+const ACT = { actor: 'test', reason: 'a test' };
+const TROUBLE =
+  'The replica is away or too far behind: the primary answers heartbeats, and the log says why.';
+/** Whatever is away, an answer comes by then (contract: unavailable). */
+const PATIENCE_MS = 2_000;
+
+let primary: FragilePostgres;
+let replica: StreamingReplica;
+let service: Service;
+let load: Load | undefined;
+let machines = 0;
+
+beforeAll(async () => {
+  primary = await FragilePostgres.start();
+  await migrate(primary.url);
+  replica = await StreamingReplica.of(primary);
+  service = await startService();
+}, 60_000);
+beforeEach(async () => {
+  await replica.caughtUp();
+  await warningsAre(service, []);
+});
+afterEach(async () => {
+  primary.thaw();
+  replica.thaw();
+  await load?.stop().catch(() => undefined);
+  await replica.resumeReplay();
+});
+afterAll(async () => {
+  primary?.thaw();
+  replica?.thaw();
+  await service?.close();
+  await replica?.end();
+  await primary?.end();
+});
+
+const startService = (databaseUrl = primary.url, readUrl = replica.url) =>
+  Service.start({ databaseUrl, environment: { DATABASE_READ_URL: readUrl } });
+
+/** A binding of a license of its own, which the replica does not show before `caughtUp`. */
+async function activated() {
+  const license = await service.issue();
+  const { json } = await service.activate(license, `machine ${(machines += 1)}`);
+  return { license_id: license.license_id, id: json.activation.id as string, token: json.token as string };
+}
+
+async function released() {
+  const binding = await activated();
+  await service.app.get(ReleaseService).release(binding.id, ACT);
+  return binding;
+}
+
+/** Heartbeats until one is answered so. Whoever cannot give that answer is not who gave it. */
+async function heartbeatUntil(status: number, { token }: { token: string }): Promise<Answer> {
+  for (;;) {
+    const answer = await service.heartbeat(token);
+    if (answer.status === status) return answer;
+    await pause(20);
+  }
+}
+
+const timedHeartbeat = ({ token }: { token: string }) =>
+  timed('heartbeat', service.url, 'POST', '/v1/heartbeat', { token, app_version: '3.2.0' });
+
+async function warningsAre(of: Service, warnings: string[]): Promise<void> {
+  const wanted = JSON.stringify(warnings);
+  while (JSON.stringify((await of.call('GET', '/health/ready')).json.warnings) !== wanted) await pause(20);
+}
+
+describe.each([
+  ['frozen', async () => primary.freeze(), async () => primary.thaw()],
+  ['stopped', () => primary.stop(), () => primary.restart()],
+])('while the primary is %s', (_what, fail, recover) => {
+  test('a yes comes from the replica, and for a no the client is asked for patience', async () => {
+    const [yes, no] = [await activated(), await released()];
+    await replica.caughtUp();
+    await fail();
+    const { json } = await heartbeatUntil(200, yes);
+    expect(json.license).toEqual({ status: 'active', expires_at: null });
+    const answer = await service.heartbeat(no.token);
+    expect([answer.status, answer.json.client_action]).toEqual([503, 'retry']);
+    await recover();
+    expect((await heartbeatUntil(403, no)).json.code).toBe('binding_released');
+  });
+});
+
+describe('a replica that is behind', () => {
+  test('is not asked for a binding that it does not have yet: its first heartbeat succeeds', async () => {
+    await replica.pauseReplay();
+    const binding = await activated();
+    expect(await replica.sql('select from activation where id = $1', [binding.id])).toEqual([]);
+    expect((await service.heartbeat(binding.token)).status).toBe(200);
+  });
+
+  test('never stops what the primary has let go on', async () => {
+    const binding = await activated();
+    await service.setLicense(binding.license_id, { staff_status: 'suspended' });
+    await replica.caughtUp();
+    await replica.pauseReplay();
+    await service.setLicense(binding.license_id, { staff_status: 'active' });
+    const stale = 'select staff_status from license where id = $1';
+    expect(await replica.sql(stale, [binding.license_id])).toEqual([{ staff_status: 'suspended' }]);
+    for (let beat = 0; beat < 10; beat += 1)
+      expect((await service.heartbeat(binding.token)).status).toBe(200);
+  });
+
+  test('is believed for a minute, and asked no more after that until it has caught up', async () => {
+    const binding = await activated();
+    await replica.caughtUp();
+    await replica.pauseReplay();
+    await service.app.get(ReleaseService).release(binding.id, ACT);
+    // The primary would have refused it.
+    await heartbeatUntil(200, binding);
+    service.clock.advance(60_001);
+    await heartbeatUntil(403, binding);
+    await warningsAre(service, [TROUBLE]);
+    for (let beat = 0; beat < 10; beat += 1)
+      expect((await service.heartbeat(binding.token)).status).toBe(403);
+    await replica.resumeReplay();
+    await warningsAre(service, []);
+  });
+
+  test('in its schema is not asked', async () => {
+    const name = 'another';
+    await service.sql(`create database ${name}`);
+    await replica.caughtUp();
+    await replica.pauseReplay();
+    const [url, readUrl] = [primary.url, replica.url].map((each) => each.replace(/mooring$/, name));
+    await migrate(url!);
+    const other = await startService(url, readUrl);
+    try {
+      const { json } = await other.activate(await other.issue());
+      expect((await other.heartbeat(json.token)).status).toBe(200);
+      await warningsAre(other, [TROUBLE]);
+      await replica.resumeReplay();
+      await warningsAre(other, []);
+      expect((await other.heartbeat(json.token)).status).toBe(200);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+describe.each([
+  ['killed', () => replica.kill(), () => replica.start()],
+  ['frozen', async () => replica.freeze(), async () => replica.thaw()],
+])('a replica that is %s', (_what, fail, recover) => {
+  test('costs no heartbeat its 200, and is asked again once it is back', async () => {
+    const binding = await activated();
+    await replica.caughtUp();
+    const beat = () => timedHeartbeat(binding);
+    load = new Load([beat, beat, beat, beat]);
+    await load.more(50, () => true);
+    await fail();
+    await load.more(50, () => true);
+    await warningsAre(service, [TROUBLE]);
+    await load.more(50, () => true);
+    await recover();
+    await warningsAre(service, []);
+    await load.more(50, () => true);
+    const answers = await load.stop();
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+    expect(answers.filter(({ milliseconds }) => milliseconds > PATIENCE_MS)).toEqual([]);
+    primary.freeze();
+    await heartbeatUntil(200, binding);
+  });
+});
+
+test('while both stand still the client is asked for patience, within 2 seconds', async () => {
+  const binding = await activated();
+  primary.freeze();
+  replica.freeze();
+  const answers = await Promise.all(Array.from({ length: 4 }, () => timedHeartbeat(binding)));
+  expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
+  expect(answers.filter(({ milliseconds }) => milliseconds > PATIENCE_MS)).toEqual([]);
+});
+
+test('the primary itself is no replica', async () => {
+  const alone = await startService(primary.url, primary.url);
+  try {
+    await warningsAre(alone, [TROUBLE]);
+    const { json } = await alone.activate(await alone.issue());
+    expect((await alone.heartbeat(json.token)).status).toBe(200);
+  } finally {
+    await alone.close();
+  }
+});
+
+test('a service that closes leaves no connection at the replica', async () => {
+  const other = await startService();
+  await warningsAre(other, []);
+  await other.close();
+  await service.close();
+  const client = new pg.Client(replica.url);
+  await client.connect();
+  const open = "select count(*)::int as open from pg_stat_activity where application_name = 'mooring'";
+  while ((await client.query<{ open: number }>(open)).rows[0]!.open > 0) await pause(20);
+  await client.end();
+  service = await startService();
+});
+
+// The last one, for there is no way back.
+test('a replica that was made a primary of its own is believed no more', async () => {
+  const binding = await activated();
+  await replica.caughtUp();
+  await replica.sql('select pg_promote()');
+  await warningsAre(service, [TROUBLE]);
+  await service.app.get(ReleaseService).release(binding.id, ACT);
+  for (let beat = 0; beat < 10; beat += 1) expect((await service.heartbeat(binding.token)).status).toBe(403);
+});
