@@ -129,7 +129,8 @@ function belongsToBackup(path: string): boolean {
   return !/^postmaster\./.test(basename(path)) && within !== 'pg_replslot';
 }
 
-async function query<Row extends pg.QueryResultRow>(
+/** One statement over a connection of its own. */
+export async function query<Row extends pg.QueryResultRow>(
   url: string,
   text: string,
   values: unknown[] = [],

@@ -1,17 +1,22 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ReleaseService } from '../src/activation/release.service.js';
 import { migrate } from '../src/database/migrations.js';
 import { Service, type Answer } from './harness.js';
 import { FragilePostgres, Load, timed } from './outage-harness.js';
-import { StreamingReplica } from './replica-harness.js';
+import { query, StreamingReplica } from './replica-harness.js';
 
 const ACT = { actor: 'test', reason: 'a test' };
 const TROUBLE =
   'The replica is away or too far behind: the primary answers heartbeats, and the log says why.';
 /** Whatever is away, an answer comes by then (contract: unavailable). */
 const PATIENCE_MS = 2_000;
+
+/** What docs/operations.md lets the role of the replica read. */
+const GRANTS = readFileSync('docs/operations.md', 'utf8')
+  .match(/grant select .* to mooring_reader;/g)!
+  .join('');
 
 let primary: FragilePostgres;
 let replica: StreamingReplica;
@@ -21,7 +26,8 @@ let machines = 0;
 
 beforeAll(async () => {
   primary = await FragilePostgres.start();
-  await migrate(primary.url);
+  await query(primary.url, "create role mooring_reader login password 'a password'");
+  await makeDatabase(primary.url);
   replica = await StreamingReplica.of(primary);
   service = await startService();
 }, 60_000);
@@ -43,8 +49,16 @@ afterAll(async () => {
   await primary?.end();
 });
 
-const startService = (databaseUrl = primary.url, readUrl = replica.url) =>
-  Service.start({ databaseUrl, environment: { DATABASE_READ_URL: readUrl } });
+async function makeDatabase(url: string): Promise<void> {
+  await migrate(url);
+  await query(url, GRANTS);
+}
+
+const startService = (databaseUrl = primary.url, replicaUrl = replica.url) => {
+  const url = new URL(replicaUrl);
+  Object.assign(url, { username: 'mooring_reader', password: 'a password' });
+  return Service.start({ databaseUrl, environment: { DATABASE_READ_URL: url.href } });
+};
 
 /** A binding of a license of its own, which the replica does not show before `caughtUp`. */
 async function activated() {
@@ -135,7 +149,7 @@ describe('a replica that is behind', () => {
     await replica.caughtUp();
     await replica.pauseReplay();
     const [url, readUrl] = [primary.url, replica.url].map((each) => each.replace(/mooring$/, name));
-    await migrate(url!);
+    await makeDatabase(url!);
     const other = await startService(url, readUrl);
     try {
       const { json } = await other.activate(await other.issue());
@@ -200,11 +214,8 @@ test('a service that closes leaves no connection at the replica', async () => {
   await warningsAre(other, []);
   await other.close();
   await service.close();
-  const client = new pg.Client(replica.url);
-  await client.connect();
   const open = "select count(*)::int as open from pg_stat_activity where application_name = 'mooring'";
-  while ((await client.query<{ open: number }>(open)).rows[0]!.open > 0) await pause(20);
-  await client.end();
+  while ((await replica.sql<{ open: number }>(open))[0]!.open > 0) await pause(20);
   service = await startService();
 });
 
