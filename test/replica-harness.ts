@@ -124,9 +124,9 @@ export class StreamingReplica {
 
 // Neither who runs there, nor its slots, nor the log, which is streamed.
 function belongsToBackup(path: string): boolean {
-  const within = basename(dirname(path));
-  if (within === 'pg_wal') return !/^[0-9A-F]{24}/.test(basename(path));
-  return !/^postmaster\./.test(basename(path)) && within !== 'pg_replslot';
+  const [name, within] = [basename(path), basename(dirname(path))];
+  if (within === 'pg_wal') return !/^[0-9A-F]{24}/.test(name);
+  return !name.startsWith('postmaster.') && within !== 'pg_replslot';
 }
 
 /** One statement over a connection of its own. */
