@@ -9,6 +9,7 @@ interface Table {
   readonly name: string;
   readonly what: string;
   readonly kept: string;
+  readonly leaves: boolean;
   readonly oldest: string | null;
   readonly last_deleted: { readonly on: string; readonly rows: number } | null;
   readonly columns: readonly { readonly name: string; readonly what: string }[];
@@ -95,6 +96,12 @@ test('it says what was last deleted and how old the oldest row is, from the ledg
     oldest: '2024-11-21',
     last_deleted: { on: '2026-11-20', rows: 1 },
   });
+});
+
+test('it says of what rows are deleted, and what stays or leaves with something else', async () => {
+  const all = await tables();
+  for (const name of ['telemetry', 'activation', 'session']) expect(all.get(name)!.leaves).toBe(true);
+  for (const name of ['staff', 'manifest', 'fleet_cell']) expect(all.get(name)!.leaves).toBe(false);
 });
 
 test('the database is asked once a minute at most, however many ask', async () => {

@@ -44,10 +44,13 @@ export async function privacyData(dataSource: DataSource, config: Config) {
   return {
     tables: tables.map(({ table, what, columns }) => {
       const last = deleted.find((each) => each.table === table);
+      const rule = rules.find((each) => each.table === table);
       return {
         name: table,
         what,
-        kept: rules.find((rule) => rule.table === table)?.kept ?? KEPT[table] ?? null,
+        kept: rule?.kept ?? KEPT[table] ?? null,
+        // By a run of its own; what else leaves goes with something that does.
+        leaves: rule !== undefined,
         oldest: run?.oldest[table] ?? null,
         last_deleted: last ? { on: last.on, rows: last.rows } : null,
         columns,

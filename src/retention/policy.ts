@@ -138,9 +138,9 @@ export const policy = ({ taxRetentionYears }: Pick<Config, 'taxRetentionYears'>)
 /** What no run deletes, and why. */
 export const KEPT: Readonly<Record<string, string>> = {
   telemetry_inbox: 'holds the telemetry of today; it moves over after midnight (UTC)',
-  fleet_cell: 'leaves with its week, of fleet_week',
-  fleet_latency: 'leaves with its week, of fleet_week',
-  crash_week: 'leaves with its week, of fleet_week',
+  fleet_cell: 'leaves with the week that it counts',
+  fleet_latency: 'leaves with the week that it counts',
+  crash_week: 'leaves with the week that it counts',
   release_request: 'leaves with its activation',
   staff: 'stays until a person is removed',
   passkey: 'stays until it is removed, or its person is',

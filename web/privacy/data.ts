@@ -10,6 +10,8 @@ export interface Table {
   readonly name: string;
   readonly what: string | null;
   readonly kept: string | null;
+  /** Whether rows are deleted when their time is over. */
+  readonly leaves: boolean;
   /** The day that the oldest row which will leave counts from. */
   readonly oldest: string | null;
   readonly last_deleted: { readonly on: string; readonly rows: number } | null;

@@ -81,7 +81,7 @@ function Tables({ caption, tables }: { caption: string; tables: readonly Table[]
 }
 
 function TableRow({ table }: { table: Table }) {
-  const { kept, oldest, last_deleted } = table;
+  const { kept, leaves, oldest, last_deleted } = table;
   const deleted =
     last_deleted && say(plural(last_deleted.rows, words.deleted), { day: utcDay(last_deleted.on) });
   return (
@@ -90,8 +90,21 @@ function TableRow({ table }: { table: Table }) {
         {whatOf(table)}
       </th>
       <Cell name={words.columns.kept} text={kept ?? '–'} />
-      <Cell name={words.columns.oldest} text={oldest ? utcDay(oldest) : words.nothingOld} isFaint={!oldest} />
-      <Cell name={words.columns.deleted} text={deleted ?? words.nothingDeleted} isFaint={!deleted} />
+      {leaves ? (
+        <>
+          <Cell
+            name={words.columns.oldest}
+            text={oldest ? utcDay(oldest) : words.nothingOld}
+            isFaint={!oldest}
+          />
+          <Cell name={words.columns.deleted} text={deleted ?? words.nothingDeleted} isFaint={!deleted} />
+        </>
+      ) : (
+        <>
+          <Cell name={words.columns.oldest} text="–" isFaint />
+          <Cell name={words.columns.deleted} text="–" isFaint />
+        </>
+      )}
     </tr>
   );
 }
