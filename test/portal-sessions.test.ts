@@ -98,6 +98,16 @@ describe('a session', () => {
   });
 });
 
+test('signing in anew ends the session that the browser had, and no other one', async () => {
+  const license = await service.issue({ email: 'anew@example.com' });
+  const [holder, elsewhere] = [await browser().byKey(license), await browser().byKey(license)];
+  const cookie = `mooring_holder=${holder.cookies.get('mooring_holder')}`;
+  await holder.byKey(license);
+  expect((await browser().call('GET', '/licenses', undefined, { cookie })).status).toBe(401);
+  expect(await isSignedIn(holder)).toBe(true);
+  expect(await isSignedIn(elsewhere)).toBe(true);
+});
+
 describe('what another site asks', () => {
   const cases: [string, Record<string, string>][] = [
     ['another origin', { origin: 'https://evil.example' }],

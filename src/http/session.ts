@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Clock } from '../clock.js';
+import { Config } from '../config.js';
+import { giveCookie, readCookie } from './cookies.js';
 import { tokenHash } from './token-hash.js';
 
 const IDLE_MS = 30 * 60_000;
@@ -28,6 +31,7 @@ export class Sessions {
   constructor(
     private readonly dataSource: DataSource,
     private readonly clock: Clock,
+    private readonly config: Config,
   ) {}
 
   /** Begins a session in the caller's transaction. @returns what its cookie holds */
@@ -60,6 +64,13 @@ export class Sessions {
       await this.dataSource.query(sql, [session.id, new Date(wanted)]);
     }
     return session;
+  }
+
+  /** Gives a browser the session that has begun for it, and ends the one that it had. */
+  async give(reply: FastifyReply, name: 'holder' | 'staff', token: string): Promise<void> {
+    const before = readCookie(reply.request, this.config, name);
+    if (before) await this.dataSource.query('delete from session where token_hash = $1', [tokenHash(before)]);
+    giveCookie(reply, this.config, name, token);
   }
 
   async end(id: string): Promise<void> {

@@ -31,11 +31,11 @@ export class SessionController {
   ): Promise<void> {
     const email = canonicalEmail(typed)!;
     if (license_key !== undefined) {
-      giveCookie(reply, this.config, 'holder', await this.signIn.byKey(email, license_key));
+      await this.sessions.give(reply, 'holder', await this.signIn.byKey(email, license_key));
       return;
     }
     const asked = readCookie(request, this.config, 'code');
-    giveCookie(reply, this.config, 'holder', await this.signIn.byCode(email, plainCode(code!), asked));
+    await this.sessions.give(reply, 'holder', await this.signIn.byCode(email, plainCode(code!), asked));
     takeCookieBack(reply, this.config, 'code');
   }
 

@@ -1,8 +1,6 @@
 import { Body, Controller, HttpCode, Post, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
-import { Config } from '../config.js';
-import { giveCookie } from '../http/cookies.js';
 import { BeforeSignIn } from '../http/same-origin.js';
 import { Sessions } from '../http/session.js';
 import { LinkRequest } from './sign-in.dto.js';
@@ -17,17 +15,16 @@ export class LinkSignInController {
     private readonly dataSource: DataSource,
     private readonly links: StaffLinks,
     private readonly sessions: Sessions,
-    private readonly config: Config,
   ) {}
 
   @Post()
   @BeforeSignIn()
   @HttpCode(204)
   async signIn(@Body() { link }: LinkRequest, @Res({ passthrough: true }) reply: FastifyReply) {
-    const cookie = await this.dataSource.transaction(async (manager) => {
+    const token = await this.dataSource.transaction(async (manager) => {
       const staff_id = await this.links.spend(manager, link);
       return this.sessions.begin(manager, { staff_id });
     });
-    giveCookie(reply, this.config, 'staff', cookie);
+    await this.sessions.give(reply, 'staff', token);
   }
 }

@@ -3,11 +3,10 @@ import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../config.js';
 import { giveCookie, readCookie, takeCookieBack } from '../http/cookies.js';
-import { problem } from '../http/problem.js';
 import { BeforeSignIn } from '../http/same-origin.js';
-import { CHALLENGE_MINUTES, PasskeyChallenges } from './passkey-challenges.js';
+import { Sessions } from '../http/session.js';
+import { CHALLENGE_MINUTES } from './passkey-challenges.js';
 import { PasskeySignIn } from './passkey-sign-in.js';
-import { RelyingParty } from './relying-party.js';
 import { PasskeyAnswerRequest } from './sign-in.dto.js';
 import { StaffGuard } from './staff.guard.js';
 
@@ -16,9 +15,8 @@ import { StaffGuard } from './staff.guard.js';
 @UseGuards(StaffGuard)
 export class PasskeySignInController {
   constructor(
-    private readonly challenges: PasskeyChallenges,
-    private readonly relyingParty: RelyingParty,
     private readonly passkeys: PasskeySignIn,
+    private readonly sessions: Sessions,
     private readonly config: Config,
   ) {}
 
@@ -26,9 +24,9 @@ export class PasskeySignInController {
   @BeforeSignIn()
   @HttpCode(200)
   async options(@Res({ passthrough: true }) reply: FastifyReply) {
-    const { id, challenge } = await this.challenges.make(null);
+    const { id, options } = await this.passkeys.ask();
     giveCookie(reply, this.config, 'challenge', id, CHALLENGE_MINUTES * 60);
-    return { options: await this.relyingParty.signInOptions(challenge) };
+    return { options };
   }
 
   @Post()
@@ -39,10 +37,9 @@ export class PasskeySignInController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const challenge = await this.challenges.spend(readCookie(request, this.config, 'challenge'), null);
-    if (!challenge) throw problem('passkey_invalid');
-    const cookie = await this.passkeys.signIn(response as unknown as AuthenticationResponseJSON, challenge);
+    const asked = readCookie(request, this.config, 'challenge');
+    const token = await this.passkeys.signIn(response as unknown as AuthenticationResponseJSON, asked);
     takeCookieBack(reply, this.config, 'challenge');
-    giveCookie(reply, this.config, 'staff', cookie);
+    await this.sessions.give(reply, 'staff', token);
   }
 }

@@ -5,6 +5,7 @@ import { parse as uuidBytes } from 'uuid';
 import { problem } from '../http/problem.js';
 import { RateLimit } from '../http/rate-limit.js';
 import { Sessions } from '../http/session.js';
+import { PasskeyChallenges } from './passkey-challenges.js';
 import { RelyingParty } from './relying-party.js';
 
 interface Known {
@@ -23,17 +24,27 @@ export class PasskeySignIn {
 
   constructor(
     private readonly dataSource: DataSource,
+    private readonly challenges: PasskeyChallenges,
     private readonly relyingParty: RelyingParty,
     private readonly sessions: Sessions,
   ) {}
 
+  /** What a passkey is asked. @returns the challenge's id beside it, for the browser's cookie */
+  async ask() {
+    const { id, challenge } = await this.challenges.make(null);
+    return { id, options: await this.relyingParty.signInOptions(challenge) };
+  }
+
   /**
    * Signs the owner of a passkey in. Only wrong ones are counted, and only they are refused for it: whoever knows the id of
    * somebody's passkey must not be able to lock that person out.
+   * @param asked the id of the challenge that this browser was given
    * @returns what the session's cookie holds
    * @throws Problem `passkey_invalid`, `too_many_requests`
    */
-  async signIn(response: AuthenticationResponseJSON, challenge: Buffer): Promise<string> {
+  async signIn(response: AuthenticationResponseJSON, asked: string | undefined): Promise<string> {
+    const challenge = await this.challenges.spend(asked, null);
+    if (!challenge) throw problem('passkey_invalid');
     const [known] = (await this.dataSource.query(
       'select id, staff_id, public_key, sign_count from passkey where credential_id = $1',
       [Buffer.from(response.id, 'base64url')],
