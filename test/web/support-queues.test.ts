@@ -197,3 +197,19 @@ test('a queue that cannot be asked for is not an empty one', async () => {
   await button(page, 'Try again').click();
   await page.getByText(/^Nobody waits/).waitFor();
 });
+
+test('a deletion that its holder takes back while an admin looks at it is told to be so', async () => {
+  const { id } = await service.app.get(ErasureService).request('changed@example.com');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin', '#erasures');
+  await button(page, 'Run now: the deletion of changed@example.com').click();
+  await service.app.get(ErasureService).takeBack(id);
+  await button(dialog(page), 'Delete now').click();
+  await page
+    .getByText(/^The holder had taken the request back/)
+    .first()
+    .waitFor();
+  await said(page, /^The holder had taken the request back/);
+  await expectFocus(page.getByRole('row').filter({ hasText: 'Taken back' }));
+  await browser.expectGoodLooks(page);
+});

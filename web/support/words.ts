@@ -282,6 +282,7 @@ export const words = {
     runSubmit: 'Delete now',
     done: 'Done: everything about this holder is deleted.',
     ended: 'Ended',
+    meanwhileTakenBack: 'The holder had taken the request back already. Nothing is deleted.',
     state: 'How',
     states: { waiting: 'Waits', honoured: 'Honoured', taken_back: 'Taken back' },
   },
