@@ -213,3 +213,19 @@ test('a deletion that its holder takes back while an admin looks at it is told t
   await expectFocus(page.getByRole('row').filter({ hasText: 'Taken back' }));
   await browser.expectGoodLooks(page);
 });
+
+test('once its session has ended the page stops asking what waits', async () => {
+  const page = await browser.page(origin);
+  await page.clock.install({ time: TODAY });
+  await openAs(page, origin, service, 'support');
+  await page.waitForLoadState('networkidle');
+  await service.sql('delete from session');
+  await page.clock.runFor(61_000);
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+  await page.waitForLoadState('networkidle');
+  let requests = 0;
+  page.on('request', () => (requests += 1));
+  await page.clock.runFor(3 * 61_000);
+  await page.waitForLoadState('networkidle');
+  expect(requests).toBe(0);
+});
