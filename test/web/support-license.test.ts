@@ -369,3 +369,37 @@ test('what the service refuses is said in words', async () => {
     .getByText(/^This key was imported/)
     .waitFor();
 });
+
+test('nobody cancels what is being done, and so loses the key of a license', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin');
+  const { promise: answer, resolve: answerNow } = Promise.withResolvers<void>();
+  let asked = 0;
+  await page.route('**/support/api/licenses', async (route) => {
+    asked += 1;
+    await answer;
+    await route.continue();
+  });
+  await button(page, 'Issue a license').click();
+  await dialog(page).getByLabel('E-mail of the holder').fill('slow@example.com');
+  await button(dialog(page), 'Issue').dblclick();
+  await until(async () => asked === 1);
+  // Forced, for it says of itself that it does nothing now.
+  await button(dialog(page), 'Cancel').click({ force: true });
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  answerNow();
+  await page.getByRole('dialog', { name: 'The license is issued' }).waitFor();
+  const issued = await service.sql("select id from license where email = 'slow@example.com'");
+  expect(issued).toHaveLength(1);
+});
+
+test('the focus goes to the field that the service refuses', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin');
+  await button(page, 'Issue a license').click();
+  await dialog(page).getByLabel('E-mail of the holder').fill('two@signs@example.com');
+  await button(dialog(page), 'Issue').click();
+  await dialog(page).getByText('Something above is not right yet.').waitFor();
+  await expectFocus(dialog(page).getByLabel('E-mail of the holder'));
+});

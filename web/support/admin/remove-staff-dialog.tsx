@@ -22,7 +22,7 @@ export function RemoveStaffDialog({ member, onClose, onDone }: StaffDialogProps)
       danger
       deed={deed}
       isValid={reason.isValid}
-      onSubmit={() => void remove()}
+      onSubmit={remove}
       onClose={onClose}
     >
       <p>{say.removeMeans}</p>

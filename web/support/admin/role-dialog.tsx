@@ -29,7 +29,7 @@ export function RoleDialog({ member, onClose, onDone }: StaffDialogProps) {
       submit={say.roleSubmit[role]}
       deed={deed}
       isValid={reason.isValid}
-      onSubmit={() => void change()}
+      onSubmit={change}
       onClose={onClose}
     >
       <p>{say.roleMeans[role]}</p>

@@ -68,7 +68,7 @@ export function FindView({ sought, onSought, isAdmin }: Props) {
           setEmpty(false);
           onSought((before) => ({ ...before, text: typed }));
         }}
-        onSearch={() => void search()}
+        onSearch={search}
       >
         {isAdmin && <Button onClick={() => setIssuing(true)}>{words.issue.button}</Button>}
       </SearchForm>

@@ -44,7 +44,7 @@ export function ChangeDialog({ license, email, onClose, onDone }: Props) {
       submit={say.submit}
       deed={deed}
       isValid={isValid}
-      onSubmit={() => void change()}
+      onSubmit={change}
       onClose={onClose}
     >
       <Choice
