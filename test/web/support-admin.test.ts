@@ -103,7 +103,7 @@ test('the audit trail tells who did what and why, and can be narrowed', async ()
     .waitFor();
   await browser.expectGoodLooks(page);
   await page.getByLabel('Show only').selectOption('license.issue');
-  await page.getByText('1 entry, newest first').waitFor();
+  await page.getByRole('table', { name: '1 entry, newest first' }).waitFor();
   await page.getByRole('link', { name: 'Open the license of this entry' }).click();
   await title(page, /^License …/).waitFor();
   expect(page.url()).toBe(`${origin}/support/#license/${license.license_id}`);

@@ -1,4 +1,5 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { moveFocus } from '../../shared/announcer.js';
 import { Notice } from '../../shared/notice.js';
 import { Loaded } from '../parts/loaded.js';
 import { say as put } from '../../shared/say.js';
@@ -16,6 +17,8 @@ import { OpenRequests } from './open-requests.js';
 import { ReleaseDialog } from './release-dialog.js';
 import { machineText } from '../parts/machine.js';
 import { Status, statusWhy } from './status.js';
+
+const DONE_ID = 'done';
 
 interface Props {
   readonly id: string;
@@ -72,7 +75,10 @@ function OneLicense({ license, isAdmin, onLicense, onChange }: OneProps) {
     // A row that has changed says so itself, and nothing moves under the reader's eyes.
     setSaid(row === undefined ? text : '');
     setChanged(row);
-    showChange(text, row);
+    showChange(text, row, () => {
+      setSaid(text);
+      requestAnimationFrame(() => moveFocus(document.getElementById(DONE_ID)));
+    });
   }
 
   async function released(activation: Activation) {
@@ -85,7 +91,11 @@ function OneLicense({ license, isAdmin, onLicense, onChange }: OneProps) {
 
   return (
     <>
-      {said && <Notice kind="good">{said}</Notice>}
+      {said && (
+        <div id={DONE_ID}>
+          <Notice kind="good">{said}</Notice>
+        </div>
+      )}
       <Facts license={license} />
       <LicenseActions
         license={license}
