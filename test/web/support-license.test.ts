@@ -437,3 +437,18 @@ test('the focus goes to the field that the service refuses', async () => {
   await dialog(page).getByText('Something above is not right yet.').waitFor();
   await expectFocus(dialog(page).getByLabel('E-mail of the holder'));
 });
+
+test('the way back leads to what was found, as it is now', async () => {
+  const sold = await license('back@example.com', 2);
+  await license('back@example.com', 1);
+  await bind(service, sold, 'Back Mac');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support');
+  await find(page, 'back@example.com');
+  await page.getByRole('row').filter({ hasText: '1 of 2 in use' }).getByRole('link').click();
+  await button(page, 'Release Back Mac').click();
+  await sayWhy(page, 'Sold', 'Release');
+  await page.getByText('0 of 2 machines in use').waitFor();
+  await page.goBack();
+  await page.getByRole('row').filter({ hasText: '0 of 2 in use' }).waitFor();
+});

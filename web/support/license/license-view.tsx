@@ -25,13 +25,16 @@ interface Props {
   readonly isAdmin: boolean;
   /** What was done here may have taken something out of a queue. */
   readonly onQueueChange: () => void;
+  /** The license as it is now. */
+  readonly onLicense: (license: LicenseDetail) => void;
 }
 
 /** A license on one page: whose it is, where it is in use, and what was done to it. */
-export function LicenseView({ id, isAdmin, onQueueChange }: Props) {
+export function LicenseView({ id, isAdmin, onQueueChange, onLicense }: Props) {
   const load = useLoad<{ license: LicenseDetail }>(`licenses/${encodeURIComponent(id)}`);
   const { license: say } = words;
   const known = load.data?.license;
+  useEffect(() => void (known && onLicense(known)), [known]);
   return (
     <div class="flow">
       <p class="small">
