@@ -122,3 +122,14 @@ test('a person whose role was taken away is told that it does not allow this', a
     .getByText(/^Your role does not allow this/)
     .waitFor();
 });
+
+test('who gives up the role of admin is shown the page of the other role', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin', '#staff');
+  await linkFor(service, 'admin', 'stays@example.com');
+  await button(page, 'Make support: admin@example.com').click();
+  await sayWhy(page, 'Goes on leave', 'Make support');
+  await title(page, /^Which binding/).waitFor();
+  await page.getByText(/^Signed in as admin@example.com. Support:/).waitFor();
+  await page.getByRole('link', { name: 'Staff', exact: true }).waitFor({ state: 'detached' });
+});

@@ -51,8 +51,13 @@ export function useSession(): Known {
   useEffect(retry, []);
   useEffect(() => {
     const end = () => setEnded((count) => count + 1);
+    const look = () => void ask<Session>('GET', 'api/session').then(setSession, () => undefined);
     events.addEventListener('ended', end);
-    return () => events.removeEventListener('ended', end);
+    events.addEventListener('changed', look);
+    return () => {
+      events.removeEventListener('ended', end);
+      events.removeEventListener('changed', look);
+    };
   }, []);
 
   const enrolled = () => setSession((known) => known && { ...known, has_passkey: true });
