@@ -6,7 +6,6 @@ export const words = {
   cancel: 'Cancel',
   close: 'Close',
   waiting: 'One moment …',
-  away: 'The service cannot be reached just now. What you typed is still here.',
   awayForNow: 'The service cannot be reached just now. Nothing is lost: try again in a moment.',
   checkFields: 'Something above is not right yet.',
   memberWrong: 'It {detail}.',
@@ -211,7 +210,7 @@ export const words = {
   },
   release: {
     title: 'Release {machine}?',
-    text: 'Activated {day}, version {version}. Its seat is free at once.',
+    text: 'Activated {day}, version {version}. Its seat becomes free at once.',
     means:
       'The app on that machine stops at its next contact with the service and asks to be activated. The holder is told by mail.',
     submit: 'Release',
@@ -283,8 +282,8 @@ export const words = {
       'Ends all bindings of this holder, and erases e-mail, machine names and machine ids for good. What the law wants of the purchase stays without the e-mail. The holder gets a receipt. This cannot be taken back.',
     runSubmit: 'Delete now',
     done: 'Done: everything about this holder is deleted.',
-    ended: 'Ended',
     meanwhileTakenBack: 'The holder had taken the request back already. Nothing is deleted.',
+    ended: 'Ended',
     state: 'How',
     states: { waiting: 'Waits', honoured: 'Honoured', taken_back: 'Taken back' },
   },

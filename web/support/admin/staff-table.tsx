@@ -67,7 +67,7 @@ function Deeds({ member, onDeed }: { member: StaffMember; onDeed: (deed: StaffDe
       <Button label={put(say.roleLabel[role], { email })} onClick={() => onDeed('role')}>
         {role === 'admin' ? say.makeAdmin : say.makeSupport}
       </Button>
-      <Button label={put(say.removeLabel, { email })} onClick={() => onDeed('remove')}>
+      <Button kind="harm" label={put(say.removeLabel, { email })} onClick={() => onDeed('remove')}>
         {say.remove}
       </Button>
     </span>

@@ -42,6 +42,7 @@ export function ChangeDialog({ license, email, onClose, onDone }: Props) {
     <AskDialog
       title={put(say.title, { hint: license.key_hint })}
       submit={say.submit}
+      danger={draft.status !== 'active' && draft.status !== license.staff_status}
       deed={deed}
       isValid={isValid}
       onSubmit={change}

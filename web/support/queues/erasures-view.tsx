@@ -63,7 +63,11 @@ export function ErasuresView({ load, isAdmin }: Props) {
     name: say.actions,
     plain: true,
     cell: (erasure) => (
-      <Button label={put(say.runLabel, { email: erasure.email ?? '' })} onClick={() => setRunning(erasure)}>
+      <Button
+        kind="harm"
+        label={put(say.runLabel, { email: erasure.email ?? '' })}
+        onClick={() => setRunning(erasure)}
+      >
         {say.run}
       </Button>
     ),
@@ -97,12 +101,12 @@ export function ErasuresView({ load, isAdmin }: Props) {
   );
 }
 
+const outcome = ({ state }: Erasure) => (state === 'honoured' ? say.done : say.meanwhileTakenBack);
+
 interface BothProps {
   readonly erasures: readonly Erasure[];
   readonly columns: readonly Column<Erasure>[];
   readonly done: string | undefined;
-const outcome = ({ state }: Erasure) => (state === 'honoured' ? say.done : say.meanwhileTakenBack);
-
 }
 
 function Both({ erasures, columns, done }: BothProps) {
