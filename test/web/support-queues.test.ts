@@ -58,7 +58,8 @@ test('a tab that is hidden asks for nothing', async () => {
   await page.evaluate('delete document.visibilityState');
   expect(requests).toBe(0);
   await comesBack(page);
-  await until(async () => requests === 2);
+  // Both queues, and who is signed in.
+  await until(async () => requests === 3);
 });
 
 test('where nobody is at the keyboard the page stops asking, so that the session can end', async () => {

@@ -51,14 +51,29 @@ export function useSession(): Known {
   useEffect(retry, []);
   useEffect(() => {
     const end = () => setEnded((count) => count + 1);
-    const look = () => void ask<Session>('GET', 'api/session').then(setSession, () => undefined);
     events.addEventListener('ended', end);
-    events.addEventListener('changed', look);
-    return () => {
-      events.removeEventListener('ended', end);
-      events.removeEventListener('changed', look);
-    };
+    return () => events.removeEventListener('ended', end);
   }, []);
+
+  const isSignedIn = Boolean(session);
+  useEffect(() => {
+    const look = () =>
+      void ask<Session>('GET', 'api/session').then(
+        // Whoever has signed out meanwhile stays signed out.
+        (found) => setSession((known) => known && found),
+        () => undefined,
+      );
+    // All tabs share one session: someone else may have signed in in another, and what is done here is theirs now.
+    const comeBack = () => document.visibilityState === 'visible' && look();
+    if (isSignedIn) {
+      events.addEventListener('changed', look);
+      addEventListener('focus', comeBack);
+    }
+    return () => {
+      events.removeEventListener('changed', look);
+      removeEventListener('focus', comeBack);
+    };
+  }, [isSignedIn]);
 
   const enrolled = () => setSession((known) => known && { ...known, has_passkey: true });
   return { session, error, ended, read, retry, enrolled, leave };
