@@ -39,6 +39,9 @@ test('an admin adds a person, mails a link, gives another role and removes the p
   await sayWhy(page, 'Takes over', 'Make admin');
   await person.getByRole('cell', { name: 'Admin', exact: true }).waitFor();
   await button(page, 'Remove new@example.com').click();
+  await dialog(page)
+    .getByText(/^Kept for 24 months in the audit trail/)
+    .waitFor();
   await browser.expectGoodLooks(page);
   await sayWhy(page, 'Left', 'Remove');
   await person.waitFor({ state: 'detached' });

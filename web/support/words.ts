@@ -219,6 +219,7 @@ export const words = {
   reason: {
     label: 'Why?',
     hint: 'Kept for 24 months, and the holder can read it. No e-mail address in it.',
+    hintOfStaff: 'Kept for 24 months in the audit trail. No e-mail address in it.',
     usual: 'Usual reasons',
     release: ['New machine', 'Lost', 'Sold', 'Reinstalled'],
     decline: ['Released one lately', 'Still in use', 'Not the holder'],

@@ -26,7 +26,7 @@ export function RemoveStaffDialog({ member, onClose, onDone }: StaffDialogProps)
       onClose={onClose}
     >
       <p>{say.removeMeans}</p>
-      <ReasonField reason={reason} />
+      <ReasonField reason={reason} hint={words.reason.hintOfStaff} />
     </AskDialog>
   );
 }

@@ -33,7 +33,7 @@ export function RevokeDialog({ token, onClose, onDone }: Props) {
       onClose={onClose}
     >
       <p>{fill(say.revokeMeans, { email: <Stranger text={token.email} />, day: day(token.created_at) })}</p>
-      <ReasonField reason={reason} />
+      <ReasonField reason={reason} hint={words.reason.hintOfStaff} />
     </AskDialog>
   );
 }

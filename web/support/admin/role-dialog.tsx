@@ -33,7 +33,7 @@ export function RoleDialog({ member, onClose, onDone }: StaffDialogProps) {
       onClose={onClose}
     >
       <p>{say.roleMeans[role]}</p>
-      <ReasonField reason={reason} />
+      <ReasonField reason={reason} hint={words.reason.hintOfStaff} />
     </AskDialog>
   );
 }
