@@ -110,7 +110,6 @@ export const words = {
   },
   find: {
     title: 'Which binding, for whom, and why?',
-    documentTitle: 'Find',
     label: 'E-mail, license key, transaction id or activation id',
     hint: 'Exact matches only. What you search for stands in no address and no log.',
     button: 'Find',
@@ -195,7 +194,6 @@ export const words = {
     version: 'Version then',
     id: 'Activation id',
     ended: 'Ended',
-    state: 'State',
     states: { active: 'In use', released: 'Released', refunded: 'Ended by the refund' },
     endedOn: '{state} on {day}',
     asked: 'Holder asks to release it',
@@ -227,7 +225,6 @@ export const words = {
     erase: ['The holder asked by mail', 'The holder asked on the telephone'],
     missing: 'Say why, in a few words.',
     email: 'Leave out the e-mail address: this is kept longer than the person may want.',
-    optional: 'Why? (not needed)',
   },
   requests: {
     title: 'Release requests',

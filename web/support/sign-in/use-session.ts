@@ -64,7 +64,12 @@ export function useSession(): Known {
         () => undefined,
       );
     // All tabs share one session: someone else may have signed in in another, and what is done here is theirs now.
-    const comeBack = () => document.visibilityState === 'visible' && look();
+    const comeBack = () => {
+      if (document.visibilityState !== 'visible') return;
+      if (ended === 0) look();
+      // Who has signed in there goes on here, unasked.
+      else void read().catch(() => undefined);
+    };
     if (isSignedIn) {
       events.addEventListener('changed', look);
       addEventListener('focus', comeBack);
@@ -73,7 +78,7 @@ export function useSession(): Known {
       events.removeEventListener('changed', look);
       removeEventListener('focus', comeBack);
     };
-  }, [isSignedIn]);
+  }, [isSignedIn, session?.id, ended]);
 
   const enrolled = () => setSession((known) => known && { ...known, has_passkey: true });
   return { session, error, ended, read, retry, enrolled, leave };
