@@ -55,7 +55,9 @@ export function StaffView({ session: me }: { session: Session }) {
         <Button onClick={() => setAdding(true)}>{say.add}</Button>
       </div>
       <Loaded load={load} waiting={say.waiting}>
-        {({ staff }) => <StaffTable staff={staff} me={me.id} changed={said?.row} onDeed={begin} />}
+        {({ staff }) => (
+          <StaffTable staff={staff} me={me.id} mailing={mailing.busy} changed={said?.row} onDeed={begin} />
+        )}
       </Loaded>
       <Tokens />
       {adding && (
