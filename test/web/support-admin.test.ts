@@ -39,6 +39,9 @@ test('an admin adds a person, mails a link, gives another role and removes the p
   await sayWhy(page, 'Takes over', 'Make admin');
   await person.getByRole('cell', { name: 'Admin', exact: true }).waitFor();
   await button(page, 'Remove new@example.com').click();
+  await dialog(page)
+    .getByText(/^Kept for 24 months in the audit trail/)
+    .waitFor();
   await browser.expectGoodLooks(page);
   await sayWhy(page, 'Left', 'Remove');
   await person.waitFor({ state: 'detached' });
@@ -103,7 +106,7 @@ test('the audit trail tells who did what and why, and can be narrowed', async ()
     .waitFor();
   await browser.expectGoodLooks(page);
   await page.getByLabel('Show only').selectOption('license.issue');
-  await page.getByText('1 entry, newest first').waitFor();
+  await page.getByRole('table', { name: '1 entry, newest first' }).waitFor();
   await page.getByRole('link', { name: 'Open the license of this entry' }).click();
   await title(page, /^License …/).waitFor();
   expect(page.url()).toBe(`${origin}/support/#license/${license.license_id}`);
@@ -121,4 +124,15 @@ test('a person whose role was taken away is told that it does not allow this', a
   await dialog(page)
     .getByText(/^Your role does not allow this/)
     .waitFor();
+});
+
+test('who gives up the role of admin is shown the page of the other role', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin', '#staff');
+  await linkFor(service, 'admin', 'stays@example.com');
+  await button(page, 'Make support: admin@example.com').click();
+  await sayWhy(page, 'Goes on leave', 'Make support');
+  await title(page, /^Which binding/).waitFor();
+  await page.getByText(/^Signed in as admin@example.com. Support:/).waitFor();
+  await page.getByRole('link', { name: 'Staff', exact: true }).waitFor({ state: 'detached' });
 });

@@ -194,9 +194,25 @@ test('five hundred machines are as usable as one', async () => {
   expect(await page.getByRole('button', { name: /^Release Studio/ }).count()).toBe(1);
   await page.getByLabel('Find a machine by its name or id').fill('nothing like it');
   await page.getByText('None of the machines has this').waitFor();
+  await service.sql(
+    "update activation set ended_at = '2026-11-02', ended_reason = 'released' where license_id = $1 and hostname_hint = 'Studio 7'",
+    [sold.license_id],
+  );
+  await page.reload();
+  await button(page, 'Later').click();
+  await page.getByLabel('Find a machine by its name or id').fill('studio 7');
+  await page.getByRole('status').getByText('11 machines', { exact: true }).waitFor({ state: 'attached' });
+  const [ended] = await service.sql<{ id: string }>(
+    "select id from activation where license_id = $1 and hostname_hint = 'Studio 7'",
+    [sold.license_id],
+  );
+  await page.getByLabel('Find a machine by its name or id').fill(ended!.id);
+  await page.getByText('None of those in use has this name or id.').waitFor();
+  await row(page, 'Studio 7').getByText('Released on 2 November').waitFor();
   await page.getByLabel('Find a machine by its name or id').fill('');
-  await button(page, 'Show all 500').click();
-  expect(await page.getByRole('button', { name: /^Release Studio/ }).count()).toBe(500);
+  await button(page, 'Show all 499').click();
+  await expectFocus(page.getByRole('table', { name: 'Machines in use' }).locator('tbody > tr').nth(25));
+  expect(await page.getByRole('button', { name: /^Release Studio/ }).count()).toBe(499);
   await browser.expectAccessible(page);
 });
 
@@ -368,4 +384,71 @@ test('what the service refuses is said in words', async () => {
   await dialog(page)
     .getByText(/^This key was imported/)
     .waitFor();
+});
+
+test('a request about a machine that is not among those shown is answered in sight', async () => {
+  const sold = await license('hidden@example.com', 100);
+  const asked = await bind(service, sold, 'The oldest');
+  await service.sql(
+    `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
+     select gen_random_uuid(), $1, decode(lpad(to_hex(n), 64, '0'), 'hex'), 'Newer ' || n, '3.2.0', now() + interval '1 day'
+     from generate_series(1, 30) n`,
+    [sold.license_id],
+  );
+  await askForRelease(service, asked, null);
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
+  await button(page, 'Decline to release The oldest').click();
+  await sayWhy(page, 'Still in use', 'Decline');
+  await expectFocus(page.locator('#done'));
+  await page.locator('#done').getByText('Declined to release The oldest.').waitFor();
+});
+
+test('nobody cancels what is being done, and so loses the key of a license', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin');
+  const { promise: answer, resolve: answerNow } = Promise.withResolvers<void>();
+  let asked = 0;
+  await page.route('**/support/api/licenses', async (route) => {
+    asked += 1;
+    await answer;
+    await route.continue();
+  });
+  await button(page, 'Issue a license').click();
+  await dialog(page).getByLabel('E-mail of the holder').fill('slow@example.com');
+  await button(dialog(page), 'Issue').dblclick();
+  await until(async () => asked === 1);
+  // Forced, for it says of itself that it does nothing now.
+  await button(dialog(page), 'Cancel').click({ force: true });
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  answerNow();
+  await page.getByRole('dialog', { name: 'The license is issued' }).waitFor();
+  const issued = await service.sql("select id from license where email = 'slow@example.com'");
+  expect(issued).toHaveLength(1);
+});
+
+test('the focus goes to the field that the service refuses', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin');
+  await button(page, 'Issue a license').click();
+  await dialog(page).getByLabel('E-mail of the holder').fill('two@signs@example.com');
+  await button(dialog(page), 'Issue').click();
+  await dialog(page).getByText('Something above is not right yet.').waitFor();
+  await expectFocus(dialog(page).getByLabel('E-mail of the holder'));
+});
+
+test('the way back leads to what was found, as it is now', async () => {
+  const sold = await license('back@example.com', 2);
+  await license('back@example.com', 1);
+  await bind(service, sold, 'Back Mac');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support');
+  await find(page, 'back@example.com');
+  await page.getByRole('row').filter({ hasText: '1 of 2 in use' }).getByRole('link').click();
+  await button(page, 'Release Back Mac').click();
+  await sayWhy(page, 'Sold', 'Release');
+  await page.getByText('0 of 2 machines in use').waitFor();
+  await page.goBack();
+  await page.getByRole('row').filter({ hasText: '0 of 2 in use' }).waitFor();
 });

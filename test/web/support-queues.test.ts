@@ -58,7 +58,8 @@ test('a tab that is hidden asks for nothing', async () => {
   await page.evaluate('delete document.visibilityState');
   expect(requests).toBe(0);
   await comesBack(page);
-  await until(async () => requests === 2);
+  // Both queues, and who is signed in.
+  await until(async () => requests === 3);
 });
 
 test('where nobody is at the keyboard the page stops asking, so that the session can end', async () => {
@@ -196,4 +197,36 @@ test('a queue that cannot be asked for is not an empty one', async () => {
   await page.unroute('**/release-requests');
   await button(page, 'Try again').click();
   await page.getByText(/^Nobody waits/).waitFor();
+});
+
+test('a deletion that its holder takes back while an admin looks at it is told to be so', async () => {
+  const { id } = await service.app.get(ErasureService).request('changed@example.com');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin', '#erasures');
+  await button(page, 'Run now: the deletion of changed@example.com').click();
+  await service.app.get(ErasureService).takeBack(id);
+  await button(dialog(page), 'Delete now').click();
+  await page
+    .getByText(/^The holder had taken the request back/)
+    .first()
+    .waitFor();
+  await said(page, /^The holder had taken the request back/);
+  await expectFocus(page.getByRole('row').filter({ hasText: 'Taken back' }));
+  await browser.expectGoodLooks(page);
+});
+
+test('once its session has ended the page stops asking what waits', async () => {
+  const page = await browser.page(origin);
+  await page.clock.install({ time: TODAY });
+  await openAs(page, origin, service, 'support');
+  await page.waitForLoadState('networkidle');
+  await service.sql('delete from session');
+  await page.clock.runFor(61_000);
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+  await page.waitForLoadState('networkidle');
+  let requests = 0;
+  page.on('request', () => (requests += 1));
+  await page.clock.runFor(3 * 61_000);
+  await page.waitForLoadState('networkidle');
+  expect(requests).toBe(0);
 });

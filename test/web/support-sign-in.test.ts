@@ -153,3 +153,33 @@ test('one adds a passkey to one’s account, and takes it away again', async () 
   await page.getByText(/^You have no passkey/).waitFor();
   await said(page, 'The passkey is removed.');
 });
+
+test('a tab says who is signed in now, where someone else has signed in in another', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin');
+  await page.getByText('Signed in as admin@example.com.').waitFor();
+  const link = await linkFor(service, 'support', 'other@example.com');
+  const data = { link: link.split('#link=')[1]! };
+  await page.request.post(`${origin}/support/api/session/link`, { data, headers: { origin } });
+  await page.evaluate('window.dispatchEvent(new Event("focus"))');
+  await page.getByText('Signed in as other@example.com.').waitFor();
+  await button(page, 'Later').click();
+  await title(page, SEARCH).waitFor();
+  await page.getByRole('link', { name: 'Staff', exact: true }).waitFor({ state: 'detached' });
+});
+
+test('a session that is begun again in another tab is gone on with here', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#audit');
+  await service.sql('delete from session');
+  await page.getByRole('link', { name: 'Service' }).click();
+  const again = page.getByRole('dialog', { name: 'Your session has ended' });
+  await again.waitFor();
+  const link = await linkFor(service, 'support');
+  const data = { link: link.split('#link=')[1]! };
+  await page.request.post(`${origin}/support/api/session/link`, { data, headers: { origin } });
+  await page.evaluate('window.dispatchEvent(new Event("focus"))');
+  await again.waitFor({ state: 'detached' });
+  await said(page, /^Signed in again/);
+  await page.getByText('Nothing is published yet.').waitFor();
+});

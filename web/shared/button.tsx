@@ -2,7 +2,8 @@ import type { ComponentChildren } from 'preact';
 
 interface Props {
   readonly children: ComponentChildren;
-  readonly kind?: 'plain' | 'primary' | 'danger' | 'link';
+  /** `harm` asks about what `danger` then does. */
+  readonly kind?: 'plain' | 'primary' | 'danger' | 'harm' | 'link';
   readonly type?: 'button' | 'submit';
   /** What it began goes on. It keeps the focus, and a second click does nothing. */
   readonly busy?: boolean;

@@ -6,10 +6,12 @@ interface Props {
   readonly children: ComponentChildren;
   /** Escape, or a button of the dialog's own. */
   readonly onClose: () => void;
+  /** What it asked for is being done: it stays until that is known. */
+  readonly busy?: boolean;
 }
 
 /** A modal question: shown as long as it is rendered. The browser keeps the focus inside, and gives it back at the end. */
-export function Dialog({ title, children, onClose }: Props) {
+export function Dialog({ title, children, onClose, busy = false }: Props) {
   const id = useId();
   const element = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
@@ -23,8 +25,10 @@ export function Dialog({ title, children, onClose }: Props) {
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        if (!busy) onClose();
       }}
+      // A browser lets nobody be kept by Escape for ever, and closes it by itself at the second one.
+      onClose={() => busy && element.current?.showModal()}
     >
       <h2 id={id}>{title}</h2>
       {children}

@@ -1,6 +1,6 @@
 import { ask, isSignedOut } from '../shared/api.js';
 
-/** `ended`: the service knows this session no more. `resumed`: the same person has signed in again. */
+/** `ended`: the service knows this session no more. `resumed`: the same person has signed in again. `changed`: what they may do. */
 export const session = new EventTarget();
 
 /** Asks the staff API, at an address below `api/`; tells the page where the session has ended. Throws as `ask` does. */

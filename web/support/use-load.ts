@@ -20,7 +20,14 @@ export function useLoad<T>(path: string): Load<T> {
     busy: true,
   });
   const latest = useRef(0);
-  const set = useCallback((data: T) => setState({ path, data, busy: false }), [path]);
+  const set = useCallback(
+    (data: T) => {
+      // What is on its way was asked for before this was so.
+      latest.current++;
+      setState({ path, data, busy: false });
+    },
+    [path],
+  );
   const reload = useCallback(async () => {
     const mine = ++latest.current;
     setState((before) => ({ ...(before.path === path ? before : { path }), busy: true }));

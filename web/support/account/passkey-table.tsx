@@ -24,6 +24,7 @@ export function PasskeyTable({ passkeys, changed, onRemove }: Props) {
     plain: true,
     cell: (passkey) => (
       <Button
+        kind="harm"
         label={put(say.removeLabel, { day: day(passkey.created_at) })}
         onClick={() => onRemove(passkey)}
       >

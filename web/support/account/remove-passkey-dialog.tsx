@@ -28,7 +28,7 @@ export function RemovePasskeyDialog({ passkey, isLast, onClose, onDone }: Props)
       submit={say.remove}
       danger
       deed={deed}
-      onSubmit={() => void remove()}
+      onSubmit={remove}
       onClose={onClose}
     >
       <p>{put(say.removeText, { day: day(passkey.created_at) })}</p>

@@ -33,7 +33,7 @@ export function AddStaffDialog({ onClose, onDone }: Props) {
       submit={say.addSubmit}
       deed={deed}
       isValid={isValid}
-      onSubmit={() => void add()}
+      onSubmit={add}
       onClose={onClose}
     >
       <p>{say.addMeans}</p>

@@ -30,6 +30,9 @@ export function AuditView() {
             <>
               <div class="narrow">
                 <Choice label={say.filter} name="only" value={only} options={options} onValue={setOnly} />
+                <p class="unseen" role="status">
+                  {only && plural(shown.length, say.caption)}
+                </p>
               </div>
               <Events key={only} events={shown} caption={plural(shown.length, say.caption)} withLicense />
             </>

@@ -1,5 +1,6 @@
 import { shortMoment } from '../../shared/dates.js';
 import { Stranger } from '../../shared/fill.js';
+import { Person } from '../parts/person.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
 import { hrefOf } from '../route.js';
@@ -38,7 +39,7 @@ export function Events({ events, caption, names = NO_NAMES, withLicense = false 
   const columns: Column<AuditEvent>[] = [
     { name: say.when, cell: ({ at }) => <time dateTime={at}>{shortMoment(at)}</time> },
     { name: say.what, head: true, cell: (event) => <What event={event} names={names} /> },
-    { name: say.who, cell: ({ actor }) => <Person actor={actor} /> },
+    { name: say.who, cell: ({ actor }) => <Person email={actor} /> },
     {
       name: say.why,
       cell: ({ reason }) => (reason ? <Stranger text={reason} /> : <span class="quiet">{say.noReason}</span>),
@@ -50,14 +51,6 @@ export function Events({ events, caption, names = NO_NAMES, withLicense = false 
       <Table caption={caption} columns={columns} rows={shown} idOf={({ id }) => id} />
       {more}
     </>
-  );
-}
-
-function Person({ actor }: { actor: string }) {
-  return (
-    <span class="person">
-      <Stranger text={actor} />
-    </span>
   );
 }
 

@@ -22,11 +22,11 @@ export function RemoveStaffDialog({ member, onClose, onDone }: StaffDialogProps)
       danger
       deed={deed}
       isValid={reason.isValid}
-      onSubmit={() => void remove()}
+      onSubmit={remove}
       onClose={onClose}
     >
       <p>{say.removeMeans}</p>
-      <ReasonField reason={reason} />
+      <ReasonField reason={reason} hint={words.reason.hintOfStaff} />
     </AskDialog>
   );
 }

@@ -29,11 +29,11 @@ export function RevokeDialog({ token, onClose, onDone }: Props) {
       danger
       deed={deed}
       isValid={reason.isValid}
-      onSubmit={() => void revoke()}
+      onSubmit={revoke}
       onClose={onClose}
     >
       <p>{fill(say.revokeMeans, { email: <Stranger text={token.email} />, day: day(token.created_at) })}</p>
-      <ReasonField reason={reason} />
+      <ReasonField reason={reason} hint={words.reason.hintOfStaff} />
     </AskDialog>
   );
 }

@@ -29,11 +29,11 @@ export function RoleDialog({ member, onClose, onDone }: StaffDialogProps) {
       submit={say.roleSubmit[role]}
       deed={deed}
       isValid={reason.isValid}
-      onSubmit={() => void change()}
+      onSubmit={change}
       onClose={onClose}
     >
       <p>{say.roleMeans[role]}</p>
-      <ReasonField reason={reason} />
+      <ReasonField reason={reason} hint={words.reason.hintOfStaff} />
     </AskDialog>
   );
 }

@@ -13,13 +13,15 @@ const say = words.staff;
 interface Props {
   readonly staff: readonly StaffMember[];
   readonly me: string;
+  /** A link is being mailed. */
+  readonly mailing: boolean;
   readonly changed: string | undefined;
   readonly onDeed: (deed: StaffDeed, member: StaffMember) => void;
 }
 
 export const otherRole = ({ role }: StaffMember): Role => (role === 'admin' ? 'support' : 'admin');
 
-export function StaffTable({ staff, me, changed, onDeed }: Props) {
+export function StaffTable({ staff, me, mailing, changed, onDeed }: Props) {
   const columns: Column<StaffMember>[] = [
     {
       name: say.email,
@@ -40,7 +42,7 @@ export function StaffTable({ staff, me, changed, onDeed }: Props) {
     {
       name: say.actions,
       plain: true,
-      cell: (member) => <Deeds member={member} onDeed={(deed) => onDeed(deed, member)} />,
+      cell: (member) => <Deeds member={member} mailing={mailing} onDeed={(deed) => onDeed(deed, member)} />,
     },
   ];
   return (
@@ -54,20 +56,26 @@ export function StaffTable({ staff, me, changed, onDeed }: Props) {
   );
 }
 
-function Deeds({ member, onDeed }: { member: StaffMember; onDeed: (deed: StaffDeed) => void }) {
+interface DeedsProps {
+  readonly member: StaffMember;
+  readonly mailing: boolean;
+  readonly onDeed: (deed: StaffDeed) => void;
+}
+
+function Deeds({ member, mailing, onDeed }: DeedsProps) {
   const { email, passkeys } = member;
   const role = otherRole(member);
   return (
     <span class="deeds">
       {passkeys === 0 && (
-        <Button label={put(say.linkLabel, { email })} onClick={() => onDeed('link')}>
+        <Button busy={mailing} label={put(say.linkLabel, { email })} onClick={() => onDeed('link')}>
           {say.link}
         </Button>
       )}
       <Button label={put(say.roleLabel[role], { email })} onClick={() => onDeed('role')}>
         {role === 'admin' ? say.makeAdmin : say.makeSupport}
       </Button>
-      <Button label={put(say.removeLabel, { email })} onClick={() => onDeed('remove')}>
+      <Button kind="harm" label={put(say.removeLabel, { email })} onClick={() => onDeed('remove')}>
         {say.remove}
       </Button>
     </span>

@@ -7,7 +7,7 @@ import { say as put } from '../../shared/say.js';
 import { showChange } from '../parts/show-change.js';
 import { useDeed } from '../parts/use-deed.js';
 import { ViewTitle } from '../parts/view-title.js';
-import { call } from '../call.js';
+import { call, session as events } from '../call.js';
 import type { Session, StaffMember } from '../types.js';
 import { useLoad } from '../use-load.js';
 import { words } from '../words.js';
@@ -18,7 +18,7 @@ import { StaffTable, type StaffDeed } from './staff-table.js';
 import { Tokens } from './tokens.js';
 
 /** Who may work here, and which scripts. */
-export function StaffView({ session }: { session: Session }) {
+export function StaffView({ session: me }: { session: Session }) {
   const load = useLoad<{ staff: StaffMember[] }>('staff');
   const { staff: say } = words;
   const [adding, setAdding] = useState(false);
@@ -55,7 +55,9 @@ export function StaffView({ session }: { session: Session }) {
         <Button onClick={() => setAdding(true)}>{say.add}</Button>
       </div>
       <Loaded load={load} waiting={say.waiting}>
-        {({ staff }) => <StaffTable staff={staff} me={session.id} changed={said?.row} onDeed={begin} />}
+        {({ staff }) => (
+          <StaffTable staff={staff} me={me.id} mailing={mailing.busy} changed={said?.row} onDeed={begin} />
+        )}
       </Loaded>
       <Tokens />
       {adding && (
@@ -68,7 +70,13 @@ export function StaffView({ session }: { session: Session }) {
         <RemoveStaffDialog {...dialog} onDone={({ email }) => void done(say.removed, email)} />
       )}
       {dialog && doing.deed === 'role' && (
-        <RoleDialog {...dialog} onDone={({ email, id }) => void done(say.roleDone, email, id)} />
+        <RoleDialog
+          {...dialog}
+          onDone={({ email, id }) => {
+            if (id === me.id) events.dispatchEvent(new Event('changed'));
+            void done(say.roleDone, email, id);
+          }}
+        />
       )}
     </div>
   );

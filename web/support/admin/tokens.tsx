@@ -34,6 +34,7 @@ export function Tokens() {
     plain: true,
     cell: (token) => (
       <Button
+        kind="harm"
         label={put(say.revokeLabel, { email: token.email, day: day(token.created_at) })}
         onClick={() => setRevoking(token)}
       >

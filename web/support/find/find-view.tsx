@@ -26,6 +26,14 @@ export interface Sought {
 
 export const NOTHING_SOUGHT: Sought = { text: '', kind: 'email' };
 
+/** What was found, with a license as it is now: the way back must not lead to how it was. */
+export const withLicense = (sought: Sought, license: License): Sought => ({
+  ...sought,
+  ...(sought.licenses && {
+    licenses: sought.licenses.map((each) => (each.id === license.id ? license : each)),
+  }),
+});
+
 interface Props {
   readonly sought: Sought;
   readonly onSought: (change: (before: Sought) => Sought) => void;
@@ -68,7 +76,7 @@ export function FindView({ sought, onSought, isAdmin }: Props) {
           setEmpty(false);
           onSought((before) => ({ ...before, text: typed }));
         }}
-        onSearch={() => void search()}
+        onSearch={search}
       >
         {isAdmin && <Button onClick={() => setIssuing(true)}>{words.issue.button}</Button>}
       </SearchForm>

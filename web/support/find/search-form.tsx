@@ -1,6 +1,7 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { Button } from '../../shared/button.js';
 import { Field } from '../../shared/field.js';
+import { Form } from '../../shared/form.js';
 import { words } from '../words.js';
 
 interface Props {
@@ -9,7 +10,7 @@ interface Props {
   readonly error: string | undefined;
   readonly busy: boolean;
   readonly onText: (text: string) => void;
-  readonly onSearch: () => void;
+  readonly onSearch: () => Promise<void>;
   /** What else can be done here. */
   readonly children: ComponentChildren;
 }
@@ -18,16 +19,7 @@ interface Props {
 export function SearchForm({ form, text, error, busy, onText, onSearch, children }: Props) {
   const { find: say } = words;
   return (
-    <form
-      ref={form}
-      class="search"
-      role="search"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSearch();
-      }}
-    >
+    <Form element={form} role="search" onSubmit={onSearch}>
       <Field
         label={say.label}
         name="query"
@@ -43,6 +35,6 @@ export function SearchForm({ form, text, error, busy, onText, onSearch, children
         </Button>
         {children}
       </div>
-    </form>
+    </Form>
   );
 }

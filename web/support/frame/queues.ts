@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { isSignedOut } from '../../shared/api.js';
 import { useLoad, type Load } from '../use-load.js';
 import type { Erasure, WaitingRequest } from '../types.js';
 
@@ -18,6 +19,8 @@ export function useQueues(): Queues {
   const requests = useLoad<{ readonly release_requests: readonly WaitingRequest[] }>('release-requests');
   const erasures = useLoad<{ readonly erasures: readonly Erasure[] }>('erasures');
   useRefresh(() => {
+    // Where the session has ended, both ask again by themselves once there is another.
+    if (isSignedOut(requests.error) || isSignedOut(erasures.error)) return;
     void requests.reload();
     void erasures.reload();
   });
@@ -31,10 +34,13 @@ export function useQueues(): Queues {
 
 function useRefresh(refresh: () => void): void {
   const touched = useRef(Date.now());
+  const latest = useRef(refresh);
+  latest.current = refresh;
   useEffect(() => {
     const touch = () => (touched.current = Date.now());
     const look = () => {
-      if (document.visibilityState === 'visible' && Date.now() - touched.current < UNTOUCHED_MS) refresh();
+      if (document.visibilityState === 'visible' && Date.now() - touched.current < UNTOUCHED_MS)
+        latest.current();
     };
     const comeBack = () => {
       touch();

@@ -9,7 +9,7 @@ import { AuditView } from '../admin/audit-view.js';
 import { ServiceView } from '../admin/service-view.js';
 import { StaffView } from '../admin/staff-view.js';
 import { call } from '../call.js';
-import { FindView, NOTHING_SOUGHT } from '../find/find-view.js';
+import { FindView, NOTHING_SOUGHT, withLicense } from '../find/find-view.js';
 import { FleetView } from '../fleet/fleet-view.js';
 import { LicenseView } from '../license/license-view.js';
 import { problemText } from '../parts/problem-text.js';
@@ -83,7 +83,15 @@ function Views({ route: { view, id }, session, queues }: { route: Route; session
   const isAdmin = session.role === 'admin';
   switch (view) {
     case 'license':
-      return <LicenseView key={id} id={id} isAdmin={isAdmin} onQueueChange={() => void refresh(queues)} />;
+      return (
+        <LicenseView
+          key={id}
+          id={id}
+          isAdmin={isAdmin}
+          onQueueChange={() => void refresh(queues)}
+          onLicense={(license) => setSought((before) => withLicense(before, license))}
+        />
+      );
     case 'requests':
       return <RequestsView load={queues.requests} />;
     case 'erasures':

@@ -42,9 +42,10 @@ export function ChangeDialog({ license, email, onClose, onDone }: Props) {
     <AskDialog
       title={put(say.title, { hint: license.key_hint })}
       submit={say.submit}
+      danger={draft.status !== 'active' && draft.status !== license.staff_status}
       deed={deed}
       isValid={isValid}
-      onSubmit={() => void change()}
+      onSubmit={change}
       onClose={onClose}
     >
       <Choice

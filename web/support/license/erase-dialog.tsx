@@ -32,7 +32,7 @@ export function EraseDialog({ email, onClose, onDone }: LicenseDialogProps) {
       danger
       deed={deed}
       isValid={isValid}
-      onSubmit={() => void erase()}
+      onSubmit={erase}
       onClose={onClose}
     >
       <p>{say.means}</p>

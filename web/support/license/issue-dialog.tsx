@@ -39,7 +39,7 @@ export function IssueDialog({ onClose }: { onClose: () => void }) {
       submit={say.submit}
       deed={deed}
       isValid={isValid}
-      onSubmit={() => void deed.run(send)}
+      onSubmit={() => deed.run(send)}
       onClose={onClose}
     >
       <Field

@@ -33,7 +33,11 @@ export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }
         {email && <Button onClick={() => setOpen('send')}>{words.key.send}</Button>}
         {isAdmin && <Button onClick={() => setOpen('change')}>{words.change.button}</Button>}
         {isAdmin && email && <Button onClick={() => setOpen('rekey')}>{words.key.rekey}</Button>}
-        {isAdmin && email && <Button onClick={() => setOpen('erase')}>{words.erase.button}</Button>}
+        {isAdmin && email && (
+          <Button kind="harm" onClick={() => setOpen('erase')}>
+            {words.erase.button}
+          </Button>
+        )}
       </div>
       {open === 'send' && <SendKeyDialog {...dialog} onDone={() => done(words.key.sent)} />}
       {open === 'rekey' && <RekeyDialog {...dialog} onDone={() => done(words.key.rekeyed)} />}

@@ -1,4 +1,5 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { moveFocus } from '../../shared/announcer.js';
 import { Notice } from '../../shared/notice.js';
 import { Loaded } from '../parts/loaded.js';
 import { say as put } from '../../shared/say.js';
@@ -17,18 +18,23 @@ import { ReleaseDialog } from './release-dialog.js';
 import { machineText } from '../parts/machine.js';
 import { Status, statusWhy } from './status.js';
 
+const DONE_ID = 'done';
+
 interface Props {
   readonly id: string;
   readonly isAdmin: boolean;
   /** What was done here may have taken something out of a queue. */
   readonly onQueueChange: () => void;
+  /** The license as it is now. */
+  readonly onLicense: (license: LicenseDetail) => void;
 }
 
 /** A license on one page: whose it is, where it is in use, and what was done to it. */
-export function LicenseView({ id, isAdmin, onQueueChange }: Props) {
+export function LicenseView({ id, isAdmin, onQueueChange, onLicense }: Props) {
   const load = useLoad<{ license: LicenseDetail }>(`licenses/${encodeURIComponent(id)}`);
   const { license: say } = words;
   const known = load.data?.license;
+  useEffect(() => void (known && onLicense(known)), [known]);
   return (
     <div class="flow">
       <p class="small">
@@ -72,7 +78,10 @@ function OneLicense({ license, isAdmin, onLicense, onChange }: OneProps) {
     // A row that has changed says so itself, and nothing moves under the reader's eyes.
     setSaid(row === undefined ? text : '');
     setChanged(row);
-    showChange(text, row);
+    showChange(text, row, () => {
+      setSaid(text);
+      requestAnimationFrame(() => moveFocus(document.getElementById(DONE_ID)));
+    });
   }
 
   async function released(activation: Activation) {
@@ -85,7 +94,11 @@ function OneLicense({ license, isAdmin, onLicense, onChange }: OneProps) {
 
   return (
     <>
-      {said && <Notice kind="good">{said}</Notice>}
+      {said && (
+        <div id={DONE_ID}>
+          <Notice kind="good">{said}</Notice>
+        </div>
+      )}
       <Facts license={license} />
       <LicenseActions
         license={license}

@@ -17,7 +17,10 @@ const MACHINE: Column<Activation> = {
   head: true,
   cell: ({ hostname_hint }) => <Machine name={hostname_hint} />,
 };
-const ACTIVATED: Column<Activation> = { name: say.activated, cell: ({ activated_at }) => day(activated_at) };
+const ACTIVATED: Column<Activation> = {
+  name: say.activated,
+  cell: ({ activated_at }) => <time dateTime={activated_at}>{day(activated_at)}</time>,
+};
 const VERSION: Column<Activation> = { name: say.version, cell: ({ app_version }) => app_version };
 const ID: Column<Activation> = {
   name: say.id,
@@ -62,8 +65,12 @@ export function Machines({ license, changed, onRelease }: Props) {
           />
         </div>
       )}
-      {sought && matching.length === 0 ? (
-        <p role="status">{say.filterNone}</p>
+      {/* In the page from the start, or it is not heard. */}
+      <p class="unseen" role="status">
+        {sought.trim() && matching.length > 0 && plural(matching.length, say.filtered)}
+      </p>
+      {sought.trim() && active.length === 0 ? (
+        <p role="status">{matching.length === 0 ? say.filterNone : say.filterNoneInUse}</p>
       ) : (
         <InUse rows={active} asked={asked} changed={changed} onRelease={onRelease} />
       )}

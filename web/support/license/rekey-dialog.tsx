@@ -23,7 +23,7 @@ export function RekeyDialog({ license, email, onClose, onDone }: LicenseDialogPr
       danger
       deed={deed}
       isValid={reason.isValid}
-      onSubmit={() => void rekey()}
+      onSubmit={rekey}
       onClose={onClose}
     >
       <p>{fill(say.rekeyMeans, { email: <Stranger text={email} /> })}</p>

@@ -32,7 +32,7 @@ export function ReleaseDialog({ activation, onClose, onReleased }: Props) {
       danger
       deed={deed}
       isValid={reason.isValid}
-      onSubmit={() => void release()}
+      onSubmit={release}
       onClose={onClose}
     >
       <p>{put(say.text, { day: day(activation.activated_at), version: activation.app_version })}</p>

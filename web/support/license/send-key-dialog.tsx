@@ -19,7 +19,7 @@ export function SendKeyDialog({ license, email, onClose, onDone }: LicenseDialog
       title={put(say.sendTitle, { hint: license.key_hint })}
       submit={say.sendSubmit}
       deed={deed}
-      onSubmit={() => void send()}
+      onSubmit={send}
       onClose={onClose}
     >
       <p>{fill(say.sendMeans, { email: <Stranger text={email} /> })}</p>

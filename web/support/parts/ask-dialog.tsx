@@ -3,6 +3,7 @@ import { useRef } from 'preact/hooks';
 import { focusFirstError } from '../../shared/announcer.js';
 import { Button } from '../../shared/button.js';
 import { Dialog } from '../../shared/dialog.js';
+import { Form } from '../../shared/form.js';
 import { Notice } from '../../shared/notice.js';
 import { words } from '../words.js';
 import { memberErrors, problemText } from './problem-text.js';
@@ -17,25 +18,25 @@ interface Props {
   readonly onClose: () => void;
   /** Whether what was typed can be sent; it marks the fields that cannot. */
   readonly isValid?: () => boolean;
-  readonly onSubmit: () => void;
+  readonly onSubmit: () => Promise<unknown>;
 }
 
-/** A question with fields, a button that does it and one that does not. A refusal leaves it open, as it was filled in. */
+/**
+ * A question with fields, a button that does it and one that does not. A refusal leaves it open, as it was filled in;
+ * while it is being done, nobody can close it and believe that nothing has happened.
+ */
 export function AskDialog(props: Props) {
   const { title, submit, danger = false, deed, children, onClose, isValid, onSubmit } = props;
   const form = useRef<HTMLFormElement>(null);
   const hasMemberErrors = Object.keys(memberErrors(deed.error)).length > 0;
+  async function submitted() {
+    if (!isValid || isValid()) await onSubmit();
+    // To what is wrong with it, whether the page or the service says so.
+    if (form.current) focusFirstError(form.current);
+  }
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form
-        ref={form}
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!isValid || isValid()) onSubmit();
-          else focusFirstError(form.current!);
-        }}
-      >
+    <Dialog title={title} busy={deed.busy} onClose={onClose}>
+      <Form element={form} onSubmit={submitted}>
         {children}
         {deed.error !== undefined && (
           <Notice kind="danger">{hasMemberErrors ? words.checkFields : problemText(deed.error)}</Notice>
@@ -45,11 +46,11 @@ export function AskDialog(props: Props) {
             {submit}
           </Button>
           {/* With nothing to fill in, the question begins at the answer that changes nothing. */}
-          <Button autofocus={!isValid} onClick={onClose}>
+          <Button autofocus={!isValid} busy={deed.busy} onClick={onClose}>
             {words.cancel}
           </Button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { isSignedOut, Refused, ServerAway } from '../../shared/api.js';
+import { isSignedOut, Refused } from '../../shared/api.js';
 import { Away } from '../../shared/away.js';
 import { Loading } from '../../shared/loading.js';
 import { Notice } from '../../shared/notice.js';
@@ -35,8 +35,6 @@ interface WhyProps {
 }
 
 function Why({ error, busy, notFound, onRetry }: WhyProps) {
-  if (error instanceof ServerAway)
-    return <Away text={words.away} retry={words.retry} busy={busy} onRetry={onRetry} />;
   if (notFound && error instanceof Refused && error.status === 404)
     return <Notice kind="warning">{notFound}</Notice>;
   return <Away text={problemText(error)} retry={words.retry} busy={busy} onRetry={onRetry} />;

@@ -10,7 +10,6 @@ interface Props {
   /** The usual ones, a click away. */
   readonly usual?: readonly string[];
   readonly hint?: string;
-  readonly label?: string;
 }
 
 export type Reason = ReturnType<typeof useReason>;
@@ -35,12 +34,7 @@ export function useReason(error: unknown) {
   };
 }
 
-export function ReasonField({
-  reason,
-  usual = [],
-  hint = words.reason.hint,
-  label = words.reason.label,
-}: Props) {
+export function ReasonField({ reason, usual = [], hint = words.reason.hint }: Props) {
   return (
     <div class="reason">
       {usual.length > 0 && (
@@ -59,7 +53,7 @@ export function ReasonField({
         </div>
       )}
       <Field
-        label={label}
+        label={words.reason.label}
         name="reason"
         value={reason.value}
         onValue={reason.set}

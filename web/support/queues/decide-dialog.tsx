@@ -40,7 +40,7 @@ export function DecideDialog({ asked, decision, onClose, onDecided }: Props) {
       danger={isRelease}
       deed={deed}
       isValid={reason.isValid}
-      onSubmit={() => void decide()}
+      onSubmit={decide}
       onClose={onClose}
     >
       {asked.reason && <p>{fill(say.theirs, { reason: <Stranger text={asked.reason} /> })}</p>}

@@ -58,12 +58,16 @@ interface Props {
 /** Who asked to be deleted, by days left. */
 export function ErasuresView({ load, isAdmin }: Props) {
   const [running, setRunning] = useState<Erasure>();
-  const [done, setDone] = useState<string>();
+  const [done, setDone] = useState<Erasure>();
   const run: Column<Erasure> = {
     name: say.actions,
     plain: true,
     cell: (erasure) => (
-      <Button label={put(say.runLabel, { email: erasure.email ?? '' })} onClick={() => setRunning(erasure)}>
+      <Button
+        kind="harm"
+        label={put(say.runLabel, { email: erasure.email ?? '' })}
+        onClick={() => setRunning(erasure)}
+      >
         {say.run}
       </Button>
     ),
@@ -72,13 +76,13 @@ export function ErasuresView({ load, isAdmin }: Props) {
     <div class="flow">
       <ViewTitle>{say.title}</ViewTitle>
       <p class="quiet">{say.lead}</p>
-      {done && <Notice kind="good">{say.done}</Notice>}
+      {done && <Notice kind={done.state === 'honoured' ? 'good' : 'warning'}>{outcome(done)}</Notice>}
       <Loaded load={load} waiting={say.waiting}>
         {({ erasures }) => (
           <Both
             erasures={erasures}
             columns={[EMAIL, ASKED_BY, RECEIVED, LEFT, RUNS, ...(isAdmin ? [run] : [])]}
-            done={done}
+            done={done?.id}
           />
         )}
       </Loaded>
@@ -86,16 +90,18 @@ export function ErasuresView({ load, isAdmin }: Props) {
         <RunDialog
           erasure={running}
           onClose={() => setRunning(undefined)}
-          onDone={() => {
+          onDone={(ended) => {
             setRunning(undefined);
-            setDone(running.id);
-            void load.reload().then(() => showChange(say.done, running.id));
+            setDone(ended);
+            void load.reload().then(() => showChange(outcome(ended), ended.id));
           }}
         />
       )}
     </div>
   );
 }
+
+const outcome = ({ state }: Erasure) => (state === 'honoured' ? say.done : say.meanwhileTakenBack);
 
 interface BothProps {
   readonly erasures: readonly Erasure[];

@@ -26,7 +26,7 @@ export function RequestTable<Row extends Asked>({ rows, whose = [], onDecide }: 
   const columns: Column<Row>[] = [
     { name: say.machine, head: true, cell: ({ activation }) => <Machine name={activation.hostname_hint} /> },
     ...whose,
-    { name: say.asked, cell: ({ asked_at }) => shortMoment(asked_at) },
+    { name: say.asked, cell: ({ asked_at }) => <time dateTime={asked_at}>{shortMoment(asked_at)}</time> },
     {
       name: say.reason,
       cell: ({ reason }) => (reason ? <Stranger text={reason} /> : <span class="quiet">{say.noReason}</span>),

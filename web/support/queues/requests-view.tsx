@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { moveFocus } from '../../shared/announcer.js';
-import { Stranger } from '../../shared/fill.js';
 import { number } from '../../shared/dates.js';
 import { Notice } from '../../shared/notice.js';
 import { Loaded } from '../parts/loaded.js';
+import { Person } from '../parts/person.js';
 import { say as put } from '../../shared/say.js';
 import { showChange } from '../parts/show-change.js';
 import type { Column } from '../parts/table.js';
@@ -22,7 +22,7 @@ const WHOSE: readonly Column<WaitingRequest>[] = [
   {
     name: say.holder,
     cell: ({ license: { email } }) =>
-      email ? <Stranger text={email} /> : <span class="quiet">{words.find.erased}</span>,
+      email ? <Person email={email} /> : <span class="quiet">{words.find.erased}</span>,
   },
   {
     name: say.license,

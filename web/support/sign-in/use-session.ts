@@ -55,6 +55,31 @@ export function useSession(): Known {
     return () => events.removeEventListener('ended', end);
   }, []);
 
+  const isSignedIn = Boolean(session);
+  useEffect(() => {
+    const look = () =>
+      void ask<Session>('GET', 'api/session').then(
+        // Whoever has signed out meanwhile stays signed out.
+        (found) => setSession((known) => known && found),
+        () => undefined,
+      );
+    // All tabs share one session: someone else may have signed in in another, and what is done here is theirs now.
+    const comeBack = () => {
+      if (document.visibilityState !== 'visible') return;
+      if (ended === 0) look();
+      // Who has signed in there goes on here, unasked.
+      else void read().catch(() => undefined);
+    };
+    if (isSignedIn) {
+      events.addEventListener('changed', look);
+      addEventListener('focus', comeBack);
+    }
+    return () => {
+      events.removeEventListener('changed', look);
+      removeEventListener('focus', comeBack);
+    };
+  }, [isSignedIn, session?.id, ended]);
+
   const enrolled = () => setSession((known) => known && { ...known, has_passkey: true });
   return { session, error, ended, read, retry, enrolled, leave };
 }
