@@ -1,7 +1,7 @@
 // How fast the service answers, beside servers that do the same work otherwise: npm run bench [-- --rounds N]
 // [--seconds N] [--connections N] [--seats N] [--only ROW[,ROW]] [--profile FOLDER] [--write]. Starts everything itself and
 // leaves nothing behind.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,8 @@ import { parseArgs } from 'node:util';
 import { command, ensureBuilt, ensureInstalled, Fault, node24, step } from '../scripts/prepare.mjs';
 import { report } from './bench-report.mjs';
 import { ROWS } from './load/rows.mjs';
+
+const RESULTS = new URL('results.md', import.meta.url);
 
 await command(async () => {
   const options = parseOptions();
@@ -62,7 +64,7 @@ async function run(options) {
     ]);
     const { format } = await import('prettier');
     const text = await format(report(figures, options), { parser: 'markdown' });
-    if (options.write) writeFileSync(new URL('results.md', import.meta.url), text);
+    if (options.write) writeFileSync(RESULTS, text + written());
     process.stdout.write(text);
     return 0;
   } finally {
@@ -70,6 +72,13 @@ async function run(options) {
     await server?.stop();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** What a person wrote below the figures stays. */
+function written() {
+  const page = existsSync(RESULTS) ? readFileSync(RESULTS, 'utf8') : '';
+  const start = page.indexOf('\n## Where the time goes');
+  return start < 0 ? '' : page.slice(start);
 }
 
 async function measureAll({ url, folder, processes }, options) {
