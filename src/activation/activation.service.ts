@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, EntityManager } from 'typeorm';
+import type pg from 'pg';
+import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Clock } from '../clock.js';
 import { Config } from '../config.js';
+import { poolOf } from '../database/data-source.js';
 import { invalidMembers, problem, type Problem } from '../http/problem.js';
 import { canonicalLicenseKey, checkSymbolHolds, licenseKeyHash } from '../keys/license-key.js';
 import { canonicalEmail } from '../licenses/email.js';
@@ -10,7 +12,6 @@ import { statusRefusal, expiryRefusal } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
 import { ActivateRequest } from './activation.dto.js';
-import { Activation } from './activation.entity.js';
 import { hasFreeSeat, hostnameHint, type Seat, type TakenSeat } from './activation.rules.js';
 
 // One read: the license that has this key and e-mail, how full it is, and this machine's binding to it.
@@ -22,6 +23,11 @@ const SEAT = `
   left join purchase p on p.id = l.purchase_id
   left join activation a on a.license_id = l.id and a.machine_id = $3 and a.ended_at is null
   where l.key_hash = $1 and l.email = $2`;
+
+const LOCK = 'select 1 from license where id = $1 for update';
+const INSERT = `
+  insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
+  values ($1, $2, $3, $4, $5, $6)`;
 
 /** Who asks for a seat: license key, e-mail and machine, in their one form. */
 interface Claim {
@@ -52,7 +58,7 @@ export class ActivationService {
       machineId: Buffer.from(request.machine_id, 'hex'),
     };
     const now = this.clock.now();
-    const seat = await findSeat(this.dataSource.manager, claim);
+    const seat = await findSeat(poolOf(this.dataSource), claim);
     if (!seat) throw await this.unknownLicense(claim);
     const refusal =
       statusRefusal(seat) ??
@@ -60,21 +66,23 @@ export class ActivationService {
       (await this.coverage.refusal(request.app_version, seat.expires_at));
     if (refusal) throw refusal;
     if (isTaken(seat)) return { seat, created: false };
-    return this.dataSource.transaction((manager) =>
-      this.takeSeat(manager, seat.license_id, claim, request, now),
-    );
+    return this.dataSource.transaction(async ({ queryRunner }) => {
+      // The connection itself: only there is a statement named, and then planned once instead of each time.
+      const connection = (await queryRunner!.connect()) as pg.PoolClient;
+      return this.takeSeat(connection, seat.license_id, claim, request, now);
+    });
   }
 
   // The lock on the license makes takers wait for each other; what was read before it is read again behind it.
   private async takeSeat(
-    manager: EntityManager,
+    connection: pg.PoolClient,
     licenseId: string,
     claim: Claim,
     request: ActivateRequest,
     now: Date,
   ): Promise<{ seat: TakenSeat; created: boolean }> {
-    await manager.query('select 1 from license where id = $1 for update', [licenseId]);
-    const seat = await findSeat(manager, claim);
+    await connection.query({ name: 'lock license', text: LOCK, values: [licenseId] });
+    const seat = await findSeat(connection, claim);
     if (!seat) throw problem('license_not_found');
     const refusal = statusRefusal(seat) ?? expiryRefusal(seat, now);
     if (refusal) throw refusal;
@@ -85,14 +93,9 @@ export class ActivationService {
       activated_at: now,
       hostname_hint: hostnameHint(request.hostname_hint),
     };
-    await manager.insert(Activation, {
-      id: binding.activation_id,
-      license_id: licenseId,
-      machine_id: claim.machineId,
-      hostname_hint: binding.hostname_hint,
-      app_version: request.app_version,
-      activated_at: now,
-    });
+    const { activation_id, hostname_hint } = binding;
+    const values = [activation_id, licenseId, claim.machineId, hostname_hint, request.app_version, now];
+    await connection.query({ name: 'insert activation', text: INSERT, values });
     return { seat: { ...seat, ...binding, machines_in_use: seat.machines_in_use + 1 }, created: true };
   }
 
@@ -109,8 +112,12 @@ export class ActivationService {
   }
 }
 
-async function findSeat(manager: EntityManager, { key, email, machineId }: Claim): Promise<Seat | undefined> {
-  const rows = (await manager.query(SEAT, [licenseKeyHash(key), email, machineId])) as Seat[];
+async function findSeat(
+  connection: pg.Pool | pg.PoolClient,
+  { key, email, machineId }: Claim,
+): Promise<Seat | undefined> {
+  const values = [licenseKeyHash(key), email, machineId];
+  const { rows } = await connection.query<Seat>({ name: 'find seat', text: SEAT, values });
   return rows[0];
 }
 

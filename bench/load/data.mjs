@@ -1,0 +1,127 @@
+import { createHash, createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+
+const DAY_MS = 86_400_000;
+const PRODUCT = 'com.example.app';
+/** Ids that pgbench can make too: this, and a number of 12 digits. */
+export const SEAT_ID = '0198c000-0000-7000-8000-';
+const LICENSE_ID = '0198c000-0000-7000-9000-';
+const id = (prefix, number) => `${prefix}${String(number).padStart(12, '0')}`;
+const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
+
+/**
+ * Fills a migrated database with as many licenses, each with one machine and one session, and a manifest.
+ * @returns the settings of a service for it, the seats for the load, and the manifest's body
+ */
+export async function makeData(url, folder, count) {
+  const { createKeyRing, KeyRing } = await import('../../dist/keys/key-ring.js');
+  const { deriveLicenseKey, licenseKeyHash } = await import('../../dist/keys/license-key.js');
+  const { machineDigest, OFFLINE_SECONDS, signLicenseToken } =
+    await import('../../dist/keys/license-token.js');
+  const tokens = join(folder, 'tokens');
+  await createKeyRing(tokens, new Date());
+  const ring = await KeyRing.open(tokens);
+  const secret = randomBytes(32);
+  const iat = Math.floor(Date.now() / 1000) - 3600;
+  const seats = Array.from({ length: count }, (_, number) => {
+    const sub = id(SEAT_ID, number);
+    const lic = id(LICENSE_ID, number);
+    const machine = randomBytes(32);
+    // Every fourth has an expiry, which is held against the version too.
+    const lxp = number % 4 === 0 ? iat + 365 * 86_400 : null;
+    const claims = { iss: 'mooring', aud: PRODUCT, sub, lic, mch: machineDigest(machine), lxp, iat };
+    return {
+      sub,
+      lic,
+      lxp,
+      token: signLicenseToken(ring.active, { ...claims, exp: iat + OFFLINE_SECONDS }),
+      license_key: deriveLicenseKey(secret, 'MOOR', lic, 1),
+      email: `holder${number}@example.com`,
+      machine_id: machine.toString('hex'),
+      cookie: randomBytes(32).toString('base64url'),
+    };
+  });
+  const { document, x } = await makeManifest();
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await fill(client, seats, licenseKeyHash);
+    const { signed, signatures } = document;
+    await client.query('insert into manifest values (1, $1, $2, now())', [
+      signed,
+      JSON.stringify(signatures),
+    ]);
+    await client.query('vacuum analyze');
+  } finally {
+    await client.end();
+  }
+  const settings = {
+    NODE_ENV: 'production',
+    HOST: '127.0.0.1',
+    DATABASE_URL: url,
+    DATA_DIR: join(folder, 'service'),
+    LICENSE_KEY_SECRET: secret.toString('base64'),
+    TOKEN_KEYS_DIR: tokens,
+    MANIFEST_PUBLIC_KEYS: x,
+    PRODUCT,
+  };
+  const file = join(folder, 'seats.json');
+  writeFileSync(file, JSON.stringify({ seats }));
+  return { settings, seats, file, ring, manifest: JSON.stringify(document) };
+}
+
+async function makeManifest() {
+  const { following } = await import('../../dist/manifest/manifest.rules.js');
+  const { manifestBytes, signManifest } = await import('../../dist/keys/signed-manifest.js');
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const dmg = {
+    url: 'https://dl.example.com/App-1.0.0.dmg',
+    size: 104_857_600,
+    sha256: sha256('image').toString('hex'),
+  };
+  const entry = { version: '1.0.0', dmg, minimum_license_expiry: null };
+  const now = new Date();
+  const offer = { entry, also_available: [], expires: new Date(now.getTime() + 90 * DAY_MS) };
+  const signed = manifestBytes(following(null, offer, { product: PRODUCT, now }));
+  const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
+  return { document: signManifest(signed, [privateKey]), x };
+}
+
+async function fill(client, seats, licenseKeyHash) {
+  const column = (of) => seats.map((seat, number) => of(seat, number));
+  await client.query(
+    `insert into license (id, key_hash, key_hint, email, machines_allowed, expires_at, on_expiry, created_at)
+     select id, key_hash, '00', email, 100000, to_timestamp(lxp), 'keep', now()
+     from unnest($1::uuid[], $2::bytea[], $3::text[], $4::bigint[]) as t (id, key_hash, email, lxp)`,
+    [
+      column(({ lic }) => lic),
+      column(({ license_key }) => licenseKeyHash(license_key)),
+      column(({ email }) => email),
+      column(({ lxp }) => lxp),
+    ],
+  );
+  // Half were sold, half issued by staff.
+  await client.query(
+    `insert into purchase (id, transaction_id, email, state, recorded_on)
+     select id, 'transaction ' || id, email, 'paid', current_date from license where id::text ~ '[02468]$'`,
+  );
+  await client.query('update license l set purchase_id = p.id from purchase p where p.id = l.id');
+  await client.query(
+    `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
+     select id, license_id, machine_id, 'Studio Mac', '0.9.0', now()
+     from unnest($1::uuid[], $2::uuid[], $3::bytea[]) as t (id, license_id, machine_id)`,
+    [
+      column(({ sub }) => sub),
+      column(({ lic }) => lic),
+      column(({ machine_id }) => Buffer.from(machine_id, 'hex')),
+    ],
+  );
+  // Far from their end, so that no use is written down: what is measured is the list.
+  await client.query(
+    `insert into session (id, token_hash, license_id, created_at, expires_at)
+     select id, token_hash, id, now(), now() + interval '11 hours' from unnest($1::uuid[], $2::bytea[]) as t (id, token_hash)`,
+    [column(({ lic }) => lic), column(({ cookie }) => sha256(cookie))],
+  );
+}

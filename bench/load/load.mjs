@@ -1,0 +1,43 @@
+// The load, in a process of its own: told over its channel what to ask of whom and for how long, it answers how many were
+// answered. A closed loop: each connection asks again as soon as it has its answer.
+import { readFileSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { Connection } from './connection.mjs';
+import { requestsOf } from './requests.mjs';
+import { ROWS } from './rows.mjs';
+
+const data = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+const makers = new Map();
+
+process.on('message', async ({ row, port, etag, seconds, connections }) => {
+  const name = `${row} ${etag}`;
+  if (!makers.has(name)) makers.set(name, requestsOf(row, { ...data, etag }));
+  process.send(await load(makers.get(name), ROWS[row].status, { port, seconds, connections }));
+});
+process.on('disconnect', () => process.exit(0));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(0));
+
+async function load(nextRequest, right, { port, seconds, connections }) {
+  const lines = Array.from({ length: connections }, () => new Connection(port));
+  const times = [];
+  const wrong = {};
+  const began = performance.now();
+  const until = began + seconds * 1000;
+  const ask = async (line) => {
+    for (let start = performance.now(); start < until;) {
+      const { status } = await line.ask(nextRequest());
+      const now = performance.now();
+      if (status === right) times.push(now - start);
+      else wrong[status] = (wrong[status] ?? 0) + 1;
+      // A connection that broke would spin.
+      if (status === 0) return;
+      start = now;
+    }
+  };
+  await Promise.all(lines.map(ask));
+  const elapsed = (performance.now() - began) / 1000;
+  for (const line of lines) line.end();
+  times.sort((a, b) => a - b);
+  const at = (share) => times[Math.floor(share * (times.length - 1))] ?? 0;
+  return { answers: times.length, perSecond: times.length / elapsed, p50: at(0.5), p99: at(0.99), wrong };
+}

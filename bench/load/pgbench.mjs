@@ -1,0 +1,31 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { SEAT_ID } from './data.mjs';
+
+/**
+ * What the database alone does with the statements of a heartbeat, one at a time over as many connections as the service
+ * has.
+ * @returns transactions a second of each statement; null where no pgbench is installed
+ */
+export async function askDatabase(url, folder, { seats, seconds }) {
+  if (spawnSync('pgbench', ['--version']).status !== 0) return null;
+  const { READ } = await import('../../dist/heartbeat/bindings.js');
+  const seat = `('${SEAT_ID}' || lpad(:n::text, 12, '0'))::uuid`;
+  const statements = {
+    read: `\\set n random(0, ${seats - 1})\n${READ.replace('$1::uuid[]', `array[${seat}]`)};\n`,
+    insert: `insert into telemetry_inbox (id, received_on, app_version, os_version, camera_count)
+      values (gen_random_uuid(), current_date, '0.9.0', 'macOS 26.1', 4);\n`,
+  };
+  const result = {};
+  for (const [name, script] of Object.entries(statements)) {
+    const file = join(folder, `${name}.sql`);
+    // A statement stands on one line, and so does a setting.
+    writeFileSync(file, script);
+    const args = ['--no-vacuum', '--protocol=prepared', '--client=12', `--time=${seconds}`, `--file=${file}`];
+    const { stdout } = await promisify(execFile)('pgbench', [...args, url]);
+    result[name] = Number(/tps = ([\d.]+)/.exec(stdout)[1]);
+  }
+  return result;
+}

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from '../../scripts/demo-voice.mjs';
+import { Fault, node24, root } from '../../scripts/prepare.mjs';
+
+/** Linux counts processor time in hundredths of a second; elsewhere it is not read. */
+const TICK_MS = 10;
+
+/** Everything that the bench started, each by its own id, and how it is ended. */
+export class Processes {
+  #children = [];
+  #ended = false;
+
+  /** The service, as it runs in production. @param flags of Node's */
+  async service(settings, flags = []) {
+    const port = await freePort();
+    const environment = { ...settings, PORT: String(port), PUBLIC_URL: `http://localhost:${port}` };
+    const child = this.#start([...flags, join(root, 'dist/main.js')], environment);
+    for (let tries = 0; tries < 300 && isAlive(child); tries += 1) {
+      const answer = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => null);
+      if (answer?.ok) return { name: 'service', port, pid: child.pid };
+      await pause(100);
+    }
+    throw new Fault('The service did not start.');
+  }
+
+  async rival(name, file, settings) {
+    const child = this.#start([join(root, 'bench/rivals/run.mjs'), file], settings);
+    const { port } = await said(child, name);
+    return { name, port, pid: child.pid };
+  }
+
+  /** @returns a function that has one round run, and answers what came of it */
+  load(file) {
+    const child = this.#start([join(root, 'bench/load/load.mjs'), file], {});
+    return (round) => {
+      child.send(round);
+      return said(child, 'load');
+    };
+  }
+
+  async end() {
+    this.#ended = true;
+    await Promise.all(
+      this.#children.map(async (child) => {
+        const gone = new Promise((resolve) => child.once('exit', resolve));
+        if (!child.pid || !isAlive(child)) return;
+        child.kill('SIGTERM');
+        const late = setTimeout(() => child.kill('SIGKILL'), 12_000);
+        await gone;
+        clearTimeout(late);
+      }),
+    );
+  }
+
+  // Not the settings of whoever runs the bench. Output goes where production's does not cost a terminal either.
+  #start(args, settings) {
+    // Interrupted between two of them.
+    if (this.#ended) throw new Fault('Interrupted.');
+    const { PATH, HOME, TMPDIR } = process.env;
+    const env = { PATH, HOME, ...(TMPDIR && { TMPDIR }), NODE_ENV: 'production', ...settings };
+    const stdio = ['ignore', 'ignore', 'inherit', 'ipc'];
+    // A group of its own: Ctrl-C ends the bench, which ends them.
+    const child = spawn(node24(), args, { cwd: root, env, stdio, detached: true });
+    this.#children.push(child);
+    return child;
+  }
+}
+
+const isAlive = ({ exitCode, signalCode }) => exitCode === null && signalCode === null;
+
+function said(child, name) {
+  return new Promise((resolve, reject) => {
+    const gone = () => reject(new Fault(`The process "${name}" ended early.`));
+    child.once('exit', gone);
+    child.once('message', (message) => {
+      child.removeListener('exit', gone);
+      resolve(message);
+    });
+  });
+}
+
+/** Milliseconds of processor time that a process has used; null where that cannot be told. */
+export function processorTime(pid) {
+  if (process.platform !== 'linux') return null;
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}

@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+
+const APP_VERSION = '0.9.0';
+/** Every member that an ordinary heartbeat has; those of a crash are rare. */
+const TELEMETRY = {
+  app_version: APP_VERSION,
+  os_version: 'macOS 26.1',
+  mac_model: 'Mac15,3',
+  arch: 'arm64',
+  cpu_cores: 8,
+  ram_gb_bucket: '16-32',
+  camera_count: 4,
+  detector_type: 'coreml',
+  uptime_hours: 131,
+  crash_count_since_last: 0,
+  soc_name: 'Apple M3 Pro',
+  detector_compute: 'ane',
+  recent_inference_ms: 14,
+  detector_compute_units_resolved: 'cpu_and_ne',
+  unlock_retry_outcome: 'not_needed',
+};
+
+/** One request of a row as it travels; `seats` are the activations it is spread over. */
+const MAKERS = {
+  heartbeat: ({ token }) => post('/v1/heartbeat', { token, app_version: APP_VERSION }),
+  telemetry: ({ token }) => post('/v1/heartbeat', { token, app_version: APP_VERSION, telemetry: TELEMETRY }),
+  activate_new: (seat) => activate(seat, randomBytes(32).toString('hex')),
+  activate_again: (seat) => activate(seat, seat.machine_id),
+  manifest: () => get('/v1/manifest'),
+  manifest_304: (_seat, etag) => get('/v1/manifest', `if-none-match: ${etag}\r\n`),
+  portal: ({ cookie }) => get('/portal/api/licenses', `cookie: mooring_holder=${cookie}\r\n`),
+};
+
+/** A function that gives the next request of a row as bytes. What can be, is made before anything is measured. */
+export function requestsOf(row, { seats, etag }) {
+  const make = MAKERS[row];
+  const fixed = row.startsWith('manifest') ? [make(undefined, etag)] : seats.map((seat) => make(seat, etag));
+  let next = Math.floor(Math.random() * fixed.length);
+  // Each machine is a new one once only.
+  if (row === 'activate_new') return () => make(seats[(next = (next + 1) % seats.length)]);
+  return () => fixed[(next = (next + 1) % fixed.length)];
+}
+
+/** The same request for one seat, for whoever looks at the answer. */
+export const requestOf = (row, seat, etag) => MAKERS[row](seat, etag);
+
+function activate({ license_key, email }, machine_id) {
+  return post('/v1/activate', {
+    license_key,
+    email,
+    machine_id,
+    hostname_hint: 'Studio Mac',
+    app_version: APP_VERSION,
+  });
+}
+
+export function post(path, body) {
+  const text = JSON.stringify(body);
+  return Buffer.from(
+    `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
+}
+
+const get = (path, headers = '') => Buffer.from(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n`);

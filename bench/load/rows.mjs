@@ -1,0 +1,38 @@
+/**
+ * What is measured: each row a kind of request, who answers it, the status that is right, and how many times as fast as
+ * a rival the service wants to be.
+ */
+export const ROWS = {
+  heartbeat: {
+    title: 'heartbeat without telemetry',
+    servers: ['service', 'plain', 'idiomatic'],
+    status: 200,
+    goals: { plain: 1.5, idiomatic: 3 },
+  },
+  telemetry: {
+    title: 'heartbeat with telemetry',
+    servers: ['service', 'plain', 'idiomatic'],
+    status: 200,
+    goals: { plain: 2, idiomatic: 4 },
+  },
+  manifest: { title: 'manifest, 200', servers: ['service', 'floor'], status: 200, goals: { floor: 0.8 } },
+  manifest_304: { title: 'manifest, 304', servers: ['service', 'floor'], status: 304, goals: { floor: 0.8 } },
+  portal: {
+    title: 'portal, list of licenses',
+    servers: ['service', 'plain', 'idiomatic'],
+    status: 200,
+    goals: {},
+  },
+  activate_new: {
+    title: 'activation, a new machine',
+    servers: ['service', 'plain', 'idiomatic'],
+    status: 201,
+    goals: { plain: 1 },
+  },
+  activate_again: {
+    title: 'activation, repeated',
+    servers: ['service', 'plain', 'idiomatic'],
+    status: 200,
+    goals: { plain: 1 },
+  },
+};
