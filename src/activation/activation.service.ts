@@ -66,24 +66,27 @@ export class ActivationService {
       (await this.coverage.refusal(request.app_version, seat.expires_at));
     if (refusal) throw refusal;
     if (isTaken(seat)) return { seat, created: false };
-    return this.dataSource.transaction(async ({ queryRunner }) => {
+    const taken = await this.dataSource.transaction(async ({ queryRunner }) => {
       // The connection itself: only there is a statement named, and then planned once instead of each time.
       const connection = (await queryRunner!.connect()) as pg.PoolClient;
-      return this.takeSeat(connection, seat.license_id, claim, request, now);
+      return this.takeSeat(connection, seat, claim, request, now);
     });
+    return taken ?? this.activate(request);
   }
 
-  // The lock on the license makes takers wait for each other; what was read before it is read again behind it.
+  // The lock on the license makes takers wait for each other; what was read before it is read again behind it. Null where
+  // its expiry moved meanwhile: which versions it covers is asked of the manifests, and not while others wait.
   private async takeSeat(
     connection: pg.PoolClient,
-    licenseId: string,
+    { license_id, expires_at }: Seat,
     claim: Claim,
     request: ActivateRequest,
     now: Date,
-  ): Promise<{ seat: TakenSeat; created: boolean }> {
-    await connection.query({ name: 'lock license', text: LOCK, values: [licenseId] });
+  ): Promise<{ seat: TakenSeat; created: boolean } | null> {
+    await connection.query({ name: 'lock license', text: LOCK, values: [license_id] });
     const seat = await findSeat(connection, claim);
     if (!seat) throw problem('license_not_found');
+    if (seat.expires_at?.getTime() !== expires_at?.getTime()) return null;
     const refusal = statusRefusal(seat) ?? expiryRefusal(seat, now);
     if (refusal) throw refusal;
     if (isTaken(seat)) return { seat, created: false };
@@ -94,7 +97,7 @@ export class ActivationService {
       hostname_hint: hostnameHint(request.hostname_hint),
     };
     const { activation_id, hostname_hint } = binding;
-    const values = [activation_id, licenseId, claim.machineId, hostname_hint, request.app_version, now];
+    const values = [activation_id, license_id, claim.machineId, hostname_hint, request.app_version, now];
     await connection.query({ name: 'insert activation', text: INSERT, values });
     return { seat: { ...seat, ...binding, machines_in_use: seat.machines_in_use + 1 }, created: true };
   }
