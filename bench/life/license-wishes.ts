@@ -1,0 +1,221 @@
+import fc from 'fast-check';
+import { GUARDED, UNGUARDED, type Command, type Life } from './license-model.js';
+
+/*
+ * What a random life is made of: wishes that know nothing of ids, so that a smaller life is still a life. Each becomes a
+ * command by what there is when its turn comes, or nothing.
+ */
+
+const KINDS = {
+  activate: 14,
+  heartbeat: 4,
+  paid: 2,
+  disputed: 1,
+  dispute_won: 1,
+  refunded: 1,
+  release: 3,
+  'self-release': 2,
+  ask: 3,
+  decide: 2,
+  status: 3,
+  machines: 5,
+  expiry: 4,
+  on_expiry: 2,
+  email: 1,
+  rekey: 1,
+  erase: 1,
+  move: 3,
+} as const;
+type Kind = keyof typeof KINDS;
+
+export interface Wish {
+  readonly kind: Kind;
+  readonly of: number;
+  /** Which of what there is to choose from. */
+  readonly pick: number;
+  /** Which e-mail: mostly the license's own. */
+  readonly whose: number;
+  /** Whether something unusual is meant: a guarded version, an older key. */
+  readonly odd: boolean;
+}
+
+const weighted = Object.entries(KINDS).map(([kind, weight]) => ({
+  weight,
+  arbitrary: fc.constant(kind as Kind),
+}));
+const wish = (
+  of: fc.Arbitrary<number>,
+  kind: fc.Arbitrary<Kind> = fc.oneof(...weighted),
+): fc.Arbitrary<Wish> =>
+  fc.record({
+    kind,
+    of,
+    pick: fc.nat(999),
+    whose: fc.nat(9),
+    odd: fc.integer({ min: 1, max: 5 }).map((n) => n === 5),
+  });
+
+const one = wish(fc.nat(1)).map((only) => [only]);
+// Commands that meet are about one license.
+const several = fc.nat(1).chain((of) =>
+  fc.array(wish(fc.constant(of)), {
+    minLength: 2,
+    maxLength: 6,
+    size: 'max',
+  }),
+);
+// Most lives begin with both licenses and a few machines: there is more to lose.
+const begun = (of: number, first: Kind) =>
+  [first, 'activate' as const, 'activate' as const].map((kind) => wish(fc.constant(of), fc.constant(kind)));
+const opening = fc.tuple(...begun(0, 'activate'), ...begun(1, 'paid'));
+const openings = fc.option(
+  opening.map((all) => all.map((only) => [only])),
+  { freq: 5, nil: [] },
+);
+
+// Not biased: a life of one day would show little, and few are played.
+const lifeOf = (bag: fc.Arbitrary<Wish[]>) =>
+  fc.noBias(
+    fc
+      .tuple(openings, fc.array(bag, { minLength: 1, maxLength: 50, size: 'max' }))
+      .map(([first, rest]) => [...first, ...rest]),
+  );
+export const inTurn = lifeOf(one);
+export const alsoAtOnce = lifeOf(fc.oneof({ weight: 3, arbitrary: one }, { weight: 2, arbitrary: several }));
+
+const EXPIRIES = [
+  null,
+  Date.parse('2026-11-21T13:00:00Z'),
+  GUARDED.minimum - 1000,
+  GUARDED.minimum,
+  Date.parse('2027-06-01T00:00:00Z'),
+];
+const HOUR = 3600;
+const DAY = 86_400;
+const MOVES = [HOUR, 8 * DAY, 365 * DAY];
+
+interface Known {
+  readonly life: Life;
+  readonly holders: readonly string[];
+  readonly tokens: ReadonlyMap<string, readonly string[]>;
+}
+
+const pickOf = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;
+
+/** The command that a wish comes to; undefined where there is nothing to do it to. */
+export function resolve({ kind, of, pick, whose, odd }: Wish, known: Known): Command | undefined {
+  const { life, holders, tokens } = known;
+  const license = life.licenses[of]!;
+  const email = whose < 8 && license.email ? license.email : pickOf(holders, whose);
+  if (kind === 'move') return { do: 'move', seconds: seconds(life, of, pick) };
+  // What ends a license for good leaves little of its life: of those wishes only some are granted.
+  if ((kind === 'erase' || kind === 'refunded') && pick % 2 === 0) return undefined;
+  if (kind === 'erase') return { do: 'erase', email };
+  if (kind === 'paid' || kind === 'disputed' || kind === 'dispute_won' || kind === 'refunded') {
+    const { reports } = life.licenses[1]!;
+    // Most purchases begin with being paid.
+    const status = reports!.length === 0 && pick % 4 > 0 ? 'paid' : kind;
+    return { do: 'report', of: 1, email: pickOf(holders, whose), status };
+  }
+  if (!license.is_issued) {
+    if (license.reports) return undefined;
+    const terms = {
+      machines_allowed: 1 + (pick % 3),
+      expires_at: pickOf(EXPIRIES, pick),
+    };
+    return {
+      do: 'issue',
+      of,
+      email: pickOf(holders, whose),
+      terms: { ...terms, on_expiry: odd ? 'stop' : 'keep' },
+    };
+  }
+  const app_version = odd ? GUARDED.version : UNGUARDED;
+  switch (kind) {
+    case 'activate': {
+      const hostname_hint = pickOf(['Studio', 'Desk'], whose);
+      const generation = odd && license.generation > 1 ? license.generation - 1 : license.generation;
+      const machine = `machine ${pick % 4}`;
+      return {
+        do: 'activate',
+        of,
+        generation,
+        email,
+        machine,
+        hostname_hint,
+        app_version,
+      };
+    }
+    case 'status': {
+      const staff_status = pickOf(['active', 'active', 'active', 'suspended', 'revoked'] as const, pick);
+      return { do: 'change', of, terms: { staff_status } };
+    }
+    case 'machines':
+      return {
+        do: 'change',
+        of,
+        terms: { machines_allowed: pickOf([1, 1, 2, 3], pick) },
+      };
+    case 'expiry': {
+      const expires_at = pickOf([...EXPIRIES, life.now, life.now, life.now + 1000], pick);
+      return {
+        do: 'change',
+        of,
+        terms: {
+          expires_at,
+          ...(whose % 2 === 1 && { on_expiry: 'stop' as const }),
+        },
+      };
+    }
+    case 'on_expiry':
+      return {
+        do: 'change',
+        of,
+        terms: { on_expiry: pickOf(['keep', 'stop', 'stop'] as const, pick) },
+      };
+    case 'email':
+      return { do: 'change', of, terms: { email: pickOf(holders, pick) } };
+    case 'rekey':
+      return { do: 'rekey', of };
+  }
+  const { bindings } = license;
+  if (bindings.length === 0) return undefined;
+  const active = bindings.filter(({ ended }) => !ended);
+  const { id: binding, requests } = pickOf(odd || active.length === 0 ? bindings : active, pick);
+  switch (kind) {
+    case 'heartbeat': {
+      const given = tokens.get(binding);
+      return (
+        given && {
+          do: 'heartbeat',
+          of,
+          binding,
+          app_version,
+          token: pickOf(given, whose),
+        }
+      );
+    }
+    case 'decide': {
+      if (requests.length === 0) return undefined;
+      const decision = pickOf(['release', 'decline'], pick);
+      return {
+        do: 'decide',
+        of,
+        binding,
+        nth: (requests.length - 1) * Number(!odd),
+        decision,
+      };
+    }
+    case 'release':
+      return { do: 'release', of, binding };
+    case 'self-release':
+    case 'ask':
+      return { do: kind, of, binding, email };
+  }
+}
+
+/** To the moment of expiry, or the second before it, where that is ahead; else an hour, days, a year. */
+function seconds({ now, licenses }: Life, of: number, pick: number): number {
+  const left = ((licenses[of]!.expires_at ?? 0) - now) / 1000;
+  return pickOf(left > 1 ? [...MOVES, left, left - 1] : MOVES, pick);
+}
