@@ -4,21 +4,15 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { command, ensureBuilt, ensureInstalled, Fault, node24, step } from '../scripts/prepare.mjs';
+import { Fault } from '../scripts/prepare.mjs';
+import { benchCommand } from './bench-command.mjs';
 import { report } from './bench-report.mjs';
 import { ROWS } from './load/rows.mjs';
 
 const RESULTS = new URL('results.md', import.meta.url);
 
-await command(async () => {
-  const options = parseOptions();
-  await ensureInstalled();
-  await ensureBuilt();
-  if (parseInt(process.versions.node, 10) >= 24) return run(options);
-  return (await step(node24(), [fileURLToPath(import.meta.url), ...process.argv.slice(2)])).code;
-});
+await benchCommand(import.meta.url, parseOptions, run);
 
 function parseOptions() {
   const text = (value) => ({ type: 'string', default: value });

@@ -3,9 +3,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { command, ensureBuilt, ensureInstalled, Fault, node24, step } from '../scripts/prepare.mjs';
+import { Fault } from '../scripts/prepare.mjs';
+import { benchCommand } from './bench-command.mjs';
 import { report } from './retention-report.mjs';
 import { askFleet, askRows, countWeeks, fill, leave, wholeRun } from './retention-steps.mjs';
 
@@ -14,13 +14,7 @@ const AS_OF = new Date('2026-11-20T00:05:00Z');
 /** Those that are kept, and four that are wholly past. */
 const LEAST_MONTHS = 28;
 
-await command(async () => {
-  const options = parseOptions();
-  await ensureInstalled();
-  await ensureBuilt();
-  if (parseInt(process.versions.node, 10) >= 24) return run(options);
-  return (await step(node24(), [fileURLToPath(import.meta.url), ...process.argv.slice(2)])).code;
-});
+await benchCommand(import.meta.url, parseOptions, run);
 
 function parseOptions() {
   const text = (value) => ({ type: 'string', default: value });
