@@ -30,8 +30,3 @@ export interface Seat extends LicenseFacts {
 
 /** The seat of a machine that has one. */
 export type TakenSeat = Seat & { readonly activation_id: string; readonly activated_at: Date };
-
-/** Whether the machine limit leaves room for one more binding. */
-export function hasFreeSeat({ machines_in_use, machines_allowed }: Seat): boolean {
-  return machines_in_use < machines_allowed;
-}

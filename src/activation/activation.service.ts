@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type pg from 'pg';
 import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Clock } from '../clock.js';
@@ -8,26 +7,25 @@ import { poolOf } from '../database/data-source.js';
 import { invalidMembers, problem, type Problem } from '../http/problem.js';
 import { canonicalLicenseKey, checkSymbolHolds, licenseKeyHash } from '../keys/license-key.js';
 import { canonicalEmail } from '../licenses/email.js';
-import { statusRefusal, expiryRefusal } from '../licenses/license.rules.js';
+import { statusRefusal, expiryRefusal, type LicenseFacts } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
 import { ActivateRequest } from './activation.dto.js';
-import { hasFreeSeat, hostnameHint, type Seat, type TakenSeat } from './activation.rules.js';
+import { hostnameHint, type Seat, type TakenSeat } from './activation.rules.js';
 
-// One read: the license that has this key and e-mail, how full it is, and this machine's binding to it.
-const SEAT = `
+// One read: the license that has this key and e-mail, how full it is, and this machine's binding to it. Its revision
+// changes with every change of the license or of its purchase.
+const FIND = `
   select l.id as license_id, l.machines_allowed, l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state,
          (select count(*)::int from activation where license_id = l.id and ended_at is null) as machines_in_use,
-         a.id as activation_id, a.activated_at, a.hostname_hint
+         a.id as activation_id, a.activated_at, a.hostname_hint, concat(l.xmin, ' ', p.xmin) as revision
   from license l
   left join purchase p on p.id = l.purchase_id
   left join activation a on a.license_id = l.id and a.machine_id = $3 and a.ended_at is null
   where l.key_hash = $1 and l.email = $2`;
 
-const LOCK = 'select 1 from license where id = $1 for update';
-const INSERT = `
-  insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
-  values ($1, $2, $3, $4, $5, $6)`;
+// Locks the license, looks for the same machine, counts, inserts (migrations/0012).
+const TAKE = 'select * from take_seat($1, $2, $3, $4, $5, $6, $7)';
 
 /** Who asks for a seat: license key, e-mail and machine, in their one form. */
 interface Claim {
@@ -35,6 +33,9 @@ interface Claim {
   readonly email: string;
   readonly machineId: Buffer;
 }
+
+/** A seat as it was judged. */
+type FoundSeat = Seat & { readonly revision: string };
 
 /** Binds a license to a machine (contract, activate). */
 @Injectable()
@@ -58,7 +59,7 @@ export class ActivationService {
       machineId: Buffer.from(request.machine_id, 'hex'),
     };
     const now = this.clock.now();
-    const seat = await findSeat(poolOf(this.dataSource), claim);
+    const seat = await this.findSeat(claim);
     if (!seat) throw await this.unknownLicense(claim);
     const refusal =
       statusRefusal(seat) ??
@@ -66,40 +67,35 @@ export class ActivationService {
       (await this.coverage.refusal(request.app_version, seat.expires_at));
     if (refusal) throw refusal;
     if (isTaken(seat)) return { seat, created: false };
-    const taken = await this.dataSource.transaction(async ({ queryRunner }) => {
-      // The connection itself: only there is a statement named, and then planned once instead of each time.
-      const connection = (await queryRunner!.connect()) as pg.PoolClient;
-      return this.takeSeat(connection, seat, claim, request, now);
-    });
+    const taken = await this.takeSeat(seat, claim, request, now);
+    // The license has changed between the judgement and the lock.
     return taken ?? this.activate(request);
   }
 
-  // The lock on the license makes takers wait for each other; what was read before it is read again behind it. Null where
-  // its expiry moved meanwhile: which versions it covers is asked of the manifests, and not while others wait.
+  private async findSeat({ key, email, machineId }: Claim): Promise<FoundSeat | undefined> {
+    const values = [licenseKeyHash(key), email, machineId];
+    const query = { name: 'find seat', text: FIND, values };
+    const { rows } = await poolOf(this.dataSource).query<FoundSeat>(query);
+    return rows[0];
+  }
+
   private async takeSeat(
-    connection: pg.PoolClient,
-    { license_id, expires_at }: Seat,
-    claim: Claim,
-    request: ActivateRequest,
+    seat: FoundSeat,
+    { machineId }: Claim,
+    { hostname_hint, app_version }: ActivateRequest,
     now: Date,
   ): Promise<{ seat: TakenSeat; created: boolean } | null> {
-    await connection.query({ name: 'lock license', text: LOCK, values: [license_id] });
-    const seat = await findSeat(connection, claim);
-    if (!seat) throw problem('license_not_found');
-    if (seat.expires_at?.getTime() !== expires_at?.getTime()) return null;
-    const refusal = statusRefusal(seat) ?? expiryRefusal(seat, now);
-    if (refusal) throw refusal;
-    if (isTaken(seat)) return { seat, created: false };
-    if (!hasFreeSeat(seat)) throw this.limitReached(seat);
-    const binding = {
-      activation_id: uuidv7(),
-      activated_at: now,
-      hostname_hint: hostnameHint(request.hostname_hint),
-    };
-    const { activation_id, hostname_hint } = binding;
-    const values = [activation_id, license_id, claim.machineId, hostname_hint, request.app_version, now];
-    await connection.query({ name: 'insert activation', text: INSERT, values });
-    return { seat: { ...seat, ...binding, machines_in_use: seat.machines_in_use + 1 }, created: true };
+    const id = uuidv7();
+    const { license_id, revision } = seat;
+    const values = [license_id, revision, id, machineId, hostnameHint(hostname_hint), app_version, now];
+    const query = { name: 'take seat', text: TAKE, values };
+    const { rows } = await poolOf(this.dataSource).query<Omit<Seat, keyof LicenseFacts | 'license_id'>>(
+      query,
+    );
+    if (!rows[0]) return null;
+    const given = { ...seat, ...rows[0] };
+    if (!isTaken(given)) throw this.limitReached(given);
+    return { seat: given, created: given.activation_id === id };
   }
 
   // Unknown key and wrong e-mail are one answer; a wrong check symbol is a typing error in either case.
@@ -113,15 +109,6 @@ export class ActivationService {
     const portal_url = `${this.config.publicUrl}/portal/`;
     return problem('machine_limit_reached', { machines_allowed, machines_in_use, portal_url });
   }
-}
-
-async function findSeat(
-  connection: pg.Pool | pg.PoolClient,
-  { key, email, machineId }: Claim,
-): Promise<Seat | undefined> {
-  const values = [licenseKeyHash(key), email, machineId];
-  const { rows } = await connection.query<Seat>({ name: 'find seat', text: SEAT, values });
-  return rows[0];
 }
 
 function isTaken(seat: Seat): seat is TakenSeat {
