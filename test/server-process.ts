@@ -10,6 +10,8 @@ export interface ProcessOptions {
   readonly nodeArguments?: readonly string[];
   /** With a channel, as `npm start` gives it one. */
   readonly ipc?: boolean;
+  /** Where its standard output goes, instead of here. */
+  readonly stdout?: number;
 }
 
 /** The built service, `dist/main.js`, as a process of its own. Its environment is what the test says and nothing else. */
@@ -21,19 +23,23 @@ export class ServerProcess {
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   readonly #wrote = new EventEmitter();
 
-  constructor(environment: Record<string, string>, { nodeArguments = [], ipc = false }: ProcessOptions = {}) {
+  constructor(
+    environment: Record<string, string>,
+    { nodeArguments = [], ipc = false, stdout }: ProcessOptions = {},
+  ) {
     const args = ['--disable-warning=ExperimentalWarning', ...nodeArguments, 'dist/main.js'];
     const env = { PATH: process.env['PATH']!, ...environment };
-    const stdio = ['ignore', 'pipe', 'pipe', ...(ipc ? ['ipc' as const] : [])] as const;
+    const stdio = ['ignore', stdout ?? 'pipe', 'pipe', ...(ipc ? ['ipc' as const] : [])] as const;
     this.child = spawn(process.execPath, args, { cwd: root, env, stdio: [...stdio] });
-    for (const stream of ['stdout', 'stderr'] as const) {
+    const streams = stdout === undefined ? (['stdout', 'stderr'] as const) : (['stderr'] as const);
+    for (const stream of streams) {
       this.child[stream]!.setEncoding('utf8').on('data', (text: string) => {
         this[stream] += text;
         this.#wrote.emit('text');
       });
     }
     // Its end and that of its streams: then all that it wrote has arrived. (`close` never comes once we disconnect.)
-    const ends = [this.child.stdout!, this.child.stderr!].map((stream) => once(stream, 'end'));
+    const ends = streams.map((stream) => once(this.child[stream]!, 'end'));
     this.exited = Promise.all([once(this.child, 'exit'), ...ends]).then(([[code, signal]]) => {
       this.#wrote.emit('text');
       return { code: code as number | null, signal: signal as NodeJS.Signals | null };

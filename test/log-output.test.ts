@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { call, createDatabase } from './harness.js';
+import { freePort, ServerProcess } from './server-process.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'mooring-log-'));
+let database: Awaited<ReturnType<typeof createDatabase>>;
+beforeAll(async () => (database = await createDatabase()));
+afterAll(async () => {
+  await database.drop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** A pipe whose reader is there and reads nothing. */
+function unreadPipe(): number {
+  const path = join(directory, 'pipe');
+  execFileSync('mkfifo', [path]);
+  return openSync(path, 'r+');
+}
+
+test.each([
+  ['that nobody reads', unreadPipe, 'SIGKILL'],
+  ['on a full disk', () => openSync('/dev/full', 'w'), 'SIGTERM'],
+] as const)(
+  'a log %s stops no answer',
+  async (_what, open, signal) => {
+    const stdout = open();
+    const port = await freePort();
+    const settings = { PORT: String(port), DATA_DIR: directory, DATABASE_URL: database.url };
+    const server = new ServerProcess(settings, { stdout });
+    await server.ready();
+    // Several times what a pipe holds.
+    for (let sent = 0; sent < 1_500; sent += 100) {
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, () => call(`http://127.0.0.1:${port}`, 'GET', '/v1/manifest')),
+      );
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    }
+    expect((await server.end(signal)).code).toBe(signal === 'SIGTERM' ? 0 : null);
+    closeSync(stdout);
+  },
+  40_000,
+);
+
+test('what was logged last is there after the end', async () => {
+  const port = await freePort();
+  const settings = { PORT: String(port), DATA_DIR: directory, DATABASE_URL: database.url };
+  const server = await new ServerProcess(settings).ready();
+  await call(`http://127.0.0.1:${port}`, 'GET', '/v1/manifest');
+  await server.end();
+  expect(server.stdout).toMatch(/"route":"\/v1\/manifest"[^\n]*\n/);
+}, 20_000);
