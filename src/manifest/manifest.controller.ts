@@ -1,23 +1,51 @@
-import { Controller, Get, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Get, OnModuleInit, Req, Res } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { SECURITY_HEADERS } from '../http/address-amnesia.js';
+import { answerFromMemory, type ReadyAnswer } from '../http/from-memory.js';
+import { Log } from '../http/log.js';
 import { problem } from '../http/problem.js';
 import { ManifestService } from './manifest.service.js';
 
+const PATH = 'v1/manifest';
 /** Fresh for 5 minutes; a day-old copy is better than none while we cannot answer (contract, manifest). */
 const CACHE_CONTROL = 'public, max-age=300, stale-if-error=86400';
 
 /** `GET /v1/manifest`: anonymous, from memory, the same bytes for everyone. */
-@Controller('v1/manifest')
-export class ManifestController {
-  constructor(private readonly manifests: ManifestService) {}
+@Controller(PATH)
+export class ManifestController implements OnModuleInit {
+  constructor(
+    private readonly manifests: ManifestService,
+    private readonly host: HttpAdapterHost,
+    private readonly log: Log,
+  ) {}
+
+  onModuleInit(): void {
+    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
+    answerFromMemory(fastify, `/${PATH}`, (ifNoneMatch) => this.answer(ifNoneMatch), this.log);
+  }
 
   @Get()
   manifest(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    const live = this.manifests.live;
-    if (!live) throw problem('no_version_published');
-    reply.header('etag', live.etag).header('cache-control', CACHE_CONTROL);
-    if (matches(request.headers['if-none-match'], live.etag)) return void reply.code(304).send();
-    void reply.type('application/json; charset=utf-8').send(live.body);
+    const answer = this.answer(request.headers['if-none-match']);
+    if (!answer) throw problem('no_version_published');
+    // Without a body Fastify sends no type of one either.
+    void reply
+      .code(answer.status)
+      .headers(answer.headers)
+      .send(answer.body || undefined);
+  }
+
+  private answer(ifNoneMatch: string | undefined): ReadyAnswer | null {
+    const { live } = this.manifests;
+    if (!live) return null;
+    const headers = { ...SECURITY_HEADERS, etag: live.etag, 'cache-control': CACHE_CONTROL };
+    if (matches(ifNoneMatch, live.etag)) return { status: 304, headers, body: '' };
+    const content = {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(live.body),
+    };
+    return { status: 200, headers: { ...headers, ...content }, body: live.body };
   }
 }
 
