@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import pg from 'pg';
@@ -57,6 +57,8 @@ export class Restored {
   constructor(backup: string, originalUrl: string) {
     this.#original = new URL(originalUrl);
     cpSync(backup, this.cluster, { recursive: true });
+    // A whole copy does not take the mode along, on which PostgreSQL insists.
+    chmodSync(this.cluster, 0o700);
   }
 
   /** Starts it, and waits until it has recovered. @returns where it is */
