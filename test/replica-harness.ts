@@ -1,9 +1,10 @@
-import { appendFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { disownPidFile, endPostmaster, launch, serverSettings } from '../src/database/postgres-process.js';
+import { baseBackup } from './base-backup.js';
 import { Front, signalServer, type FragilePostgres } from './outage-harness.js';
 
 const SETTINGS = {
@@ -98,35 +99,16 @@ export class StreamingReplica {
     while (!(await this.sql<{ so: boolean }>(`select ${condition} as so`))[0]!.so) await pause(20);
   }
 
-  // What pg_basebackup does, which the embedded package does not bring.
   async #copy(): Promise<void> {
-    const client = new pg.Client(this.#primary.url);
-    await client.connect();
-    try {
-      // The slot keeps what it has not received yet, also while it is down.
-      await client.query("select pg_create_physical_replication_slot('replica', true)");
-      await client.query("select pg_backup_start('replica', fast => true)");
-      cpSync(this.#primary.cluster, this.#cluster, { recursive: true, filter: belongsToBackup });
-      const { rows } = await client.query<{ labelfile: string }>(
-        'select labelfile from pg_backup_stop(wait_for_archive => false)',
-      );
-      writeFileSync(join(this.#cluster, 'backup_label'), rows[0]!.labelfile);
-    } finally {
-      await client.end();
-    }
+    // The slot keeps what it has not received yet, also while it is down.
+    await query(this.#primary.url, "select pg_create_physical_replication_slot('replica', true)");
+    await baseBackup(this.#primary, this.#cluster);
     const { hostname, port, username, password } = new URL(this.#primary.url);
     const follows = `host=${hostname} port=${port} user=${username} password=${password}`;
     const settings = `primary_conninfo = '${follows}'\nprimary_slot_name = 'replica'\n`;
     appendFileSync(join(this.#cluster, 'postgresql.auto.conf'), settings);
     writeFileSync(join(this.#cluster, 'standby.signal'), '');
   }
-}
-
-// Neither who runs there, nor its slots, nor the log, which is streamed.
-function belongsToBackup(path: string): boolean {
-  const [name, within] = [basename(path), basename(dirname(path))];
-  if (within === 'pg_wal') return !/^[0-9A-F]{24}/.test(name);
-  return !name.startsWith('postmaster.') && within !== 'pg_replslot';
 }
 
 /** One statement over a connection of its own. */

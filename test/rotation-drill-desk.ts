@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { MooringClient, type Status } from '../client/src/client.js';
+import { MooringClient, type ClientOptions, type Status, type UpdateCheck } from '../client/src/client.js';
 import { machineId } from './harness.js';
 import { activationOf, kidOf } from './rotation-drill.js';
 
@@ -25,6 +25,7 @@ export class Desk {
     readonly license: { license_key: string; email: string },
     readonly urls: readonly string[],
     stateFile: string,
+    options: Partial<ClientOptions> = {},
   ) {
     this.#stateFile = stateFile;
     this.#client = new MooringClient({
@@ -40,6 +41,7 @@ export class Desk {
       log: (line) => this.log.push(line),
       onStateChange: (status) => this.states.push(status),
       fetch: (url, init) => this.#fetch(url, init),
+      ...options,
     });
   }
 
@@ -56,9 +58,14 @@ export class Desk {
     return activationOf(this.#token);
   }
 
-  async activate(): Promise<void> {
+  /** The user clicks, with the key there is or with another. */
+  async activate({ license_key, email } = this.license): Promise<void> {
     await this.#client.start();
-    await this.#client.activate(this.license.license_key, this.license.email, 'Studio Mac');
+    await this.#client.activate(license_key, email, 'Studio Mac');
+  }
+
+  checkForUpdate(): Promise<UpdateCheck> {
+    return this.#client.checkForUpdate();
   }
 
   /** Heartbeats from now on, one after the other. */

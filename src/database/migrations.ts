@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { MigrationInterface, QueryRunner } from 'typeorm';
 import { jobsPool, patientDataSource, patiently } from './data-source.js';
 import { tryLock } from './locks.js';
+import { refusePooler } from './pooler.js';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
 /** On its first line, a file says that its one statement runs outside a transaction. */
@@ -17,6 +18,8 @@ export async function migrate(url: string): Promise<string[]> {
   await dataSource.initialize();
   const lock = dataSource.createQueryRunner();
   try {
+    // Before the lock: a pooler would keep it when we are long gone.
+    await refusePooler(dataSource);
     // Polled: a session that waits in pg_advisory_lock holds a snapshot, and a concurrent index build waits for it.
     while (!(await tryLock(lock, 'migrate'))) await wait(100);
     // The job queue's own tables come first: our migrations describe them.

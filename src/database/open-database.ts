@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Config, ConfigError } from '../config.js';
 import { isDatabaseAway } from './database-away.js';
 import { migrate } from './migrations.js';
+import { isPoolersRefusal, poolerRefused } from './pooler.js';
 
 /** A database that may come up beside us (compose, a rolling upgrade) gets this long. */
 const PATIENCE_MS = 30_000;
@@ -61,6 +62,7 @@ export async function migrateWhenThere(
     try {
       return await migrate(url);
     } catch (error) {
+      if (isPoolersRefusal(error)) throw poolerRefused(error);
       if (!isDatabaseAway(error) || Date.now() > deadline) throw error;
       if (!told) say('Waiting for the database to answer.');
       await wait(500, undefined, { signal });
