@@ -1,5 +1,8 @@
+# A tag is whatever the registry says today; a release names the base by its digest (CONTRIBUTING, Dependencies).
+ARG NODE_IMAGE=node:24-slim
+
 # The build brings the compiler; the image that runs does not.
-FROM node:24-slim AS build
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
@@ -7,8 +10,10 @@ COPY nest-cli.json tsconfig.json tsconfig.build.json vite.config.ts ./
 COPY src/ src/
 COPY web/ web/
 RUN npm run build
+COPY scripts/prepare.mjs scripts/shipped.mjs scripts/sbom.mjs scripts/
+RUN node scripts/sbom.mjs sbom.cdx.json
 
-FROM node:24-slim
+FROM ${NODE_IMAGE}
 WORKDIR /app
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 COPY package.json package-lock.json .npmrc ./
@@ -17,6 +22,8 @@ RUN npm ci --omit=dev --omit=optional && npm cache clean --force
 COPY migrations/ migrations/
 COPY --from=build /app/dist/ dist/
 COPY --from=build /app/web/dist/ web/dist/
+# What was installed above and bundled into the pages, for whoever asks the image.
+COPY --from=build /app/sbom.cdx.json ./
 RUN chmod 755 dist/cli.js && ln -s /app/dist/cli.js /usr/local/bin/mooring
 USER node
 EXPOSE 3000

@@ -22,6 +22,8 @@ export default defineConfig({
     // What the content security policy asks: nothing inline, no script but our own files.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // The licenses of what is bundled ask to go with it; beside the pages, where anyone may read them.
+    license: { fileName: 'licenses.md' },
     rolldownOptions: {
       input: {
         portal: inWeb('portal/index.html'),

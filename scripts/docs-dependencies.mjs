@@ -1,0 +1,76 @@
+// npm run docs:dependencies: writes docs/dependencies.md from package.json, the lock file and what is installed.
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { argv } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { command, ensureInstalled, root } from './prepare.mjs';
+import { BINARIES, REASONS } from './dependency-reasons.mjs';
+import { closure, locked } from './shipped.mjs';
+
+const INTRODUCTION = `# Dependencies
+
+Written by \`npm run docs:dependencies\`; a test holds it. Each direct dependency needs a sentence in
+\`scripts/dependency-reasons.mjs\`, and a reason that is gone takes its dependency with it. How one is chosen, updated and
+watched stands in [CONTRIBUTING](../CONTRIBUTING.md#dependencies), the licenses in [licenses.md](licenses.md).
+
+## What the service runs on
+`;
+
+const COUNTED = `
+*brings*: the packages it pulls in, itself included, and what they take on disk. *alone*: those of them that would go with
+it, since nothing else needs them. It is 0 for what another asks for as well.
+`;
+
+/** The whole of docs/dependencies.md. */
+export function dependenciesAsMarkdown() {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const names = Object.keys(dependencies);
+  const all = closure(names);
+  const total = `${names.length} direct ones bring ${all.size} packages, ${megabytes(all)} MB.`;
+  return [
+    `${INTRODUCTION}\n${total}\n${COUNTED}`,
+    table(['package', 'brings', 'MB', 'alone', 'MB', 'for'], weighed(names, all)),
+    '## What the pages bundle, and what builds and tests\n',
+    table(['package', 'for'], Object.keys(devDependencies).map(explained)),
+    '## Binaries for development\n',
+    `${BINARIES.map(({ packages, reason }) => `- \`${packages}\`: ${reason}`).join('\n')}\n`,
+  ].join('\n');
+}
+
+function weighed(names, all) {
+  return names.map((name) => {
+    const brought = closure([name]);
+    const without = closure(names.filter((other) => other !== name));
+    const alone = [...all].filter((entry) => !without.has(entry));
+    const [title, reason] = explained(name);
+    return [title, brought.size, megabytes(brought), alone.length, megabytes(alone), reason];
+  });
+}
+
+const explained = (name) => [`${name} ${locked.get(`node_modules/${name}`).version}`, REASONS[name]];
+
+/** What files take that came with these packages, in millions of bytes. */
+function megabytes(entries) {
+  const bytes = [...entries].reduce((sum, { path }) => sum + bytesOf(join(root, path)), 0);
+  return (bytes / 1e6).toFixed(1);
+}
+
+function bytesOf(folder) {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter(({ name }) => name !== 'node_modules') // each of those counts for itself
+    .map((file) => join(folder, file.name))
+    .reduce((sum, path) => sum + (statSync(path).isDirectory() ? bytesOf(path) : statSync(path).size), 0);
+}
+
+function table(head, rows) {
+  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  return `${lines.join('\n')}\n`;
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  await command(async () => {
+    await ensureInstalled();
+    writeFileSync(new URL('../docs/dependencies.md', import.meta.url), dependenciesAsMarkdown());
+    return 0;
+  });
+}
