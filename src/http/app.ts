@@ -16,6 +16,7 @@ import { refuseUnknownRoutes } from './unknown-routes.js';
 import { LIMITS, shedUnderPressure } from './pressure.js';
 import { ProblemFilter } from './problem.filter.js';
 import { logRequest, logRequests } from './request-log.js';
+import { countTraffic, Traffic } from './traffic.js';
 
 /** A client's body: 16 KiB (contract, Common rules). */
 const BODY_LIMIT_BYTES = 16 * 1024;
@@ -30,6 +31,7 @@ export async function createApp(
   log: Log,
   limits = LIMITS,
 ): Promise<NestFastifyApplication> {
+  const traffic = config.metricsPort === undefined ? undefined : new Traffic();
   const adapter = new FastifyAdapter({
     logger: false,
     requestIdHeader: false,
@@ -46,19 +48,22 @@ export async function createApp(
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       filter.answer(error, request, reply);
       logRequest(request, reply, log);
+      traffic?.answered(request, reply);
     },
-    clientErrorHandler: (error: Error, socket: Socket) => refuseMalformed(error, socket, config, log),
+    clientErrorHandler: (error: Error, socket: Socket) =>
+      refuseMalformed(error, socket, config, log, traffic),
     skipMiddie: true,
   });
   const fastify = adapter.getInstance();
-  const filter = new ProblemFilter(config, log);
+  const filter = new ProblemFilter(config, log, traffic);
   forgetAddresses(fastify.server);
   answerInsteadOfNode(fastify);
   refuseUnknownRoutes(fastify);
   logRequests(fastify, log);
+  if (traffic) countTraffic(fastify, traffic);
   closeConnections(fastify);
   parseJsonOnly(fastify);
-  await shedUnderPressure(fastify, limits);
+  await shedUnderPressure(fastify, limits, traffic?.load);
   await takeCookies(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: log,
