@@ -31,6 +31,12 @@ export function samplesOf(text: string): Record<string, number> {
   );
 }
 
+/** What is kept of a scrape: the samples whose names begin so. */
+export function only(samples: Record<string, number>, ...beginnings: string[]): Record<string, number> {
+  const kept = Object.entries(samples).filter(([name]) => beginnings.some((begin) => name.startsWith(begin)));
+  return Object.fromEntries(kept);
+}
+
 /** What something has added to the samples: those that it left as they were are not there. */
 export async function change(
   service: Service,
