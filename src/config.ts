@@ -54,7 +54,9 @@ export class Config {
   /** @throws ConfigError naming the setting that cannot be used */
   constructor(environment: Environment) {
     const read = (name: string) => environment[name]?.trim() || undefined;
-    this.host = read('HOST') ?? '127.0.0.1';
+    const host = read('HOST') ?? '127.0.0.1';
+    // Of that name Fastify would listen on every address, on the further ones without our listeners (address amnesia).
+    this.host = host === 'localhost' ? '127.0.0.1' : host;
     this.production = isProduction(read('NODE_ENV'), this.host);
     this.port = integer('PORT', read('PORT'), 3000, 0, 65535);
     this.publicUrl = httpUrl('PUBLIC_URL', read('PUBLIC_URL') ?? `http://localhost:${this.port}`);

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { fastify } from 'fastify';
 import { once } from 'node:events';
 import { Problem } from '../src/http/problem.js';
-import { shedUnderPressure } from '../src/http/pressure.js';
+import { Load, shedUnderPressure } from '../src/http/pressure.js';
 
 /** A bare server with one route that answers when told, and the probe. */
 async function server(limits: { eventLoopDelayMs: number; concurrentRequests: number }) {
@@ -12,7 +12,8 @@ async function server(limits: { eventLoopDelayMs: number; concurrentRequests: nu
       ? reply.code(error.status).headers(error.headers).send({ code: error.code })
       : reply.code(500).send(),
   );
-  await shedUnderPressure(app, limits);
+  const load = new Load();
+  await shedUnderPressure(app, limits, load);
   const waiting: (() => void)[] = [];
   app.get('/slow', () => {
     const answer = Promise.withResolvers<string>();
@@ -23,16 +24,17 @@ async function server(limits: { eventLoopDelayMs: number; concurrentRequests: nu
   app.get('/quick', () => 'done');
   app.get('/health/live', () => 'ok');
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
-  return { app, url, waiting };
+  return { app, url, waiting, load };
 }
 
 test('turns the one too many away with a spread retry-after, spares the probe, and serves again after', async () => {
-  const { app, url, waiting } = await server({ eventLoopDelayMs: 10_000, concurrentRequests: 3 });
+  const { app, url, waiting, load } = await server({ eventLoopDelayMs: 10_000, concurrentRequests: 3 });
   try {
     const held = [1, 2, 3].map(() => fetch(`${url}/slow`));
     while (waiting.length < 3) await once(app.server, 'waiting');
     const shed = await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}/slow`)));
     expect(new Set(shed.map(({ status }) => status))).toEqual(new Set([503]));
+    expect(load.shed).toEqual({ event_loop_delay: 0, concurrent_requests: 20 });
     const seconds = shed.map(({ headers }) => Number(headers.get('retry-after')));
     expect(seconds.every((each) => each >= 5 && each <= 30)).toBe(true);
     expect(new Set(seconds).size).toBeGreaterThan(3);
@@ -49,7 +51,7 @@ test('turns the one too many away with a spread retry-after, spares the probe, a
 });
 
 test('turns requests away while the event loop is late, and spares the probe', async () => {
-  const { app, url } = await server({ eventLoopDelayMs: 5, concurrentRequests: 100 });
+  const { app, url, load } = await server({ eventLoopDelayMs: 5, concurrentRequests: 100 });
   const busy = setInterval(() => {
     for (const until = performance.now() + 30; performance.now() < until;) continue;
   }, 1);
@@ -57,6 +59,7 @@ test('turns requests away while the event loop is late, and spares the probe', a
     // The delay is measured over a second; before that the route answers as ever.
     let status = 0;
     while (status !== 503) ({ status } = await fetch(`${url}/quick`));
+    expect(load.shed).toEqual({ event_loop_delay: 1, concurrent_requests: 0 });
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
   } finally {
     clearInterval(busy);

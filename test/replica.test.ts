@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ReleaseService } from '../src/activation/release.service.js';
 import { migrate } from '../src/database/migrations.js';
+import { HeartbeatService } from '../src/heartbeat/heartbeat.service.js';
 import { Service, type Answer } from './harness.js';
 import { FragilePostgres, Load, timed } from './outage-harness.js';
 import { publish } from './publish.js';
@@ -98,7 +99,10 @@ describe.each([
     const [yes, no] = [await activated(), await released()];
     await replica.caughtUp();
     await fail();
+    const { answered } = service.app.get(HeartbeatService);
+    const before = { ...answered };
     const { json } = await heartbeatUntil(200, yes);
+    expect(answered).toEqual({ ...before, replica: before.replica + 1 });
     expect(json.license).toEqual({ status: 'active', expires_at: null });
     const answer = await service.heartbeat(no.token);
     expect([answer.status, answer.json.client_action]).toEqual([503, 'retry']);

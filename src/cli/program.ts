@@ -2,9 +2,10 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.js';
 import { isDatabaseAway } from '../database/database-away.js';
 import { Problem, problemDocument } from '../http/problem.js';
+import { packageVersion } from '../ops/package-version.js';
 import { initCommand } from './init.js';
 import { actorName } from './options.js';
-import { packageVersion, say, UsageError } from './terminal.js';
+import { say, UsageError } from './terminal.js';
 
 /**
  * Runs one command of the operator's (contract, section 5).

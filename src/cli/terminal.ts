@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import type { Act } from '../audit/audit.js';
@@ -12,11 +11,6 @@ export class Refused extends Error {}
 export class UsageError extends Error {}
 
 const PACKAGE = resolve(fileURLToPath(new URL('../..', import.meta.url)));
-
-/** The version of package.json. */
-export function packageVersion(): string {
-  return (JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8')) as { version: string }).version;
-}
 
 /** Tells the person at the terminal a sentence; standard output is the command's answer alone. */
 export function say(sentence: string): void {

@@ -1,8 +1,12 @@
+import { Histogram } from '../histogram.js';
+
 /**
  * Gathers calls of the same few milliseconds into one: what arrives in one turn of the event loop, and what arrives
  * while earlier batches are under way, goes out together. An idle service adds no wait, a busy one asks less often.
  */
 export class Batch<Item, Result> {
+  /** Items by batch. */
+  readonly sizes = new Histogram([1, 2, 5, 10, 20, 50, 100, 200, 500]);
   #waiting: { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }[] = [];
   #running = 0;
   #scheduled = false;
@@ -38,6 +42,7 @@ export class Batch<Item, Result> {
   async #flush(): Promise<void> {
     const batch = this.#waiting.splice(0, this.maxItems);
     this.#running += 1;
+    this.sizes.add(batch.length);
     this.#schedule();
     try {
       const results = await this.run(batch.map(({ item }) => item));

@@ -23,6 +23,8 @@ export const READ = `
 @Injectable()
 export class Bindings {
   readonly #reads = new Batch<string, BindingFacts | undefined>((ids) => this.read(ids));
+  /** How many went out together. */
+  readonly batchSizes = this.#reads.sizes;
 
   constructor(private readonly dataSource: DataSource) {}
 

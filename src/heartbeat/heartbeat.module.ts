@@ -13,6 +13,6 @@ import { TelemetryStore } from './telemetry.store.js';
   imports: [LicensesModule, ManifestModule, KeysModule],
   controllers: [HeartbeatController],
   providers: [HeartbeatService, Bindings, Replica, TelemetryStore],
-  exports: [Replica],
+  exports: [HeartbeatService, Bindings, Replica, TelemetryStore],
 })
 export class HeartbeatModule {}

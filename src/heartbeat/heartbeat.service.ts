@@ -10,6 +10,9 @@ import { Replica } from './replica.js';
 /** Confirms that a license still holds on its machine. It only reads: a heartbeat leaves nothing behind. */
 @Injectable()
 export class HeartbeatService {
+  /** Since the start: heartbeats that were answered, yes or no, by whose word it was. */
+  readonly answered = { replica: 0, primary: 0 };
+
   constructor(
     private readonly replica: Replica,
     private readonly bindings: Bindings,
@@ -24,8 +27,12 @@ export class HeartbeatService {
   async confirm({ sub }: LicenseClaims, appVersion: string, now: Date): Promise<BindingFacts> {
     const copy = await this.replica.find(sub);
     // Only a yes of the replica's is believed: it may not have heard yet of what made a no a yes (decision 0013).
-    if (copy && !refusalOf(copy, now) && this.coverage.covers(appVersion, copy.expires_at)) return copy;
+    if (copy && !refusalOf(copy, now) && this.coverage.covers(appVersion, copy.expires_at)) {
+      this.answered.replica += 1;
+      return copy;
+    }
     const binding = await this.bindings.find(sub);
+    this.answered.primary += 1;
     if (!binding) {
       await this.licenses.refuseWrongDatabase();
       // A restored backup, another database, long since deleted: no word of the license itself.

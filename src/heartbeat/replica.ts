@@ -33,6 +33,8 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #pool: pg.Pool | undefined;
   readonly #positions = new Positions();
   readonly #reads = new Batch<string, BindingFacts | undefined>((ids) => this.read(ids));
+  /** How many went out together. */
+  readonly batchSizes = this.#reads.sizes;
   #timer?: NodeJS.Timeout;
   /** Undefined before the first look. */
   #isWell: boolean | undefined;
@@ -56,6 +58,11 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     clearInterval(this.#timer);
     await this.#pool?.end();
+  }
+
+  /** Its connections; undefined where there is no replica. */
+  get pool(): pg.Pool | undefined {
+    return this.#pool;
   }
 
   /** Whether there is a replica, and it cannot be asked. */

@@ -28,6 +28,12 @@ type Values = readonly (string | number | null)[];
 @Injectable()
 export class TelemetryStore {
   readonly #inserts = new Batch<Values, true>((rows) => this.insert(rows));
+  /** How many went out together. */
+  readonly batchSizes = this.#inserts.sizes;
+  /** Since the start: blocks, by what became of them. */
+  readonly blocks = { stored: 0, refused: 0, failed: 0 };
+  /** Since the start: members that are known and had a bad value. An unknown one leaves no trace, here neither. */
+  droppedMembers = 0;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -41,12 +47,17 @@ export class TelemetryStore {
    */
   async store(block: unknown): Promise<TelemetryOutcome> {
     if (typeof block !== 'object' || block === null || Array.isArray(block) || isTooLarge(block)) {
+      this.blocks.refused += 1;
       return { stored: false, dropped: [] };
     }
     const { values, dropped } = readTelemetry(block as Record<string, unknown>);
+    this.droppedMembers += dropped.length;
     try {
-      return { stored: await this.#inserts.add(values), dropped };
+      const stored = await this.#inserts.add(values);
+      this.blocks.stored += 1;
+      return { stored, dropped };
     } catch (error) {
+      this.blocks.failed += 1;
       this.log.failed('telemetry not stored', error);
       return { stored: false, dropped };
     }

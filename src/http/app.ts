@@ -15,7 +15,8 @@ import { MembersPipe } from './members.pipe.js';
 import { refuseUnknownRoutes } from './unknown-routes.js';
 import { LIMITS, shedUnderPressure } from './pressure.js';
 import { ProblemFilter } from './problem.filter.js';
-import { logRequest, logRequests } from './request-log.js';
+import { answered, tell, tellAnswers } from './request-log.js';
+import { Traffic } from './traffic.js';
 
 /** A client's body: 16 KiB (contract, Common rules). */
 const BODY_LIMIT_BYTES = 16 * 1024;
@@ -30,6 +31,7 @@ export async function createApp(
   log: Log,
   limits = LIMITS,
 ): Promise<NestFastifyApplication> {
+  const traffic = config.metricsPort === undefined ? undefined : new Traffic();
   const adapter = new FastifyAdapter({
     logger: false,
     requestIdHeader: false,
@@ -45,20 +47,22 @@ export async function createApp(
     // An address that cannot be read never reaches the hooks.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       filter.answer(error, request, reply);
-      logRequest(request, reply, log);
+      tell(answered(request, reply), log, traffic);
     },
-    clientErrorHandler: (error: Error, socket: Socket) => refuseMalformed(error, socket, config, log),
+    clientErrorHandler: (error: Error, socket: Socket) =>
+      refuseMalformed(error, socket, config, log, traffic),
     skipMiddie: true,
   });
   const fastify = adapter.getInstance();
-  const filter = new ProblemFilter(config, log);
+  const filter = new ProblemFilter(config, log, traffic);
   forgetAddresses(fastify.server);
   answerInsteadOfNode(fastify);
   refuseUnknownRoutes(fastify);
-  logRequests(fastify, log);
+  fastify.decorate('traffic', traffic);
+  tellAnswers(fastify, log, traffic);
   closeConnections(fastify);
   parseJsonOnly(fastify);
-  await shedUnderPressure(fastify, limits);
+  await shedUnderPressure(fastify, limits, traffic?.load);
   await takeCookies(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: log,

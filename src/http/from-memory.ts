@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import type { FastifyInstance } from 'fastify';
 import { v4 as uuidv4 } from 'uuid';
 import { Log } from './log.js';
-import { logLine } from './request-log.js';
+import { tell } from './request-log.js';
 
 /** An answer that is ready: the same for everyone who asks. */
 export interface ReadyAnswer {
@@ -19,7 +19,7 @@ export interface ReadyAnswer {
  * @param answer what to say to an `if-none-match`; null where nothing is ready
  */
 export function answerFromMemory(
-  { server }: Pick<FastifyInstance, 'server'>,
+  { server, traffic }: FastifyInstance,
   path: string,
   answer: (ifNoneMatch: string | undefined) => ReadyAnswer | null,
   log: Log,
@@ -35,13 +35,9 @@ export function answerFromMemory(
       return;
     }
     response.writeHead(ready.status, ready.headers).end(ready.body);
-    logLine(log, {
-      route: path,
-      method: request.method!,
-      status: ready.status,
-      milliseconds: performance.now() - began,
-      request_id: uuidv4(),
-    });
+    const { status } = ready;
+    const milliseconds = performance.now() - began;
+    tell({ route: path, method: request.method!, status, milliseconds, request_id: uuidv4() }, log, traffic);
   });
 }
 

@@ -6,6 +6,7 @@ import { Config } from '../config.js';
 import { SECURITY_HEADERS } from './address-amnesia.js';
 import { Log } from './log.js';
 import { problem, problemDocument } from './problem.js';
+import type { Traffic } from './traffic.js';
 
 /** The latest answer of each socket, given or still owed. */
 const answering = new WeakMap<Socket, ServerResponse>();
@@ -42,6 +43,7 @@ export function refuseMalformed(
   socket: Socket,
   config: Config,
   log: Log,
+  traffic?: Traffic,
 ): void {
   const last = answering.get(socket);
   // Behind a request that waits for its answer, ours would be taken for that one's; and a request that was answered
@@ -53,6 +55,7 @@ export function refuseMalformed(
   log.info('malformed request', { code: error.code, request_id: requestId });
   // Who sends too slowly has no bug: a poor line may be better later.
   const refusal = problem(error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'unavailable' : 'malformed_request');
+  if (traffic) traffic.refusals[refusal.code] += 1;
   const body = problemDocument(refusal, config.publicUrl, requestId);
   const headers = {
     ...SECURITY_HEADERS,

@@ -10,23 +10,38 @@ export const LIMITS = {
   concurrentRequests: 2_000,
 };
 
+/** What one process carries, and what it has turned away. */
+export class Load {
+  /** Requests that came and whose answer is not over. */
+  underWay = 0;
+  /** Turned away since the start, by what was too much. */
+  readonly shed = { event_loop_delay: 0, concurrent_requests: 0 };
+}
+
 /**
  * Sheds load by what the process can carry, never by who calls: no address, key or account is counted here
  * (contract, Limits).
  */
-export async function shedUnderPressure(fastify: FastifyInstance, limits = LIMITS): Promise<void> {
+export async function shedUnderPressure(
+  fastify: FastifyInstance,
+  limits = LIMITS,
+  load = new Load(),
+): Promise<void> {
   await fastify.register(underPressure, {
     maxEventLoopDelay: limits.eventLoopDelayMs,
     pressureHandler: (request) => {
-      if (!isProbe(request)) throw problem('unavailable');
+      if (isProbe(request)) return;
+      load.shed.event_loop_delay += 1;
+      throw problem('unavailable');
     },
   });
-  let underWay = 0;
   fastify.addHook('onRequest', (request, reply, done) => {
-    underWay += 1;
+    load.underWay += 1;
     // `close` comes once for every answer, also where the caller has gone.
-    reply.raw.once('close', () => (underWay -= 1));
-    done(underWay > limits.concurrentRequests && !isProbe(request) ? problem('unavailable') : undefined);
+    reply.raw.once('close', () => (load.underWay -= 1));
+    if (load.underWay <= limits.concurrentRequests || isProbe(request)) return done();
+    load.shed.concurrent_requests += 1;
+    done(problem('unavailable'));
   });
 }
 

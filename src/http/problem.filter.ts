@@ -4,6 +4,7 @@ import { Config } from '../config.js';
 import { isDatabaseAway } from '../database/database-away.js';
 import { Log } from './log.js';
 import { Problem, problem, problemDocument, type ProblemCode } from './problem.js';
+import { Traffic } from './traffic.js';
 
 /** What Fastify and Nest throw by themselves, by status. */
 const BY_STATUS: Readonly<Record<number, ProblemCode>> = {
@@ -25,6 +26,7 @@ export class ProblemFilter implements ExceptionFilter {
   constructor(
     private readonly config: Config,
     private readonly log: Log,
+    private readonly traffic?: Traffic,
   ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
@@ -34,6 +36,7 @@ export class ProblemFilter implements ExceptionFilter {
 
   answer(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const refusal = asProblem(thrown);
+    if (this.traffic) this.traffic.refusals[refusal.code] += 1;
     if (refusal.status >= 500 && !(thrown instanceof Problem)) {
       this.log.failed(refusal.code, thrown, { request_id: request.id });
     }

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Log } from './log.js';
+import type { Traffic } from './traffic.js';
 
-/** What is told of a request, and nothing else. */
-export interface RequestLine {
+/** What is told of an answer, and nothing else: to the log, and to whatever counts. */
+export interface Answered {
   /** The route's template, never the address that was asked for. */
   readonly route: string;
   readonly method: string;
@@ -11,25 +12,26 @@ export interface RequestLine {
   readonly request_id: string;
 }
 
-/** Writes a line for every answer that passes Fastify's hooks. */
-export function logRequests(fastify: FastifyInstance, log: Log): void {
+/** Tells of every answer that passes Fastify's hooks. */
+export function tellAnswers(fastify: FastifyInstance, log: Log, traffic: Traffic | undefined): void {
   fastify.addHook('onResponse', (request, reply, done) => {
-    logRequest(request, reply, log);
+    tell(answered(request, reply), log, traffic);
     done();
   });
 }
 
-/** One structured line a request, by allow-list. */
-export function logRequest(request: FastifyRequest, reply: FastifyReply, log: Log): void {
-  logLine(log, {
-    route: request.is404 ? 'none' : request.routeOptions.url!,
+/** One structured line by allow-list, and one count. */
+export function tell({ milliseconds, ...answer }: Answered, log: Log, traffic: Traffic | undefined): void {
+  log.info('request', { ...answer, milliseconds: Math.round(milliseconds * 10) / 10 });
+  traffic?.answered(answer.route, answer.method, answer.status, milliseconds / 1000);
+}
+
+export function answered(request: FastifyRequest, reply: FastifyReply): Answered {
+  return {
+    route: (request.is404 ? undefined : request.routeOptions.url) ?? 'none',
     method: request.method,
     status: reply.statusCode,
     milliseconds: reply.elapsedTime,
     request_id: request.id,
-  });
-}
-
-export function logLine(log: Log, { milliseconds, ...line }: RequestLine): void {
-  log.info('request', { ...line, milliseconds: Math.round(milliseconds * 10) / 10 });
+  };
 }

@@ -44,6 +44,11 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     private readonly log: Log,
   ) {}
 
+  /** The kinds of job that there are. */
+  get tasks(): string[] {
+    return Object.keys(this.#tasks);
+  }
+
   /** Says how a kind of job is done. To be called before the application has started. */
   register(name: string, task: Task): void {
     this.#tasks[name] = async (ids, { abortSignal }) => {

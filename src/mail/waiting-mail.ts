@@ -35,7 +35,7 @@ interface Row {
 }
 
 /** Whoever is killed at the last try writes no error down. */
-const FAILED = 'last_error is not null or attempts >= max_attempts';
+export const FAILED = 'last_error is not null or attempts >= max_attempts';
 
 /** What waits to be sent, and what cannot be and why. Nothing here names a person. */
 export async function waitingMail(dataSource: DataSource): Promise<WaitingMail> {

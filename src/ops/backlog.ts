@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { JobWorker } from '../mail/job-worker.js';
+import { FAILED } from '../mail/waiting-mail.js';
+
+/** The jobs of a kind that are not done. */
+export interface JobCounts {
+  /** `other` for those of a version before or after this one. */
+  readonly task: string;
+  /** Those that will be tried, also where they have failed so far. */
+  readonly waiting: number;
+  /** Those among them that are due for minutes, and at which no instance works. */
+  readonly late: number;
+  /** Those that failed so far, or for good. */
+  readonly failing: number;
+}
+
+// Of the schedule's runs: one for another day says nothing of today.
+const BACKLOG = `
+  select (select coalesce(json_agg(of_task), '[]') from (
+            select case when task_identifier = any($1) then task_identifier else 'other' end as task,
+                   count(*) filter (where attempts < max_attempts) as waiting,
+                   count(*) filter (where attempts < max_attempts and locked_at is null
+                                      and run_at < now() - interval '5 minutes') as late,
+                   count(*) filter (where ${FAILED}) as failing
+            from graphile_worker.jobs group by 1) of_task) as jobs,
+         (select finished_at from retention_run
+          where finished_at is not null and as_of::date = started_at::date
+          order by started_at desc limit 1) as retention_ended`;
+
+/** Work that waits, and when the data that leaves was last seen to. */
+@Injectable()
+export class Backlog {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly worker: JobWorker,
+  ) {}
+
+  /** One line of `jobs` for each kind that there is; `retention_ended` null before the first run of any instance. */
+  async read(): Promise<{ jobs: JobCounts[]; retention_ended: Date | null }> {
+    const { tasks } = this.worker;
+    const [{ jobs, retention_ended }] = (await this.dataSource.query(BACKLOG, [tasks])) as [
+      Awaited<ReturnType<Backlog['read']>>,
+    ];
+    const none = [...tasks, 'other'].map((task) => ({ task, waiting: 0, late: 0, failing: 0 }));
+    return { jobs: none.map((each) => jobs.find(({ task }) => task === each.task) ?? each), retention_ended };
+  }
+}
