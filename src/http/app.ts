@@ -56,7 +56,7 @@ export async function createApp(
   answerInsteadOfNode(fastify);
   refuseUnknownRoutes(fastify);
   logRequests(fastify, log);
-  closeConnections(fastify);
+  closeConnections(fastify, log);
   parseJsonOnly(fastify);
   await shedUnderPressure(fastify, limits);
   await takeCookies(fastify);
