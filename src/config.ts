@@ -43,6 +43,8 @@ export class Config {
   readonly tombstoneFile: string;
   /** Undefined means: no metrics. */
   readonly metricsPort: number | undefined;
+  /** How long an instance that was told to end goes on answering, while balancers hear of it (decision 0016). */
+  readonly shutdownDelaySeconds: number;
   /** Whom mail comes from; its name stands for the product in what is written to people. */
   readonly mailFrom: MailAddress;
   readonly #databaseUrl: string | undefined;
@@ -81,6 +83,8 @@ export class Config {
     const metricsPort = read('METRICS_PORT');
     this.metricsPort =
       metricsPort === undefined ? undefined : integer('METRICS_PORT', metricsPort, 0, 0, 65535);
+    const shutdownDelay = read('SHUTDOWN_DELAY_SECONDS');
+    this.shutdownDelaySeconds = integer('SHUTDOWN_DELAY_SECONDS', shutdownDelay, 0, 0, 60);
     this.#databaseUrl = databaseUrl('DATABASE_URL', read('DATABASE_URL'));
     this.#databaseReadUrl = databaseUrl('DATABASE_READ_URL', read('DATABASE_READ_URL'));
     if (this.#databaseReadUrl && !this.#databaseUrl) {

@@ -9,16 +9,18 @@ import { failure, Log } from './http/log.js';
 import { pagesAreBuilt } from './http/pages.js';
 import { openKeyRing } from './keys/key-material.js';
 import { withFreePort } from './database/free-port.js';
+import { OpsController } from './ops/ops.controller.js';
 import { makeSample } from './ops/sample.js';
 import { welcome } from './ops/welcome.js';
 
-/** What runs is finished within this; then the process ends all the same. */
+/** What runs is finished within this, after the delay that was asked for; then the process ends all the same. */
 const SHUTDOWN_MS = 10_000;
 
 const say = (sentence: string) => void process.stderr.write(`${sentence}\n`);
 /** What was opened, to be closed in reverse. */
 const opened = new AsyncDisposableStack();
 const ending = new AbortController();
+let delayMs = 0;
 
 async function start(): Promise<void> {
   const config = new Config(await withFreePort(process.env));
@@ -32,13 +34,19 @@ async function start(): Promise<void> {
   const applied = await migrateWhenThere(database.url, say, ending.signal);
   const ground = { config, clock, log, databaseUrl: database.url };
   const app: NestFastifyApplication = await createApp(AppModule.on(ground), config, log);
-  opened.defer(() => app.close());
+  opened.defer(async () => {
+    const started = performance.now();
+    await app.close();
+    log.info('closed', { milliseconds: Math.round(performance.now() - started) });
+  });
   ending.signal.throwIfAborted();
   await app.init();
   ending.signal.throwIfAborted();
   await app.listen({ port: config.port, host: config.host }).catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError(`Nothing can listen on HOST ${config.host}, PORT ${config.port} (${error.code}).`);
   });
+  delayMs = config.shutdownDelaySeconds * 1000;
+  opened.defer(() => app.get(OpsController).leave());
   log.info('listening', {
     host: config.host,
     port: config.port,
@@ -55,7 +63,7 @@ async function start(): Promise<void> {
 async function end(exitCode: number): Promise<void> {
   if (ending.signal.aborted) return;
   ending.abort();
-  setTimeout(() => process.exit(exitCode || 1), SHUTDOWN_MS).unref();
+  setTimeout(() => process.exit(exitCode || 1), delayMs + SHUTDOWN_MS).unref();
   // A start that is under way comes to its next step first: what it opens meanwhile is closed too.
   await started.catch(() => undefined);
   await opened.disposeAsync();

@@ -105,7 +105,7 @@ export class Front {
   async open(port = this.port): Promise<void> {
     if (this.#server?.listening) return;
     this.#server = createServer((near) => {
-      const far = connect(this.target, '127.0.0.1');
+      const far = this.lead();
       for (const [one, other] of [
         [near, far],
         [far, near],
@@ -123,6 +123,11 @@ export class Front {
   close(): void {
     this.#server?.close();
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Opens the far side of a connection. */
+  protected lead(): Socket {
+    return connect(this.target, '127.0.0.1');
   }
 }
 

@@ -60,7 +60,7 @@ export async function createApp(
   refuseUnknownRoutes(fastify);
   fastify.decorate('traffic', traffic);
   tellAnswers(fastify, log, traffic);
-  closeConnections(fastify);
+  closeConnections(fastify, log);
   parseJsonOnly(fastify);
   await shedUnderPressure(fastify, limits, traffic?.load);
   await takeCookies(fastify);

@@ -37,6 +37,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   readonly #tasks: TaskList = {};
   readonly #ending = new AbortController();
   #workers: WorkerPool | undefined;
+  #done = 0;
   #running: Promise<void> = Promise.resolve();
 
   constructor(
@@ -66,10 +67,13 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   async beforeApplicationShutdown(): Promise<void> {
+    const [started, before] = [performance.now(), this.#done];
     this.#ending.abort();
     // One that has ended by itself may refuse to end again.
     await Promise.resolve(this.#workers?.gracefulShutdown()).catch(() => undefined);
     await this.#running;
+    const milliseconds = Math.round(performance.now() - started);
+    this.log.info('jobs ended', { done: this.#done - before, milliseconds });
   }
 
   async #keepRunning(): Promise<void> {
@@ -116,6 +120,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       const shutDown = async () => worker.workerPool.gracefulShutdown();
       shutDown().catch(() => undefined);
     });
+    events.on('job:success', () => void (this.#done += 1));
     events.on('job:error', ({ job, error }) => {
       const { task_identifier: task, id: job_id, attempts, max_attempts } = job;
       const fields = { task, job_id, attempts, max_attempts, reason: (error as Error).message };

@@ -1,17 +1,28 @@
-import { BeforeApplicationShutdown, Controller, Get, Header } from '@nestjs/common';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Controller, Get, Header } from '@nestjs/common';
+import { Config } from '../config.js';
+import { Log } from '../http/log.js';
 import { errorsAsHtml } from '../http/problem-docs.js';
 import { problem } from '../http/problem.js';
 import { WarningsService } from './warnings.service.js';
 
 /** Probes for orchestrators, and the page where a problem's `type` leads. */
 @Controller()
-export class OpsController implements BeforeApplicationShutdown {
-  #shuttingDown = false;
+export class OpsController {
+  #leaving = false;
 
-  constructor(private readonly warnings: WarningsService) {}
+  constructor(
+    private readonly warnings: WarningsService,
+    private readonly config: Config,
+    private readonly log: Log,
+  ) {}
 
-  beforeApplicationShutdown(): void {
-    this.#shuttingDown = true;
+  /** From now on balancers are told to send nobody here. Who comes before they have heard is answered as ever. */
+  async leave(): Promise<void> {
+    this.#leaving = true;
+    const { shutdownDelaySeconds: delay_seconds } = this.config;
+    this.log.info('leaving', { delay_seconds });
+    await wait(delay_seconds * 1000);
   }
 
   @Get('health/live')
@@ -23,7 +34,7 @@ export class OpsController implements BeforeApplicationShutdown {
   // its 503s say more than a balancer's.
   @Get('health/ready')
   async ready() {
-    if (this.#shuttingDown) throw problem('unavailable');
+    if (this.#leaving) throw problem('unavailable');
     return { status: 'ready', warnings: await this.warnings.warnings() };
   }
 

@@ -1,0 +1,83 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+
+const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
+
+interface ComposeService {
+  readonly profiles?: string[];
+  readonly ports?: string[];
+  readonly environment: Record<string, string>;
+  readonly volumes: string[];
+  readonly stop_grace_period?: string;
+  readonly logging: { driver: string; options: Record<string, string> };
+}
+
+const text = read('docker-compose.yml');
+const { services } = parse(text, { merge: true }) as { services: Record<string, ComposeService> };
+const { service, second, proxy, postgres } = services as Record<
+  'service' | 'second' | 'proxy' | 'postgres',
+  ComposeService
+>;
+/** The proxy's configuration without its comments. */
+const configuration = read('deploy/haproxy.cfg').replaceAll(/^\s*#.*$/gm, '');
+const names = (of: RegExp, where: string) => new Set([...where.matchAll(of)].map(([, name]) => name!));
+
+test('every setting that an instance is given is one that it reads', () => {
+  const settings = names(/\bread\('([A-Z_]+)'\)/g, read('src/config.ts'));
+  expect(settings.size).toBeGreaterThan(20);
+  expect(Object.keys(service.environment).filter((name) => !settings.has(name))).toEqual([]);
+});
+
+test('whatever may stand in .env is told in .env.example', () => {
+  const told = names(/^# ([A-Z_]+)=/gm, read('.env.example'));
+  expect([...names(/\$\{([A-Z_]+)/g, text)].filter((name) => !told.has(name))).toEqual([]);
+});
+
+test('without a profile there is one instance; with the proxy there are two that differ in their port alone', () => {
+  expect(Object.keys(services).filter((name) => !services[name]!.profiles)).toEqual(['service', 'postgres']);
+  const { ports: published, ...one } = service;
+  const { ports: hidden, profiles, ...other } = second;
+  expect(other).toEqual(one);
+  expect([published, hidden, profiles]).toEqual([['127.0.0.1:3000:3000'], [], ['proxy']]);
+  const grace = Number(/^(\d+)s$/.exec(service.stop_grace_period!)![1]);
+  const delay = Number(/:-(\d+)/.exec(service.environment['SHUTDOWN_DELAY_SECONDS']!)![1]);
+  expect(grace).toBeGreaterThan(delay + 10);
+});
+
+test('the proxy has its configuration, which names the instances by what it is given', () => {
+  const mounted = proxy.volumes.map((volume) => volume.split(':')[0]!);
+  expect(mounted).toContain('./deploy/haproxy.cfg');
+  expect(existsSync(new URL('../deploy/haproxy.cfg', import.meta.url))).toBe(true);
+  const wanted = names(/\$\{([A-Z_0-9]+)\}/g, configuration);
+  expect(Object.keys(proxy.environment).filter((name) => !wanted.has(name))).toEqual([]);
+  const { INSTANCE_1, INSTANCE_2 } = proxy.environment;
+  expect([INSTANCE_1, INSTANCE_2]).toEqual(
+    ['service', 'second'].map((name) => `${name}:${services[name]!.environment['PORT']}`),
+  );
+});
+
+/** What of a configuration would write, count, keep or pass on who called, or show what is kept. */
+const tells = (lines: string) =>
+  lines.match(
+    /^\s*(log|stats|stick|capture|unique-id|email-alert)\b.*|.*\b(forwardfor|originalto|httplog|tcplog|forwarded|send-proxy|log-format|log-send|set-src|via)\b.*|.*\bsrc(_\w+)?\b.*/gim,
+  ) ?? [];
+
+test('the proxy writes no log, and nothing in its configuration looks at who called', () => {
+  expect(tells(configuration)).toEqual([]);
+  expect(configuration).toMatch(/^ {2}no log$/m);
+  for (const line of [
+    'log stdout format raw local0',
+    '  option forwardfor',
+    '  option httplog',
+    '  http-request set-header X-Real-IP %[src]',
+    '  stick-table type ip size 1m',
+    'server one a:1 send-proxy',
+  ])
+    expect(tells(`${configuration}\n${line}\n`)).toHaveLength(1);
+});
+
+test('what containers print is bounded', () => {
+  for (const { logging } of [service, second, proxy, postgres])
+    expect(logging).toMatchObject({ driver: 'local', options: { 'max-size': '10m', 'max-file': '5' } });
+});
