@@ -1,18 +1,24 @@
 // How fast the service answers, beside servers that do the same work otherwise: npm run bench [-- --rounds N]
 // [--seconds N] [--connections N] [--seats N] [--only ROW[,ROW]] [--profile FOLDER] [--write]. Starts everything itself and
 // leaves nothing behind.
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Fault } from '../scripts/prepare.mjs';
-import { benchCommand } from './bench-command.mjs';
+import { benchCommand, wholeNumbers } from './bench-command.mjs';
 import { report } from './bench-report.mjs';
+import { benchRun, versionOf } from './bench-run.mjs';
 import { ROWS } from './load/rows.mjs';
 
-const RESULTS = new URL('results.md', import.meta.url);
+/** Rows that the service alone answers stand beside nothing. */
+const COMPARED = Object.keys(ROWS).filter((row) => ROWS[row].servers.length > 1);
 
-await benchCommand(import.meta.url, parseOptions, run);
+await benchCommand(import.meta.url, parseOptions, (options) =>
+  benchRun((stage) => measureAll(stage, options), {
+    report: (figures) => report(figures, options),
+    page: new URL('results.md', import.meta.url),
+    write: options.write,
+  }),
+);
 
 function parseOptions() {
   const text = (value) => ({ type: 'string', default: value });
@@ -22,71 +28,29 @@ function parseOptions() {
       seconds: text('3'),
       connections: text('64'),
       seats: text('10000'),
-      only: text(Object.keys(ROWS).join(',')),
+      only: text(COMPARED.join(',')),
       profile: { type: 'string' },
       write: { type: 'boolean' },
     },
   });
   const { rounds, seconds, connections, seats } = values;
-  const numbers = Object.fromEntries(
-    Object.entries({ rounds, seconds, connections, seats }).map(([name, value]) => [name, Number(value)]),
-  );
-  if (!Object.values(numbers).every((number) => Number.isInteger(number) && number > 0))
-    throw new Fault('--rounds, --seconds, --connections and --seats want a whole number above 0.');
+  const numbers = wholeNumbers({ rounds, seconds, connections, seats });
   if (numbers.seats < 2) throw new Fault('--seats must be at least 2.');
   const only = values.only.split(',');
-  const unknown = only.find((row) => !Object.hasOwn(ROWS, row));
-  if (unknown) throw new Fault(`--only knows ${Object.keys(ROWS).join(', ')}.`);
+  const unknown = only.find((row) => !COMPARED.includes(row));
+  if (unknown) throw new Fault(`--only knows ${COMPARED.join(', ')}.`);
   return { ...numbers, only, profile: values.profile && resolve(values.profile), write: values.write };
 }
 
-async function run(options) {
-  let interrupt;
-  const interrupted = new Promise((_, reject) => (interrupt = () => reject(new Fault('Interrupted.'))));
-  interrupted.catch(() => {});
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, interrupt);
-  const { startEmbeddedPostgres } = await import('../dist/database/embedded-postgres.js');
-  const { Processes } = await import('./load/processes.mjs');
-  const folder = mkdtempSync(join(tmpdir(), 'mooring-bench-'));
-  const processes = new Processes();
-  let server;
-  try {
-    server = await startEmbeddedPostgres(join(folder, 'data'));
-    const figures = await Promise.race([
-      measureAll({ url: server.url, folder, processes }, options),
-      interrupted,
-    ]);
-    const { format } = await import('prettier');
-    const text = await format(report(figures, options), { parser: 'markdown' });
-    if (options.write) writeFileSync(RESULTS, text + written());
-    process.stdout.write(text);
-    return 0;
-  } finally {
-    await processes.end();
-    await server?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** What a person wrote below the figures stays. */
-function written() {
-  const page = existsSync(RESULTS) ? readFileSync(RESULTS, 'utf8') : '';
-  const start = page.indexOf('\n## Where the time goes');
-  return start < 0 ? '' : page.slice(start);
-}
-
-async function measureAll({ url, folder, processes }, options) {
+async function measureAll({ url, folder, processes, progress }, options) {
   const { migrate } = await import('../dist/database/migrations.js');
-  const { makeData } = await import('./load/data.mjs');
+  const { makeData, numbered } = await import('./load/data.mjs');
   const { checkAnswers } = await import('./load/checks.mjs');
   const { measureRows } = await import('./load/measure-rows.mjs');
   const { askDatabase } = await import('./load/pgbench.mjs');
-  const began = Date.now();
-  const progress = (what) =>
-    console.error(`${String(Math.round((Date.now() - began) / 1000)).padStart(5)} s  ${what}`);
   progress('data');
   await migrate(url);
-  const data = await makeData(url, folder, options.seats);
+  const data = await makeData(url, folder, numbered(options.seats));
   progress('servers, and whether they answer rightly');
   const flags = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
   const rival = { ...data.settings, FLOOR_BODY: data.manifest };
@@ -100,17 +64,12 @@ async function measureAll({ url, folder, processes }, options) {
   const etag = live.headers.get('etag');
   await checkAnswers(servers, { ...data, etag });
   const load = processes.load(data.file);
-  const rows = await measureRows(options.only, servers, load, { ...options, etag, progress });
+  const asked = options.only.map((row) => ({
+    row,
+    servers: servers.filter(({ name }) => ROWS[row].servers.includes(name)),
+  }));
+  const rows = await measureRows(asked, load, { ...options, etag, progress });
   progress('the database alone');
   const database = await askDatabase(url, folder, options);
   return { version: await versionOf(url), rows, database };
-}
-
-async function versionOf(url) {
-  const { default: pg } = await import('pg');
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query(`select split_part(version(), ' on ', 1) as version`);
-  await client.end();
-  return rows[0].version;
 }

@@ -1,3 +1,4 @@
+import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { performance } from 'node:perf_hooks';
 
 /** Runs the work and answers its result, its time, and the bytes it wrote to the write-ahead log. */
@@ -21,6 +22,8 @@ export async function timed(work) {
 
 /** The middle of an odd number of times, the later of the two middle ones of an even one. */
 export const median = (times) => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
+/** @param times from the least to the most @param share 0.99 for what 99 of 100 stay below */
+export const quantile = (times, share) => times[Math.floor(share * (times.length - 1))] ?? 0;
 export const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
 
 export const count = (number) => Math.round(number).toLocaleString('en-GB');
@@ -34,6 +37,12 @@ export const bytes = (size) => {
 };
 /** How many times as much, as people say it: `37`, or `0.4`. */
 export const times = (one, other) => (one / other >= 10 ? count(one / other) : (one / other).toFixed(1));
+
+/** What the figures were measured on, and with. @param version PostgreSQL's own words of it */
+export const machine = (version) =>
+  `Machine: ${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${bytes(totalmem())} of memory, ${process.platform} ${process.arch}; Node ${process.version.slice(1)}, ${version} with the settings of
+the embedded server (\`fsync\` and \`full_page_writes\` on).`;
+export const loadAtEnd = () => `at the end the load average was ${loadavg()[0].toFixed(1)}`;
 
 /** Rows of cells as a Markdown table; the first row is its head. */
 export function table([head, ...rows]) {

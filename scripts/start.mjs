@@ -1,7 +1,16 @@
 // npm start: whatever is missing is installed and built, then the server runs until it is told to end.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { command, ended, ensureBuilt, ensureInstalled, ensureWebBuilt, node24, root } from './prepare.mjs';
+import {
+  command,
+  ended,
+  ensureBuilt,
+  ensureInstalled,
+  ensureWebBuilt,
+  node24,
+  root,
+  SERVICE_FLAGS,
+} from './prepare.mjs';
 
 const parents = lineage();
 
@@ -9,7 +18,7 @@ await command(async () => {
   await ensureInstalled();
   await ensureBuilt();
   await ensureWebBuilt();
-  const args = ['--enable-source-maps', '--disable-warning=ExperimentalWarning', 'dist/main.js'];
+  const args = [...SERVICE_FLAGS, '--disable-warning=ExperimentalWarning', 'dist/main.js'];
   const server = spawn(node24(), [...args, ...process.argv.slice(2)], {
     cwd: root,
     // The channel tells the server when we are gone, however we went.

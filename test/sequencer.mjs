@@ -1,7 +1,7 @@
 import Sequencer from '@jest/test-sequencer';
 
 /** A browser, and a million rows, take the whole machine: beside them no promise about seconds could be held. */
-const HEAVY = /\/test\/(web\/|support-search-plan)/;
+const HEAVY = /\/test\/(web\/|growth)/;
 
 /** Files that take the whole machine come last, so that they run beside each other. */
 export default class HeavyLast extends Sequencer {

@@ -11,11 +11,17 @@ const LICENSE_ID = '0198c000-0000-7000-9000-';
 const id = (prefix, number) => `${prefix}${String(number).padStart(12, '0')}`;
 const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
 
+/** The ids of so many seats. */
+export const numbered = (count) =>
+  Array.from({ length: count }, (_, number) => ({ sub: id(SEAT_ID, number), lic: id(LICENSE_ID, number) }));
+
 /**
- * Fills a migrated database with as many licenses, each with one machine and one session, and a manifest.
+ * Fills a migrated database with seats: licenses, each with one machine and one session; and with a manifest.
+ * @param ids of the seats
+ * @param insert writes their rows, and others beside them where a bench wants more
  * @returns the settings of a service for it, the seats for the load, and the manifest's body
  */
-export async function makeData(url, folder, count) {
+export async function makeData(url, folder, ids, insert = insertSeats) {
   const { createKeyRing, KeyRing } = await import('../../dist/keys/key-ring.js');
   const { deriveLicenseKey, licenseKeyHash } = await import('../../dist/keys/license-key.js');
   const { machineDigest, OFFLINE_SECONDS, signLicenseToken } =
@@ -24,30 +30,32 @@ export async function makeData(url, folder, count) {
   await createKeyRing(tokens, new Date());
   const ring = await KeyRing.open(tokens);
   const secret = randomBytes(32);
+  const webhookSecret = randomBytes(32).toString('base64');
   const iat = Math.floor(Date.now() / 1000) - 3600;
-  const seats = Array.from({ length: count }, (_, number) => {
-    const sub = id(SEAT_ID, number);
-    const lic = id(LICENSE_ID, number);
+  const staff_token = `mst_${randomBytes(32).toString('base64url')}`;
+  const seats = ids.map((ids, number) => {
+    const { sub, lic } = ids;
     const machine = randomBytes(32);
     // Every fourth has an expiry, which is held against the version too.
     const lxp = number % 4 === 0 ? iat + 365 * 86_400 : null;
     const claims = { iss: 'mooring', aud: PRODUCT, sub, lic, mch: machineDigest(machine), lxp, iat };
     return {
-      sub,
-      lic,
+      ...ids,
       lxp,
       token: signLicenseToken(ring.active, { ...claims, exp: iat + OFFLINE_SECONDS }),
       license_key: deriveLicenseKey(secret, 'MOOR', lic, 1),
       email: `holder${number}@example.com`,
       machine_id: machine.toString('hex'),
       cookie: randomBytes(32).toString('base64url'),
+      staff_token,
     };
   });
   const { document, x } = await makeManifest();
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await fill(client, seats, licenseKeyHash);
+    await insert(client, seats, licenseKeyHash);
+    await signIn(client, seats, staff_token);
     const { signed, signatures } = document;
     await client.query('insert into manifest values (1, $1, $2, now())', [
       signed,
@@ -65,10 +73,11 @@ export async function makeData(url, folder, count) {
     LICENSE_KEY_SECRET: secret.toString('base64'),
     TOKEN_KEYS_DIR: tokens,
     MANIFEST_PUBLIC_KEYS: x,
+    PURCHASE_WEBHOOK_SECRET: webhookSecret,
     PRODUCT,
   };
   const file = join(folder, 'seats.json');
-  writeFileSync(file, JSON.stringify({ seats }));
+  writeFileSync(file, JSON.stringify({ seats, webhookSecret }));
   return { settings, seats, file, ring, manifest: JSON.stringify(document) };
 }
 
@@ -89,8 +98,11 @@ async function makeManifest() {
   return { document: signManifest(signed, [privateKey]), x };
 }
 
-async function fill(client, seats, licenseKeyHash) {
-  const column = (of) => seats.map((seat, number) => of(seat, number));
+/** Of each seat something, as a parameter of `unnest`. */
+export const columnsOf = (seats) => (of) => seats.map(of);
+
+async function insertSeats(client, seats, licenseKeyHash) {
+  const column = columnsOf(seats);
   await client.query(
     `insert into license (id, key_hash, key_hint, email, machines_allowed, expires_at, on_expiry, created_at)
      select id, key_hash, '00', email, 100000, to_timestamp(lxp), 'keep', now()
@@ -118,10 +130,18 @@ async function fill(client, seats, licenseKeyHash) {
       column(({ machine_id }) => Buffer.from(machine_id, 'hex')),
     ],
   );
+}
+
+async function signIn(client, seats, staff_token) {
+  const column = columnsOf(seats);
   // Far from their end, so that no use is written down: what is measured is the list.
   await client.query(
     `insert into session (id, token_hash, license_id, created_at, expires_at)
      select id, token_hash, id, now(), now() + interval '11 hours' from unnest($1::uuid[], $2::bytea[]) as t (id, token_hash)`,
     [column(({ lic }) => lic), column(({ cookie }) => sha256(cookie))],
   );
+  const id = '0198c000-0000-7000-a000-000000000000';
+  await client.query(`insert into staff values ($1, 'staff@example.com', 'support', now())`, [id]);
+  const token = `insert into staff_token values ($1, $1, $2, now(), now() + interval '90 days')`;
+  await client.query(token, [id, sha256(staff_token)]);
 }

@@ -2,6 +2,7 @@
 // answered. A closed loop: each connection asks again as soon as it has its answer.
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
+import { quantile } from '../measure.mjs';
 import { Connection } from './connection.mjs';
 import { requestsOf } from './requests.mjs';
 import { ROWS } from './rows.mjs';
@@ -38,6 +39,6 @@ async function load(nextRequest, right, { port, seconds, connections }) {
   const elapsed = (performance.now() - began) / 1000;
   for (const line of lines) line.end();
   times.sort((a, b) => a - b);
-  const at = (share) => times[Math.floor(share * (times.length - 1))] ?? 0;
-  return { answers: times.length, perSecond: times.length / elapsed, p50: at(0.5), p99: at(0.99), wrong };
+  const [p50, p99] = [0.5, 0.99].map((share) => quantile(times, share));
+  return { answers: times.length, perSecond: times.length / elapsed, p50, p99, wrong };
 }

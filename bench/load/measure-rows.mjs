@@ -2,17 +2,20 @@ import { median } from '../measure.mjs';
 import { processorTime } from './processes.mjs';
 import { ROWS } from './rows.mjs';
 
-/** Rounds in turn (A, B, C, A, B, C …): whatever else the machine does hits all alike. @returns what came of each row */
-export async function measureRows(names, servers, load, { rounds, seconds, connections, etag, progress }) {
+/**
+ * Rounds in turn (A, B, C, A, B, C …): whatever else the machine does hits all alike.
+ * @param asked each row, and the servers that it is asked of; the others are held against the first
+ * @returns what came of each row
+ */
+export async function measureRows(asked, load, { rounds, seconds, connections, etag, progress }) {
   const figures = {};
-  for (const row of names) {
+  for (const { row, servers } of asked) {
     progress(ROWS[row].title);
-    const rivals = servers.filter(({ name }) => ROWS[row].servers.includes(name));
     const ask = ({ port }, seconds) => load({ row, port, etag, seconds, connections });
-    for (const server of rivals) await ask(server, Math.min(seconds, 2));
-    const all = Object.fromEntries(rivals.map(({ name }) => [name, []]));
+    for (const server of servers) await ask(server, Math.min(seconds, 2));
+    const all = Object.fromEntries(servers.map(({ name }) => [name, []]));
     for (let round = 0; round < rounds; round += 1) {
-      for (const server of rivals) {
+      for (const server of servers) {
         const before = processorTime(server.pid);
         const result = await ask(server, seconds);
         const used = before === null ? null : processorTime(server.pid) - before;
@@ -20,9 +23,10 @@ export async function measureRows(names, servers, load, { rounds, seconds, conne
       }
     }
     figures[row] = Object.fromEntries(Object.entries(all).map(([name, results]) => [name, summary(results)]));
-    for (const { name } of rivals.slice(1)) {
+    const [first, ...others] = servers;
+    for (const { name } of others) {
       // Of neighbours in time, then the middle: a slow minute slows both halves of a pair.
-      const pairs = all.service.map(({ perSecond }, round) => perSecond / all[name][round].perSecond);
+      const pairs = all[first.name].map(({ perSecond }, round) => perSecond / all[name][round].perSecond);
       Object.assign(figures[row][name], {
         ratio: median(pairs),
         least: Math.min(...pairs),

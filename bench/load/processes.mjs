@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../scripts/demo-voice.mjs';
-import { Fault, node24, root } from '../../scripts/prepare.mjs';
+import { Fault, node24, root, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
 
 /** Linux counts processor time in hundredths of a second; elsewhere it is not read. */
 const TICK_MS = 10;
@@ -13,15 +13,21 @@ export class Processes {
   #children = [];
   #ended = false;
 
-  /** The service, as it runs in production. @param flags of Node's */
+  /**
+   * The service, as it runs in production.
+   * @param flags of Node's
+   * @returns with the milliseconds from the start of the process to the first answer that it is ready
+   */
   async service(settings, flags = []) {
     const port = await freePort();
     const environment = { ...settings, PORT: String(port), PUBLIC_URL: `http://localhost:${port}` };
-    const child = this.#start([...flags, join(root, 'dist/main.js')], environment);
-    for (let tries = 0; tries < 300 && isAlive(child); tries += 1) {
+    const began = performance.now();
+    const child = this.#start([...SERVICE_FLAGS, ...flags, join(root, 'dist/main.js')], environment);
+    while (performance.now() - began < 30_000 && isAlive(child)) {
       const answer = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => null);
-      if (answer?.ok) return { name: 'service', port, pid: child.pid };
-      await pause(100);
+      const readyMs = performance.now() - began;
+      if (answer?.ok) return { name: 'service', port, pid: child.pid, readyMs, child };
+      await pause(20);
     }
     throw new Fault('The service did not start.');
   }
@@ -33,8 +39,8 @@ export class Processes {
   }
 
   /** @returns a function that has one round run, and answers what came of it */
-  load(file) {
-    const child = this.#start([join(root, 'bench/load/load.mjs'), file], {});
+  load(file, program = 'load.mjs') {
+    const child = this.#start([join(root, 'bench/load', program), file], {});
     return (round) => {
       child.send(round);
       return said(child, 'load');
@@ -43,16 +49,7 @@ export class Processes {
 
   async end() {
     this.#ended = true;
-    await Promise.all(
-      this.#children.map(async (child) => {
-        const gone = new Promise((resolve) => child.once('exit', resolve));
-        if (!child.pid || !isAlive(child)) return;
-        child.kill('SIGTERM');
-        const late = setTimeout(() => child.kill('SIGKILL'), 12_000);
-        await gone;
-        clearTimeout(late);
-      }),
-    );
+    await Promise.all(this.#children.map(endProcess));
   }
 
   // Not the settings of whoever runs the bench. Output goes where production's does not cost a terminal either.
@@ -61,12 +58,23 @@ export class Processes {
     if (this.#ended) throw new Fault('Interrupted.');
     const { PATH, HOME, TMPDIR } = process.env;
     const env = { PATH, HOME, ...(TMPDIR && { TMPDIR }), NODE_ENV: 'production', ...settings };
-    const stdio = ['ignore', 'ignore', 'inherit', 'ipc'];
+    // In development it greets whoever starts it.
+    const stdio = ['ignore', 'ignore', env.NODE_ENV === 'production' ? 'inherit' : 'ignore', 'ipc'];
     // A group of its own: Ctrl-C ends the bench, which ends them.
     const child = spawn(node24(), args, { cwd: root, env, stdio, detached: true });
     this.#children.push(child);
     return child;
   }
+}
+
+/** Tells one of them to end, and waits until it has. */
+export async function endProcess(child) {
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  if (!child.pid || !isAlive(child)) return;
+  child.kill('SIGTERM');
+  const late = setTimeout(() => child.kill('SIGKILL'), 12_000);
+  await gone;
+  clearTimeout(late);
 }
 
 const isAlive = ({ exitCode, signalCode }) => exitCode === null && signalCode === null;
@@ -87,4 +95,16 @@ export function processorTime(pid) {
   if (process.platform !== 'linux') return null;
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+/** Bytes of memory that a process holds (`VmRSS`); null where that cannot be told. */
+export function residentMemory(pid) {
+  if (process.platform !== 'linux') return null;
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
+}
+
+/** What a service started with `heap.mjs` says of its memory, after everything was let go that can be. */
+export function heapOf(child) {
+  child.send('heap');
+  return said(child, 'service');
 }

@@ -29,6 +29,8 @@ const MAKERS = {
   manifest: () => get('/v1/manifest'),
   manifest_304: (_seat, etag) => get('/v1/manifest', `if-none-match: ${etag}\r\n`),
   portal: ({ cookie }) => get('/portal/api/licenses', `cookie: mooring_holder=${cookie}\r\n`),
+  search: ({ email, staff_token }) =>
+    post('/support/api/licenses/search', { email }, `authorization: Bearer ${staff_token}\r\n`),
 };
 
 /** A function that gives the next request of a row as bytes. What can be, is made before anything is measured. */
@@ -54,10 +56,11 @@ function activate({ license_key, email }, machine_id) {
   });
 }
 
-export function post(path, body) {
+/** @param headers more of them, each with its end of line */
+export function post(path, body, headers = '') {
   const text = JSON.stringify(body);
   return Buffer.from(
-    `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+    `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n${headers}\r\n${text}`,
   );
 }
 

@@ -35,4 +35,5 @@ export const ROWS = {
     status: 200,
     goals: { plain: 1 },
   },
+  search: { title: 'support, search by e-mail', servers: ['service'], status: 200, goals: {} },
 };
