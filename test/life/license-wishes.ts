@@ -25,6 +25,8 @@ const KINDS = {
   rekey: 1,
   erase: 1,
   move: 3,
+  night: 2,
+  restart: 1,
 } as const;
 type Kind = keyof typeof KINDS;
 
@@ -57,13 +59,23 @@ const wish = (
 
 const one = wish(fc.nat(1)).map((only) => [only]);
 // Commands that meet are about one license.
-const several = fc.nat(1).chain((of) =>
-  fc.array(wish(fc.constant(of)), {
-    minLength: 2,
-    maxLength: 6,
-    size: 'max',
-  }),
-);
+const several = fc
+  .nat(1)
+  .chain((of) => fc.array(wish(fc.constant(of)), { minLength: 2, maxLength: 6, size: 'max' }));
+// What takes away from a license, and whoever takes a seat of it meanwhile.
+const rivals = fc.nat(1).chain((of) => {
+  const taker = wish(fc.constant(of), fc.constant('activate'));
+  const taking = fc.constantFrom<Kind[]>(
+    'refunded',
+    'disputed',
+    'status',
+    'status',
+    'erase',
+    'machines',
+    'expiry',
+  );
+  return fc.tuple(wish(fc.constant(of), taking), taker, wish(fc.constant(of)));
+});
 // Most lives begin with both licenses and a few machines: there is more to lose.
 const begun = (of: number, first: Kind) =>
   [first, 'activate' as const, 'activate' as const].map((kind) => wish(fc.constant(of), fc.constant(kind)));
@@ -81,7 +93,13 @@ const lifeOf = (bag: fc.Arbitrary<Wish[]>) =>
       .map(([first, rest]) => [...first, ...rest]),
   );
 export const inTurn = lifeOf(one);
-export const alsoAtOnce = lifeOf(fc.oneof({ weight: 3, arbitrary: one }, { weight: 2, arbitrary: several }));
+export const alsoAtOnce = lifeOf(
+  fc.oneof(
+    { weight: 3, arbitrary: one },
+    { weight: 1, arbitrary: several },
+    { weight: 1, arbitrary: rivals },
+  ),
+);
 
 const EXPIRIES = [
   null,
@@ -92,7 +110,7 @@ const EXPIRIES = [
 ];
 const HOUR = 3600;
 const DAY = 86_400;
-const MOVES = [HOUR, 8 * DAY, 365 * DAY];
+const MOVES = [HOUR, 8 * DAY, 365 * DAY, 366 * DAY];
 
 interface Known {
   readonly life: Life;
@@ -108,6 +126,9 @@ export function resolve({ kind, of, pick, whose, odd }: Wish, known: Known): Com
   const license = life.licenses[of]!;
   const email = whose < 8 && license.email ? license.email : pickOf(holders, whose);
   if (kind === 'move') return { do: 'move', seconds: seconds(life, of, pick) };
+  // A start takes a second.
+  if (kind === 'restart') return pick % 3 === 0 ? { do: 'restart' } : undefined;
+  if (kind === 'night') return { do: 'night', rule: 'activation' };
   // What ends a license for good leaves little of its life: of those wishes only some are granted.
   if ((kind === 'erase' || kind === 'refunded') && pick % 2 === 0) return undefined;
   if (kind === 'erase') return { do: 'erase', email };
@@ -130,6 +151,7 @@ export function resolve({ kind, of, pick, whose, odd }: Wish, known: Known): Com
       terms: { ...terms, on_expiry: odd ? 'stop' : 'keep' },
     };
   }
+  if (license.is_gone) return undefined;
   const app_version = odd ? GUARDED.version : UNGUARDED;
   switch (kind) {
     case 'activate': {
@@ -192,6 +214,7 @@ export function resolve({ kind, of, pick, whose, odd }: Wish, known: Known): Com
           binding,
           app_version,
           token: pickOf(given, whose),
+          telemetry: pick % 2 === 0,
         }
       );
     }
