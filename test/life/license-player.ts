@@ -99,7 +99,7 @@ export class Player {
     const sent = commands.filter((command) => command.do !== 'move' && command.do !== 'restart');
     const sending = sent.map((command, i) => () => this.send(command, i));
     // Half of those that meet wait for each other in the order of the bag; the others as it comes.
-    const locked = sent.length > 1 && bag[0]!.pick % 2 === 0 ? this.ids[bag[0]!.of] : undefined;
+    const locked = sent.length > 1 && bag[0]!.whose % 2 === 0 ? this.ids[bag[0]!.of] : undefined;
     const told = (
       await (locked ? inLine(this.one, locked, sending) : Promise.all(sending.map((send) => send())))
     ).flat();
