@@ -51,8 +51,8 @@ const L = 2n ** 252n + 27742317777372353535851937790883648493n;
 
 function withLargerS(signature: string): string {
   const bytes = decode(signature);
-  const s = BigInt(`0x${Buffer.from(bytes.subarray(32)).reverse().toString('hex')}`) + L;
-  const larger = Buffer.from(s.toString(16).padStart(64, '0'), 'hex').reverse();
+  const s = BigInt(`0x${Buffer.from(bytes.subarray(32).toReversed()).toString('hex')}`) + L;
+  const larger = Buffer.from(s.toString(16).padStart(64, '0'), 'hex').toReversed();
   return encode(Buffer.concat([bytes.subarray(0, 32), larger]));
 }
 
