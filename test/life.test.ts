@@ -58,7 +58,7 @@ async function play(life: Wish[][]): Promise<void> {
 }
 
 test('one command after the other: each has the answer that the contract says, and is shown so', () =>
-  live(10, inTurn));
+  live(6, inTurn));
 
 test('commands sent at once: an order of them explains every answer, and what is left', () =>
-  live(8, alsoAtOnce));
+  live(5, alsoAtOnce));
