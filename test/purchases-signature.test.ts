@@ -72,6 +72,13 @@ describe('403, and nothing stored,', () => {
     for (const other of others) expectRefused(await send(other, signed(body)));
   });
 
+  test.each([',', 'x', '.5', 'e0', ' 1'])('for a timestamp with %j behind its number', async (more) => {
+    const body = fresh();
+    const right = signed(body);
+    const headers = { ...right, 'webhook-timestamp': `${right['webhook-timestamp']}${more}` };
+    expectRefused(await send(body, headers));
+  });
+
   test('for another secret, and for the secret taken as a text', async () => {
     const body = fresh();
     const asText = Buffer.from(SECRET).toString('base64');

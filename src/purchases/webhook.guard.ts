@@ -6,6 +6,9 @@ import { Config } from '../config.js';
 import { problem } from '../http/problem.js';
 import { RateLimit } from '../http/rate-limit.js';
 
+/** Unix seconds as they are signed: the library would pass over what stands beside the number. */
+const TIMESTAMP = /^[1-9]\d*$/;
+
 /** Lets in what PURCHASE_WEBHOOK_SECRET has signed within the last 5 minutes (Standard Webhooks). */
 @Injectable()
 export class WebhookGuard implements CanActivate {
@@ -29,6 +32,7 @@ export class WebhookGuard implements CanActivate {
 }
 
 function isSigned(webhook: Webhook, body: Buffer, headers: FastifyRequest['headers']): boolean {
+  if (!TIMESTAMP.test(String(headers['webhook-timestamp']))) return false;
   try {
     webhook.verify(body, headers as Record<string, string>, { jsonParse: false });
     return true;

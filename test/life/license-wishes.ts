@@ -25,6 +25,8 @@ const KINDS = {
   rekey: 1,
   erase: 1,
   move: 3,
+  night: 2,
+  restart: 1,
 } as const;
 type Kind = keyof typeof KINDS;
 
@@ -57,13 +59,23 @@ const wish = (
 
 const one = wish(fc.nat(1)).map((only) => [only]);
 // Commands that meet are about one license.
-const several = fc.nat(1).chain((of) =>
-  fc.array(wish(fc.constant(of)), {
-    minLength: 2,
-    maxLength: 6,
-    size: 'max',
-  }),
-);
+const several = fc
+  .nat(1)
+  .chain((of) => fc.array(wish(fc.constant(of)), { minLength: 2, maxLength: 6, size: 'max' }));
+// What takes away from a license, and whoever takes a seat of it meanwhile.
+const rivals = fc.nat(1).chain((of) => {
+  const taker = wish(fc.constant(of), fc.constant('activate'));
+  const taking = fc.constantFrom<Kind[]>(
+    'refunded',
+    'disputed',
+    'status',
+    'status',
+    'erase',
+    'machines',
+    'expiry',
+  );
+  return fc.tuple(wish(fc.constant(of), taking), taker, wish(fc.constant(of)));
+});
 // Most lives begin with both licenses and a few machines: there is more to lose.
 const begun = (of: number, first: Kind) =>
   [first, 'activate' as const, 'activate' as const].map((kind) => wish(fc.constant(of), fc.constant(kind)));
@@ -73,15 +85,38 @@ const openings = fc.option(
   { freq: 5, nil: [] },
 );
 
+// The end that most may go wrong with: a license as good as it can be made, and takers who wait behind its refund. Any
+// other refusal could have come after them; this one ends what they took.
+const surely = (kind: Kind, pick: number): fc.Arbitrary<Wish> =>
+  fc.constant({ kind, of: 1, pick, whose: 0, odd: false });
+const taker = fc.nat(3).chain((machine) => surely('activate', machine));
+const refunding = fc.tuple(
+  ...[
+    surely('paid', 1),
+    surely('dispute_won', 1),
+    surely('status', 0),
+    surely('expiry', 0),
+    surely('machines', 2),
+  ].map((only) => fc.tuple(only)),
+  fc.tuple(surely('refunded', 1), taker, taker),
+);
+
 // Not biased: a life of one day would show little, and few are played.
-const lifeOf = (bag: fc.Arbitrary<Wish[]>) =>
+const lifeOf = (bag: fc.Arbitrary<Wish[]>, end: fc.Arbitrary<Wish[][]>) =>
   fc.noBias(
     fc
-      .tuple(openings, fc.array(bag, { minLength: 1, maxLength: 50, size: 'max' }))
-      .map(([first, rest]) => [...first, ...rest]),
+      .tuple(openings, fc.array(bag, { minLength: 1, maxLength: 50, size: 'max' }), end)
+      .map(([first, rest, last]) => [...first, ...rest, ...last]),
   );
-export const inTurn = lifeOf(one);
-export const alsoAtOnce = lifeOf(fc.oneof({ weight: 3, arbitrary: one }, { weight: 2, arbitrary: several }));
+export const inTurn = lifeOf(one, fc.constant([]));
+export const alsoAtOnce = lifeOf(
+  fc.oneof(
+    { weight: 5, arbitrary: one },
+    { weight: 2, arbitrary: several },
+    { weight: 2, arbitrary: rivals },
+  ),
+  refunding,
+);
 
 const EXPIRIES = [
   null,
@@ -92,7 +127,7 @@ const EXPIRIES = [
 ];
 const HOUR = 3600;
 const DAY = 86_400;
-const MOVES = [HOUR, 8 * DAY, 365 * DAY];
+const MOVES = [HOUR, 8 * DAY, 365 * DAY, 366 * DAY];
 
 interface Known {
   readonly life: Life;
@@ -108,6 +143,9 @@ export function resolve({ kind, of, pick, whose, odd }: Wish, known: Known): Com
   const license = life.licenses[of]!;
   const email = whose < 8 && license.email ? license.email : pickOf(holders, whose);
   if (kind === 'move') return { do: 'move', seconds: seconds(life, of, pick) };
+  // A start takes a second.
+  if (kind === 'restart') return pick % 3 === 0 ? { do: 'restart' } : undefined;
+  if (kind === 'night') return { do: 'night', rule: 'activation' };
   // What ends a license for good leaves little of its life: of those wishes only some are granted.
   if ((kind === 'erase' || kind === 'refunded') && pick % 2 === 0) return undefined;
   if (kind === 'erase') return { do: 'erase', email };
@@ -130,6 +168,7 @@ export function resolve({ kind, of, pick, whose, odd }: Wish, known: Known): Com
       terms: { ...terms, on_expiry: odd ? 'stop' : 'keep' },
     };
   }
+  if (license.is_gone) return undefined;
   const app_version = odd ? GUARDED.version : UNGUARDED;
   switch (kind) {
     case 'activate': {
@@ -154,7 +193,7 @@ export function resolve({ kind, of, pick, whose, odd }: Wish, known: Known): Com
       return {
         do: 'change',
         of,
-        terms: { machines_allowed: pickOf([1, 1, 2, 3], pick) },
+        terms: { machines_allowed: pickOf([1, 2, 9, 9], pick) },
       };
     case 'expiry': {
       const expires_at = pickOf([...EXPIRIES, life.now, life.now, life.now + 1000], pick);
@@ -192,6 +231,7 @@ export function resolve({ kind, of, pick, whose, odd }: Wish, known: Known): Com
           binding,
           app_version,
           token: pickOf(given, whose),
+          telemetry: pick % 2 === 0,
         }
       );
     }

@@ -34,6 +34,10 @@ export interface License {
   expires_at: number | null;
   on_expiry: 'keep' | 'stop';
   staff_status: StaffStatus;
+  /** Since when it is refunded, revoked or erased: it stays a year after that. */
+  ended_at: number | null;
+  /** Whether it had its time, and no row of it is left. */
+  is_gone: boolean;
   /** What the processor reported; null of a license that staff issued. */
   reports: PurchaseState[] | null;
   bindings: Binding[];
@@ -43,6 +47,8 @@ export interface Life {
   licenses: License[];
   /** Whose sessions went while the commands of one bag were under way. */
   erased: string[];
+  /** The bindings that had their time. */
+  forgotten: string[];
 }
 export type Terms = Partial<
   Pick<License, 'machines_allowed' | 'expires_at' | 'on_expiry' | 'staff_status'> & { email: string }
@@ -61,7 +67,7 @@ export type Command =
       hostname_hint: string;
       app_version: string;
     }
-  | { do: 'heartbeat'; of: number; binding: string; app_version: string; token: string }
+  | { do: 'heartbeat'; of: number; binding: string; app_version: string; token: string; telemetry: boolean }
   | { do: 'release'; of: number; binding: string }
   | { do: 'self-release'; of: number; binding: string; email: string }
   | { do: 'ask'; of: number; binding: string; email: string }
@@ -69,6 +75,9 @@ export type Command =
   | { do: 'change'; of: number; terms: Terms }
   | { do: 'rekey'; of: number }
   | { do: 'erase'; email: string }
+  // A night of retention; of a whole one each rule is a command of its own.
+  | { do: 'night'; rule: 'activation' | 'license' }
+  | { do: 'restart' }
   | { do: 'move'; seconds: number };
 
 /** An answer: status, code and client_action in one line, and the facts beside them. */
@@ -111,6 +120,41 @@ function end(binding: Binding, at: number, reason: 'released' | 'refunded'): voi
   binding.ended ??= { at, reason };
 }
 
+/** What ended leaves a year after that day (privacy, Retention and deletion). */
+function hadItsTime(end: number | null, now: number): boolean {
+  if (end === null) return false;
+  const day = new Date(end);
+  const [year, month] = [day.getUTCFullYear() + 1, day.getUTCMonth()];
+  const lastOfMonth = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+  return Date.UTC(year, month, Math.min(day.getUTCDate(), lastOfMonth)) <= now;
+}
+
+function forget(life: Life, rule: 'activation' | 'license'): void {
+  const { now } = life;
+  for (const license of life.licenses) {
+    const { ended_at, on_expiry, expires_at, is_issued } = license;
+    const hasEnded = hadItsTime(ended_at, now) || (on_expiry === 'stop' && hadItsTime(expires_at, now));
+    if (rule === 'license' && is_issued && hasEnded) Object.assign(license, { is_gone: true, email: null });
+    const [gone, kept] = split(license.bindings, ({ ended }) =>
+      rule === 'license' ? license.is_gone : hadItsTime(ended?.at ?? null, now),
+    );
+    license.bindings = kept;
+    life.forgotten.push(...gone.map(({ id }) => id));
+  }
+}
+
+function split<T>(all: readonly T[], isFirst: (each: T) => boolean): [T[], T[]] {
+  return [all.filter(isFirst), all.filter((each) => !isFirst(each))];
+}
+
+/** Sets when the license ended, or that it did not. */
+function noteEnd(license: License, now: number): void {
+  const { is_issued, email, ended_at } = license;
+  if (!is_issued) return;
+  const hasEnded = ['refunded', 'revoked'].includes(statusOf(license)) || email === null;
+  license.ended_at = hasEnded ? (ended_at ?? now) : null;
+}
+
 const ending = ({ ended }: Binding) => ({ state: ended!.reason, ended_at: ended!.at });
 
 /**
@@ -123,6 +167,15 @@ export function step(life: Life, command: Command, seen?: Said): Said {
     life.now += command.seconds * 1000;
     return { says: 'moved' };
   }
+  if (command.do === 'restart') {
+    // A start begins with what the night would have done.
+    for (const rule of ['activation', 'license'] as const) forget(life, rule);
+    return { says: 'restarted' };
+  }
+  if (command.do === 'night') {
+    forget(life, command.rule);
+    return { says: 'over' };
+  }
   if (command.do === 'erase') {
     life.erased.push(command.email);
     for (const license of life.licenses.filter(({ email }) => email === command.email)) {
@@ -131,11 +184,16 @@ export function step(life: Life, command: Command, seen?: Said): Said {
         end(binding, now, 'released');
         Object.assign(binding, { machine: '', hostname_hint: null, requests: [] });
       }
+      noteEnd(license, now);
     }
     return { says: '200', state: 'honoured' };
   }
   const license = life.licenses[command.of]!;
   const binding = 'binding' in command ? license.bindings.find(({ id }) => id === command.binding)! : null;
+  if (binding === undefined)
+    return command.do === 'heartbeat'
+      ? refused('token_invalid', 403, 'reactivate')
+      : refused('not_found', 404, 'fix');
   const open = binding?.requests.find(({ decision }) => decision === null);
   switch (command.do) {
     case 'issue':
@@ -146,6 +204,7 @@ export function step(life: Life, command: Command, seen?: Said): Said {
       if (command.status === 'paid' && !license.is_issued)
         Object.assign(license, { email: command.email, is_issued: true });
       if (command.status === 'refunded') for (const each of license.bindings) end(each, now, 'refunded');
+      noteEnd(license, now);
       return { says: '204' };
     case 'activate': {
       const { do: _, of: _of, generation, email, ...asked } = command;
@@ -174,7 +233,8 @@ export function step(life: Life, command: Command, seen?: Said): Said {
     }
     case 'heartbeat': {
       const no = refusal(license, binding, command.app_version, now);
-      return no ?? { says: '200', binding: binding!.id, expires_at: license.expires_at };
+      const facts = { binding: binding!.id, expires_at: license.expires_at, telemetry: command.telemetry };
+      return no ?? { says: '200', ...facts };
     }
     case 'release':
       if (!binding!.ended && open) Object.assign(open, { decision: 'release', decided_at: now });
@@ -206,11 +266,14 @@ export function step(life: Life, command: Command, seen?: Said): Said {
       return { says: '200', decision: request.decision, decided_at: request.decided_at };
     }
     case 'change':
+      if (license.is_gone) return refused('not_found', 404, 'fix');
       if (command.terms.email !== undefined && license.email === null)
         return refused('license_erased', 409, 'fix');
       Object.assign(license, command.terms);
+      noteEnd(license, now);
       return { says: '200' };
     case 'rekey':
+      if (license.is_gone) return refused('not_found', 404, 'fix');
       if (license.email === null || statusOf(license) === 'refunded')
         return refused('key_not_mailable', 409, 'fix');
       license.generation += 1;

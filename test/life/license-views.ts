@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { isDeepStrictEqual } from 'node:util';
-import type { Answer } from '../../test/harness.js';
+import type { Answer } from '../harness.js';
 import {
   activeOf,
   purchaseState,
@@ -65,7 +65,7 @@ export function said({ do: of }: Command, { status, json }: Answer): Said {
   ]);
   const { status: _active, expires_at, ...seats } = license;
   const facts = { binding: sub, expires_at: time(expires_at), ...seats };
-  if (of === 'heartbeat') return { says, ...facts };
+  if (of === 'heartbeat') return { says, telemetry: 'telemetry' in json, ...facts };
   const { activated_at, hostname_hint } = json.activation;
   return { says, hostname_hint, activated_at: time(activated_at), ...facts };
 }
@@ -97,9 +97,13 @@ const bindingOf = ({ id, hostname_hint, app_version, activated_at, ended }: Bind
 });
 
 /** What must be shown. */
-export function expectedViews({ licenses, now }: Life, holders: readonly string[], asked: Views): Views {
+export function expectedViews(
+  { licenses, forgotten, now }: Life,
+  holders: readonly string[],
+  asked: Views,
+): Views {
   const staff = licenses.map((license) => {
-    if (!license.is_issued) return null;
+    if (!license.is_issued || license.is_gone) return null;
     const requests = license.bindings.flatMap(({ id, requests: all }) =>
       all.map(({ at, decision, decided_at }) => ({ activation_id: id, at, decision, decided_at })),
     );
@@ -129,10 +133,13 @@ export function expectedViews({ licenses, now }: Life, holders: readonly string[
       .filter(({ id }) => id in asked.clients)
       .map((binding) => [binding.id, refusal(license, binding, UNGUARDED, now)?.says ?? '200']),
   );
+  const strangers = forgotten
+    .filter((id) => id in asked.clients)
+    .map((id) => [id, '403 token_invalid reactivate']);
   return {
     staff,
     holders: asked.holders.map((_, i) => seenBy(holders[i]!)),
-    clients: Object.fromEntries(clients),
+    clients: Object.fromEntries([...clients, ...strangers]),
   };
 }
 
