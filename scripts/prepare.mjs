@@ -78,10 +78,11 @@ export function node24() {
 }
 
 /**
- * How Node runs the service, here and in the Dockerfile. Left to itself, V8 gives young objects up to a hundred megabytes
- * on a large machine; at a few megabytes they are cleared more often, and the process stays small.
+ * How Node runs the service, here and in the Dockerfile. Left to itself on a large machine, V8 gives young objects up to a
+ * hundred megabytes and lets old ones grow to four times what lives; told of less, it clears more often and the process
+ * stays small. What lives is some 50 MB (bench/soak.md).
  */
-export const SERVICE_FLAGS = ['--enable-source-maps', '--max-semi-space-size=8'];
+export const SERVICE_FLAGS = ['--enable-source-maps', '--max-semi-space-size=8', '--max-old-space-size=512'];
 
 /** A sentence for the person at the terminal, who needs no stack trace. */
 export class Fault extends Error {}
