@@ -8,6 +8,7 @@ import { Config } from '../config.js';
 import { forgetAddresses } from './address-amnesia.js';
 import { closeConnections } from './closing.js';
 import { takeCookies } from './cookies.js';
+import { answerInTime } from './deadline.js';
 import { parseJsonOnly } from './json-body.js';
 import { Log } from './log.js';
 import { answerInsteadOfNode, refuseMalformed } from './malformed.js';
@@ -58,7 +59,8 @@ export async function createApp(
   logRequests(fastify, log);
   closeConnections(fastify);
   parseJsonOnly(fastify);
-  await shedUnderPressure(fastify, limits);
+  shedUnderPressure(fastify, limits);
+  answerInTime(fastify);
   await takeCookies(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: log,
