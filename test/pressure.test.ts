@@ -12,7 +12,7 @@ async function server(limits: { eventLoopDelayMs: number; concurrentRequests: nu
       ? reply.code(error.status).headers(error.headers).send({ code: error.code })
       : reply.code(500).send(),
   );
-  await shedUnderPressure(app, limits);
+  shedUnderPressure(app, limits);
   const waiting: (() => void)[] = [];
   app.get('/slow', () => {
     const answer = Promise.withResolvers<string>();

@@ -1,4 +1,4 @@
-import underPressure from '@fastify/under-pressure';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { problem } from './problem.js';
 
@@ -10,27 +10,58 @@ export const LIMITS = {
   concurrentRequests: 2_000,
 };
 
+/** How often the event loop tells its delay, and how finely it is measured. */
+const LOOK_MS = 1_000;
+const RESOLUTION_MS = 10;
+
 /**
  * Sheds load by what the process can carry, never by who calls: no address, key or account is counted here
  * (contract, Limits).
  */
-export async function shedUnderPressure(fastify: FastifyInstance, limits = LIMITS): Promise<void> {
-  await fastify.register(underPressure, {
-    maxEventLoopDelay: limits.eventLoopDelayMs,
-    pressureHandler: (request) => {
-      if (!isProbe(request)) throw problem('unavailable');
-    },
-  });
+export function shedUnderPressure(fastify: FastifyInstance, limits = LIMITS): void {
+  const isLate = limits.eventLoopDelayMs > 0 ? watchEventLoop(fastify, limits.eventLoopDelayMs) : () => false;
   let underWay = 0;
-  fastify.addHook('onRequest', (request, reply, done) => {
+  const isFull = () => underWay >= limits.concurrentRequests;
+  // Before its body is read: whoever is turned away costs next to nothing.
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    const isTooMuch = isLate() ? !isProbe(request) : isFull() && !waitsForNothing(request);
+    done(isTooMuch ? problem('unavailable') : undefined);
+  });
+  // Once its body has arrived: a slow sender holds a socket, never a seat.
+  fastify.addHook('preHandler', (request, reply, done) => {
+    if (waitsForNothing(request)) return done();
+    if (isFull()) return done(problem('unavailable'));
     underWay += 1;
     // `close` comes once for every answer, also where the caller has gone.
     reply.raw.once('close', () => (underWay -= 1));
-    done(underWay > limits.concurrentRequests && !isProbe(request) ? problem('unavailable') : undefined);
+    done();
   });
+}
+
+// Nothing here asks the system: a process that is out of file descriptors could not be told how much memory it has.
+function watchEventLoop(fastify: FastifyInstance, limitMs: number): () => boolean {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delays.enable();
+  let isLate = false;
+  const timer = setInterval(() => {
+    // Without a single measurement it stood still for the whole time.
+    isLate = delays.count === 0 || delays.mean / 1e6 - RESOLUTION_MS > limitMs;
+    delays.reset();
+  }, LOOK_MS).unref();
+  fastify.addHook('onClose', (_instance, done) => {
+    clearInterval(timer);
+    delays.disable();
+    done();
+  });
+  return () => isLate;
 }
 
 // A busy process is alive: an orchestrator that is told otherwise would end it in the middle of its work.
 function isProbe(request: FastifyRequest): boolean {
   return request.routeOptions.url?.startsWith('/health/') ?? false;
+}
+
+// The manifest is answered from memory, at once: turning it away would cost as much.
+function waitsForNothing(request: FastifyRequest): boolean {
+  return isProbe(request) || request.routeOptions.url === '/v1/manifest';
 }
