@@ -24,12 +24,11 @@ export function shedUnderPressure(fastify: FastifyInstance, limits = LIMITS): vo
   const isFull = () => underWay >= limits.concurrentRequests;
   // Before its body is read: whoever is turned away costs next to nothing.
   fastify.addHook('onRequest', (request, _reply, done) => {
-    const isTooMuch = isLate() ? !isProbe(request) : isFull() && !waitsForNothing(request);
-    done(isTooMuch ? problem('unavailable') : undefined);
+    done((isFull() || isLate()) && !isProbe(request) ? problem('unavailable') : undefined);
   });
   // Once its body has arrived: a slow sender holds a socket, never a seat.
   fastify.addHook('preHandler', (request, reply, done) => {
-    if (waitsForNothing(request)) return done();
+    if (isProbe(request)) return done();
     if (isFull()) return done(problem('unavailable'));
     underWay += 1;
     // `close` comes once for every answer, also where the caller has gone.
@@ -59,9 +58,4 @@ function watchEventLoop(fastify: FastifyInstance, limitMs: number): () => boolea
 // A busy process is alive: an orchestrator that is told otherwise would end it in the middle of its work.
 function isProbe(request: FastifyRequest): boolean {
   return request.routeOptions.url?.startsWith('/health/') ?? false;
-}
-
-// The manifest is answered from memory, at once: turning it away would cost as much.
-function waitsForNothing(request: FastifyRequest): boolean {
-  return isProbe(request) || request.routeOptions.url === '/v1/manifest';
 }
