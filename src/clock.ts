@@ -6,7 +6,15 @@ export class Clock {
   now(): Date {
     return new Date();
   }
+
+  /** Whether the database's clock says the same as ours, give or take an hour (decision 0015). */
+  agreesWith(databaseTime: Date): boolean {
+    return Math.abs(this.now().getTime() - databaseTime.getTime()) <= CLOCK_TOLERANCE_MS;
+  }
 }
+
+/** Clocks that are kept right differ by seconds; one that is wrong is mostly wrong by days. */
+export const CLOCK_TOLERANCE_MS = 3_600_000;
 
 /** A day in UTC, which is always as long. */
 export const DAY_MS = 86_400_000;

@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/database/embedded-postgres.js';
 import { isPostmaster, readPidFile, until } from '../src/database/postgres-process.js';
 import { call, type Answer } from './harness.js';
+import { late } from './late.js';
 
 /** A PostgreSQL of the test's own that can be stopped, frozen and started again, always at the same address. */
 export class FragilePostgres {
@@ -25,11 +26,21 @@ export class FragilePostgres {
 
   /** Ends it as a power cut would: nobody is told, nothing is finished. */
   async stop(): Promise<void> {
-    const { pid } = readPidFile(this.cluster)!;
     this.#front.close();
-    process.kill(pid, 'SIGQUIT');
+    await this.kill('SIGQUIT');
+  }
+
+  /** Ends the postmaster alone, in the middle of everything; by SIGKILL its children are left to notice. */
+  async kill(signal: 'SIGKILL' | 'SIGQUIT' = 'SIGKILL'): Promise<void> {
+    const { pid } = readPidFile(this.cluster)!;
+    process.kill(pid, signal);
     await until(() => !isPostmaster(pid, this.cluster), 10);
     await this.#server.stop();
+  }
+
+  /** From here on each of its answers comes so much later. */
+  delay(milliseconds: number): void {
+    this.#front.delayMs = milliseconds;
   }
 
   async restart(): Promise<void> {
@@ -75,7 +86,7 @@ export function signalServer(cluster: string, signal: NodeJS.Signals): void {
 }
 
 /** The postmaster, first, and its children. */
-function processesOf(cluster: string): number[] {
+export function processesOf(cluster: string): number[] {
   const { pid } = readPidFile(cluster) ?? {};
   if (pid === undefined || !isPostmaster(pid, cluster)) return [];
   const isChild = (other: string) => {
@@ -97,6 +108,8 @@ function processesOf(cluster: string): number[] {
 
 /** A door to another port: closed, a caller is refused, as where no server is. */
 export class Front {
+  /** How much later what is answered comes out. */
+  delayMs = 0;
   target = 0;
   port = 0;
   #server?: Server;
@@ -106,12 +119,13 @@ export class Front {
     if (this.#server?.listening) return;
     this.#server = createServer((near) => {
       const far = this.lead();
+      near.pipe(far);
+      far.pipe(late(() => this.delayMs)).pipe(near);
       for (const [one, other] of [
         [near, far],
         [far, near],
       ] as const) {
         this.#sockets.add(one);
-        one.pipe(other);
         one.on('error', () => undefined);
         one.on('close', () => (this.#sockets.delete(one), other.destroy()));
       }
@@ -138,14 +152,14 @@ export interface Timed extends Answer {
 }
 
 /** Calls over and over until it is told to stop: each caller makes its next call a moment after its last answer. */
-export class Load {
-  readonly answers: Timed[] = [];
+export class Load<Heard extends Timed = Timed> {
+  readonly answers: Heard[] = [];
   #running = true;
   #heard: () => void = () => undefined;
   readonly #callers: Promise<unknown>;
 
   /** @param callers each makes one call of its own and says what it is; what it throws ends the load and fails it */
-  constructor(callers: (() => Promise<Timed>)[]) {
+  constructor(callers: (() => Promise<Heard>)[]) {
     this.#callers = Promise.all(
       callers.map(async (caller) => {
         while (this.#running) {
@@ -159,7 +173,7 @@ export class Load {
   }
 
   /** Waits until this many more answers, that are wanted, have come. */
-  async more(count: number, wanted: (answer: Timed) => boolean): Promise<void> {
+  async more(count: number, wanted: (answer: Heard) => boolean): Promise<void> {
     let missing = count;
     for (let at = this.answers.length; missing > 0;) {
       await Promise.race([new Promise<void>((resolve) => (this.#heard = resolve)), this.#callers]);
@@ -168,7 +182,7 @@ export class Load {
     }
   }
 
-  async stop(): Promise<Timed[]> {
+  async stop(): Promise<Heard[]> {
     this.#running = false;
     this.#heard();
     await this.#callers;

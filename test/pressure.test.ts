@@ -13,7 +13,7 @@ async function server(limits: { eventLoopDelayMs: number; concurrentRequests: nu
       : reply.code(500).send(),
   );
   const load = new Load();
-  await shedUnderPressure(app, limits, load);
+  shedUnderPressure(app, limits, load);
   const waiting: (() => void)[] = [];
   app.get('/slow', () => {
     const answer = Promise.withResolvers<string>();

@@ -12,6 +12,8 @@ export interface ProcessOptions {
   readonly ipc?: boolean;
   /** Where its standard output goes, instead of here. */
   readonly stdout?: number;
+  /** How many files and sockets it may hold open; as many as the system allows where it is not said. */
+  readonly descriptors?: number;
 }
 
 /** The built service, `dist/main.js`, as a process of its own. Its environment is what the test says and nothing else. */
@@ -25,12 +27,15 @@ export class ServerProcess {
 
   constructor(
     environment: Record<string, string>,
-    { nodeArguments = [], ipc = false, stdout }: ProcessOptions = {},
+    { nodeArguments = [], ipc = false, stdout, descriptors }: ProcessOptions = {},
   ) {
     const args = ['--disable-warning=ExperimentalWarning', ...nodeArguments, 'dist/main.js'];
     const env = { PATH: process.env['PATH']!, ...environment };
     const stdio = ['ignore', stdout ?? 'pipe', 'pipe', ...(ipc ? ['ipc' as const] : [])] as const;
-    this.child = spawn(process.execPath, args, { cwd: root, env, stdio: [...stdio] });
+    // The shell becomes the program: its process id is the service's.
+    const limited = ['-c', `ulimit -n ${descriptors}; exec "$0" "$@"`, process.execPath, ...args];
+    const [program, all] = descriptors === undefined ? [process.execPath, args] : ['sh', limited];
+    this.child = spawn(program, all, { cwd: root, env, stdio: [...stdio] });
     const streams = stdout === undefined ? (['stdout', 'stderr'] as const) : (['stderr'] as const);
     for (const stream of streams) {
       this.child[stream]!.setEncoding('utf8').on('data', (text: string) => {

@@ -65,6 +65,7 @@ export class ActivationService {
       statusRefusal(seat) ??
       expiryRefusal(seat, now) ??
       (await this.coverage.refusal(request.app_version, seat.expires_at));
+    if (refusal?.code === 'license_expired') await this.licenses.refuseWrongTime();
     if (refusal) throw refusal;
     if (isTaken(seat)) return { seat, created: false };
     const taken = await this.takeSeat(seat, claim, request, now);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { rfc3339 } from '../clock.js';
-import { RetentionService } from '../retention/retention.service.js';
+import { ClocksDiffer, RetentionService } from '../retention/retention.service.js';
 import { DatabaseUrl } from '../database/data-source.js';
 import { withDatabase } from './database.js';
 import { moment } from './options.js';
@@ -33,7 +33,9 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
       );
     }
     const retention = new RetentionService(new DatabaseUrl(databaseUrl), clock, config);
-    return retention.run(asOf ?? now, { dryRun, watch: progressBar('Retention') });
+    return retention.run(asOf ?? now, { dryRun, watch: progressBar('Retention') }).catch((error: unknown) => {
+      throw error instanceof ClocksDiffer ? new Refused(error.message) : error;
+    });
   });
   if (!report) throw new Refused('Another run is at it: try again in a moment.');
   const { as_of, deleted, failed, ...counts } = report;

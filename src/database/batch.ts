@@ -1,5 +1,8 @@
 import { Histogram } from '../histogram.js';
 
+/** More wait for a batch than may. Passing, as an outage is (`isDatabaseAway`). */
+export class TooManyWait extends Error {}
+
 /**
  * Gathers calls of the same few milliseconds into one: what arrives in one turn of the event loop, and what arrives
  * while earlier batches are under way, goes out together. An idle service adds no wait, a busy one asks less often.
@@ -15,14 +18,19 @@ export class Batch<Item, Result> {
    * @param run answers a batch, one result for each item, in their order
    * @param maxItems a batch's size at most
    * @param maxRunning batches under way at once
+   * @param maxWaiting calls that wait for a batch at most; who comes then is turned away, for callers that gave up wait
+   * here all the same
    */
   constructor(
     private readonly run: (items: Item[]) => Promise<Result[]>,
     private readonly maxItems = 500,
     private readonly maxRunning = 2,
+    private readonly maxWaiting = 5_000,
   ) {}
 
-  add(item: Item): Promise<Result> {
+  /** @throws TooManyWait */
+  async add(item: Item): Promise<Result> {
+    if (this.#waiting.length >= this.maxWaiting) throw new TooManyWait();
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });
       this.#schedule();

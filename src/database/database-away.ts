@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { TooManyWait } from './batch.js';
 
 /** SQLSTATE classes and codes that mean "not now" rather than "wrong": the same request may succeed later. */
 const PASSING = /^(08|53|57P|57014|40001|40P01|55P03|25006|25P0[34]|58|XX)/;
@@ -17,6 +18,7 @@ const DRIVER_SAYS =
 
 /** Whether the database cannot answer just now (away, shutting down, overloaded, a lock held too long). */
 export function isDatabaseAway(error: unknown): boolean {
+  if (error instanceof TooManyWait) return true;
   // Not `instanceof`: an error of Node's own may come from another realm.
   if (!types.isNativeError(error)) return false;
   const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & {

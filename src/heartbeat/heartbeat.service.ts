@@ -39,6 +39,7 @@ export class HeartbeatService {
       throw problem('token_invalid');
     }
     const refusal = refusalOf(binding, now) ?? (await this.coverage.refusal(appVersion, binding.expires_at));
+    if (refusal?.code === 'license_expired') await this.licenses.refuseWrongTime();
     if (refusal) throw refusal;
     return binding;
   }

@@ -24,6 +24,7 @@ export class Positions {
     // While the primary is away nothing more is seen of it, and the last position stands.
     while (this.#seen.length > 1 && this.#seen[0]!.at < now - MAX_LAG_MS) this.#seen.shift();
     const [oldest] = this.#seen;
-    return oldest && oldest.at >= now - MAX_SILENCE_MS ? oldest.position : undefined;
+    // One of the future was seen by another clock than ours is now.
+    return oldest && oldest.at >= now - MAX_SILENCE_MS && oldest.at <= now ? oldest.position : undefined;
   }
 }

@@ -13,6 +13,8 @@ import { Positions } from './positions.js';
 const PATIENCE_MS = 100;
 /** How often the primary's position is read, and the replica is asked whether it has replayed it. */
 const LOOK_MS = 2_000;
+/** Older than this nothing is known: the process stood still, or its clock jumped. */
+const BLIND_MS = 10_000;
 
 // One row at least, so that also an answer without a binding says whether the replica keeps up.
 const READ_COPY = `
@@ -38,6 +40,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   #timer?: NodeJS.Timeout;
   /** Undefined before the first look. */
   #isWell: boolean | undefined;
+  #lookedAt = 0;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -75,7 +78,8 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
    * @returns undefined where it has none, or none that may be believed, or there is no replica
    */
   find(id: string): Promise<BindingFacts | undefined> | undefined {
-    return this.#isWell ? this.#reads.add(id) : undefined;
+    const isBlind = Math.abs(this.clock.now().getTime() - this.#lookedAt) > BLIND_MS;
+    return this.#isWell && !isBlind ? this.#reads.add(id) : undefined;
   }
 
   private async read(ids: string[]): Promise<(BindingFacts | undefined)[]> {
@@ -89,6 +93,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   private async look(): Promise<void> {
+    const began = this.clock.now().getTime();
     // An outage of the primary is told by those who need it.
     await this.notePosition().catch(() => undefined);
     // The heartbeats' own statement: what it cannot do here (an older schema, say) it cannot do for them.
@@ -96,6 +101,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
       () => this.turn(true),
       (error: unknown) => this.turn(false, error),
     );
+    this.#lookedAt = began;
   }
 
   private async notePosition(): Promise<void> {

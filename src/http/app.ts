@@ -8,6 +8,7 @@ import { Config } from '../config.js';
 import { forgetAddresses } from './address-amnesia.js';
 import { closeConnections } from './closing.js';
 import { takeCookies } from './cookies.js';
+import { answerInTime } from './deadline.js';
 import { parseJsonOnly } from './json-body.js';
 import { Log } from './log.js';
 import { answerInsteadOfNode, refuseMalformed } from './malformed.js';
@@ -62,7 +63,8 @@ export async function createApp(
   tellAnswers(fastify, log, traffic);
   closeConnections(fastify, log);
   parseJsonOnly(fastify);
-  await shedUnderPressure(fastify, limits, traffic?.load);
+  shedUnderPressure(fastify, limits, traffic?.load);
+  answerInTime(fastify);
   await takeCookies(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: log,

@@ -1,4 +1,4 @@
-import underPressure from '@fastify/under-pressure';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { problem } from './problem.js';
 
@@ -18,31 +18,56 @@ export class Load {
   readonly shed = { event_loop_delay: 0, concurrent_requests: 0 };
 }
 
+/** How often the event loop tells its delay, and how finely it is measured. */
+const LOOK_MS = 1_000;
+const RESOLUTION_MS = 10;
+
 /**
  * Sheds load by what the process can carry, never by who calls: no address, key or account is counted here
  * (contract, Limits).
  */
-export async function shedUnderPressure(
-  fastify: FastifyInstance,
-  limits = LIMITS,
-  load = new Load(),
-): Promise<void> {
-  await fastify.register(underPressure, {
-    maxEventLoopDelay: limits.eventLoopDelayMs,
-    pressureHandler: (request) => {
-      if (isProbe(request)) return;
-      load.shed.event_loop_delay += 1;
-      throw problem('unavailable');
-    },
-  });
-  fastify.addHook('onRequest', (request, reply, done) => {
+export function shedUnderPressure(fastify: FastifyInstance, limits = LIMITS, load = new Load()): void {
+  const isLate = limits.eventLoopDelayMs > 0 ? watchEventLoop(fastify, limits.eventLoopDelayMs) : () => false;
+  const tooMuch = () => {
+    if (load.underWay >= limits.concurrentRequests) return 'concurrent_requests';
+    return isLate() ? 'event_loop_delay' : undefined;
+  };
+  const refusal = (request: FastifyRequest) => {
+    const reason = isProbe(request) ? undefined : tooMuch();
+    if (reason === undefined) return undefined;
+    load.shed[reason] += 1;
+    return problem('unavailable');
+  };
+  // Before its body is read: whoever is turned away costs next to nothing.
+  fastify.addHook('onRequest', (request, _reply, done) => done(refusal(request)));
+  // Once its body has arrived: a slow sender holds a socket, never a seat.
+  fastify.addHook('preHandler', (request, reply, done) => {
+    if (isProbe(request)) return done();
+    const refused = refusal(request);
+    if (refused) return done(refused);
     load.underWay += 1;
     // `close` comes once for every answer, also where the caller has gone.
     reply.raw.once('close', () => (load.underWay -= 1));
-    if (load.underWay <= limits.concurrentRequests || isProbe(request)) return done();
-    load.shed.concurrent_requests += 1;
-    done(problem('unavailable'));
+    done();
   });
+}
+
+// Nothing here asks the system: a process that is out of file descriptors could not be told how much memory it has.
+function watchEventLoop(fastify: FastifyInstance, limitMs: number): () => boolean {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delays.enable();
+  let isLate = false;
+  const timer = setInterval(() => {
+    // Without a single measurement it stood still for the whole time.
+    isLate = delays.count === 0 || delays.mean / 1e6 - RESOLUTION_MS > limitMs;
+    delays.reset();
+  }, LOOK_MS).unref();
+  fastify.addHook('onClose', (_instance, done) => {
+    clearInterval(timer);
+    delays.disable();
+    done();
+  });
+  return () => isLate;
 }
 
 // A busy process is alive: an orchestrator that is told otherwise would end it in the middle of its work.

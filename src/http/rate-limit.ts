@@ -17,7 +17,7 @@ export class RateLimit {
   /** @param remembered of how many the attempts are counted; whoever floods us makes it forget, and not grow */
   constructor(
     attempts: number,
-    seconds: number,
+    private readonly seconds: number,
     private readonly remembered = REMEMBERED,
   ) {
     this.#limiter = new RateLimiterMemory({ points: attempts, duration: seconds });
@@ -30,7 +30,8 @@ export class RateLimit {
       await this.#limiter.consume(key);
     } catch (refused) {
       if (!(refused instanceof RateLimiterRes)) throw refused;
-      const seconds = Math.max(1, Math.ceil(refused.msBeforeNext / 1000));
+      // By the wall clock: one that was set back meanwhile would ask for a year.
+      const seconds = Math.min(this.seconds, Math.max(1, Math.ceil(refused.msBeforeNext / 1000)));
       throw problem('too_many_requests', {}, { 'retry-after': String(seconds) });
     } finally {
       await this.remember(key);

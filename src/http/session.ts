@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { Clock } from '../clock.js';
+import { Clock, CLOCK_TOLERANCE_MS } from '../clock.js';
 import { Config } from '../config.js';
 import { giveCookie, readCookie } from './cookies.js';
 import { tokenHash } from './token-hash.js';
@@ -53,8 +53,9 @@ export class Sessions {
     const now = this.clock.now();
     const [row] = (await this.dataSource.query(
       `select id, license_id, email, staff_id, created_at, expires_at from session
-       where token_hash = $1 and expires_at > $2`,
-      [tokenHash(token), now],
+       where token_hash = $1 and expires_at > $2 and created_at <= $3`,
+      // One that begins in the future was begun by a clock that was wrong, and would hold until then.
+      [tokenHash(token), now, new Date(now.getTime() + CLOCK_TOLERANCE_MS)],
     )) as (Session & { readonly created_at: Date; readonly expires_at: Date })[];
     if (!row) return null;
     const { created_at, expires_at, ...session } = row;

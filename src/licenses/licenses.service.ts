@@ -4,6 +4,7 @@ import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type Act } from '../audit/audit.js';
 import { Clock } from '../clock.js';
 import { Config, type OnExpiry } from '../config.js';
+import { clocksAgree } from '../database/database-clock.js';
 import { problem } from '../http/problem.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { announce } from '../mail/mail.service.js';
@@ -152,6 +153,14 @@ export class LicensesService {
     if (!this.config.production) return;
     // Asked anew each time: an empty backup may have been restored a minute ago.
     if (!(await this.dataSource.manager.exists(License))) throw problem('unavailable');
+  }
+
+  /**
+   * Before anyone is told that a license has expired: a clock that is wrong would stop what is paid for (contract, No
+   * false `stop`; decision 0015). Throws `unavailable` where the database's clock says otherwise than ours.
+   */
+  async refuseWrongTime(): Promise<void> {
+    if (!(await clocksAgree(this.clock, this.dataSource))) throw problem('unavailable');
   }
 }
 

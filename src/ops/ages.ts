@@ -1,8 +1,10 @@
 import { DataSource } from 'typeorm';
 import { DUE_DAYS } from '../retention/erasure.view.js';
 
-/** The oldest day (`YYYY-MM-DD`) of what is to leave; null where there is none. */
+/** The oldest day (`YYYY-MM-DD`) of what is to leave, null where there is none; and by which clock. */
 export interface Ages {
+  /** What the database's clock says. */
+  readonly now: Date;
   readonly telemetry: string | null;
   readonly telemetry_inbox: string | null;
   readonly ended_activation: string | null;
@@ -15,7 +17,8 @@ export interface Ages {
 }
 
 const AGES = `
-  select (select min(received_on) from telemetry)::text as telemetry,
+  select clock_timestamp() as now,
+         (select min(received_on) from telemetry)::text as telemetry,
          (select min(received_on) from telemetry_inbox)::text as telemetry_inbox,
          (select min(ended_at)::date from activation where ended_at is not null)::text as ended_activation,
          (select min(received_on) + ${DUE_DAYS} from erasure_request

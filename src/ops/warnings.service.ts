@@ -51,7 +51,7 @@ export class WarningsService {
   /** The same of what `look` has seen; null where the database does not answer. */
   of(watched: Watched | null): string[] {
     const ofData = watched
-      ? [...this.late(watched.ages), ...this.ofMail(watched.mail)]
+      ? [...this.ofClocks(watched.ages), ...this.late(watched.ages), ...this.ofMail(watched.mail)]
       : ['The database does not answer.'];
     return [...ofData, ...this.ofReplica(), ...this.ofManifest(), ...this.ofKeys()];
   }
@@ -60,6 +60,12 @@ export class WarningsService {
   manifestDays(): number | null {
     const { live } = this.manifests;
     return live && (Date.parse(live.content.expires_at) - this.clock.now().getTime()) / DAY_MS;
+  }
+
+  private ofClocks({ now }: Ages): string[] {
+    return this.clock.agreesWith(now)
+      ? []
+      : ['The clocks here and of the database differ by more than an hour: nothing is deleted meanwhile.'];
   }
 
   // Each with a day of grace: what is due today leaves within the hour, and an outage may cost a night.

@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { Clock, utcDay } from '../clock.js';
 import { Config } from '../config.js';
 import { DatabaseUrl, patiently } from '../database/data-source.js';
+import { clocksAgree } from '../database/database-clock.js';
 import { LOCKS, tryLock } from '../database/locks.js';
 import { countLeaving, deleteLeaving, oldestDay } from './deletion.js';
 import { moveInbox, rewriteInbox } from './inbox.js';
@@ -24,6 +25,15 @@ export interface RetentionReport {
   readonly deleted: Readonly<Record<string, number>>;
   /** The tables where it went wrong, and why. */
   readonly failed: readonly Failure[];
+}
+
+/** Nothing is deleted by a clock that is wrong: what is deleted is gone (decision 0015). */
+export class ClocksDiffer extends Error {
+  constructor() {
+    super(
+      'The clocks here and of the database differ by more than an hour: nothing is deleted before they agree.',
+    );
+  }
 }
 
 interface RunOptions {
@@ -50,12 +60,14 @@ export class RetentionService {
    * A run, one at a time over all instances, and idempotent: makes partitions ahead, moves the past days' telemetry out of
    * the inbox, counts whole weeks, deletes what has had its time, and writes down what it did.
    * @returns null where another instance is at it
+   * @throws ClocksDiffer where it is not certain which day it is, and it is no dry run
    */
   async run(asOf: Date, options: RunOptions = {}): Promise<RetentionReport | null> {
     return patiently(this.databaseUrl.value, async (dataSource) => {
       // The lock belongs to this one connection; through a pool its unlocking could land on another and do nothing.
       const runner = dataSource.createQueryRunner();
       try {
+        if (!options.dryRun && !(await clocksAgree(this.clock, runner))) throw new ClocksDiffer();
         await runner.query("set lock_timeout = '5s'");
         if (!(await tryLock(runner, 'retention'))) return null;
         const report = options.dryRun

@@ -46,3 +46,8 @@ test('a clock that is set back makes it stricter, not laxer', () => {
   positions.note('0/later', START - 60 * MINUTE);
   expect(positions.needed(START - 60 * MINUTE)).toBe('0/later');
 });
+
+test('a clock that is set back while the primary is away makes no replica believed for longer', () => {
+  neededAfter(MINUTE);
+  expect(positions.needed(START - 60 * MINUTE)).toBeUndefined();
+});

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { RateLimit } from '../../src/http/rate-limit.js';
 
 const codesOf = async (limit: RateLimit, ...who: string[]) => {
@@ -27,6 +27,18 @@ test('says for how long', async () => {
   const limit = new RateLimit(1, 60);
   await limit.count('ada');
   await expect(limit.count('ada')).rejects.toMatchObject({ headers: { 'retry-after': '60' } });
+});
+
+test('never for longer than it counts, also where the clock was set back', async () => {
+  const limit = new RateLimit(1, 60);
+  await limit.count('ada');
+  const aYearAgo = Date.now() - 365 * 86_400_000;
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(aYearAgo);
+  try {
+    await expect(limit.count('ada')).rejects.toMatchObject({ headers: { 'retry-after': '60' } });
+  } finally {
+    clock.mockRestore();
+  }
 });
 
 test('remembers so many and no more: a flood of others makes it forget the oldest, and not grow', async () => {

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Faulted, refused, served, type Heard } from './fault-harness.js';
+import { expectPromises } from './fault-promises.js';
+import { SmallDiskPostgres } from './small-disk-postgres.js';
+
+let postgres: SmallDiskPostgres;
+let faulted: Faulted;
+
+beforeAll(async () => {
+  postgres = await SmallDiskPostgres.start();
+  faulted = await Faulted.start(() => postgres.url);
+}, 90_000);
+afterAll(async () => {
+  await faulted?.end();
+  await postgres?.end();
+});
+
+const named = (wanted: string, is: (answer: Heard) => boolean) => (answer: Heard) =>
+  answer.name === wanted && is(answer);
+const notStored = ({ status, json }: Heard) => status === 200 && json.telemetry.stored === false;
+
+test('on a full disk heartbeats go on without their telemetry, and nobody is promised what cannot be kept', async () => {
+  const load = faulted.load();
+  await load.more(50, served);
+  await postgres.fill();
+  await load.more(10, named('activate', refused));
+  // Where nothing at all can be written it goes down; a full disk alone leaves it what it has.
+  if (postgres.isReal) {
+    const from = load.answers.length;
+    await load.more(10, named('telemetry', notStored));
+    await load.more(20, named('heartbeat', served));
+    expect(load.answers.slice(from).filter(named('heartbeat', refused))).toEqual([]);
+  }
+  await postgres.free();
+  if (!postgres.isReal) await postgres.restart();
+  const recovery = await faulted.recovery(load);
+  await expectPromises(faulted, await load.stop(), recovery);
+}, 90_000);
+
+test('a database that goes down because its log finds no room loses nothing that was acknowledged', async () => {
+  const load = faulted.load();
+  await load.more(50, served);
+  await postgres.fill();
+  // What is left of the log is used up: it cannot go on.
+  const useUp = "select pg_logical_emit_message(false, 'fault', repeat('x', 1000000))";
+  for (let isUp = true; isUp;)
+    isUp = await faulted.sql(useUp).then(
+      () => true,
+      () => false,
+    );
+  await load.more(5, named('activate', refused));
+  await postgres.free();
+  await postgres.restart();
+  const recovery = await faulted.recovery(load);
+  await expectPromises(faulted, await load.stop(), recovery);
+}, 90_000);

@@ -1,0 +1,183 @@
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { activation, call, type Answer } from './harness.js';
+import { Load, timed, type Timed } from './outage-harness.js';
+import { query } from './replica-harness.js';
+import { freePort, ServerProcess, type ProcessOptions } from './server-process.js';
+
+const STAFF_TOKEN = 'mst_a-token-of-the-fault-tests';
+const bearer = { authorization: `Bearer ${STAFF_TOKEN}` };
+/** Licenses over whose seats more machines fight than there are seats. */
+const CONTESTED = 40;
+const SEATS = 2;
+const RIVALS = 4;
+
+export const NEEDS_DATABASE = ['activate', 'contend', 'heartbeat', 'telemetry', 'search'];
+
+/** Whether the database was needed, and did its part. */
+export const served = ({ name, status, json }: Timed): boolean =>
+  NEEDS_DATABASE.includes(name) && status < 300 && status > 0 && json.telemetry?.stored !== false;
+export const refused = ({ status }: Timed): boolean => status === 503;
+export const takenSeat = ({ json, status }: Timed): boolean =>
+  (status === 200 || status === 201) && json.activation !== undefined;
+
+/** A caller's own note of what it asked for stands beside the answer. */
+export interface Asked {
+  readonly uptime_hours?: number;
+  readonly seat?: string;
+  readonly begun: number;
+}
+export type Heard = Timed & { readonly asked: Asked };
+
+export interface FaultedOptions extends ProcessOptions {
+  readonly environment?: Record<string, string>;
+}
+
+/** A service in a process of its own under the load that every fault meets, and its database to look into. */
+export class Faulted {
+  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-fault-'));
+  #license!: { license_key: string; email: string };
+  #contested: { license_key: string; email: string }[] = [];
+  #counter = 0;
+  #load: Load<Heard> | undefined;
+  token!: string;
+
+  private constructor(
+    readonly url: string,
+    readonly databaseUrl: () => string,
+    private readonly options: FaultedOptions,
+  ) {}
+
+  process!: ServerProcess;
+
+  /** @param databaseUrl where the database is, which a fault may move */
+  static async start(databaseUrl: () => string, options: FaultedOptions = {}): Promise<Faulted> {
+    const faulted = new Faulted(`http://127.0.0.1:${await freePort()}`, databaseUrl, options);
+    try {
+      await faulted.begin();
+      await faulted.#prepare();
+    } catch (error) {
+      await faulted.end();
+      throw error;
+    }
+    return faulted;
+  }
+
+  /** @param more settings of this one run */
+  async begin(more: Record<string, string> = {}): Promise<void> {
+    const { environment, ...options } = this.options;
+    const settings = {
+      PORT: new URL(this.url).port,
+      DATA_DIR: this.#directory,
+      DATABASE_URL: this.databaseUrl(),
+    };
+    this.process = new ServerProcess({ ...settings, ...environment, ...more }, options);
+    await this.process.ready();
+  }
+
+  async #prepare(): Promise<void> {
+    const [, license_key, email] = await this.process.says('stderr', /Sample license +(\S+) +\((\S+)\)/);
+    this.#license = { license_key: license_key!, email: email! };
+    const staff = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
+    await this.sql('update license set machines_allowed = 100000');
+    await this.sql(`insert into staff values ('${staff}', 'grace@example.com', 'admin', now())`);
+    await this.sql(
+      `insert into staff_token values ('${staff}', '${staff}', $1, now(), now() + interval '10 years')`,
+      [hash('sha256', STAFF_TOKEN, 'buffer')],
+    );
+    while (this.#contested.length < CONTESTED)
+      this.#contested.push(await this.issue({ machines_allowed: SEATS }));
+    this.token = (await this.activate()).json.token;
+  }
+
+  call(...request: [string, string, unknown?, Record<string, string>?]): Promise<Answer> {
+    return call(this.url, ...request);
+  }
+
+  /** Issues a license, as staff do. */
+  async issue(wanted: Record<string, unknown>): Promise<{ license_key: string; email: string }> {
+    const { email } = this.#license;
+    const { json } = await this.call('POST', '/support/api/licenses', { email, ...wanted }, bearer);
+    return { license_key: json.license_key as string, email };
+  }
+
+  sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return query<Row>(this.databaseUrl(), text, values);
+  }
+
+  // A call whose connection breaks has no answer: status 0. Whether one may is for `expectPromises`.
+  async #ask(
+    asked: Partial<Asked>,
+    name: string,
+    ...request: [string, string, unknown?, Record<string, string>?]
+  ) {
+    const begun = performance.now();
+    const answer = await timed(name, this.url, ...request).catch((error: Error): Timed => {
+      if (!/fetch failed|terminated/.test(error.message)) throw error;
+      const milliseconds = performance.now() - begun;
+      return { name, status: 0, headers: {}, cookies: [], text: '', json: {}, milliseconds };
+    });
+    return { ...answer, asked: { ...asked, begun } };
+  }
+
+  activate = (): Promise<Heard> => {
+    const machine = `machine ${(this.#counter += 1)}`;
+    const body = activation(this.#license, machine, { hostname_hint: 'a hint' });
+    return this.#ask({}, 'activate', 'POST', '/v1/activate', body);
+  };
+  /** Each license is fought over for a while, then the next; after the last, the first again. */
+  contend = (): Promise<Heard> => {
+    const turn = (this.#counter += 1);
+    const license = this.#contested[Math.floor(turn / 50) % CONTESTED]!;
+    const seat = `${license.license_key} rival ${turn % RIVALS}`;
+    return this.#ask({ seat }, 'contend', 'POST', '/v1/activate', activation(license, seat));
+  };
+  heartbeat = (): Promise<Heard> => this.#beat('heartbeat');
+  /** Each block can be told from every other. */
+  telemetry = (): Promise<Heard> => {
+    const uptime_hours = (this.#counter += 1);
+    return this.#beat('telemetry', uptime_hours);
+  };
+  #beat(name: string, uptime_hours?: number): Promise<Heard> {
+    const telemetry = uptime_hours === undefined ? {} : { telemetry: { uptime_hours } };
+    const body = { token: this.token, app_version: '1.0.0', ...telemetry };
+    return this.#ask({ uptime_hours }, name, 'POST', '/v1/heartbeat', body);
+  }
+  search = (): Promise<Heard> => {
+    const path = '/support/api/licenses/search';
+    return this.#ask({}, 'search', 'POST', path, { transaction_id: 'none' }, bearer);
+  };
+  manifest = (): Promise<Heard> => this.#ask({}, 'manifest', 'GET', '/v1/manifest');
+  live = (): Promise<Heard> => this.#ask({}, 'live', 'GET', '/health/live');
+  ready = (): Promise<Heard> => this.#ask({}, 'ready', 'GET', '/health/ready');
+
+  /** Every kind of caller, twice those that write. */
+  load(): Load<Heard> {
+    const { activate, contend, heartbeat, telemetry, search, manifest, live, ready } = this;
+    const once = [activate, contend, heartbeat, telemetry, search, manifest, live, ready];
+    const load = new Load([...once, ...once, activate, contend, telemetry]);
+    this.#load = load;
+    return load;
+  }
+
+  /** Waits until all is as before the fault, by itself. @returns after how many milliseconds */
+  async recovery(load: Load<Heard>): Promise<number> {
+    const began = performance.now();
+    for (const name of NEEDS_DATABASE) await load.more(3, (answer) => answer.name === name && served(answer));
+    await load.more(
+      1,
+      ({ name, json }) => name === 'ready' && !/database|clocks/.test(json.warnings?.join()),
+    );
+    return performance.now() - began;
+  }
+
+  async end(): Promise<void> {
+    this.process.child.kill('SIGCONT');
+    await this.#load?.stop().catch(() => undefined);
+    await this.process.end('SIGKILL');
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}

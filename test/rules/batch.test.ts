@@ -1,0 +1,28 @@
+import { expect, test } from '@jest/globals';
+import { Batch } from '../../src/database/batch.js';
+import { isDatabaseAway } from '../../src/database/database-away.js';
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+test('no more wait for a batch than may: the next is asked for patience, until there is room again', async () => {
+  const underWay: (() => void)[] = [];
+  const batch = new Batch<number, number>(
+    (items) => new Promise((resolve) => underWay.push(() => resolve(items))),
+    1,
+    1,
+    3,
+  );
+  const first = batch.add(0);
+  await settle();
+  const waiting = [1, 2, 3].map((item) => batch.add(item));
+  expect(isDatabaseAway(await batch.add(4).catch((error: unknown) => error))).toBe(true);
+  underWay.shift()!();
+  expect(await first).toBe(0);
+  while (underWay.length === 0) await settle();
+  const all = Promise.all([...waiting, batch.add(5)]);
+  for (let turn = 0; turn < 20; turn += 1) {
+    underWay.shift()?.();
+    await settle();
+  }
+  expect(await all).toEqual([1, 2, 3, 5]);
+});
