@@ -1,5 +1,5 @@
-import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
-import { bytes, count, table } from './measure.mjs';
+import { loadavg } from 'node:os';
+import { count, machine, table } from './measure.mjs';
 import { ROWS } from './load/rows.mjs';
 
 /** The figures as a page of Markdown. */
@@ -11,8 +11,7 @@ Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench -- --rou
 each row in ${rounds} rounds of ${seconds} s for each server in turn, after a warm-up; ${connections} kept connections in a closed loop; heartbeats
 spread over ${count(seats)} activations. How many times as fast is the median of the pairs of neighbouring rounds, with the least and the most.
 
-Machine: ${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${bytes(totalmem())} of memory, ${process.platform} ${process.arch}; Node ${process.version.slice(1)}, ${version} with the settings of
-the embedded server (\`fsync\` and \`full_page_writes\` on). Load, server and database share the cores, so absolute figures
+${machine(version)} Load, server and database share the cores, so absolute figures
 are noisy and low (at the end the load average was ${loadavg()[0].toFixed(1)}); the ratios are what counts.
 ${errors(named)}
 

@@ -81,6 +81,7 @@ async function measureAll({ url, folder, processes }, options) {
   const { checkAnswers } = await import('./load/checks.mjs');
   const { measureRows } = await import('./load/measure-rows.mjs');
   const { askDatabase } = await import('./load/pgbench.mjs');
+  const { versionOf } = await import('./measure.mjs');
   const began = Date.now();
   const progress = (what) =>
     console.error(`${String(Math.round((Date.now() - began) / 1000)).padStart(5)} s  ${what}`);
@@ -104,13 +105,4 @@ async function measureAll({ url, folder, processes }, options) {
   progress('the database alone');
   const database = await askDatabase(url, folder, options);
   return { version: await versionOf(url), rows, database };
-}
-
-async function versionOf(url) {
-  const { default: pg } = await import('pg');
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query(`select split_part(version(), ' on ', 1) as version`);
-  await client.end();
-  return rows[0].version;
 }

@@ -1,4 +1,6 @@
+import { availableParallelism, cpus, totalmem } from 'node:os';
 import { performance } from 'node:perf_hooks';
+import pg from 'pg';
 
 /** Runs the work and answers its result, its time, and the bytes it wrote to the write-ahead log. */
 export async function measured(runner, work) {
@@ -42,3 +44,17 @@ export function table([head, ...rows]) {
     '\n',
   );
 }
+
+/** What a server says that it is: `PostgreSQL 18.4`. */
+export async function versionOf(url) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query(`select split_part(version(), ' on ', 1) as version`);
+  await client.end();
+  return rows[0].version;
+}
+
+/** Where the figures come from, as every page says it. @param version of PostgreSQL */
+export const machine = (version) =>
+  `Machine: ${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${bytes(totalmem())} of memory, ${process.platform} ${process.arch}; Node ${process.version.slice(1)}, ${version} with the settings of
+the embedded server (\`fsync\` and \`full_page_writes\` on).`;

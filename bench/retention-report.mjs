@@ -1,5 +1,5 @@
-import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
-import { bytes, count, median, sum, table, time, times } from './measure.mjs';
+import { loadavg } from 'node:os';
+import { bytes, count, machine, median, sum, table, time, times } from './measure.mjs';
 
 /** The figures as a page of Markdown. */
 export function report(figures, { rows, months, seed }) {
@@ -11,8 +11,7 @@ export function report(figures, { rows, months, seed }) {
 ${count(figures.rows.rows)} rows of telemetry over ${months} months, ${bytes(figures.rows.size)} with indexes, in ${figures.rows.partitions} partitions (three of them ahead), made in ${time(figures.rows.ms)}.
 Measured on ${new Date().toISOString().slice(0, 10)} by \`node bench/retention.mjs --rows ${rows} --months ${months} --seed ${seed} --write\`.
 
-Machine: ${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${bytes(totalmem())} of memory, ${process.platform} ${process.arch}; Node ${process.version.slice(1)}, ${version} with the settings of
-the embedded server (\`fsync\` and \`full_page_writes\` on). Absolute times are noisy (at the end the load
+${machine(version)} Absolute times are noisy (at the end the load
 average was ${loadavg()[0].toFixed(1)}), the shortest most of all; the bytes are not.
 
 ## A month leaves

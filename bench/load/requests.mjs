@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 const APP_VERSION = '0.9.0';
 /** Every member that an ordinary heartbeat has; those of a crash are rare. */
-const TELEMETRY = {
+export const TELEMETRY = {
   app_version: APP_VERSION,
   os_version: 'macOS 26.1',
   mac_model: 'Mac15,3',
@@ -54,11 +54,12 @@ function activate({ license_key, email }, machine_id) {
   });
 }
 
-export function post(path, body) {
+export function post(path, body, headers = '') {
   const text = JSON.stringify(body);
   return Buffer.from(
-    `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+    `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n${headers}\r\n${text}`,
   );
 }
 
-const get = (path, headers = '') => Buffer.from(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n`);
+export const get = (path, headers = '') =>
+  Buffer.from(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n`);
