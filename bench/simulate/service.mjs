@@ -6,6 +6,7 @@ import { Clock } from '../../dist/clock.js';
 import { Config } from '../../dist/config.js';
 import { createApp } from '../../dist/http/app.js';
 import { Log } from '../../dist/http/log.js';
+import { BACKLOG } from '../../dist/http/pressure.js';
 import { RetentionJob } from '../../dist/retention/retention.job.js';
 
 const HOUR = 3_600_000;
@@ -51,5 +52,5 @@ process.once('disconnect', end);
 // The job queue prints a stack for each of its tries while the database is away, beside what the log says.
 console.trace = () => {};
 
-await app.listen({ port: config.port, host: config.host });
+await app.listen({ port: config.port, host: config.host, backlog: BACKLOG });
 process.send({ port: config.port });
