@@ -22,18 +22,24 @@ interface Run {
   readonly page: string;
 }
 
+const running: (() => Promise<unknown>)[] = [];
 let whole: Run;
 let planted: Run;
 beforeAll(async () => {
   [whole, planted] = await Promise.all([play(), play({ MOORING_SIMULATE_PLANT: 'lost-activation' })]);
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(async () => {
+  // Where one of the two failed, the other is still at it.
+  await Promise.all(running.map((end) => end()));
+  rmSync(folder, { recursive: true, force: true });
+});
 
 async function play(more: Record<string, string> = {}): Promise<Run> {
   const args = ['--clients', '200', '--days', '1', '--seed', SEED, '--minutes', '0.04'];
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: folder, ...more };
   const child = spawn(process.execPath, ['bench/simulate.mjs', ...args], { cwd: root, env });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  running.push(() => (child.kill('SIGINT'), ended));
   const [page, said, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   if (!page) throw new Error(`the simulation with seed ${SEED} came to no end: ${said}`);
   return { code, page };
