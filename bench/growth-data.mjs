@@ -26,7 +26,7 @@ export async function makeGrown({ url: server, folder, progress }, name, size, s
   try {
     await client.query(idsOver(size));
     const { rows: ids } = await client.query(SAMPLE, [size, Math.min(sample, size)]);
-    const insert = (_client, seats, keyHash) => insertGrown(client, size, seats, keyHash);
+    const insert = (_client, seats) => insertGrown(client, size, seats);
     const { ms, result: data } = await timed(() => makeData(url, join(folder, name), ids, insert));
     // What was written goes to disk now, and not while others are measured.
     await client.query('checkpoint');
@@ -70,7 +70,8 @@ const SAMPLE = `
   from (select stretch * $1::bigint / $2::bigint + floor(random() * ($1::bigint / $2::bigint))::bigint as n
         from generate_series(0, $2::bigint - 1) stretch) picked`;
 
-async function insertGrown(client, size, seats, keyHash) {
+async function insertGrown(client, size, seats) {
+  const { licenseKeyHash } = await import('../dist/keys/license-key.js');
   const column = columnsOf(seats);
   await client.query(`set maintenance_work_mem = '512MB'`);
   await client.query(
@@ -82,7 +83,7 @@ async function insertGrown(client, size, seats, keyHash) {
     [
       column(({ n }) => n),
       column(({ email }) => email),
-      column(({ license_key }) => keyHash(license_key)),
+      column(({ license_key }) => licenseKeyHash(license_key)),
       column(({ machine_id }) => Buffer.from(machine_id, 'hex')),
       column(({ lxp }) => lxp),
     ],

@@ -7,6 +7,7 @@ import { migrateWhenThere, openDatabase } from './database/open-database.js';
 import { createApp } from './http/app.js';
 import { failure, Log } from './http/log.js';
 import { pagesAreBuilt } from './http/pages.js';
+import { BACKLOG } from './http/pressure.js';
 import { openKeyRing } from './keys/key-material.js';
 import { withFreePort } from './database/free-port.js';
 import { OpsController } from './ops/ops.controller.js';
@@ -42,7 +43,8 @@ async function start(): Promise<void> {
   ending.signal.throwIfAborted();
   await app.init();
   ending.signal.throwIfAborted();
-  await app.listen({ port: config.port, host: config.host }).catch((error: NodeJS.ErrnoException) => {
+  const { port, host } = config;
+  await app.listen({ port, host, backlog: BACKLOG }).catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError(`Nothing can listen on HOST ${config.host}, PORT ${config.port} (${error.code}).`);
   });
   delayMs = config.shutdownDelaySeconds * 1000;

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 
 const END_OF_HEADERS = Buffer.from('\r\n\r\n');
+const BROKEN = { status: 0, head: '', body: Buffer.alloc(0) };
 
 /** One kept connection that asks one thing at a time. No HTTP client: it would cost more than what it measures. */
 export class Connection {
@@ -11,17 +12,21 @@ export class Connection {
   constructor(port) {
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
     this.#socket.on('data', (bytes) => this.#read(bytes));
-    const fail = () => this.#finish({ status: 0, body: Buffer.alloc(0) });
-    this.#socket.on('error', fail).on('close', fail);
+    const fail = (error) => this.#finish({ ...BROKEN, reason: error?.code ?? 'closed' });
+    this.#socket.on('error', fail).on('close', () => fail());
   }
 
-  /** @returns the answer's status, 0 where the connection broke, and its body */
+  /** @returns the answer's status, 0 with a reason where the connection broke, its head as text, and its body */
   ask(request) {
     return new Promise((resolve) => {
-      if (this.#socket.destroyed) return resolve({ status: 0, body: Buffer.alloc(0) });
+      if (this.isClosed) return resolve({ ...BROKEN, reason: 'closed' });
       this.#pending = resolve;
       this.#socket.write(request);
     });
+  }
+
+  get isClosed() {
+    return this.#socket.destroyed;
   }
 
   end() {
@@ -39,7 +44,7 @@ export class Connection {
     if (this.#got.length < start + length) return;
     const body = this.#got.subarray(start, start + length);
     this.#got = null;
-    this.#finish({ status, body });
+    this.#finish({ status, head, body });
   }
 
   #finish(answer) {

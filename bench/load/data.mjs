@@ -1,19 +1,41 @@
-import { createHash, createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 
 const DAY_MS = 86_400_000;
-const PRODUCT = 'com.example.app';
+export const PRODUCT = 'com.example.app';
 /** Ids that pgbench can make too: this, and a number of 12 digits. */
 export const SEAT_ID = '0198c000-0000-7000-8000-';
 const LICENSE_ID = '0198c000-0000-7000-9000-';
+export const licenseId = (number) => id(LICENSE_ID, number);
 const id = (prefix, number) => `${prefix}${String(number).padStart(12, '0')}`;
 const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
 
 /** The ids of so many seats. */
 export const numbered = (count) =>
-  Array.from({ length: count }, (_, number) => ({ sub: id(SEAT_ID, number), lic: id(LICENSE_ID, number) }));
+  Array.from({ length: count }, (_, number) => ({ sub: id(SEAT_ID, number), lic: licenseId(number) }));
+
+/** The secrets and settings of a production on this database, and the publisher's key. */
+export async function makeProduction(url, folder) {
+  const { createKeyRing, KeyRing } = await import('../../dist/keys/key-ring.js');
+  const tokens = join(folder, 'tokens');
+  await createKeyRing(tokens, new Date());
+  const secret = randomBytes(32);
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const settings = {
+    NODE_ENV: 'production',
+    HOST: '127.0.0.1',
+    DATABASE_URL: url,
+    DATA_DIR: join(folder, 'service'),
+    LICENSE_KEY_SECRET: secret.toString('base64'),
+    TOKEN_KEYS_DIR: tokens,
+    MANIFEST_PUBLIC_KEYS: publicKey.export({ format: 'jwk' }).x,
+    PURCHASE_WEBHOOK_SECRET: randomBytes(32).toString('base64'),
+    PRODUCT,
+  };
+  return { settings, secret, ring: await KeyRing.open(tokens), publisher: privateKey };
+}
 
 /**
  * Fills a migrated database with seats: licenses, each with one machine and one session; and with a manifest.
@@ -22,15 +44,10 @@ export const numbered = (count) =>
  * @returns the settings of a service for it, the seats for the load, and the manifest's body
  */
 export async function makeData(url, folder, ids, insert = insertSeats) {
-  const { createKeyRing, KeyRing } = await import('../../dist/keys/key-ring.js');
-  const { deriveLicenseKey, licenseKeyHash } = await import('../../dist/keys/license-key.js');
+  const { deriveLicenseKey } = await import('../../dist/keys/license-key.js');
   const { machineDigest, OFFLINE_SECONDS, signLicenseToken } =
     await import('../../dist/keys/license-token.js');
-  const tokens = join(folder, 'tokens');
-  await createKeyRing(tokens, new Date());
-  const ring = await KeyRing.open(tokens);
-  const secret = randomBytes(32);
-  const webhookSecret = randomBytes(32).toString('base64');
+  const { settings, secret, ring, publisher } = await makeProduction(url, folder);
   const iat = Math.floor(Date.now() / 1000) - 3600;
   const staff_token = `mst_${randomBytes(32).toString('base64url')}`;
   const seats = ids.map((ids, number) => {
@@ -42,6 +59,9 @@ export async function makeData(url, folder, ids, insert = insertSeats) {
     return {
       ...ids,
       lxp,
+      machines_allowed: 100_000,
+      // Half were sold, half issued by staff.
+      sold: number % 2 === 0,
       token: signLicenseToken(ring.active, { ...claims, exp: iat + OFFLINE_SECONDS }),
       license_key: deriveLicenseKey(secret, 'MOOR', lic, 1),
       email: `holder${number}@example.com`,
@@ -50,76 +70,78 @@ export async function makeData(url, folder, ids, insert = insertSeats) {
       staff_token,
     };
   });
-  const { document, x } = await makeManifest();
+  const manifest = await makeManifest(publisher, '1.0.0');
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await insert(client, seats, licenseKeyHash);
+    await insert(client, seats);
     await signIn(client, seats, staff_token);
-    const { signed, signatures } = document;
-    await client.query('insert into manifest values (1, $1, $2, now())', [
-      signed,
-      JSON.stringify(signatures),
-    ]);
+    await putManifest(client, manifest);
     await client.query('vacuum analyze');
   } finally {
     await client.end();
   }
-  const settings = {
-    NODE_ENV: 'production',
-    HOST: '127.0.0.1',
-    DATABASE_URL: url,
-    DATA_DIR: join(folder, 'service'),
-    LICENSE_KEY_SECRET: secret.toString('base64'),
-    TOKEN_KEYS_DIR: tokens,
-    MANIFEST_PUBLIC_KEYS: x,
-    PURCHASE_WEBHOOK_SECRET: webhookSecret,
-    PRODUCT,
-  };
   const file = join(folder, 'seats.json');
-  writeFileSync(file, JSON.stringify({ seats, webhookSecret }));
-  return { settings, seats, file, ring, manifest: JSON.stringify(document) };
+  writeFileSync(file, JSON.stringify({ seats, webhookSecret: settings.PURCHASE_WEBHOOK_SECRET }));
+  return { settings, seats, file, ring, manifest: JSON.stringify(manifest) };
 }
 
-async function makeManifest() {
+/** A signed manifest that offers a version; @param live the one it follows, none where it is the first */
+export async function makeManifest(publisher, version, live = null) {
   const { following } = await import('../../dist/manifest/manifest.rules.js');
-  const { manifestBytes, signManifest } = await import('../../dist/keys/signed-manifest.js');
-  const { privateKey } = generateKeyPairSync('ed25519');
+  const { manifestBytes, parseSigned, signManifest } = await import('../../dist/keys/signed-manifest.js');
   const dmg = {
-    url: 'https://dl.example.com/App-1.0.0.dmg',
+    url: `https://dl.example.com/App-${version}.dmg`,
     size: 104_857_600,
-    sha256: sha256('image').toString('hex'),
+    sha256: sha256(`image ${version}`).toString('hex'),
   };
-  const entry = { version: '1.0.0', dmg, minimum_license_expiry: null };
+  const entry = { version, dmg, minimum_license_expiry: null };
   const now = new Date();
   const offer = { entry, also_available: [], expires: new Date(now.getTime() + 90 * DAY_MS) };
-  const signed = manifestBytes(following(null, offer, { product: PRODUCT, now }));
-  const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
-  return { document: signManifest(signed, [privateKey]), x };
+  const before = live && { content: parseSigned(live.signed), signed: live.signed };
+  return signManifest(manifestBytes(following(before, offer, { product: PRODUCT, now })), [publisher]);
+}
+
+/** Makes a manifest the live one before there is a service. */
+export async function putManifest(client, { signed, signatures }) {
+  await client.query('insert into manifest values (1, $1, $2, now())', [signed, JSON.stringify(signatures)]);
 }
 
 /** Of each seat something, as a parameter of `unnest`. */
 export const columnsOf = (seats) => (of) => seats.map(of);
 
-async function insertSeats(client, seats, licenseKeyHash) {
-  const column = columnsOf(seats);
+async function insertSeats(client, seats) {
+  await fillLicenses(client, seats);
+  await fillMachines(client, seats);
+}
+
+/** The rows of licenses, with a purchase of the same id where they were sold. */
+export async function fillLicenses(client, licenses) {
+  const { licenseKeyHash } = await import('../../dist/keys/license-key.js');
+  const column = columnsOf(licenses);
   await client.query(
     `insert into license (id, key_hash, key_hint, email, machines_allowed, expires_at, on_expiry, created_at)
-     select id, key_hash, '00', email, 100000, to_timestamp(lxp), 'keep', now()
-     from unnest($1::uuid[], $2::bytea[], $3::text[], $4::bigint[]) as t (id, key_hash, email, lxp)`,
+     select id, key_hash, '00', email, machines_allowed, to_timestamp(lxp), 'keep', now()
+     from unnest($1::uuid[], $2::bytea[], $3::text[], $4::int[], $5::bigint[])
+       as t (id, key_hash, email, machines_allowed, lxp)`,
     [
       column(({ lic }) => lic),
       column(({ license_key }) => licenseKeyHash(license_key)),
       column(({ email }) => email),
+      column(({ machines_allowed }) => machines_allowed),
       column(({ lxp }) => lxp),
     ],
   );
-  // Half were sold, half issued by staff.
   await client.query(
-    `insert into purchase (id, transaction_id, email, state, recorded_on)
-     select id, 'transaction ' || id, email, 'paid', current_date from license where id::text ~ '[02468]$'`,
+    `insert into purchase (id, transaction_id, email, state, paid, recorded_on)
+     select id, 'transaction-' || id, email, 'paid', true, current_date from license where id = any($1::uuid[])`,
+    [licenses.filter(({ sold }) => sold).map(({ lic }) => lic)],
   );
   await client.query('update license l set purchase_id = p.id from purchase p where p.id = l.id');
+}
+
+async function fillMachines(client, seats) {
+  const column = columnsOf(seats);
   await client.query(
     `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
      select id, license_id, machine_id, 'Studio Mac', '0.9.0', now()

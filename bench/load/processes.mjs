@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../scripts/demo-voice.mjs';
 import { Fault, node24, root, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
@@ -22,7 +24,9 @@ export class Processes {
     const port = await freePort();
     const environment = { ...settings, PORT: String(port), PUBLIC_URL: `http://localhost:${port}` };
     const began = performance.now();
-    const child = this.#start([...SERVICE_FLAGS, ...flags, join(root, 'dist/main.js')], environment);
+    // In development it greets whoever starts it.
+    const stderr = settings.NODE_ENV === 'development' ? 'ignore' : 'inherit';
+    const child = this.#start([...SERVICE_FLAGS, ...flags, join(root, 'dist/main.js')], environment, stderr);
     while (performance.now() - began < 30_000 && isAlive(child)) {
       const answer = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => null);
       const readyMs = performance.now() - began;
@@ -33,9 +37,21 @@ export class Processes {
   }
 
   async rival(name, file, settings) {
-    const child = this.#start([join(root, 'bench/rivals/run.mjs'), file], settings);
+    return this.program(name, [join(root, 'bench/rivals/run.mjs'), file], settings);
+  }
+
+  /** A program of ours, which says over its channel where it listens. */
+  async program(name, args, settings) {
+    const child = this.#start(args, settings);
     const { port } = await said(child, name);
-    return { name, port, pid: child.pid };
+    return { name, port, pid: child.pid, child };
+  }
+
+  /** A command that is run to its end. @throws Fault what it says where it fails */
+  async command(args, settings) {
+    const child = this.#start(args, settings, 'pipe');
+    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    if (code !== 0) throw new Fault(said.trim());
   }
 
   /** @returns a function that has one round run, and answers what came of it */
@@ -53,13 +69,12 @@ export class Processes {
   }
 
   // Not the settings of whoever runs the bench. Output goes where production's does not cost a terminal either.
-  #start(args, settings) {
+  #start(args, settings, stderr = 'inherit') {
     // Interrupted between two of them.
     if (this.#ended) throw new Fault('Interrupted.');
     const { PATH, HOME, TMPDIR } = process.env;
     const env = { PATH, HOME, ...(TMPDIR && { TMPDIR }), NODE_ENV: 'production', ...settings };
-    // In development it greets whoever starts it.
-    const stdio = ['ignore', 'ignore', env.NODE_ENV === 'production' ? 'inherit' : 'ignore', 'ipc'];
+    const stdio = ['ignore', 'ignore', stderr, 'ipc'];
     // A group of its own: Ctrl-C ends the bench, which ends them.
     const child = spawn(node24(), args, { cwd: root, env, stdio, detached: true });
     this.#children.push(child);
@@ -79,7 +94,8 @@ export async function endProcess(child) {
 
 const isAlive = ({ exitCode, signalCode }) => exitCode === null && signalCode === null;
 
-function said(child, name) {
+/** What a child says next over its channel. @throws Fault where it ends without a word */
+export function said(child, name) {
   return new Promise((resolve, reject) => {
     const gone = () => reject(new Fault(`The process "${name}" ended early.`));
     child.once('exit', gone);

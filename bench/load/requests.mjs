@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 const APP_VERSION = '0.9.0';
 /** Every member that an ordinary heartbeat has; those of a crash are rare. */
-const TELEMETRY = {
+export const TELEMETRY = {
   app_version: APP_VERSION,
   os_version: 'macOS 26.1',
   mac_model: 'Mac15,3',
@@ -64,4 +64,5 @@ export function post(path, body, headers = '') {
   );
 }
 
-const get = (path, headers = '') => Buffer.from(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n`);
+export const get = (path, headers = '') =>
+  Buffer.from(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n`);

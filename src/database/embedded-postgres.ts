@@ -47,6 +47,8 @@ export interface EmbeddedPostgresOptions {
   say?: (sentence: string) => void;
   /** How long to wait for another process to let go of the data directory. */
   waitSeconds?: number;
+  /** Where a server that is started listens: for a test that starts it again where it was. Without one, any free port. */
+  port?: number;
 }
 
 /**
@@ -72,7 +74,8 @@ export async function startEmbeddedPostgres(
     const settings = serverSettings(durable);
     removeUnfinished(files);
     if (!existsSync(join(files.cluster, 'PG_VERSION'))) await createCluster(files, durable);
-    server = (await takeOver(files, settings)) ?? (await launch(files.cluster, files.log, settings));
+    server =
+      (await takeOver(files, settings)) ?? (await launch(files.cluster, files.log, settings, options.port));
     return await opened(files, server, stop);
   } catch (error) {
     await stop();

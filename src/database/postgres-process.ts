@@ -57,18 +57,19 @@ export async function initializeCluster(cluster: string, passwordFile: string, d
 }
 
 /**
- * Starts a server on a free port and resolves once it takes connections. It outlives this process unless
+ * Starts a server on this port, or on a free one, and resolves once it takes connections. It outlives this process unless
  * it is ended. Throws one sentence, with the server's own last words, when it cannot.
  */
 export async function launch(
   cluster: string,
   logFile: string,
   settings: Record<string, string>,
+  port = 0,
 ): Promise<Postmaster> {
   if (existsSync(logFile) && statSync(logFile).size > 10 * 1024 * 1024) truncateSync(logFile);
   const deadline = Date.now() + 8_000;
   for (;;) {
-    const outcome = await launchOnce(cluster, logFile, settings);
+    const outcome = await launchOnce(cluster, logFile, settings, await freePort(port, '127.0.0.1'));
     if (typeof outcome !== 'string') return outcome;
     // The port went to another program meanwhile, or children of a killed server still hold its memory.
     const passing = /could not create any TCP|still in use|lock file .* already exists/.test(outcome);
@@ -77,9 +78,8 @@ export async function launch(
   }
 }
 
-async function launchOnce(cluster: string, logFile: string, settings: Record<string, string>) {
+async function launchOnce(cluster: string, logFile: string, settings: Record<string, string>, port: number) {
   const { postgres } = await binaries();
-  const port = await freePort(0, '127.0.0.1');
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const [program, args] = asOrdinaryUser(postgres, ['-D', cluster, '-p', String(port), ...options]);
   const log = openSync(logFile, 'a', 0o600);

@@ -21,8 +21,11 @@ type Fields = Readonly<Record<string, string | number | boolean | null | undefin
 @Injectable()
 export class Log implements LoggerService {
   readonly #pino: Logger;
+  readonly #flush: () => void;
 
-  constructor(level: LogLevel, destination: DestinationStream = standardOutput()) {
+  constructor(level: LogLevel, destination: DestinationStream & { flush?: () => void } = standardOutput()) {
+    // Not pino's: it would wait for each to be over.
+    this.#flush = () => destination.flush?.();
     this.#pino = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
   }
 
@@ -33,7 +36,7 @@ export class Log implements LoggerService {
   /** Something needs an operator's eye; `error` is reduced as `failure` says. */
   failed(event: string, error: unknown, fields: Fields = {}): void {
     this.#pino.error({ ...fields, ...failure(error) }, event);
-    this.#pino.flush();
+    this.#flush();
   }
 
   warning(event: string, fields: Fields = {}): void {

@@ -23,6 +23,12 @@ const LOOK_MS = 1_000;
 const RESOLUTION_MS = 10;
 
 /**
+ * Connections that wait to be taken. Node asks for 511, which a herd fills within milliseconds: whoever comes then is not
+ * told to come later, but waits for seconds on end and is reset.
+ */
+export const BACKLOG = 4_096;
+
+/**
  * Sheds load by what the process can carry, never by who calls: no address, key or account is counted here
  * (contract, Limits).
  */
