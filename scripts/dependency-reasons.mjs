@@ -4,8 +4,6 @@ export const REASONS = {
   '@fastify/cookie':
     'The session cookies of portal and support: read, written and their attributes kept straight.',
   '@fastify/static': 'Files of the pages, compressed at build time. A peer of `@nestjs/serve-static`.',
-  '@fastify/under-pressure':
-    'Sheds load by the delay of the event loop, where `@fastify/rate-limit` and `@nestjs/throttler` count by address.',
   '@nestjs/common': 'The framework.',
   '@nestjs/core': 'The framework.',
   '@nestjs/platform-fastify': 'The framework on Fastify.',
