@@ -90,8 +90,8 @@ async function releases(ask, { former, binding }) {
 async function retention(ask, end) {
   const [{ seen, wrong }] = await ask(
     `select count(*)::int as seen, (select count(*)::int from telemetry_inbox where received_on < $1)
-       + (select (finished_at is null or cardinality(failed) > 0)::int from retention_run order by started_at desc limit 1)
-         as wrong
+       + coalesce((select (finished_at is null or cardinality(failed) > 0)::int
+                   from retention_run order by started_at desc limit 1), 1) as wrong
      from retention_run`,
     [new Date(end).toISOString().slice(0, 10)],
   );
