@@ -26,6 +26,7 @@ let delayMs = 0;
 async function start(): Promise<void> {
   const config = new Config(await withFreePort(process.env));
   const log = new Log(config.logLevel);
+  opened.defer(() => log.written());
   const clock = new Clock();
   // Before anything is started that would have to be ended again.
   await openKeyRing(config, clock.now());
@@ -47,6 +48,7 @@ async function start(): Promise<void> {
   await app.listen({ port, host, backlog: BACKLOG }).catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError(`Nothing can listen on HOST ${config.host}, PORT ${config.port} (${error.code}).`);
   });
+  ending.signal.throwIfAborted();
   delayMs = config.shutdownDelaySeconds * 1000;
   opened.defer(() => app.get(OpsController).leave());
   log.info('listening', {

@@ -2,15 +2,22 @@ import { types } from 'node:util';
 import { Injectable, LoggerService } from '@nestjs/common';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from '../config.js';
+import { GatheredOutput } from './gathered-output.js';
 
 /** `at name (place:line:column)`: nothing that was not written by the engine. */
 const FRAME = /^\s+at .*(:\d+:\d+\)?|<anonymous>\)?)$/gm;
 
-/** A line waits for others this long at most, or until they are so many bytes; one that tells of a failure does not. */
-const GATHER_MS = 100;
-const GATHER_BYTES = 4_096;
-/** What waits while nobody takes it; past it lines are dropped, since a log that nobody reads must stop no answer. */
-const WAITING_BYTES = 4 * 1024 * 1024;
+type Destination = DestinationStream & Partial<Pick<GatheredOutput, 'flush' | 'written'>>;
+
+/** What is told of an answer, and nothing else: to the log, and to whatever counts. */
+export interface Answered {
+  /** The route's template, never the address that was asked for. */
+  readonly route: string;
+  readonly method: string;
+  readonly status: number;
+  readonly milliseconds: number;
+  readonly request_id: string;
+}
 
 type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
@@ -21,12 +28,32 @@ type Fields = Readonly<Record<string, string | number | boolean | null | undefin
 @Injectable()
 export class Log implements LoggerService {
   readonly #pino: Logger;
-  readonly #flush: () => void;
+  readonly #tellsAnswers: boolean;
 
-  constructor(level: LogLevel, destination: DestinationStream & { flush?: () => void } = standardOutput()) {
-    // Not pino's: it would wait for each to be over.
-    this.#flush = () => destination.flush?.();
+  constructor(
+    level: LogLevel,
+    private readonly destination: Destination = new GatheredOutput(process.stdout.fd),
+  ) {
     this.#pino = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+    this.#tellsAnswers = this.#pino.isLevelEnabled('info');
+  }
+
+  /**
+   * The line of an answer. As `info` would write it, but by hand: there is one for each, and nothing in it can need an escape
+   * (a template of ours, a method that Node's parser knows, numbers, a UUID).
+   */
+  answered({ route, method, status, milliseconds, request_id }: Answered): void {
+    if (!this.#tellsAnswers) return;
+    const rounded = Math.round(milliseconds * 10) / 10;
+    this.destination.write(
+      `{"level":30,"time":"${new Date().toISOString()}","route":"${route}","method":"${method}","status":${status},` +
+        `"milliseconds":${rounded},"request_id":"${request_id}","msg":"request"}\n`,
+    );
+  }
+
+  /** Resolves when everything is written, as far as somebody takes it. */
+  async written(): Promise<void> {
+    await this.destination.written?.();
   }
 
   info(event: string, fields: Fields = {}): void {
@@ -36,7 +63,7 @@ export class Log implements LoggerService {
   /** Something needs an operator's eye; `error` is reduced as `failure` says. */
   failed(event: string, error: unknown, fields: Fields = {}): void {
     this.#pino.error({ ...fields, ...failure(error) }, event);
-    this.#flush();
+    this.destination.flush?.();
   }
 
   warning(event: string, fields: Fields = {}): void {
@@ -56,24 +83,6 @@ export class Log implements LoggerService {
   error(message: unknown, ...rest: unknown[]): void {
     this.#pino.error({ context: String(rest.at(-1)), ...failure(message) }, 'framework error');
   }
-}
-
-/**
- * Gathered, since a write of its own for each line cost a fifth of a quick answer (decision 0017). What is left is written at
- * the end of the process.
- */
-function standardOutput(): DestinationStream {
-  const stream = pino.destination({
-    sync: false,
-    minLength: GATHER_BYTES,
-    periodicFlush: GATHER_MS,
-    maxLength: WAITING_BYTES,
-  });
-  // What could not be written (a full disk) is tried again with what comes next; at the end it would be tried for ever.
-  let isTaken = true;
-  stream.on('error', () => (isTaken = false)).on('write', () => (isTaken = true));
-  process.prependOnceListener('exit', () => isTaken || stream.destroy());
-  return stream;
 }
 
 /**

@@ -5,7 +5,7 @@ import { SECURITY_HEADERS } from '../http/address-amnesia.js';
 import { answerFromMemory, type ReadyAnswer } from '../http/from-memory.js';
 import { Log } from '../http/log.js';
 import { problem } from '../http/problem.js';
-import { ManifestService } from './manifest.service.js';
+import { ManifestService, type LiveManifest } from './manifest.service.js';
 
 const PATH = 'v1/manifest';
 /** Fresh for 5 minutes; a day-old copy is better than none while we cannot answer (contract, manifest). */
@@ -14,6 +14,8 @@ const CACHE_CONTROL = 'public, max-age=300, stale-if-error=86400';
 /** `GET /v1/manifest`: anonymous, from memory, the same bytes for everyone. */
 @Controller(PATH)
 export class ManifestController implements OnModuleInit {
+  #ready?: ReturnType<typeof readyFor>;
+
   constructor(
     private readonly manifests: ManifestService,
     private readonly host: HttpAdapterHost,
@@ -39,14 +41,21 @@ export class ManifestController implements OnModuleInit {
   private answer(ifNoneMatch: string | undefined): ReadyAnswer | null {
     const { live } = this.manifests;
     if (!live) return null;
-    const headers = { ...SECURITY_HEADERS, etag: live.etag, 'cache-control': CACHE_CONTROL };
-    if (matches(ifNoneMatch, live.etag)) return { status: 304, headers, body: '' };
-    const content = {
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': Buffer.byteLength(live.body),
-    };
-    return { status: 200, headers: { ...headers, ...content }, body: live.body };
+    if (this.#ready?.live !== live) this.#ready = readyFor(live);
+    return matches(ifNoneMatch, live.etag) ? this.#ready.unchanged : this.#ready.whole;
   }
+}
+
+/** Both answers, made once for each manifest. */
+function readyFor(live: LiveManifest) {
+  const headers = { ...SECURITY_HEADERS, etag: live.etag, 'cache-control': CACHE_CONTROL };
+  const content = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(live.body),
+  };
+  const whole: ReadyAnswer = { status: 200, headers: { ...headers, ...content }, body: live.body };
+  const unchanged: ReadyAnswer = { status: 304, headers, body: '' };
+  return { live, whole, unchanged };
 }
 
 /** RFC 9110, 13.1.2: a list, `*`, and weak comparison. */
