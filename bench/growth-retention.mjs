@@ -54,7 +54,8 @@ async function oneRound(url, load) {
 async function runRetention(url) {
   const { DatabaseUrl } = await import('../dist/database/data-source.js');
   const { RetentionService } = await import('../dist/retention/retention.service.js');
-  const clock = { now: () => new Date() };
+  const { Clock } = await import('../dist/clock.js');
+  const clock = new Clock();
   const service = new RetentionService(new DatabaseUrl(url), clock, { taxRetentionYears: 10 });
   const report = await service.run(clock.now());
   if (!report || report.failed.length > 0)
