@@ -1,5 +1,5 @@
 // A fleet of virtual clients on compressed time: npm run simulate -- --clients N --days D [--minutes M] [--seed N] [--write].
-// Starts everything itself and leaves nothing behind. Ends with 1 where anything came out other than it must.
+// Starts everything itself, and leaves its results behind and nothing else. Ends with 1 where anything came out other than it must.
 import { randomInt } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
