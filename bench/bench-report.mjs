@@ -1,4 +1,4 @@
-import { count, loadAtEnd, machine, table } from './measure.mjs';
+import { count, errors, loadAtEnd, machine, reached, table } from './measure.mjs';
 import { ROWS } from './load/rows.mjs';
 
 /** The figures as a page of Markdown. */
@@ -12,7 +12,7 @@ spread over ${count(seats)} activations. How many times as fast is the median of
 
 ${machine(version)} Load, server and database share the cores, so absolute figures
 are noisy and low (${loadAtEnd()}); the ratios are what counts.
-${errors(named)}
+${errors(wrongOf(named), BEFORE)}
 
 ## Times as fast as
 
@@ -58,20 +58,19 @@ const ratios = ([row, servers]) => [
     const [ratio, least, most] = [figures.ratio, figures.least, figures.most].map((times) =>
       times.toFixed(2),
     );
-    const verdict = goal ? `; wanted ${goal}: ${figures.ratio >= goal ? 'reached' : 'missed'}` : '';
+    const verdict = goal ? `; wanted ${goal}: ${reached(figures.ratio >= goal)}` : '';
     return `${ratio} (${least} to ${most}${verdict})`;
   }),
 ];
 
-function errors(named) {
-  const found = named.flatMap(([row, servers]) =>
+const BEFORE = '; before, each server answered each row once and was held against the service.';
+
+function wrongOf(named) {
+  return named.flatMap(([row, servers]) =>
     Object.entries(servers)
       .filter(([, { wrong }]) => Object.keys(wrong).length > 0)
       .map(
         ([name, { wrong }]) => `${name}, ${ROWS[row].title}: ${JSON.stringify(wrong).replaceAll('"', '')}`,
       ),
   );
-  return found.length === 0
-    ? 'Every answer was the right one; before, each server answered each row once and was held against the service.'
-    : `**Not every answer was right** (by status, 0 is a broken connection): ${found.join('; ')}.`;
 }

@@ -10,30 +10,47 @@ import { Fault } from '../scripts/prepare.mjs';
  * @param report makes the page's text of what was measured
  * @param page where the text goes with `write`
  */
-export async function benchRun(measureAll, { report, page, write }) {
+export function benchRun(measureAll, { report, page, write }) {
+  return inFolder('mooring-bench-', async ({ folder, processes, interrupted }) => {
+    const { startEmbeddedPostgres } = await import('../dist/database/embedded-postgres.js');
+    let server;
+    try {
+      server = await startEmbeddedPostgres(join(folder, 'data'));
+      const stage = { url: server.url, folder, processes, progress: progressSince(Date.now()) };
+      const figures = await Promise.race([measureAll(stage), interrupted]);
+      const text = await asPage(report(figures));
+      if (write) writeFileSync(page, text + written(page));
+      process.stdout.write(text);
+      return 0;
+    } finally {
+      await processes.end();
+      await server?.stop();
+    }
+  });
+}
+
+/**
+ * Works in a folder that is there as long as the work is.
+ * @param work gets the folder, the processes to start others by, and a promise that fails once somebody interrupts
+ */
+export async function inFolder(prefix, work) {
   let interrupt;
   const interrupted = new Promise((_, reject) => (interrupt = () => reject(new Fault('Interrupted.'))));
   interrupted.catch(() => {});
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, interrupt);
-  const { startEmbeddedPostgres } = await import('../dist/database/embedded-postgres.js');
   const { Processes } = await import('./load/processes.mjs');
-  const folder = mkdtempSync(join(tmpdir(), 'mooring-bench-'));
-  const processes = new Processes();
-  let server;
+  const folder = mkdtempSync(join(tmpdir(), prefix));
   try {
-    server = await startEmbeddedPostgres(join(folder, 'data'));
-    const stage = { url: server.url, folder, processes, progress: progressSince(Date.now()) };
-    const figures = await Promise.race([measureAll(stage), interrupted]);
-    const { format } = await import('prettier');
-    const text = await format(report(figures), { parser: 'markdown' });
-    if (write) writeFileSync(page, text + written(page));
-    process.stdout.write(text);
-    return 0;
+    return await work({ folder, processes: new Processes(), interrupted });
   } finally {
-    await processes.end();
-    await server?.stop();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Markdown as `npm run check` wants it. */
+export async function asPage(text) {
+  const { format } = await import('prettier');
+  return format(text, { parser: 'markdown' });
 }
 
 const progressSince = (began) => (what) =>

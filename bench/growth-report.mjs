@@ -1,5 +1,5 @@
 import { ROWS } from './load/rows.mjs';
-import { bytes, count, loadAtEnd, machine, median, sum, table, time } from './measure.mjs';
+import { bytes, count, errors, loadAtEnd, machine, median, reached, sum, table, time } from './measure.mjs';
 
 /** A heartbeat among ten million may take this many times as long as one among ten thousand. */
 const SLOWER_AT_MOST = 1.25;
@@ -18,7 +18,7 @@ oldest to the newest. How many times as slow is the median of the pairs of neigh
 
 ${machine(version)} Its \`max_wal_size\` is 16 GB, so that the filling is not held up; \`shared_buffers\` are 128 MB as
 ever. Load, services and database share the cores, so absolute figures are noisy and low (${loadAtEnd()}); the
-ratios are what counts. ${errors(rows)}
+ratios are what counts. ${errors(wrongOf(rows))}
 
 ## Times as slow as among ${count(sizes[0])}
 
@@ -58,19 +58,15 @@ const slower = (row, figures, sizes) => [
     return `${ratio.toFixed(2)} (${least.toFixed(2)} to ${most.toFixed(2)}${verdict})`;
   }),
 ];
-const reached = (holds) => (holds ? 'reached' : 'missed');
 
-function errors(rows) {
-  const wrong = Object.entries(rows).flatMap(([row, sizes]) =>
+function wrongOf(rows) {
+  return Object.entries(rows).flatMap(([row, sizes]) =>
     Object.entries(sizes).flatMap(([size, { wrong }]) =>
       Object.entries(wrong).map(
         ([status, times]) => `${ROWS[row].title}, ${count(size)}: ${times} times ${status}`,
       ),
     ),
   );
-  return wrong.length === 0
-    ? 'Every answer was the right one.'
-    : `**Not every answer was right** (by status, 0 is a broken connection): ${wrong.join('; ')}.`;
 }
 
 function sizesOf(databases, sample) {

@@ -44,6 +44,14 @@ export const machine = (version) =>
 the embedded server (\`fsync\` and \`full_page_writes\` on).`;
 export const loadAtEnd = () => `at the end the load average was ${loadavg()[0].toFixed(1)}`;
 
+export const reached = (holds) => (holds ? 'reached' : 'missed');
+
+/** Whether every answer was the right one. @param wrong words on each kind that was not */
+export const errors = (wrong, otherwise = '.') =>
+  wrong.length === 0
+    ? `Every answer was the right one${otherwise}`
+    : `**Not every answer was right** (by status, 0 is a broken connection): ${wrong.join('; ')}.`;
+
 /** Rows of cells as a Markdown table; the first row is its head. */
 export function table([head, ...rows]) {
   const line = (cells) => `| ${cells.join(' | ')} |`;

@@ -8,7 +8,7 @@ export function report(figures, { rows, months, seed }) {
   return `# What retention costs
 
 ${count(figures.rows.rows)} rows of telemetry over ${months} months, ${bytes(figures.rows.size)} with indexes, in ${figures.rows.partitions} partitions (three of them ahead), made in ${time(figures.rows.ms)}.
-Measured on ${new Date().toISOString().slice(0, 10)} by \`node bench/retention.mjs --rows ${rows} --months ${months} --seed ${seed} --write\`.
+Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:retention -- --rows ${rows} --months ${months} --seed ${seed} --write\`.
 
 ${machine(version)} Absolute times are noisy (${loadAtEnd()}), the shortest most of all; the bytes are not.
 

@@ -1,4 +1,4 @@
-// What retention and the fleet page cost with years of telemetry: node bench/retention.mjs [--rows N] [--months N]
+// What retention and the fleet page cost with years of telemetry: npm run bench:retention [-- --rows N] [--months N]
 // [--seed N] [--write]. Starts a PostgreSQL of its own in a temporary directory and leaves nothing behind.
 import { parseArgs } from 'node:util';
 import { Fault } from '../scripts/prepare.mjs';

@@ -1,13 +1,14 @@
 // A fleet of virtual clients on compressed time: npm run simulate -- --clients N --days D [--minutes M] [--seed N] [--write].
-// Starts everything itself and leaves nothing behind. Ends with 1 where anything came out other than it must.
+// Starts everything itself, and leaves its results behind and nothing else. Ends with 1 where anything came out other than it must.
 import { randomInt } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Fault } from '../scripts/prepare.mjs';
-import { benchCommand } from './bench-command.mjs';
+import { benchCommand, wholeNumbers } from './bench-command.mjs';
+import { asPage, inFolder } from './bench-run.mjs';
 
 /** A day of a client, and how many of its requests this machine is asked to answer in a second. */
 const REQUESTS_A_DAY = 5;
@@ -28,9 +29,11 @@ function parseOptions() {
       write: { type: 'boolean' },
     },
   });
-  const [clients, days, seed] = [values.clients, values.days, values.seed].map(Number);
-  if (![clients, days, seed].every((number) => Number.isInteger(number) && number > 0))
-    throw new Fault('--clients, --days and --seed want a whole number above 0.');
+  const { clients, days, seed } = wholeNumbers({
+    clients: values.clients,
+    days: values.days,
+    seed: values.seed,
+  });
   if (clients < 100) throw new Fault('--clients must be at least 100.');
   const usual = Math.max(
     (clients * days * REQUESTS_A_DAY) / REQUESTS_A_SECOND / 60,
@@ -44,31 +47,21 @@ function parseOptions() {
 }
 
 async function run(options) {
-  let interrupt;
-  const interrupted = new Promise((_, reject) => (interrupt = () => reject(new Fault('Interrupted.'))));
-  interrupted.catch(() => {});
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, interrupt);
-  const { Processes } = await import('./load/processes.mjs');
   const { simulate } = await import('./simulate/simulation.mjs');
   const { isRight, report } = await import('./simulate/report.mjs');
   const { picture } = await import('./simulate/picture.mjs');
   const { showProgress } = await import('./simulate/progress.mjs');
   console.error(`seed ${options.seed}, ${options.minutes} minutes`);
-  const folder = mkdtempSync(join(tmpdir(), 'mooring-simulate-'));
-  const stage = { folder, processes: new Processes(), told: showProgress(options), interrupted };
-  try {
-    const figures = await simulate(stage, options);
-    const { format } = await import('prettier');
-    const text = await format(report(figures, options), { parser: 'markdown' });
+  return inFolder('mooring-simulate-', async (room) => {
+    const figures = await simulate({ ...room, told: showProgress(options) }, options);
+    const text = await asPage(report(figures, options));
     const into = options.write ? fileURLToPath(new URL('.', import.meta.url)) : results();
     writeFileSync(join(into, 'simulation.md'), text);
     writeFileSync(join(into, 'simulation.svg'), picture(figures, options));
     process.stdout.write(text);
     console.error(`The report and its picture: ${into}`);
     return isRight(figures) ? 0 : 1;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 function results() {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { call, activation, Service, type Answer } from './harness.js';
+import { activation, answered, call, Service, type Answer } from './harness.js';
 import { publish } from './publish.js';
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
@@ -27,8 +27,7 @@ async function race(requests: ((url: string) => Promise<Answer>)[]) {
   const tally = { made: 0, ok: 0, refused: 0 };
   const verdict = { 201: 'made', 200: 'ok', 409: 'refused' } as const;
   const send = async (request: (url: string) => Promise<Answer>, i: number): Promise<void> => {
-    const { status, text } = await request(i % 2 ? two.url : one.url);
-    if (status === 503) return send(request, i);
+    const { status, text } = await answered(() => request(i % 2 ? two.url : one.url));
     if (!(status in verdict)) throw new Error(text);
     tally[verdict[status as keyof typeof verdict]] += 1;
   };
@@ -114,8 +113,8 @@ test('a license whose expiry moves while a machine waits for its seat is judged 
     await staff.query('select 1 from license where id = $1 for update', [license.license_id]);
     const asked = one.activate(license, 'a machine', { app_version: '7.0.0' });
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    const answered = asked.then(() => true);
-    while (!(await Promise.race([answered, one.sql(waiting).then((rows) => rows.length > 0)])));
+    const isOver = asked.then(() => true);
+    while (!(await Promise.race([isOver, one.sql(waiting).then((rows) => rows.length > 0)])));
     await staff.query(`update license set expires_at = '2027-01-01' where id = $1`, [license.license_id]);
     await staff.query('commit');
     staff.release();

@@ -134,12 +134,20 @@ async function lose(): Promise<void> {
   rmSync(postgres.cluster, { recursive: true });
 }
 
+/** Waits until it is so; where the test was given up and its desks are closed, it never will be. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) {
+    if (desks.some(({ rests }) => rests)) throw new Error('the desks are closed');
+    await pause(10);
+  }
+}
+
 /** Waits until each desk has had an answer to a heartbeat that it began from now on. */
 async function everyDeskBeats(): Promise<void> {
   const sent = ({ log }: Desk) => log.filter((line) => line.startsWith('heartbeat sent')).length;
   // The next one may have begun before.
   const goals = desks.map((each) => sent(each) + 2);
-  while (!desks.every((each, i) => sent(each) >= goals[i]!)) await pause(10);
+  await until(() => desks.every((each, i) => sent(each) >= goals[i]!));
 }
 
 const askedAgain = ({ log }: Desk) => log.includes('the service asked for a new activation');
@@ -271,7 +279,7 @@ describe('from the backup alone', () => {
 
   test('a seat that was moved since is moved once more, and its second machine has it by itself', async () => {
     await service.app.get(ReleaseService).release(moved.activation_id, ACT);
-    while (second.activated.at(-1)!.status !== 201) await pause(10);
+    await until(() => second.activated.at(-1)!.status === 201);
     expect(await said(moved)).toBe('binding_released');
     expectNobodyStopped();
   });

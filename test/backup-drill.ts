@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { activation, type Service } from './harness.js';
-import { timed, type FragilePostgres, type Timed } from './outage-harness.js';
+import { tried, type FragilePostgres, type Timed } from './outage-harness.js';
 import { query } from './replica-harness.js';
 import { buyerOf, PURCHASES, signed, sold } from './webhook.js';
 
@@ -98,7 +98,7 @@ export class Market {
   beat = async (): Promise<Timed> => {
     const { token } = this.bound[(this.#beats += 1) % this.bound.length]!;
     const answer = await this.heartbeat(token, { os_version: 'macOS 26.1' });
-    if (answer.json?.telemetry?.stored) this.telemetry += 1;
+    if (answer.json.telemetry?.stored) this.telemetry += 1;
     return answer;
   };
 
@@ -107,14 +107,9 @@ export class Market {
   }
 
   #call(name: string, path: string, body: unknown, headers?: Record<string, string>): Promise<Timed> {
-    return timed(name, this.service().url, 'POST', path, body, headers).catch(() => ({
-      ...UNANSWERED,
-      name,
-    }));
+    return tried(name, this.service().url, 'POST', path, body, headers);
   }
 }
-
-const UNANSWERED = { status: 0, headers: {}, cookies: [], text: '', json: undefined, milliseconds: 0 };
 
 /** From its next start on a server hands each finished segment of its log over to a folder. */
 export async function archiveTo(postgres: FragilePostgres, archive: string): Promise<void> {

@@ -3,13 +3,15 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Front, timed, type Timed } from './outage-harness.js';
+import { Front, tried, type Timed } from './outage-harness.js';
 import { freePort, ServerProcess } from './server-process.js';
 
 const CONFIGURATION = fileURLToPath(new URL('../deploy/haproxy.cfg', import.meta.url));
 const [, version, major, minor] =
   /version ((\d+)\.(\d+)[.\d]*)/.exec(spawnSync('haproxy', ['-v'], { encoding: 'utf8' }).stdout ?? '') ?? [];
 
+/** Whoever is not answered for so long never will be; longer than anything takes here to come back. */
+const GIVEN_UP_MS = 40_000;
 /** How long a door waits where nobody speaks; longer than an instance takes to answer. */
 const SILENCE_MS = 3_000;
 
@@ -63,7 +65,10 @@ class HAProxy implements Proxy {
 
   async notices(instance: string, state: 'UP' | 'DOWN'): Promise<void> {
     const [from, pattern] = [this.said.length, new RegExp(`Server instances/${instance} is ${state}`)];
-    while (!pattern.test(this.said.slice(from))) await once(this.#child.stderr!, 'data');
+    while (!pattern.test(this.said.slice(from))) {
+      if (!this.#child.stderr!.readable) throw new Error(`HAProxy ended: ${this.said}`);
+      await Promise.race([once(this.#child.stderr!, 'data'), this.#exited]);
+    }
   }
 
   async close(): Promise<void> {
@@ -154,7 +159,7 @@ export interface Persisted extends Timed {
   readonly broken: number;
 }
 
-/** Calls as a client does: what an instance sheds, and what nobody answers, is asked again until it is answered. */
+/** Calls as a client does: what an instance sheds, and what nobody answers, is asked again until it is answered. @throws where that takes too long */
 export async function persist(
   name: string,
   base: string,
@@ -164,13 +169,13 @@ export async function persist(
 ): Promise<Persisted> {
   // A client that calls every six hours has no connection yet.
   const headers = { connection: 'close' };
-  for (let broken = 0; ; await pause(20)) {
-    const answer = await timed(name, base, method, path, body, headers).catch((error: Error) => {
-      if (/^(fetch failed|terminated)$/.test(error.message)) return undefined;
-      throw error;
-    });
+  const began = performance.now();
+  let broken = 0;
+  for (; performance.now() - began < GIVEN_UP_MS; await pause(20)) {
+    const answer = await tried(name, base, method, path, body, headers);
     // The proxy's own refusals lack what stands on every answer of an instance.
-    if (!answer?.headers['x-content-type-options']) broken += 1;
+    if (!answer.headers['x-content-type-options']) broken += 1;
     else if (answer.status !== 503) return { ...answer, broken };
   }
+  throw new Error(`${name}: nobody answered, ${broken} times`);
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import {
   HAS_HAPROXY,
@@ -33,6 +33,7 @@ describe.each([2, 4])(`%d instances behind ${PROXY_NAME}`, (count) => {
   let token: string;
   let license: { license_key: string; email: string };
   let counter = 0;
+  let last: Load | undefined;
 
   beforeAll(async () => {
     database = await createDatabase();
@@ -56,6 +57,8 @@ describe.each([2, 4])(`%d instances behind ${PROXY_NAME}`, (count) => {
       while ((await fetch(`http://127.0.0.1:${port}/v1/manifest`)).status !== 200) continue;
   }, 120_000);
 
+  // That of a test that failed is still at it.
+  afterEach(async () => void (await last?.stop().catch(() => undefined)), 60_000);
   afterAll(async () => {
     await proxy?.close();
     await instances?.end();
@@ -73,7 +76,8 @@ describe.each([2, 4])(`%d instances behind ${PROXY_NAME}`, (count) => {
     const answer = await ask('heartbeat', { token, app_version: '1.0.0', telemetry: { uptime_hours } });
     return { ...answer, json: { ...answer.json, uptime_hours } };
   };
-  const begin = () => new Load([activate, activate, beat, beat, report, report, () => ask('manifest')]);
+  const begin = () =>
+    (last = new Load([activate, activate, beat, beat, report, report, () => ask('manifest')]));
 
   /** Everyone was answered as they should be, and what they were told is so. */
   async function expectKept(all: Timed[]): Promise<void> {

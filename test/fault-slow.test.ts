@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Faulted, NEEDS_DATABASE, refused, served } from './fault-harness.js';
 import { expectPromises } from './fault-promises.js';
@@ -11,6 +11,7 @@ beforeAll(async () => {
   postgres = await FragilePostgres.start();
   faulted = await Faulted.start(() => postgres.url);
 }, 90_000);
+afterEach(() => postgres?.delay(0));
 afterAll(async () => {
   await faulted?.end();
   await postgres?.end();
@@ -51,15 +52,20 @@ test('waits for a lock that somebody holds pile up nowhere: the rest is served m
   const load = faulted.load();
   await load.more(50, served);
   const holder = new pg.Client(postgres.url);
+  holder.on('error', () => undefined);
   await holder.connect();
-  await holder.query('begin');
-  await holder.query('select from license for update');
-  await load.more(20, ({ name, status }) => name === 'activate' && status === 503);
-  const from = load.answers.length;
-  for (const name of ['heartbeat', 'telemetry'])
-    await load.more(20, (answer) => answer.name === name && served(answer));
+  let from: number;
+  try {
+    await holder.query('begin');
+    await holder.query('select from license for update');
+    await load.more(20, ({ name, status }) => name === 'activate' && status === 503);
+    from = load.answers.length;
+    for (const name of ['heartbeat', 'telemetry'])
+      await load.more(20, (answer) => answer.name === name && served(answer));
+  } finally {
+    await holder.end();
+  }
   const beats = load.answers.slice(from).filter(({ name }) => name === 'heartbeat');
-  await holder.end();
   const recovery = await faulted.recovery(load);
   const answers = await load.stop();
 

@@ -147,7 +147,8 @@ test('what no trusted key signed is believed by nobody, and refused in a sentenc
     fc.asyncProperty(mutant, async ({ kind, pick, of }) => {
       const text = CHANGES[kind]!(documents[of]!, pick, documents[1 - of]!);
       const genuine = documents.map(({ signed }) => signed);
-      const said = await refusal(async () => {
+      // Whatever is thrown otherwise than with a sentence fails here.
+      await refusal(async () => {
         await writeFile(file, text);
         const document = await readManifestFile(file);
         const content = verifyManifest(document, trusted());
@@ -155,7 +156,6 @@ test('what no trusted key signed is believed by nobody, and refused in a sentenc
         expect(genuine).toContain(manifestBytes(content));
         return service.app.get(ManifestService).rehearse(document);
       });
-      expect([undefined, expect.any(String)]).toContainEqual(said);
       const { check, sequences } = judge(text);
       const parsed = safely(text);
       if (check.available) expect(genuine).toContain(parsed?.signed);

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { isDatabaseAway } from '../src/database/database-away.js';
 import { Sessions } from '../src/http/session.js';
 import { runs } from './fuzz.js';
-import { machineId, Service, type Answer } from './harness.js';
+import { answered, machineId, Service, type Answer } from './harness.js';
 import { documentedRoutes } from './openapi.js';
 import { publish } from './publish.js';
 import { bodyPointer, valuesFor, type Known } from './schema-values.js';
@@ -100,14 +100,14 @@ function pathOf({ path }: Route, id: number | string): string {
   return path.replace('{id}', typeof id === 'number' ? ids[id]! : encodeURIComponent(id.toWellFormed()));
 }
 
-async function ask(asked: Asked): Promise<Answer> {
-  const { route, caller, id, body, signs } = asked;
+function ask({ route, caller, id, body, signs }: Asked): Promise<Answer> {
   const text = body === undefined ? undefined : JSON.stringify(body);
   const signature = route.path === PURCHASES && signs ? signed(text!) : {};
-  const headers = { ...(await headersOf(caller)), ...signature };
-  const answer = await service.call(route.method, pathOf(route, id), text, headers);
-  // Shed on a machine that stands still: asked again, for a 5xx is what is looked for.
-  return answer.status === 503 ? ask(asked) : answer;
+  // A 5xx is what is looked for, but not that of a machine that stands still. The session may be gone by then.
+  return answered(async () => {
+    const headers = { ...(await headersOf(caller)), ...signature };
+    return service.call(route.method, pathOf(route, id), text, headers);
+  });
 }
 
 // First: behind the other, mails and erasures are still under way.

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { runs } from './fuzz.js';
-import { Service, type Answer } from './harness.js';
+import { answered, Service, type Answer } from './harness.js';
 import { end, everyRow, mailsSent, PURCHASES, report, signed, TAKES_PURCHASES, unixTime } from './webhook.js';
 
 let service: Service;
@@ -13,10 +13,8 @@ afterAll(() => end(service));
 const sale = (transaction_id: string) =>
   JSON.stringify({ transaction_id, email: 'ada@buyer.example', status: 'paid' });
 
-async function send(body: string | Uint8Array, headers: Record<string, string>): Promise<Answer> {
-  const answer = await service.call('POST', PURCHASES, body, headers);
-  return answer.status === 503 ? send(body, headers) : answer;
-}
+const send = (body: string | Uint8Array, headers: Record<string, string>): Promise<Answer> =>
+  answered(() => service.call('POST', PURCHASES, body, headers));
 
 const NAMES = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const;
 const change = fc.record({

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { DeadlineClient } from '../src/database/deadline-client.js';
 import { READ } from '../src/heartbeat/bindings.js';
 import { deriveLicenseKey } from '../src/keys/license-key.js';
-import { Service, type Answer } from './harness.js';
+import { answered, Service, type Answer } from './harness.js';
 import { BIG, FEW, makeMillion, uuid } from './million.js';
 import { Browser } from './portal-harness.js';
 import { signedIn, type Browser as StaffBrowser } from './support-harness.js';
@@ -48,12 +48,6 @@ beforeAll(async () => {
   await answered(() => holder.call('POST', '/session', license));
 });
 afterAll(() => service.close());
-
-/** After a million rows the disk is busy for a while: a browser tries again then, and so does this. */
-async function answered(work: () => Promise<Answer>): Promise<Answer> {
-  const answer = await work();
-  return answer.status === 503 ? answered(work) : answer;
-}
 
 /** The statements that the service runs for a request. */
 async function statementsOf(work: () => Promise<Answer>): Promise<Statement[]> {

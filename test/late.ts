@@ -1,6 +1,6 @@
 import { Transform } from 'node:stream';
 
-/** Passes on what comes through, in order, each piece so many milliseconds later. */
+/** Passes on what comes through, in order: each piece so many milliseconds after the one before it has gone. */
 export function late(milliseconds: () => number): Transform {
   return new Transform({
     transform(chunk, _encoding, done) {

@@ -9,9 +9,9 @@ import { CLI, Terminal, type Run } from './cli-harness.js';
 import { Service } from './harness.js';
 import { formsOfText, LeakSearch } from './leak-search.js';
 
-// SEED=… repeats a run.
-const seed = Number(process.env['SEED'] ?? randomInt(2 ** 32));
-console.info(`SEED=${seed}`);
+// MOORING_SEED=… repeats a run.
+const seed = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 32));
+console.info(`MOORING_SEED=${seed}`);
 
 /** Beside a running service: one database, one folder of keys. */
 let service: Service;

@@ -1,12 +1,15 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { poolOf } from '../src/database/data-source.js';
 import { createDatabase, Service } from './harness.js';
 import { Front } from './outage-harness.js';
 import { change, only, scrape, scrapeUntil } from './scrape.js';
 import { whileGone, whileLocked } from './tables.js';
+
+// The job queue's own word on a database that is away, beside what is logged of it.
+jest.spyOn(console, 'trace').mockImplementation(() => undefined);
 
 /** The door to the database, and the service behind it, for which the database is its own replica: one that follows nobody. */
 const door = new Front();

@@ -96,9 +96,12 @@ test('on the main port there are none', async () => {
 
 test('without METRICS_PORT nothing more listens, and no request is counted', async () => {
   const without = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
-  expect(without.app.get(Metrics).address()).toBeUndefined();
-  expect(without.app.getHttpAdapter().getInstance().traffic).toBeUndefined();
-  await without.close();
+  try {
+    expect(without.app.get(Metrics).address()).toBeUndefined();
+    expect(without.app.getHttpAdapter().getInstance().traffic).toBeUndefined();
+  } finally {
+    await without.close();
+  }
 });
 
 test('a METRICS_PORT that is taken, or none, is one sentence and exit code 2', async () => {
@@ -111,17 +114,21 @@ test('a METRICS_PORT that is taken, or none, is one sentence and exit code 2', a
   const [busy, wrong] = [port, '65536'].map(
     (METRICS_PORT) => new ServerProcess({ ...settings, METRICS_PORT }),
   );
-  expect([(await busy!.exited).code, busy!.stderr]).toEqual([
-    2,
-    `Nothing can listen on HOST 127.0.0.1, METRICS_PORT ${port} (EADDRINUSE).\n`,
-  ]);
-  expect([(await wrong!.exited).code, wrong!.stderr]).toEqual([
-    2,
-    'METRICS_PORT must be a whole number from 0 to 65535.\n',
-  ]);
-  taken.close();
-  await drop();
-  rmSync(directory, { recursive: true, force: true });
+  try {
+    expect([(await busy!.exited).code, busy!.stderr]).toEqual([
+      2,
+      `Nothing can listen on HOST 127.0.0.1, METRICS_PORT ${port} (EADDRINUSE).\n`,
+    ]);
+    expect([(await wrong!.exited).code, wrong!.stderr]).toEqual([
+      2,
+      'METRICS_PORT must be a whole number from 0 to 65535.\n',
+    ]);
+  } finally {
+    await Promise.all([busy!, wrong!].map((process) => process.end('SIGKILL')));
+    taken.close();
+    await drop();
+    rmSync(directory, { recursive: true, force: true });
+  }
 }, 30_000);
 
 test('how many days the live manifest is still good for', async () => {

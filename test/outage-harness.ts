@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/database/em
 import { isPostmaster, readPidFile, until } from '../src/database/postgres-process.js';
 import { call, type Answer } from './harness.js';
 import { late } from './late.js';
+import { everyProcess } from './processes.js';
 
 /** A PostgreSQL of the test's own that can be stopped, frozen and started again, always at the same address. */
 export class FragilePostgres {
@@ -89,21 +90,8 @@ export function signalServer(cluster: string, signal: NodeJS.Signals): void {
 export function processesOf(cluster: string): number[] {
   const { pid } = readPidFile(cluster) ?? {};
   if (pid === undefined || !isPostmaster(pid, cluster)) return [];
-  const isChild = (other: string) => {
-    try {
-      // After the command in brackets come the state and the parent.
-      const [, parent] = readFileSync(`/proc/${other}/stat`, 'utf8').split(') ')[1]!.split(' ');
-      return Number(parent) === pid;
-    } catch {
-      return false;
-    }
-  };
-  return [
-    pid,
-    ...readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name) && isChild(name))
-      .map(Number),
-  ];
+  const children = everyProcess().filter(({ parent }) => parent === pid);
+  return [pid, ...children.map((child) => child.pid)];
 }
 
 /** A door to another port: closed, a caller is refused, as where no server is. */
@@ -190,12 +178,20 @@ export class Load<Heard extends Timed = Timed> {
   }
 }
 
-export async function timed(
-  name: string,
-  base: string,
-  ...request: [string, string, unknown?, Record<string, string>?]
-): Promise<Timed> {
+type Request = [method: string, path: string, body?: unknown, headers?: Record<string, string>];
+
+export async function timed(name: string, base: string, ...request: Request): Promise<Timed> {
   const started = performance.now();
   const answer = await call(base, ...request);
   return { ...answer, name, milliseconds: performance.now() - started };
+}
+
+/** The same; a call whose connection breaks has a status of 0: nothing was promised. */
+export async function tried(name: string, base: string, ...request: Request): Promise<Timed> {
+  const started = performance.now();
+  return timed(name, base, ...request).catch((error: Error) => {
+    if (!/^(fetch failed|terminated)$/.test(error.message)) throw error;
+    const milliseconds = performance.now() - started;
+    return { name, status: 0, headers: {}, cookies: [], text: '', json: {}, milliseconds };
+  });
 }

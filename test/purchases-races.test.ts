@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Service } from './harness.js';
+import { answered, Service } from './harness.js';
 import { buyerOf, mails, reportOf as reportOnce, sold, TAKES_PURCHASES } from './webhook.js';
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
@@ -18,10 +18,7 @@ afterAll(async () => {
 });
 
 /** On a machine that stands still for a second, a report is answered 503; the processor's side sends it again. */
-const reportOf: typeof reportOnce = async (...report) => {
-  const answer = await reportOnce(...report);
-  return answer.status === 503 ? reportOf(...report) : answer;
-};
+const reportOf: typeof reportOnce = (...report) => answered(() => reportOnce(...report));
 
 /** Sends to both instances in turn, all at once. */
 const atOnce = <T>(sends: ((service: Service) => Promise<T>)[]) =>

@@ -78,6 +78,10 @@ export class Desk {
     })();
   }
 
+  get rests(): boolean {
+    return this.#stopped;
+  }
+
   async rest(): Promise<void> {
     this.#stopped = true;
     await this.#beating;

@@ -25,6 +25,8 @@ export class SmallDiskPostgres {
    */
   readonly isReal: boolean;
   readonly #process: ChildProcess;
+  /** Its exit code, if it has one, and its signal. */
+  readonly #exited: Promise<unknown[]>;
   url!: string;
 
   private constructor() {
@@ -35,14 +37,20 @@ export class SmallDiskPostgres {
       ? ['unshare', ...IN_NAMESPACE, 'sh', '-c', MOUNT, this.#directory, ...server]
       : server;
     this.#process = spawn(command!, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    this.#exited = once(this.#process, 'exit');
   }
 
   static async start(): Promise<SmallDiskPostgres> {
     const postgres = new SmallDiskPostgres();
-    await once(postgres.#process, 'message');
-    await postgres.#front.open(0);
-    await postgres.restart();
-    return postgres;
+    try {
+      await postgres.#told();
+      await postgres.#front.open(0);
+      await postgres.restart();
+      return postgres;
+    } catch (error) {
+      await postgres.end();
+      throw error;
+    }
   }
 
   /** Starts it again, as whoever runs it does once it has gone down. */
@@ -71,16 +79,22 @@ export class SmallDiskPostgres {
 
   async #tell(what: 'start' | 'fill' | 'free'): Promise<unknown> {
     this.#process.send(what);
-    const [told] = (await once(this.#process, 'message')) as [Told];
+    return this.#told();
+  }
+
+  async #told(): Promise<unknown> {
+    const ended = this.#exited.then((how): never => {
+      throw new Error(`the PostgreSQL of a full disk ended: ${how.join(', ')}`);
+    });
+    const [told] = (await Promise.race([once(this.#process, 'message'), ended])) as [Told];
     if ('failed' in told) throw new Error(told.failed);
     return told.done;
   }
 
   async end(): Promise<void> {
     this.#front.close();
-    const exited = once(this.#process, 'exit');
-    this.#process.disconnect();
-    await exited;
+    if (this.#process.connected) this.#process.disconnect();
+    await this.#exited;
     rmSync(this.#directory, { recursive: true, force: true });
   }
 }

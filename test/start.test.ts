@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import pg from 'pg';
 import { isPostmaster, readPidFile } from '../src/database/postgres-process.js';
 import { call, createDatabase } from './harness.js';
+import { everyProcess } from './processes.js';
 import { freePort, ServerProcess, type ProcessOptions } from './server-process.js';
 
 const room = mkdtempSync(join(tmpdir(), 'mooring-start-'));
@@ -128,9 +129,8 @@ describe('with a database of its own', () => {
 
 /** Every process of PostgreSQL that works in a directory, by id. */
 function postgresProcessesIn(cluster: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
+  return everyProcess()
+    .map(({ pid }) => pid)
     .filter((pid) => isPostmaster(pid, cluster));
 }
 

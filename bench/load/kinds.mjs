@@ -1,46 +1,19 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { Connection } from './connection.mjs';
+import { Lines } from './lines.mjs';
 import { post, requestsOf } from './requests.mjs';
 import { ROWS } from './rows.mjs';
 
 /** Kept connections that all kinds share. */
 const KEPT = 32;
 
-/** Kept connections; who finds none free waits. */
-class Lines {
-  #waiting = [];
-  #free;
-  #port;
-
-  constructor(port) {
-    this.#port = port;
-    this.#free = Array.from({ length: KEPT }, () => new Connection(port));
-  }
-
-  async ask(request) {
-    // The one that rested longest: none rests so long that the server ends it.
-    const line = this.#free.shift() ?? (await new Promise((resolve) => this.#waiting.push(resolve)));
-    const answer = await line.ask(request);
-    const next = answer.status === 0 ? new Connection(this.#port) : line;
-    const waiting = this.#waiting.shift();
-    if (waiting) waiting(next);
-    else this.#free.push(next);
-    return answer;
-  }
-
-  /** Ends those that are free. */
-  end() {
-    for (const line of this.#free) line.end();
-  }
-}
-
 /**
  * What a steady load can ask for: every row, and what else meets a service. Each answers true, or the status that was not
  * the right one. And how to end the connections that are kept.
  */
 export function kindsOf(port, data) {
-  const lines = new Lines(port);
+  const lines = new Lines(port, KEPT);
   const held = (status, right) => status === right || status;
   const kept = (nextRequest, right) => async () => held((await lines.ask(nextRequest())).status, right);
   const rows = Object.entries(ROWS).map(([row, { status }]) => [row, kept(requestsOf(row, data), status)]);

@@ -4,7 +4,10 @@ import { BINDING, SALE } from './truth.mjs';
 const CALL_TIMEOUT_MS = 10_000;
 /** A 503 says when to come back, spread over this. */
 const SHED_SECONDS = [5, 30];
-/** Answers are dated to the second, by a clock that is told the time a few times a second. */
+/**
+ * Answers are dated to the second, by a clock that is told the time a few times a second. Before it, `Pace.slack` counts
+ * too: where a day takes seconds, as in the short form of `npm test`, only a date of another day is found.
+ */
 const DATED_WITHIN_MS = 2_000;
 
 /** Holds every answer against the truth. What should not be is written down; what it means for the client is answered. */

@@ -2,11 +2,11 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Random } from '../../test/client/random.ts';
 import { versionOf } from '../bench-run.mjs';
+import { Lines } from '../load/lines.mjs';
 import { checkDatabase } from './check-database.mjs';
 import { Desk } from './desk.mjs';
 import { Fleet } from './fleet.mjs';
 import { Judge } from './judge.mjs';
-import { Lines } from './lines.mjs';
 import { Pace } from './pace.mjs';
 import { direct, scenario } from './scenario.mjs';
 import { Stage } from './stage.mjs';
@@ -29,11 +29,20 @@ export function nextThursday(now = Date.now()) {
   return midnight + ((4 - new Date(midnight).getUTCDay() + 7) % 7) * DAY;
 }
 
-/** Plays so many clients over so many days. @returns all that was seen */
-export async function simulate(
-  { folder, processes, told, interrupted },
-  { clients, days, seed, minutes, plant },
-) {
+/** Plays so many clients over so many days; interrupted, it ends what it started. @returns all that was seen */
+export async function simulate({ folder, processes, told, interrupted }, options) {
+  const over = new AbortController();
+  const stage = new Stage(`${folder}/data`, processes);
+  try {
+    const whole = playAll(stage, options, { folder, processes, told, over: over.signal });
+    return await Promise.race([whole, interrupted]);
+  } finally {
+    over.abort();
+    await stage.end();
+  }
+}
+
+async function playAll(stage, { clients, days, seed, minutes, plant }, { folder, processes, told, over }) {
   const random = new Random(seed);
   const truth = new Truth(clients, random);
   const span = days * DAY;
@@ -41,35 +50,28 @@ export async function simulate(
   const tally = new Tally(span);
   const epoch = nextThursday();
   const judge = new Judge(truth, { tally, pace, epoch });
-  const over = new AbortController();
-  const stage = new Stage(`${folder}/data`, processes);
-  try {
-    const licenses = await stage.fill(truth.seats, folder);
-    await stage.startService(epoch);
-    const lines = new Lines(stage.port, MOST_CONNECTIONS);
-    over.signal.addEventListener('abort', () => lines.end());
-    const fleet = new Fleet(truth, { judge, lines, pace, random, licenses, days });
-    const desk = new Desk(truth, { judge, lines, random, licenses, over: over.signal });
-    const scene = { stage, fleet, desk, truth, pace, epoch, processes, folder, plant, days };
-    const phases = [];
-    const directed = direct(scenario(scene), pace, span, phases);
-    const began = performance.now();
-    await Promise.race([
-      play({ fleet, lines, pace, stage, epoch, span, told, over: over.signal }),
-      directed.then(() => new Promise(() => {})),
-      interrupted,
-    ]);
-    await directed;
-    const elapsed = performance.now() - began;
-    for (; lines.underWay > 0; await pause(TICK_MS));
-    await stage.lastNight(epoch + span + 10 * MINUTE);
-    const checks = await stage.withDatabase((client) => checkDatabase(client, truth, epoch + span));
-    const version = await versionOf(stage.settings.DATABASE_URL);
-    return { tally, judge, truth, fleet, phases, checks, elapsed, pace, span, epoch, version };
-  } finally {
-    over.abort();
-    await stage.end();
-  }
+  const licenses = await stage.fill(truth.seats, folder);
+  await stage.startService(epoch);
+  const lines = new Lines(stage.port, MOST_CONNECTIONS);
+  over.addEventListener('abort', () => lines.end());
+  const fleet = new Fleet(truth, { judge, lines, pace, random, licenses, days });
+  const desk = new Desk(truth, { judge, lines, random, licenses, over });
+  const scene = { stage, fleet, desk, truth, pace, epoch, processes, folder, plant, days };
+  const phases = [];
+  const directed = direct(scenario(scene), pace, span, phases);
+  const began = performance.now();
+  // A scene that fails ends the play.
+  await Promise.race([
+    play({ fleet, lines, pace, stage, epoch, span, told, over }),
+    directed.then(() => new Promise(() => {})),
+  ]);
+  await directed;
+  const elapsed = performance.now() - began;
+  for (; lines.underWay > 0 && !over.aborted; await pause(TICK_MS));
+  await stage.lastNight(epoch + span + 10 * MINUTE);
+  const checks = await stage.withDatabase((client) => checkDatabase(client, truth, epoch + span));
+  const version = await versionOf(stage.settings.DATABASE_URL);
+  return { tally, judge, truth, fleet, phases, checks, elapsed, pace, span, epoch, version };
 }
 
 async function play({ fleet, lines, pace, stage, epoch, span, told, over }) {

@@ -6,7 +6,7 @@ import { startEmbeddedPostgres } from '../../dist/database/embedded-postgres.js'
 import { migrate } from '../../dist/database/migrations.js';
 import { deriveLicenseKey } from '../../dist/keys/license-key.js';
 import { freePort } from '../../scripts/demo-voice.mjs';
-import { SERVICE_FLAGS } from '../../scripts/prepare.mjs';
+import { Fault, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
 import { fillLicenses, licenseId, makeManifest, makeProduction, putManifest } from '../load/data.mjs';
 import { said } from '../load/processes.mjs';
 import { Desk } from './desk.mjs';
@@ -22,6 +22,8 @@ export class Stage {
   #data;
   #processes;
   #server;
+  #launching;
+  #ended = false;
   #service;
 
   /** @param processes ends what was started, PostgreSQL apart: `end` does */
@@ -32,7 +34,7 @@ export class Stage {
 
   /** Starts PostgreSQL with licenses that nobody has activated. @returns key and e-mail of each license */
   async fill(seats, folder) {
-    this.#server = await startEmbeddedPostgres(this.#data);
+    await this.#launch();
     const { url } = this.#server;
     await migrate(url);
     const { settings, secret, publisher } = await makeProduction(url, folder);
@@ -63,6 +65,8 @@ export class Stage {
 
   async withDatabase(work) {
     const client = new pg.Client({ connectionString: this.#server.url });
+    // Interrupted, it loses its server between two queries.
+    client.on('error', () => {});
     await client.connect();
     try {
       return await work(client);
@@ -115,12 +119,21 @@ export class Stage {
   async startDatabase() {
     const port = Number(new URL(this.#server.url).port);
     await this.#server.stop();
-    this.#server = await startEmbeddedPostgres(this.#data, { port });
+    await this.#launch({ port });
   }
 
   async end() {
+    this.#ended = true;
     await this.#processes.end();
+    // Interrupted in the middle of a start: what is starting has to end as well.
+    await this.#launching?.catch(() => {});
     await this.#server?.stop();
+  }
+
+  async #launch(options) {
+    if (this.#ended) throw new Fault('Interrupted.');
+    this.#launching = startEmbeddedPostgres(this.#data, options);
+    this.#server = await this.#launching;
   }
 
   get #cluster() {

@@ -5,8 +5,8 @@ import { DAY, EMAIL, HOUR, KEY, MACHINE_ID } from './harness.js';
 import { BAD_VERSION } from './year-faults.js';
 import { PLANT, Year } from './year.js';
 
-// SEED=… repeats a year; a failure names it.
-const SEED = process.env['SEED'];
+// MOORING_SEED=… repeats a year; a failure names it.
+const SEED = process.env['MOORING_SEED'];
 /** A year that is known to be full of events: one in which nothing happened would prove nothing. */
 const EVENTFUL = 41;
 const seeds = SEED ? [Number(SEED)] : [EVENTFUL, randomInt(2 ** 31)];
@@ -37,7 +37,7 @@ async function endOf({ desk }: Year): Promise<void> {
 
 describe('a year with a service that misbehaves', () => {
   test.each(seeds)(
-    'stops nobody who paid, tells nothing and hammers nobody (SEED=%i)',
+    'stops nobody who paid, tells nothing and hammers nobody (MOORING_SEED=%i)',
     async (seed) => {
       const hostname = jest.spyOn(os, 'hostname').mockReturnValue(PLANT);
       const year = await Year.begin(seed);

@@ -4,7 +4,7 @@ import { rfc3339 } from '../../src/clock.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { Sessions } from '../../src/http/session.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
-import { call, machineId, type Answer, type Service } from '../harness.js';
+import { answered, call, machineId, type Answer, type Service } from '../harness.js';
 import { inLine } from './in-line.js';
 import { resolve, type Wish } from './license-wishes.js';
 import { DEFAULT_MACHINES, step, UNGUARDED, type Command, type License, type Life } from './license-model.js';
@@ -262,15 +262,13 @@ export class Player {
   private async beat(binding: string): Promise<[string, string][]> {
     const token = this.tokens.get(binding)?.at(-1);
     if (!token) return [];
-    const answer = await this.one.heartbeat(token, { app_version: UNGUARDED });
-    if (answer.status === 503) return this.beat(binding);
+    const answer = await answered(() => this.one.heartbeat(token, { app_version: UNGUARDED }));
     const { code, client_action } = answer.json;
     return [[binding, code ? `${answer.status} ${code} ${client_action}` : String(answer.status)]];
   }
 
   private async read(path: string, headers: Record<string, string>): Promise<Answer> {
-    const answer = await this.one.call('GET', path, undefined, headers);
-    if (answer.status === 503) return this.read(path, headers);
+    const answer = await answered(() => this.one.call('GET', path, undefined, headers));
     expect([200, 404]).toContain(answer.status);
     return answer;
   }

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { Connection } from '../load/connection.mjs';
+import { Connection } from './connection.mjs';
 
 /** The service closes what is idle for longer than a minute, and a request must not meet that. */
 const IDLE_MS = 30_000;

@@ -1,0 +1,30 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+
+/** A process, and whose child it is. */
+export interface Running {
+  readonly pid: number;
+  readonly parent: number;
+}
+
+/** Every process of the machine; of Linux's files, or from `ps` where there are none. */
+export function everyProcess(): Running[] {
+  if (!existsSync('/proc/self/stat')) {
+    const lines = execFileSync('ps', ['-A', '-o', 'pid=', '-o', 'ppid='], { encoding: 'utf8' }).trim();
+    return lines.split('\n').map((line) => {
+      const [pid, parent] = line.trim().split(/\s+/).map(Number);
+      return { pid: pid!, parent: parent! };
+    });
+  }
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        // After the command in brackets come the state and the parent.
+        const [, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+        return { pid: Number(pid), parent: Number(parent) };
+      } catch {
+        return []; // It has ended meanwhile.
+      }
+    });
+}
