@@ -4,7 +4,7 @@ import { Cron } from '@nestjs/schedule';
 import { Clock } from '../clock.js';
 import { Log } from '../http/log.js';
 import { ErasureService } from './erasure.service.js';
-import { ClocksDiffer, RetentionService, type RetentionReport } from './retention.service.js';
+import { RetentionService, type RetentionReport } from './retention.service.js';
 
 /** A run whose connection was lost without a word must not keep later ones from running. */
 const LATE_MS = 30 * 60_000;
@@ -61,7 +61,6 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     } catch (error) {
       // The next hour makes up for it; meanwhile the age of the data warns.
       this.log.failed('retention run failed', error);
-      if (error instanceof ClocksDiffer) return;
     }
     try {
       // A job carries each out when its time has come; whatever kept one from it, this makes up for.

@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { Clock, utcDay } from '../clock.js';
 import { Config } from '../config.js';
 import { DatabaseUrl, patiently } from '../database/data-source.js';
-import { clocksAgree } from '../database/database-clock.js';
+import { clocksAgree, ClocksDiffer } from '../database/database-clock.js';
 import { LOCKS, tryLock } from '../database/locks.js';
 import { countLeaving, deleteLeaving, oldestDay } from './deletion.js';
 import { moveInbox, rewriteInbox } from './inbox.js';
@@ -25,15 +25,6 @@ export interface RetentionReport {
   readonly deleted: Readonly<Record<string, number>>;
   /** The tables where it went wrong, and why. */
   readonly failed: readonly Failure[];
-}
-
-/** Nothing is deleted by a clock that is wrong: what is deleted is gone (decision 0015). */
-export class ClocksDiffer extends Error {
-  constructor() {
-    super(
-      'The clocks here and of the database differ by more than an hour: nothing is deleted before they agree.',
-    );
-  }
 }
 
 interface RunOptions {
