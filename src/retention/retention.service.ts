@@ -34,7 +34,7 @@ interface RunOptions {
   readonly watch?: (done: number, total: number) => void;
 }
 
-/** What leaves, and when. `asOf` is always given: nothing here asks the clock what to delete. */
+/** What leaves, and when. */
 @Injectable()
 export class RetentionService {
   readonly #policy: readonly Rule[];
@@ -50,20 +50,22 @@ export class RetentionService {
   /**
    * A run, one at a time over all instances, and idempotent: makes partitions ahead, moves the past days' telemetry out of
    * the inbox, counts whole weeks, deletes what has had its time, and writes down what it did.
+   * @param asOf the moment to go by; none means the present, read after it was compared
    * @returns null where another instance is at it
    * @throws ClocksDiffer where it is not certain which day it is, and it is no dry run
    */
-  async run(asOf: Date, options: RunOptions = {}): Promise<RetentionReport | null> {
+  async run(asOf?: Date, options: RunOptions = {}): Promise<RetentionReport | null> {
     return patiently(this.databaseUrl.value, async (dataSource) => {
       // The lock belongs to this one connection; through a pool its unlocking could land on another and do nothing.
       const runner = dataSource.createQueryRunner();
       try {
         if (!options.dryRun && !(await clocksAgree(this.clock, runner))) throw new ClocksDiffer();
+        const by = asOf ?? this.clock.now();
         await runner.query("set lock_timeout = '5s'");
         if (!(await tryLock(runner, 'retention'))) return null;
         const report = options.dryRun
-          ? await this.look(runner, asOf, options)
-          : await this.work(runner, asOf, options);
+          ? await this.look(runner, by, options)
+          : await this.work(runner, by, options);
         // Closing the connection would give it back too, but only once the server has noticed.
         await runner.query('select pg_advisory_unlock($1)', [LOCKS.retention]);
         return report;
