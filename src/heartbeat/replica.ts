@@ -79,7 +79,9 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
    */
   find(id: string): Promise<BindingFacts | undefined> | undefined {
     const isBlind = Math.abs(this.clock.now().getTime() - this.#lookedAt) > BLIND_MS;
-    return this.#isWell && !isBlind ? this.#reads.add(id) : undefined;
+    if (!this.#isWell || isBlind) return undefined;
+    // Where too many wait for it already, the primary is asked.
+    return this.#reads.add(id).catch(() => undefined);
   }
 
   private async read(ids: string[]): Promise<(BindingFacts | undefined)[]> {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { v4 as uuidv4 } from 'uuid';
 import { Clock, utcDay } from '../clock.js';
-import { Batch } from '../database/batch.js';
+import { Batch, TooManyWait } from '../database/batch.js';
 import { poolOf } from '../database/data-source.js';
 import { inTime } from '../database/in-time.js';
 import { Log } from '../http/log.js';
@@ -60,7 +60,8 @@ export class TelemetryStore {
       return { stored, dropped };
     } catch (error) {
       this.blocks.failed += 1;
-      this.log.failed('telemetry not stored', error);
+      // At the worst moment a line for each would be one too many.
+      if (!(error instanceof TooManyWait)) this.log.failed('telemetry not stored', error);
       return { stored: false, dropped };
     }
   }
