@@ -52,12 +52,11 @@ async function oneRound(url, load) {
 }
 
 async function runRetention(url) {
+  const { Clock } = await import('../dist/clock.js');
   const { DatabaseUrl } = await import('../dist/database/data-source.js');
   const { RetentionService } = await import('../dist/retention/retention.service.js');
-  const { Clock } = await import('../dist/clock.js');
-  const clock = new Clock();
-  const service = new RetentionService(new DatabaseUrl(url), clock, { taxRetentionYears: 10 });
-  const report = await service.run(clock.now());
+  const service = new RetentionService(new DatabaseUrl(url), new Clock(), { taxRetentionYears: 10 });
+  const report = await service.run();
   if (!report || report.failed.length > 0)
     throw new Fault(`The retention failed: ${report?.failed.map(({ error }) => error)}`);
   return { moved: report.telemetry_rows_moved, weeks: report.weeks_counted, deleted: report.deleted };

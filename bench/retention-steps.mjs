@@ -132,7 +132,7 @@ export async function wholeRun({ url, runner, progress, asOf }) {
   const { DatabaseUrl } = await import('../dist/database/data-source.js');
   const { firstDayKept } = await import('../dist/retention/cutoff.js');
   const { RetentionService } = await import('../dist/retention/retention.service.js');
-  // The database's clock stays behind, and is no witness here.
+  // The data's time is its own: the database is taken to share it.
   const clock = { now: () => asOf, agreesWith: () => true };
   const service = new RetentionService(new DatabaseUrl(url), clock, { taxRetentionYears: 10 });
   const run = await measured(runner, () => service.run(asOf));

@@ -23,10 +23,12 @@ const { service, second, proxy, postgres } = services as Record<
 const configuration = read('deploy/haproxy.cfg').replaceAll(/^\s*#.*$/gm, '');
 const names = (of: RegExp, where: string) => new Set([...where.matchAll(of)].map(([, name]) => name!));
 
-test('every setting that an instance is given is one that it reads', () => {
+test('an instance is given every setting that it reads, and none that it does not', () => {
   const settings = names(/\bread\('([A-Z_]+)'\)/g, read('src/config.ts'));
   expect(settings.size).toBeGreaterThan(20);
   expect(Object.keys(service.environment).filter((name) => !settings.has(name))).toEqual([]);
+  // Nothing of a production lies in the folder of data.
+  expect([...settings].filter((name) => !(name in service.environment))).toEqual(['DATA_DIR']);
 });
 
 test('whatever may stand in .env is told in .env.example', () => {

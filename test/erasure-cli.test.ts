@@ -51,6 +51,15 @@ test('request is due at once, and waits for whoever carries it out', async () =>
   expect(await emailOfLicense()).toBe('ada@example.com');
 });
 
+test('run carries nothing out by a clock that is wrong', async () => {
+  const preload = new URL('wrong-clock.mjs', import.meta.url).href;
+  const env = { NODE_OPTIONS: `--import ${preload}`, TEST_CLOCK_OFFSET: String(-DAY_MS) };
+  const { code, stdout, stderr } = await terminal.run(['erasure', 'run'], { env });
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^The clocks here and of the database differ by more than an hour: .*\.\n$/);
+  expect(await emailOfLicense()).toBe('ada@example.com');
+});
+
 test('list shows who waits, and until when, to a person', async () => {
   const [asked, ...more] = await terminal.json(['erasure', 'list']);
   expect(more).toEqual([]);

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { ClocksDiffer } from '../src/database/database-clock.js';
 import { ErasureService } from '../src/retention/erasure.service.js';
 import { RetentionJob } from '../src/retention/retention.job.js';
+import { RetentionService } from '../src/retention/retention.service.js';
 import {
   ACT,
   everyRow,
@@ -97,6 +99,33 @@ test('runs by itself after three days, to the instant, and not before', async ()
   await hourlyRun();
   expect([await isErased(), (await found(service, id)).state]).toEqual([true, 'honoured']);
   expect(await jobs()).toEqual([]);
+});
+
+test('by a clock that the database does not share none is carried out, whatever kept the retention from comparing them', async () => {
+  const { id } = await erasures.request(ADA);
+  service.clock.advance(72 * HOUR_MS);
+  jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
+  jest.spyOn(service.app.get(RetentionService), 'run').mockRejectedValue(new Error('no connection'));
+  try {
+    await hourlyRun();
+    await expect(erasures.runDue()).rejects.toThrow(ClocksDiffer);
+    expect([await isErased(), (await found(service, id)).state]).toEqual([false, 'waiting']);
+  } finally {
+    jest.restoreAllMocks();
+  }
+  await hourlyRun();
+  expect(await isErased()).toBe(true);
+});
+
+test('by a clock that the database does not share a holder is asked for patience, and staff are not', async () => {
+  jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
+  try {
+    await expect(erasures.request(ADA)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await jobs()).toEqual([]);
+    await honoured(service, (await erasures.request(ADA, ACT)).id);
+  } finally {
+    jest.restoreAllMocks();
+  }
 });
 
 test('its job carries it out when its time comes, and what comes after finds it done', async () => {

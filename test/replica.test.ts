@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { ReleaseService } from '../src/activation/release.service.js';
 import { migrate } from '../src/database/migrations.js';
 import { HeartbeatService } from '../src/heartbeat/heartbeat.service.js';
+import { Replica } from '../src/heartbeat/replica.js';
 import { Service, type Answer } from './harness.js';
 import { FragilePostgres, Load, timed } from './outage-harness.js';
 import { publish } from './publish.js';
@@ -237,6 +238,14 @@ test('a replica that fails costs those who meet it a tenth of a second', async (
     waits.push(milliseconds);
   }
   expect(Math.min(...waits)).toBeLessThan(500);
+});
+
+test('of a replica for which too many wait already the primary is asked', async () => {
+  const { id } = await activated();
+  await replica.caughtUp();
+  const asked = Array.from({ length: 5_001 }, () => service.app.get(Replica).find(id));
+  expect(asked.filter((answer) => answer === undefined)).toEqual([]);
+  expect((await Promise.all(asked)).at(-1)).toBeUndefined();
 });
 
 test('while both stand still the client is asked for patience, within 2 seconds', async () => {

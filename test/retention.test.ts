@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Config } from '../src/config.js';
 import { DatabaseUrl } from '../src/database/data-source.js';
+import { RetentionJob } from '../src/retention/retention.job.js';
 import { RetentionService } from '../src/retention/retention.service.js';
 import { Service } from './harness.js';
 import { whileLocked } from './tables.js';
@@ -198,4 +199,22 @@ test('a service that starts makes up for the nights it slept through', async () 
     { '2026-11-10': 2 },
     { '2026-11-20': 1 },
   ]);
+});
+
+test('a run goes by the moment that it has compared with the database, and by none before', async () => {
+  service.clock.set('2027-11-20T00:05:00Z');
+  // The clock is set right while the run waits for a connection.
+  jest.spyOn(service.clock, 'agreesWith').mockImplementation(() => {
+    service.clock.set('2026-11-20T00:05:00Z');
+    return true;
+  });
+  try {
+    const job = service.app.get(RetentionJob);
+    job.run();
+    await job.idle();
+  } finally {
+    jest.restoreAllMocks();
+  }
+  const [run] = await service.sql('select as_of from retention_run order by id desc limit 1');
+  expect(run).toEqual({ as_of: new Date('2026-11-20T00:05:00Z') });
 });

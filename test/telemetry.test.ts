@@ -1,4 +1,7 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { DataSource } from 'typeorm';
+import { poolOf } from '../src/database/data-source.js';
+import { TelemetryStore } from '../src/heartbeat/telemetry.store.js';
 import { Service } from './harness.js';
 import { whileGone, whileLocked } from './tables.js';
 
@@ -155,4 +158,22 @@ test('200 heartbeats at once store 200 rows, each once and whole', async () => {
   const kept = rows.toSorted((a, b) => Number(a['uptime_hours']) - Number(b['uptime_hours']));
   expect(kept).toMatchObject(blocks.map((block) => ({ ...NO_MEMBER, ...block })));
   expect(new Set(rows.map(({ id }) => id)).size).toBe(200);
+});
+
+test('a database that does not come to it costs the block, and not the license', async () => {
+  const pool = poolOf(service.app.get(DataSource));
+  const { blocks } = service.app.get(TelemetryStore);
+  const { failed } = blocks;
+  const query = pool.query.bind(pool) as (statement: { name?: string }) => Promise<unknown>;
+  const insert = Promise.withResolvers<never>();
+  const answer = (statement: { name?: string }) =>
+    statement.name === 'insert telemetry' ? insert.promise : query(statement);
+  const spy = jest.spyOn(pool, 'query').mockImplementation(answer as typeof pool.query);
+  try {
+    expect(await send(BLOCK)).toEqual({ stored: false, dropped: [] });
+    expect(blocks.failed).toBe(failed + 1);
+  } finally {
+    spy.mockRestore();
+    insert.reject(new Error('never'));
+  }
 });

@@ -4,7 +4,7 @@ import { ErasureService } from '../retention/erasure.service.js';
 import type { ErasureView } from '../retention/erasure.view.js';
 import { withDatabase } from './database.js';
 import { emailAddress, reason } from './options.js';
-import { actOf, aligned, print } from './terminal.js';
+import { actOf, aligned, orClocksDiffer, print } from './terminal.js';
 
 const EMAIL = emailAddress('The e-mail address');
 
@@ -31,7 +31,7 @@ async function request(email: string, options: { reason: string }, command: Comm
 }
 
 async function run(_options: unknown, command: Command): Promise<void> {
-  const done = await withErasures((erasures) => erasures.runDue(actOf(command)));
+  const done = await withErasures((erasures) => orClocksDiffer(erasures.runDue(actOf(command))));
   print(command, done, done.length > 0 ? lines(done) : 'Nothing is due.');
 }
 

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { rfc3339 } from '../clock.js';
-import { ClocksDiffer, RetentionService } from '../retention/retention.service.js';
 import { DatabaseUrl } from '../database/data-source.js';
+import { RetentionService } from '../retention/retention.service.js';
 import { withDatabase } from './database.js';
 import { moment } from './options.js';
 import { progressBar } from './progress-bar.js';
-import { aligned, print, Refused } from './terminal.js';
+import { aligned, orClocksDiffer, print, Refused } from './terminal.js';
 
 interface RunOptions {
   readonly asOf?: Date;
@@ -23,19 +23,16 @@ export function retentionCommands(retention: Command): void {
 
 async function run({ asOf, dryRun = false }: RunOptions, command: Command): Promise<void> {
   const report = await withDatabase(async ({ config, clock, databaseUrl }) => {
-    const now = clock.now();
     // A shell without a production's settings is in development mode, whatever its database is.
     const mayPretend =
       !config.production && (!config.databaseUrl || process.env['NODE_ENV'] === 'development');
-    if (asOf && asOf > now && !dryRun && !mayPretend) {
+    if (asOf && asOf > clock.now() && !dryRun && !mayPretend) {
       throw new Refused(
         'A day that is yet to come is for --dry-run, or for development: what is deleted is gone.',
       );
     }
     const retention = new RetentionService(new DatabaseUrl(databaseUrl), clock, config);
-    return retention.run(asOf ?? now, { dryRun, watch: progressBar('Retention') }).catch((error: unknown) => {
-      throw error instanceof ClocksDiffer ? new Refused(error.message) : error;
-    });
+    return orClocksDiffer(retention.run(asOf, { dryRun, watch: progressBar('Retention') }));
   });
   if (!report) throw new Refused('Another run is at it: try again in a moment.');
   const { as_of, deleted, failed, ...counts } = report;

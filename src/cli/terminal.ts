@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import type { Act } from '../audit/audit.js';
+import { ClocksDiffer } from '../database/database-clock.js';
 import { Problem } from '../http/problem.js';
 
 /** What a command will not do: one sentence, exit code 1. */
@@ -35,6 +36,13 @@ export function actOf(command: Command, reason: string | null = null): Act {
 export async function orNotFound<T>(work: Promise<T>, sentence: string): Promise<T> {
   return work.catch((error: unknown) => {
     throw error instanceof Problem && error.code === 'not_found' ? new Refused(sentence) : error;
+  });
+}
+
+/** What is not done by a clock that may be wrong, in a sentence. */
+export async function orClocksDiffer<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw error instanceof ClocksDiffer ? new Refused(error.message) : error;
   });
 }
 

@@ -5,6 +5,7 @@ import { Clock } from '../clock.js';
 import { Config } from '../config.js';
 import { Batch } from '../database/batch.js';
 import { poolOf, replicaPool } from '../database/data-source.js';
+import { inTime } from '../database/in-time.js';
 import { Log } from '../http/log.js';
 import { inOrder, READ, type BindingFacts } from './bindings.js';
 import { Positions } from './positions.js';
@@ -24,7 +25,6 @@ const READ_COPY = `
 type Copy = { readonly keeps_up: boolean } & (BindingFacts | { readonly activation_id: null });
 
 class ReplicaBehind extends Error {}
-class ReplicaSlow extends Error {}
 
 /**
  * A replica for heartbeats (decision 0013). Once it has failed it is not asked again before a look in the background has
@@ -79,7 +79,9 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
    */
   find(id: string): Promise<BindingFacts | undefined> | undefined {
     const isBlind = Math.abs(this.clock.now().getTime() - this.#lookedAt) > BLIND_MS;
-    return this.#isWell && !isBlind ? this.#reads.add(id) : undefined;
+    if (!this.#isWell || isBlind) return undefined;
+    // Where too many wait for it already, the primary is asked.
+    return this.#reads.add(id).catch(() => undefined);
   }
 
   private async read(ids: string[]): Promise<(BindingFacts | undefined)[]> {
@@ -115,7 +117,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     const needed = this.#positions.needed(this.clock.now().getTime());
     if (needed === undefined) throw new ReplicaBehind();
     const statement = { name: 'read copies of bindings', text: READ_COPY, values: [ids, needed] };
-    const { rows } = await inTime(this.#pool!.query<Copy>(statement));
+    const { rows } = await inTime(this.#pool!.query<Copy>(statement), PATIENCE_MS);
     if (!rows[0]?.keeps_up) throw new ReplicaBehind();
     return rows.filter((row) => row.activation_id !== null);
   }
@@ -125,18 +127,5 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     this.#isWell = isWell;
     if (isWell) this.log.info('the replica answers heartbeats');
     else this.log.failed('the primary answers heartbeats: replica away or behind', error);
-  }
-}
-
-// What comes later is not waited for; the connection has limits of its own.
-async function inTime<T>(answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new ReplicaSlow()), PATIENCE_MS);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

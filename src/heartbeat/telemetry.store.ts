@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { v4 as uuidv4 } from 'uuid';
 import { Clock, utcDay } from '../clock.js';
-import { Batch } from '../database/batch.js';
+import { Batch, TooManyWait } from '../database/batch.js';
 import { poolOf } from '../database/data-source.js';
+import { inTime } from '../database/in-time.js';
 import { Log } from '../http/log.js';
 import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES, type TelemetryName } from './telemetry.fields.js';
 
@@ -43,9 +44,10 @@ export class TelemetryStore {
 
   /**
    * Stores a block and waits for the commit. Never throws: telemetry cannot cost a user the license.
-   * @param block the member `telemetry` as it was sent
+   * @param block the member `telemetry` as it was sent @param milliseconds how long the commit is waited for; one that
+   * comes later counts as failed, though the row is there
    */
-  async store(block: unknown): Promise<TelemetryOutcome> {
+  async store(block: unknown, milliseconds: number): Promise<TelemetryOutcome> {
     if (typeof block !== 'object' || block === null || Array.isArray(block) || isTooLarge(block)) {
       this.blocks.refused += 1;
       return { stored: false, dropped: [] };
@@ -53,12 +55,13 @@ export class TelemetryStore {
     const { values, dropped } = readTelemetry(block as Record<string, unknown>);
     this.droppedMembers += dropped.length;
     try {
-      const stored = await this.#inserts.add(values);
+      const stored = await inTime(this.#inserts.add(values), milliseconds);
       this.blocks.stored += 1;
       return { stored, dropped };
     } catch (error) {
       this.blocks.failed += 1;
-      this.log.failed('telemetry not stored', error);
+      // At the worst moment a line for each would be one too many.
+      if (!(error instanceof TooManyWait)) this.log.failed('telemetry not stored', error);
       return { stored: false, dropped };
     }
   }

@@ -40,6 +40,8 @@ export async function createApp(
     bodyLimit: BODY_LIMIT_BYTES,
     // A slow sender holds a socket, never a seat.
     requestTimeout: 20_000,
+    // Who neither reads nor sends; later than Node tells slow senders so, for which it looks every 30 seconds.
+    connectionTimeout: 60_000,
     forceCloseConnections: 'idle',
     // What arrives on a kept connection while we close is still answered; the connection then ends.
     return503OnClosing: false,

@@ -12,7 +12,7 @@ export const LIMITS = {
 
 /** What one process carries, and what it has turned away. */
 export class Load {
-  /** Requests that came and whose answer is not over. */
+  /** Requests that came and whose answer is not ready. */
   underWay = 0;
   /** Turned away since the start, by what was too much. */
   readonly shed = { event_loop_delay: 0, concurrent_requests: 0 };
@@ -46,14 +46,20 @@ export function shedUnderPressure(fastify: FastifyInstance, limits = LIMITS, loa
   };
   // Before its body is read: whoever is turned away costs next to nothing.
   fastify.addHook('onRequest', (request, _reply, done) => done(refusal(request)));
+  const seated = new WeakSet<FastifyRequest>();
   // Once its body has arrived: a slow sender holds a socket, never a seat.
-  fastify.addHook('preHandler', (request, reply, done) => {
+  fastify.addHook('preHandler', (request, _reply, done) => {
     if (isProbe(request)) return done();
     const refused = refusal(request);
     if (refused) return done(refused);
     load.underWay += 1;
-    // `close` comes once for every answer, also where the caller has gone.
-    reply.raw.once('close', () => (load.underWay -= 1));
+    seated.add(request);
+    done();
+  });
+  // Until the answer is ready, and neither longer nor shorter: who reads nothing holds a socket too, and who has gone
+  // leaves work behind.
+  fastify.addHook('onSend', (request, _reply, _payload, done) => {
+    if (seated.delete(request)) load.underWay -= 1;
     done();
   });
 }

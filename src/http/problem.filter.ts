@@ -1,6 +1,7 @@
 import { ArgumentsHost, Catch, ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../config.js';
+import { TooManyWait } from '../database/batch.js';
 import { isDatabaseAway } from '../database/database-away.js';
 import { Log } from './log.js';
 import { Problem, problem, problemDocument, type ProblemCode } from './problem.js';
@@ -36,16 +37,23 @@ export class ProblemFilter implements ExceptionFilter {
 
   answer(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const refusal = asProblem(thrown);
-    if (this.traffic) this.traffic.refusals[refusal.code] += 1;
-    if (refusal.status >= 500 && !(thrown instanceof Problem)) {
+    if (refusal.status >= 500 && !isForeseen(thrown)) {
       this.log.failed(refusal.code, thrown, { request_id: request.id });
     }
+    // What failed after its deadline has its answer.
+    if (reply.sent) return;
+    if (this.traffic) this.traffic.refusals[refusal.code] += 1;
     void reply
       .code(refusal.status)
       .headers(refusal.headers)
       .type('application/problem+json')
       .send(problemDocument(refusal, this.config.publicUrl, request.id));
   }
+}
+
+// Where too many wait, each would be one more line at the worst moment; they are counted as refusals.
+function isForeseen(thrown: unknown): boolean {
+  return thrown instanceof Problem || thrown instanceof TooManyWait;
 }
 
 function asProblem(thrown: unknown): Problem {

@@ -18,13 +18,11 @@ export class RequestFigures implements Measured {
     );
     figures.gauge(
       'mooring_http_requests_under_way',
-      'Requests whose answer is not over.',
+      'Requests whose answer is not ready.',
       () => traffic.load.underWay,
     );
-    figures.counter(
-      'mooring_http_requests_shed_total',
-      'Requests turned away unread, by what was too much.',
-      () => Object.entries(traffic.load.shed).map(([reason, count]) => [{ reason }, count] as const),
+    figures.counter('mooring_http_requests_shed_total', 'Requests turned away, by what was too much.', () =>
+      Object.entries(traffic.load.shed).map(([reason, count]) => [{ reason }, count] as const),
     );
     figures.counter(
       'mooring_refusals_total',

@@ -5,6 +5,7 @@ import { recordAudit, type Act } from '../audit/audit.js';
 import { Clock, DAY_MS, utcDay } from '../clock.js';
 import { Config } from '../config.js';
 import { DatabaseUrl, patiently } from '../database/data-source.js';
+import { clocksAgree, ClocksDiffer } from '../database/database-clock.js';
 import { problem } from '../http/problem.js';
 import { addJob } from '../mail/jobs.js';
 import { announce } from '../mail/mail.service.js';
@@ -35,6 +36,7 @@ export class ErasureService {
    * Asks for everything about an e-mail address to be erased: at once where staff ask, in three days where the holder
    * does. One that waits already is the same one, and staff may bring it forward.
    * @param email as `canonicalEmail` gives it @param act who of staff asks; none means the holder
+   * @throws Problem `unavailable` where it is not certain when the three days are over
    */
   async request(email: string, act?: Act): Promise<ErasureView> {
     return this.dataSource.transaction((manager) => this.ask(manager, email, act));
@@ -53,6 +55,8 @@ export class ErasureService {
   }
 
   private async ask(manager: EntityManager, email: string, act?: Act): Promise<ErasureView> {
+    // By a clock that is behind, the three days would be over for the database, whose clock the job goes by.
+    if (!act && !(await clocksAgree(this.clock, manager))) throw problem('unavailable');
     const wanted = uuidv7();
     const now = this.clock.now();
     const runs_at = act ? now : new Date(now.getTime() + COOLING_DAYS * DAY_MS);
@@ -102,8 +106,12 @@ export class ErasureService {
     });
   }
 
-  /** Carries out every request whose time has come. @returns those that were */
+  /**
+   * Carries out every request whose time has come.
+   * @returns those that were @throws ClocksDiffer where it is not certain what time it is
+   */
   async runDue(act?: Act): Promise<ErasureView[]> {
+    if (!(await clocksAgree(this.clock, this.dataSource))) throw new ClocksDiffer();
     const sql = `select id from erasure_request where ${OPEN} and runs_at <= $1 order by runs_at`;
     const due = (await this.dataSource.query(sql, [this.clock.now()])) as { id: string }[];
     const done: ErasureView[] = [];

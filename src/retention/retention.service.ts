@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { Clock, utcDay } from '../clock.js';
 import { Config } from '../config.js';
 import { DatabaseUrl, patiently } from '../database/data-source.js';
-import { clocksAgree } from '../database/database-clock.js';
+import { clocksAgree, ClocksDiffer } from '../database/database-clock.js';
 import { LOCKS, tryLock } from '../database/locks.js';
 import { countLeaving, deleteLeaving, oldestDay } from './deletion.js';
 import { moveInbox, rewriteInbox } from './inbox.js';
@@ -27,15 +27,6 @@ export interface RetentionReport {
   readonly failed: readonly Failure[];
 }
 
-/** Nothing is deleted by a clock that is wrong: what is deleted is gone (decision 0015). */
-export class ClocksDiffer extends Error {
-  constructor() {
-    super(
-      'The clocks here and of the database differ by more than an hour: nothing is deleted before they agree.',
-    );
-  }
-}
-
 interface RunOptions {
   /** Counts what would leave, and changes nothing. */
   readonly dryRun?: boolean;
@@ -43,7 +34,7 @@ interface RunOptions {
   readonly watch?: (done: number, total: number) => void;
 }
 
-/** What leaves, and when. `asOf` is always given: nothing here asks the clock what to delete. */
+/** What leaves, and when. */
 @Injectable()
 export class RetentionService {
   readonly #policy: readonly Rule[];
@@ -59,20 +50,22 @@ export class RetentionService {
   /**
    * A run, one at a time over all instances, and idempotent: makes partitions ahead, moves the past days' telemetry out of
    * the inbox, counts whole weeks, deletes what has had its time, and writes down what it did.
+   * @param asOf the moment to go by; none means the present, read after it was compared
    * @returns null where another instance is at it
    * @throws ClocksDiffer where it is not certain which day it is, and it is no dry run
    */
-  async run(asOf: Date, options: RunOptions = {}): Promise<RetentionReport | null> {
+  async run(asOf?: Date, options: RunOptions = {}): Promise<RetentionReport | null> {
     return patiently(this.databaseUrl.value, async (dataSource) => {
       // The lock belongs to this one connection; through a pool its unlocking could land on another and do nothing.
       const runner = dataSource.createQueryRunner();
       try {
         if (!options.dryRun && !(await clocksAgree(this.clock, runner))) throw new ClocksDiffer();
+        const by = asOf ?? this.clock.now();
         await runner.query("set lock_timeout = '5s'");
         if (!(await tryLock(runner, 'retention'))) return null;
         const report = options.dryRun
-          ? await this.look(runner, asOf, options)
-          : await this.work(runner, asOf, options);
+          ? await this.look(runner, by, options)
+          : await this.work(runner, by, options);
         // Closing the connection would give it back too, but only once the server has noticed.
         await runner.query('select pg_advisory_unlock($1)', [LOCKS.retention]);
         return report;
