@@ -57,7 +57,7 @@ const progressSince = (began) => (what) =>
   console.error(`${String(Math.round((Date.now() - began) / 1000)).padStart(5)} s  ${what}`);
 
 /** What a person wrote below the figures stays. */
-function written(page) {
+export function written(page) {
   const text = existsSync(page) ? readFileSync(page, 'utf8') : '';
   const start = text.indexOf('\n## Where the time goes');
   return start < 0 ? '' : text.slice(start);

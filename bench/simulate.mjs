@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Fault } from '../scripts/prepare.mjs';
 import { benchCommand, wholeNumbers } from './bench-command.mjs';
-import { asPage, inFolder } from './bench-run.mjs';
+import { asPage, inFolder, written } from './bench-run.mjs';
 
 /** A day of a client, and how many of its requests this machine is asked to answer in a second. */
 const REQUESTS_A_DAY = 5;
@@ -56,7 +56,8 @@ async function run(options) {
     const figures = await simulate({ ...room, told: showProgress(options) }, options);
     const text = await asPage(report(figures, options));
     const into = options.write ? fileURLToPath(new URL('.', import.meta.url)) : results();
-    writeFileSync(join(into, 'simulation.md'), text);
+    const page = join(into, 'simulation.md');
+    writeFileSync(page, text + written(page));
     writeFileSync(join(into, 'simulation.svg'), picture(figures, options));
     process.stdout.write(text);
     console.error(`The report and its picture: ${into}`);
