@@ -118,6 +118,8 @@ export async function query<Row extends pg.QueryResultRow>(
   values: unknown[] = [],
 ): Promise<Row[]> {
   const client = new pg.Client(url);
+  // A server that goes down in the middle is told by the statement itself.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     return (await client.query<Row>(text, values)).rows;
