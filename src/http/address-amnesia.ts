@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 /** Headers by which a proxy tells who called, under whatever name: rather one too many than one too few. */
 const FORWARDING =
@@ -26,23 +26,25 @@ export function forgetAddresses(server: Server): void {
 }
 
 /**
- * What a socket is made into that must not know who is at its other end. A prototype, not properties of each: a socket with
- * a dozen of its own is slower at everything it does.
+ * What hides who is at the other end of a socket. On a prototype, not on each: a socket with a dozen properties of its own is
+ * slower at everything it does.
  */
-const nobodysSocket = Object.create(Socket.prototype, {
+const HIDING = {
   remoteAddress: { get: () => undefined },
   remotePort: { get: () => undefined },
   remoteFamily: { get: () => undefined },
   // Where the hidden getters read from, and where they would keep it.
   _getpeername: { value: () => ({}) },
   _peername: { value: {} },
-}) as object;
+};
+let nobodysSocket: object | undefined;
 const knowsNobody = () => -1;
 
 function forgetPeer(socket: Socket): void {
   // And whence that would come: an error code, and nothing written.
   const handle = Reflect.get(socket, '_handle') as { getpeername: () => number } | undefined;
   if (handle) handle.getpeername = knowsNobody;
+  nobodysSocket ??= Object.create(Object.getPrototypeOf(socket) as object, HIDING) as object;
   Object.setPrototypeOf(socket, nobodysSocket);
 }
 
