@@ -126,6 +126,14 @@ test('is never told beside hardware, nor beside anything else that is not of the
 });
 
 test('thousands of groups, each alike to no other, keep nobody from being told', async () => {
+  // The planner believes that there is one group: its numbers are of the day before the flood.
+  await fleet.receive('2026-11-04', 300, { crash_sig: SIG });
+  await fleet.night('2026-11-09');
+  await fleet.service.sql(
+    'insert into crash_week select crash_week.* from crash_week, generate_series(1, 299)',
+  );
+  await fleet.service.sql('analyze crash_week, fleet_week');
+  await fleet.forget();
   await fleet.service.sql(
     `insert into fleet_week select '2026-11-15'::date - 7 * n from generate_series(0, 11) n`,
   );

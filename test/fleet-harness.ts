@@ -1,5 +1,5 @@
 import { RetentionService, type RetentionReport } from '../src/retention/retention.service.js';
-import { Service, type Answer } from './harness.js';
+import { answered, Service, type Answer } from './harness.js';
 
 /** The members of a telemetry block that a test is about; the rest is null. */
 export type Says = Readonly<Record<string, string | number | null>>;
@@ -42,7 +42,9 @@ export class Fleet {
   /** What staff are told. */
   async ask(query = ''): Promise<Answer> {
     const authorization = `Bearer ${this.token}`;
-    return this.service.call('GET', `/support/api/fleet${query}`, undefined, { authorization });
+    return answered(() =>
+      this.service.call('GET', `/support/api/fleet${query}`, undefined, { authorization }),
+    );
   }
 
   /** No telemetry was ever received. */

@@ -23,7 +23,8 @@ interface CrashRow {
   readonly crash_sig: string;
   readonly crash_label: string | null;
   readonly crash_frame: string | null;
-  readonly versions: string[];
+  /** Of each week that told of one. */
+  readonly versions: string[][];
   readonly weeks: { week_end: string; crashes: number }[];
 }
 
@@ -38,24 +39,26 @@ const WEEKS = `
   from week order by week_end desc`;
 
 // The 200 first, and then what is told of them: whoever sends crashes that are alike to none makes thousands of groups.
+// Each step reads the one before it, and nothing is joined: no plan is a bad one, whatever the planner believes of a table
+// that a flood has just filled.
 const CRASHES = `
-  with crash as (
-    select * from crash_week where week_end in (select week_end from fleet_week order by week_end desc limit $1)),
-  top as (select crash_sig, sum(crashes) as total from crash group by 1 order by 2 desc, 1 limit 200),
-  named as (
-    select crash_sig,
-      (array_agg(crash_label order by week_end desc, crashes desc) filter (where crash_label is not null))[1] as crash_label,
-      (array_agg(crash_frame order by week_end desc, crashes desc) filter (where crash_frame is not null))[1] as crash_frame,
-      coalesce(array_agg(distinct app_version) filter (where app_version is not null), '{}') as versions
-    from crash join top using (crash_sig) group by 1),
+  with counted as (
+    select *, sum(crashes) over (partition by crash_sig) as total from crash_week
+    where week_end >= (select min(week_end) from
+      (select week_end from fleet_week order by week_end desc limit $1) asked)),
+  placed as (select *, dense_rank() over (order by total desc, crash_sig) as place from counted),
   weekly as (
-    select crash_sig, week_end, sum(crashes)::integer as crashes from crash join top using (crash_sig) group by 1, 2),
-  trend as (
-    select crash_sig,
-      json_agg(json_build_object('week_end', week_end, 'crashes', crashes) order by week_end desc) as weeks
-    from weekly group by 1)
-  select crash_sig, crash_label, crash_frame, versions, weeks
-  from top join named using (crash_sig) join trend using (crash_sig) order by total desc, crash_sig`;
+    select crash_sig, total, week_end, sum(crashes)::integer as crashes,
+      (array_agg(crash_label order by crashes desc) filter (where crash_label is not null))[1] as crash_label,
+      (array_agg(crash_frame order by crashes desc) filter (where crash_frame is not null))[1] as crash_frame,
+      json_agg(distinct app_version) filter (where app_version is not null) as versions
+    from placed where place <= 200 group by 1, 2, 3)
+  select crash_sig,
+    (array_agg(crash_label order by week_end desc) filter (where crash_label is not null))[1] as crash_label,
+    (array_agg(crash_frame order by week_end desc) filter (where crash_frame is not null))[1] as crash_frame,
+    coalesce(json_agg(versions) filter (where versions is not null), '[]') as versions,
+    json_agg(json_build_object('week_end', week_end, 'crashes', crashes) order by week_end desc) as weeks
+  from weekly group by crash_sig, total order by total desc, crash_sig`;
 
 /** What the telemetry says of the last so many whole weeks: counts of heartbeats, never of machines, and never a row. */
 export async function fleet(dataSource: DataSource, weeks: number) {
@@ -82,6 +85,6 @@ function cellView({ dimension, value, value_2, is_other, heartbeats }: CellRow):
 }
 
 function crashGroup({ versions, ...group }: CrashRow) {
-  const sorted = versions.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+  const sorted = versions.flat().toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   return { ...group, first_version: sorted[0] ?? null, last_version: sorted.at(-1) ?? null };
 }
