@@ -21,7 +21,7 @@ import {
  * an order of commands sent at once that explains every answer and what is left.
  */
 
-/** A command with its answer; none where the service shed it with 503, and it may have been carried out or not. */
+/** A command with its answer; none where it may have been carried out or not, as one that was shed with 503. */
 export interface Told {
   readonly command: Command;
   readonly said: Said | null;
