@@ -13,7 +13,7 @@ const columnsOf = (table: string) =>
     [table],
   );
 
-test.each(['telemetry_inbox', 'telemetry'])(
+test.each(['telemetry_inbox', 'telemetry_moving', 'telemetry'])(
   '%s has the fields, a random id and a day, and no more',
   async (table) => {
     const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { type }]) => ({
@@ -103,6 +103,7 @@ test.each([
 test.each([
   ['telemetry', 'Kept 24 months from received_on.'],
   ['telemetry_inbox', 'Moves to telemetry after midnight UTC.'],
+  ['telemetry_moving', 'Moves to telemetry after midnight UTC.'],
 ])('the columns of %s mean what the list of fields says, and say: %s', async (table, kept) => {
   const rows = await service.sql<{ name: string; comment: string }>(
     `select attname as name, col_description(attrelid, attnum) as comment from pg_attribute

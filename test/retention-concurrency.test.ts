@@ -138,6 +138,24 @@ test('while somebody reads telemetry for long, a run gives up in time, nobody wa
   expect((await ground.partitions())[0]).toBe('2024_11');
 });
 
+test('while somebody reads the inbox, nobody waits for a run that does, and it moves as soon as it can', async () => {
+  const reader = await ground.database.connect();
+  await reader.query('begin; select count(*) from telemetry_inbox');
+  await ground.receive({ '2026-11-19': 20 });
+  const load = traffic();
+  const run = ground.run('2026-11-20T00:05:00Z');
+  // It has asked for the lock, and for a while given it up.
+  const asks = `select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted and mode = 'AccessExclusiveLock'`;
+  for (const waits of [true, false, true])
+    while ((await ground.sql(asks)).length > 0 !== waits) await pause(5);
+  await reader.query('rollback');
+  reader.release();
+  expect((await run).telemetry_rows_moved).toBe(20);
+  const { slowest, beats } = await load.stop();
+  expect(await ground.days('telemetry_inbox')).toEqual({ '2026-11-20': beats });
+  expect(slowest).toBeLessThan(PATIENCE_MS);
+});
+
 test('months are dropped, and rows moved and deleted by the thousand, while heartbeats and activations go on', async () => {
   await ground.receive({ '2024-08-15': 4_000, '2024-11-20': 6_000, '2026-11-19': 6_000 });
   const load = traffic();

@@ -13,7 +13,7 @@ beforeAll(async () => {
   service = await Service.start();
   retention = service.app.get(RetentionService);
 });
-afterEach(() => service.sql('truncate telemetry_inbox, telemetry'));
+afterEach(() => service.sql('truncate telemetry_inbox, telemetry_moving, telemetry'));
 afterAll(() => service.close());
 
 /** Puts this many rows of each day into the inbox, as they come: in no order of their ids. */
@@ -27,7 +27,9 @@ async function receive(days: Record<string, number>): Promise<void> {
   }
 }
 
-async function days(table: 'telemetry_inbox' | 'telemetry'): Promise<Record<string, number>> {
+async function days(
+  table: 'telemetry_inbox' | 'telemetry_waiting' | 'telemetry',
+): Promise<Record<string, number>> {
   const rows = await service.sql<{ day: string; rows: number }>(
     `select received_on::text as day, count(*)::int as rows from ${table} group by 1 order by 1`,
   );
@@ -112,19 +114,27 @@ test('of two runs at once one works and the other leaves, whatever instance they
 });
 
 test('a move that fails moves nothing and is told, and the next run moves everything', async () => {
-  await receive({ '2026-11-18': 3, '2026-11-19': 4 });
+  await receive({ '2026-11-18': 3, '2026-11-19': 4, '2026-11-20': 1 });
   await service.sql('alter table telemetry_2026_11 add constraint broken check (uptime_hours < 4)');
   const asOf = new Date('2026-11-20T00:05:00Z');
   expect(await retention.run(asOf)).toMatchObject({
     telemetry_rows_moved: 0,
     failed: [{ table: 'telemetry_inbox', error: { message: expect.stringContaining('broken') } }],
   });
-  expect([await days('telemetry_inbox'), await days('telemetry')]).toEqual([
-    { '2026-11-18': 3, '2026-11-19': 4 },
+  expect([await days('telemetry_waiting'), await days('telemetry')]).toEqual([
+    { '2026-11-18': 3, '2026-11-19': 4, '2026-11-20': 1 },
     {},
   ]);
+  // Meanwhile it is stored in the other inbox, and what is due there waits with the rest.
+  await receive({ '2026-11-19': 2, '2026-11-20': 5 });
+  expect((await retention.run(asOf))?.failed).toHaveLength(1);
+  expect(await days('telemetry_waiting')).toEqual({ '2026-11-18': 3, '2026-11-19': 6, '2026-11-20': 6 });
   await service.sql('alter table telemetry_2026_11 drop constraint broken');
-  expect((await retention.run(asOf))?.telemetry_rows_moved).toBe(7);
+  expect((await retention.run(asOf))?.telemetry_rows_moved).toBe(9);
+  expect([await days('telemetry'), await days('telemetry_inbox')]).toEqual([
+    { '2026-11-18': 3, '2026-11-19': 6 },
+    { '2026-11-20': 6 },
+  ]);
 });
 
 test('a heartbeat of the night is stored under its day, and moves with the next run', async () => {

@@ -48,7 +48,7 @@ const COUNTS = `
        'rows_estimate', (select coalesce(sum(s.n_live_tup), 0) from pg_inherits i
                          join pg_stat_user_tables s on s.relid = i.inhrelid where i.inhparent = 'telemetry'::regclass),
        'inbox_rows', count(*), 'oldest_inbox_day', min(received_on))
-     from telemetry_inbox) as telemetry,
+     from telemetry_waiting) as telemetry,
     (select count(*)::int from staff) as staff`;
 
 async function readStatus(ground: CommandGround) {

@@ -19,7 +19,7 @@ export interface Ages {
 const AGES = `
   select clock_timestamp() as now,
          (select min(received_on) from telemetry)::text as telemetry,
-         (select min(received_on) from telemetry_inbox)::text as telemetry_inbox,
+         (select min(received_on) from telemetry_waiting)::text as telemetry_inbox,
          (select min(ended_at)::date from activation where ended_at is not null)::text as ended_activation,
          (select min(received_on) + ${DUE_DAYS} from erasure_request
           where honoured_at is null and cancelled_at is null)::text as erasure_due,

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { QueryRunner } from 'typeorm';
 import { DAY_MS } from '../clock.js';
 import { firstDayKept } from './cutoff.js';
@@ -39,9 +40,12 @@ export async function deleteLeaving(runner: QueryRunner, rule: Rule, asOf: Date)
 async function inBatches(runner: QueryRunner, rule: Rule, asOf: Date): Promise<number> {
   const sql = rule.first ? withFirst(rule, rule.first) : byPlace(rule);
   for (let deleted = 0; ;) {
+    const began = performance.now();
     const [batch] = (await runner.query(sql, [boundary(rule, asOf)])) as { rows: number }[];
     deleted += batch!.rows;
     if (batch!.rows < BATCH) return deleted;
+    // As long again is left to those whom the database answers meanwhile.
+    await wait(performance.now() - began);
   }
 }
 

@@ -138,6 +138,7 @@ export const policy = ({ taxRetentionYears }: Pick<Config, 'taxRetentionYears'>)
 /** What no run deletes, and why. */
 export const KEPT: Readonly<Record<string, string>> = {
   telemetry_inbox: 'holds the telemetry of today; it moves over after midnight (UTC)',
+  telemetry_moving: 'holds the telemetry of past days while it moves, after midnight (UTC)',
   fleet_cell: 'leaves with the week that it counts',
   fleet_latency: 'leaves with the week that it counts',
   crash_week: 'leaves with the week that it counts',

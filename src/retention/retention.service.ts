@@ -7,7 +7,7 @@ import { DatabaseUrl, patiently } from '../database/data-source.js';
 import { clocksAgree, ClocksDiffer } from '../database/database-clock.js';
 import { LOCKS, tryLock } from '../database/locks.js';
 import { countLeaving, deleteLeaving, oldestDay } from './deletion.js';
-import { moveInbox, rewriteInbox } from './inbox.js';
+import { moveInbox } from './inbox.js';
 import { policy, type Rule } from './policy.js';
 import { rollUpWeeks } from './roll-up.js';
 
@@ -76,7 +76,7 @@ export class RetentionService {
   }
 
   private async look(runner: QueryRunner, asOf: Date, { watch }: RunOptions): Promise<RetentionReport> {
-    const sql = 'select count(*)::integer as rows from telemetry_inbox where received_on < $1';
+    const sql = 'select count(*)::integer as rows from telemetry_waiting where received_on < $1';
     const [inbox] = (await runner.query(sql, [utcDay(asOf)])) as { rows: number }[];
     const steps = new Steps();
     const deleted = await this.each(steps, watch, (rule) => countLeaving(runner, rule, asOf));
@@ -91,8 +91,6 @@ export class RetentionService {
     await runner.query(began, [id, asOf, now]);
     const steps = new Steps();
     const moved = await steps.attempt('telemetry_inbox', () => moveInbox(runner, asOf, now));
-    const telemetry_rows_moved = moved ?? 0;
-    await steps.attempt('telemetry_inbox', () => rewriteInbox(runner, id, telemetry_rows_moved));
     const counted = await steps.attempt('fleet_week', () => rollUpWeeks(runner, asOf < now ? asOf : now));
     const oldest: Record<string, string> = {};
     const deleted = await this.each(steps, watch, async (rule) => {
@@ -107,7 +105,13 @@ export class RetentionService {
       'update retention_run set finished_at = $2, deleted = $3, oldest = $4, failed = $5 where id = $1',
       [id, this.clock.now(), deleted, oldest, tables],
     );
-    return { as_of: asOf, telemetry_rows_moved, weeks_counted: counted ?? 0, deleted, failed };
+    return {
+      as_of: asOf,
+      telemetry_rows_moved: moved ?? 0,
+      weeks_counted: counted ?? 0,
+      deleted,
+      failed,
+    };
   }
 
   private async each(steps: Steps, watch: RunOptions['watch'], step: (rule: Rule) => Promise<number>) {

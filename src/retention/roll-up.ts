@@ -29,7 +29,7 @@ async function weeksToCount(runner: QueryRunner, asOf: Date): Promise<string[]> 
   const [known] = (await runner.query(
     `select (select max(week_end) + 7 from fleet_week)::text as next,
             (select date_trunc('week', min(received_on))::date + 6 from telemetry)::text as first,
-            (select min(received_on) from telemetry_inbox)::text as waiting`,
+            (select min(received_on) from telemetry_waiting)::text as waiting`,
   )) as { next: string | null; first: string | null; waiting: string | null }[];
   const from = known!.next ?? known!.first;
   if (from === null) return [];

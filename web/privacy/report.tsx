@@ -18,6 +18,7 @@ const GROUP: Readonly<Record<string, Group>> = {
   session: 'holders',
   telemetry: 'telemetry',
   telemetry_inbox: 'telemetry',
+  telemetry_moving: 'telemetry',
   fleet_week: 'telemetry',
   fleet_cell: 'telemetry',
   fleet_latency: 'telemetry',
