@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /** A line waits for others this long at most, or until they are so many characters. */
 const GATHER_MS = 100;
-const GATHER_LENGTH = 4_096;
+const GATHER_LENGTH = 32_768;
 /** What waits while nobody takes it; what comes then is dropped, since a log that nobody reads must stop no answer. */
 const WAITING_LENGTH = 4 * 1024 * 1024;
 /** How long the end of the process waits for whoever takes the lines. */

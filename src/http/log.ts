@@ -29,6 +29,9 @@ type Fields = Readonly<Record<string, string | number | boolean | null | undefin
 export class Log implements LoggerService {
   readonly #pino: Logger;
   readonly #tellsAnswers: boolean;
+  /** The latest answer's moment, and its text: made for each, it cost a twentieth of a manifest's answer. */
+  #at = 0;
+  #time = '';
 
   constructor(
     level: LogLevel,
@@ -44,9 +47,11 @@ export class Log implements LoggerService {
    */
   answered({ route, method, status, milliseconds, request_id }: Answered): void {
     if (!this.#tellsAnswers) return;
+    const now = Date.now();
+    if (now !== this.#at) [this.#at, this.#time] = [now, new Date(now).toISOString()];
     const rounded = Math.round(milliseconds * 10) / 10;
     this.destination.write(
-      `{"level":30,"time":"${new Date().toISOString()}","route":"${route}","method":"${method}","status":${status},` +
+      `{"level":30,"time":"${this.#time}","route":"${route}","method":"${method}","status":${status},` +
         `"milliseconds":${rounded},"request_id":"${request_id}","msg":"request"}\n`,
     );
   }
