@@ -10,7 +10,7 @@ const WAITING = `
 
 /**
  * Moves the past days' telemetry out of the inbox: in the order of the random ids and in one transaction, so that from
- * the next day on a row's place tells nothing of when it came or with whom (privacy, Telemetry; decision 0009).
+ * the next day on a row's place tells nothing of when it came or with whom (privacy, Telemetry; decision 0020).
  * @param now the clock's own moment: whatever day it runs for, that month has a place for its rows
  * @returns how many rows
  */
