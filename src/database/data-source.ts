@@ -33,6 +33,9 @@ const POOL_SIZE = 12;
 // What the code counts on, whatever the database or its role was set to: a count behind a lock must see what the lock
 // waited for.
 const SESSION = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
+// A request asks for few rows. Of a column without statistics (decision 0009) the planner expects one row in two hundred,
+// and among millions would start workers for them, or a compiler.
+const FEW_ROWS = '-c jit=off -c max_parallel_workers_per_gather=0';
 
 /** Parameters of an address that would take the place of what stands here. */
 const OURS = [
@@ -44,11 +47,11 @@ const OURS = [
 ];
 
 /** The address without them; the options that a host demands stay, before ours. */
-function addressAndOptions(url: string): { url: string; options: string } {
+function addressAndOptions(url: string, session = SESSION): { url: string; options: string } {
   const address = new URL(url);
   const given = address.searchParams.get('options');
   for (const name of OURS) address.searchParams.delete(name);
-  return { url: address.href, options: given ? `${given} ${SESSION}` : SESSION };
+  return { url: address.href, options: given ? `${given} ${session}` : session };
 }
 
 const common = (url: string) =>
@@ -79,7 +82,7 @@ const APPLICATION = 'mooring';
 
 /** The connections that requests use. */
 export function requestDataSource(databaseUrl: string): PostgresDataSourceOptions {
-  const { url, options } = addressAndOptions(databaseUrl);
+  const { url, options } = addressAndOptions(databaseUrl, `${SESSION} ${FEW_ROWS}`);
   return {
     ...common(url),
     poolSize: POOL_SIZE,
@@ -90,7 +93,7 @@ export function requestDataSource(databaseUrl: string): PostgresDataSourceOption
 
 /** The connections of heartbeats to a replica (decision 0013): those of requests, but to a server that follows. */
 export function replicaPool(replicaUrl: string): pg.Pool {
-  const { url, options } = addressAndOptions(replicaUrl);
+  const { url, options } = addressAndOptions(replicaUrl, `${SESSION} ${FEW_ROWS}`);
   const pool = new pg.Pool({
     ...OF_REQUESTS,
     Client: ReplicaClient,
