@@ -143,7 +143,9 @@ describe(PROXY_NAME, () => {
 
     test('with no instance left it refuses as an instance would, so that clients come back spread', async () => {
       // The test before has ended the first, if it came so far.
+      const noticed = proxy.notices('two', 'DOWN');
       for (const each of witnesses) each.close();
+      await noticed;
       await expect(call(proxy.url, 'POST', '/v1/heartbeat', { token: 'x' })).resolves.toMatchObject({
         status: 503,
         json: { code: 'unavailable', client_action: 'retry', status: 503 },
