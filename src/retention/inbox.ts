@@ -63,17 +63,12 @@ const PUT_BACK =
 // What came since midnight goes back, in no order of its coming either. Then the file is empty: rows that were deleted
 // would lie in it, dead and in the order of their arrival, for whoever can read files.
 async function move(runner: QueryRunner, today: string): Promise<number> {
-  await runner.startTransaction();
-  try {
+  return runner.manager.transaction(async () => {
     // Nobody stores here any more; were there one, he would wait.
     await runner.query('lock table telemetry_moving in share mode');
     const [moved] = (await runner.query(MOVE, [today])) as { rows: number }[];
     await runner.query(PUT_BACK, [today]);
     await runner.query('truncate telemetry_moving');
-    await runner.commitTransaction();
     return moved!.rows;
-  } catch (error) {
-    await runner.rollbackTransaction();
-    throw error;
-  }
+  });
 }

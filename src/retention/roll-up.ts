@@ -41,18 +41,13 @@ async function weeksToCount(runner: QueryRunner, asOf: Date): Promise<string[]> 
 }
 
 async function rollUp(runner: QueryRunner, weekEnd: string): Promise<void> {
-  await runner.startTransaction();
-  try {
+  await runner.manager.transaction(async () => {
     await runner.query('insert into fleet_week values ($1)', [weekEnd]);
     for (const [dimension, fields] of Object.entries(DIMENSIONS))
       await countCells(runner, weekEnd, dimension, fields);
     await runner.query(LATENCY, [weekEnd]);
     await runner.query(CRASHES, [weekEnd]);
-    await runner.commitTransaction();
-  } catch (error) {
-    await runner.rollbackTransaction();
-    throw error;
-  }
+  });
 }
 
 const IN_WEEK = 'received_on between $1::date - 6 and $1::date';
