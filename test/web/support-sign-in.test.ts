@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Page, Route } from 'playwright-core';
 import type { Service } from '../harness.js';
 import { Pages } from './browser.js';
 import { startForBrowser } from './service.js';
@@ -158,28 +159,93 @@ test('a tab says who is signed in now, where someone else has signed in in anoth
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
   await page.getByText('Signed in as admin@example.com.').waitFor();
-  const link = await linkFor(service, 'support', 'other@example.com');
-  const data = { link: link.split('#link=')[1]! };
-  await page.request.post(`${origin}/support/api/session/link`, { data, headers: { origin } });
-  await page.evaluate('window.dispatchEvent(new Event("focus"))');
+  await signInElsewhere(page, 'other@example.com');
+  await comeBack(page);
   await page.getByText('Signed in as other@example.com.').waitFor();
   await button(page, 'Later').click();
   await title(page, SEARCH).waitFor();
   await page.getByRole('link', { name: 'Staff', exact: true }).waitFor({ state: 'detached' });
 });
 
+test('a refusal that comes before it is known who has signed in elsewhere is forgotten then', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin');
+  const refuse = await holdServiceView(page);
+  await signInElsewhere(page, 'other@example.com');
+  const session = await nextCall(page, 'session');
+  await comeBack(page);
+  const looking = await session.held;
+  await refuse();
+  await dialog(page).waitFor();
+  await looking.continue();
+  await button(page, 'Later').click();
+  await page.getByText('Nothing is published yet.').waitFor();
+});
+
+test.each(['support@example.com', 'other@example.com'])(
+  'a refusal that comes after %s has signed in elsewhere asks nobody to sign in',
+  async (email) => {
+    const page = await browser.page(origin);
+    await openAs(page, origin, service, 'support');
+    const refuse = await holdServiceView(page);
+    await signInElsewhere(page, email);
+    const found = page.waitForResponse('**/support/api/session');
+    await comeBack(page);
+    await (await found).finished();
+    if (email !== 'support@example.com') await button(page, 'Later').click();
+    await refuse();
+    await page.getByText('Nothing is published yet.').waitFor();
+    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
+    expect(await dialog(page).count()).toBe(0);
+  },
+);
+
 test('a session that is begun again in another tab is gone on with here', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#audit');
   await service.sql('delete from session');
-  await page.getByRole('link', { name: 'Service' }).click();
+  // No click: what the page asked for while it opened may have been refused already, and the dialog be there.
+  await page.evaluate('void (location.hash = "service")');
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
   await again.waitFor();
-  const link = await linkFor(service, 'support');
-  const data = { link: link.split('#link=')[1]! };
-  await page.request.post(`${origin}/support/api/session/link`, { data, headers: { origin } });
-  await page.evaluate('window.dispatchEvent(new Event("focus"))');
+  await signInElsewhere(page, 'support@example.com');
+  await comeBack(page);
   await again.waitFor({ state: 'detached' });
   await said(page, /^Signed in again/);
   await page.getByText('Nothing is published yet.').waitFor();
 });
+
+/** Someone signs in in another tab of the same browser, and the session of before is over. */
+async function signInElsewhere(page: Page, email: string): Promise<void> {
+  const link = await linkFor(service, 'support', email);
+  await service.sql('delete from session');
+  const data = { link: link.split('#link=')[1]! };
+  const answer = await page.request.post(`${origin}/support/api/session/link`, { data, headers: { origin } });
+  expect(answer.status()).toBe(204);
+}
+
+const comeBack = (page: Page) => page.evaluate('window.dispatchEvent(new Event("focus"))');
+
+/** The next call to this address of the staff API, which waits for its answer. */
+async function nextCall(page: Page, path: string): Promise<{ held: Promise<Route> }> {
+  const held = Promise.withResolvers<Route>();
+  let isFirst = true;
+  await page.route(`**/support/api/${path}`, (route) => {
+    if (!isFirst) return route.continue();
+    isFirst = false;
+    held.resolve(route);
+    return undefined;
+  });
+  return { held: held.promise };
+}
+
+/** Opens the service view and holds what it asks for. @returns lets that be answered as it was sent: with the session of before */
+async function holdServiceView(page: Page): Promise<() => Promise<void>> {
+  const cookies = await page.context().cookies();
+  const call = await nextCall(page, 'manifests');
+  await page.getByRole('link', { name: 'Service' }).click();
+  const route = await call.held;
+  const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  const headers = { ...route.request().headers(), cookie };
+  return async () => route.fulfill({ response: await route.fetch({ headers }) });
+}

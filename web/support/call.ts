@@ -1,14 +1,26 @@
 import { ask, isSignedOut } from '../shared/api.js';
+import type { Session } from './types.js';
 
 /** `ended`: the service knows this session no more. `resumed`: the same person has signed in again. `changed`: what they may do. */
 export const session = new EventTarget();
 
+let found: Session | undefined;
+
+/** Looks who is signed in now. Throws as `ask` does. */
+export async function findSession(): Promise<Session> {
+  return (found = await ask<Session>('GET', 'api/session'));
+}
+
 /** Asks the staff API, at an address below `api/`; tells the page where the session has ended. Throws as `ask` does. */
 export async function call<T = undefined>(method: string, path: string, body?: object): Promise<T> {
+  const before = found;
   try {
     return await ask<T>(method, `api/${path}`, body);
   } catch (error) {
-    if (isSignedOut(error)) session.dispatchEvent(new Event('ended'));
+    if (!isSignedOut(error)) throw error;
+    if (found === before) session.dispatchEvent(new Event('ended'));
+    // What was refused, and not done, was asked with a session before the one found meanwhile: its person may go on.
+    else if (found?.id === before?.id) return call(method, path, body);
     throw error;
   }
 }

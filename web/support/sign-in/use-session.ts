@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { announce } from '../../shared/announcer.js';
-import { ask, isSignedOut } from '../../shared/api.js';
-import { session as events } from '../call.js';
+import { isSignedOut } from '../../shared/api.js';
+import { findSession, session as events } from '../call.js';
 import type { Session } from '../types.js';
 import { words } from '../words.js';
 
@@ -28,13 +28,16 @@ export function useSession(): Known {
   const [ended, setEnded] = useState(0);
 
   async function read() {
-    const found = await ask<Session>('GET', 'api/session');
-    const isSame = session?.id === found.id;
+    const found = await findSession();
     setSession(found);
+    goOn(found);
+  }
+
+  function goOn(found: Session) {
     setEnded(0);
-    if (!isSame) return;
+    if (session?.id !== found.id) return;
     events.dispatchEvent(new Event('resumed'));
-    announce(words.ended.resumed);
+    if (ended > 0) announce(words.ended.resumed);
   }
 
   function retry() {
@@ -57,19 +60,17 @@ export function useSession(): Known {
 
   const isSignedIn = Boolean(session);
   useEffect(() => {
+    // All tabs share one session: someone else may have signed in in another, and what is done here is theirs now.
     const look = () =>
-      void ask<Session>('GET', 'api/session').then(
-        // Whoever has signed out meanwhile stays signed out.
-        (found) => setSession((known) => known && found),
+      void findSession().then(
+        (found) => {
+          // Whoever has signed out meanwhile stays signed out.
+          setSession((known) => known && found);
+          goOn(found);
+        },
         () => undefined,
       );
-    // All tabs share one session: someone else may have signed in in another, and what is done here is theirs now.
-    const comeBack = () => {
-      if (document.visibilityState !== 'visible') return;
-      if (ended === 0) look();
-      // Who has signed in there goes on here, unasked.
-      else void read().catch(() => undefined);
-    };
+    const comeBack = () => document.visibilityState === 'visible' && look();
     if (isSignedIn) {
       events.addEventListener('changed', look);
       addEventListener('focus', comeBack);
