@@ -87,7 +87,9 @@ export interface Said {
   readonly [fact: string]: unknown;
 }
 
-const refused = (code: string, status = 403, action = 'stop') => ({ says: `${status} ${code} ${action}` });
+export const refused = (code: string, status = 403, action = 'stop') => ({
+  says: `${status} ${code} ${action}`,
+});
 
 export const purchaseState = ({ reports }: License): PurchaseState | null =>
   RANKED.findLast((state) => reports?.includes(state)) ?? null;
@@ -116,7 +118,7 @@ export function refusal(license: License, binding: Binding | null, app_version: 
   return isGuarded ? refused('version_not_covered') : undefined;
 }
 
-function end(binding: Binding, at: number, reason: 'released' | 'refunded'): void {
+export function end(binding: Binding, at: number, reason: 'released' | 'refunded'): void {
   binding.ended ??= { at, reason };
 }
 
@@ -129,7 +131,7 @@ function hadItsTime(end: number | null, now: number): boolean {
   return Date.UTC(year, month, Math.min(day.getUTCDate(), lastOfMonth)) <= now;
 }
 
-function forget(life: Life, rule: 'activation' | 'license'): void {
+export function forget(life: Life, rule: 'activation' | 'license'): void {
   const { now } = life;
   for (const license of life.licenses) {
     const { ended_at, on_expiry, expires_at, is_issued } = license;
@@ -148,135 +150,9 @@ function split<T>(all: readonly T[], isFirst: (each: T) => boolean): [T[], T[]] 
 }
 
 /** Sets when the license ended, or that it did not. */
-function noteEnd(license: License, now: number): void {
+export function noteEnd(license: License, now: number): void {
   const { is_issued, email, ended_at } = license;
   if (!is_issued) return;
   const hasEnded = ['refunded', 'revoked'].includes(statusOf(license)) || email === null;
   license.ended_at = hasEnded ? (ended_at ?? now) : null;
-}
-
-const ending = ({ ended }: Binding) => ({ state: ended!.reason, ended_at: ended!.at });
-
-/**
- * What a command does to `life`, and what its answer must be.
- * @param seen what the service answered: it alone names what is new, and tells whether a session was gone already
- */
-export function step(life: Life, command: Command, seen?: Said): Said {
-  const { now } = life;
-  if (command.do === 'move') {
-    life.now += command.seconds * 1000;
-    return { says: 'moved' };
-  }
-  if (command.do === 'restart') {
-    // A start begins with what the night would have done.
-    for (const rule of ['activation', 'license'] as const) forget(life, rule);
-    return { says: 'restarted' };
-  }
-  if (command.do === 'night') {
-    forget(life, command.rule);
-    return { says: 'over' };
-  }
-  if (command.do === 'erase') {
-    life.erased.push(command.email);
-    for (const license of life.licenses.filter(({ email }) => email === command.email)) {
-      license.email = null;
-      for (const binding of license.bindings) {
-        end(binding, now, 'released');
-        Object.assign(binding, { machine: '', hostname_hint: null, requests: [] });
-      }
-      noteEnd(license, now);
-    }
-    return { says: '200', state: 'honoured' };
-  }
-  const license = life.licenses[command.of]!;
-  const binding = 'binding' in command ? license.bindings.find(({ id }) => id === command.binding)! : null;
-  if (binding === undefined)
-    return command.do === 'heartbeat'
-      ? refused('token_invalid', 403, 'reactivate')
-      : refused('not_found', 404, 'fix');
-  const open = binding?.requests.find(({ decision }) => decision === null);
-  switch (command.do) {
-    case 'issue':
-      Object.assign(license, { email: command.email, is_issued: true, ...command.terms });
-      return { says: '201' };
-    case 'report':
-      license.reports!.push(command.status);
-      if (command.status === 'paid' && !license.is_issued)
-        Object.assign(license, { email: command.email, is_issued: true });
-      if (command.status === 'refunded') for (const each of license.bindings) end(each, now, 'refunded');
-      noteEnd(license, now);
-      return { says: '204' };
-    case 'activate': {
-      const { do: _, of: _of, generation, email, ...asked } = command;
-      if (generation !== license.generation || email !== license.email)
-        return refused('license_not_found', 404);
-      const no = refusal(license, null, asked.app_version, now);
-      if (no) return no;
-      const { machines_allowed, expires_at } = license;
-      const taken = activeOf(license).find(({ machine }) => machine === asked.machine);
-      const machines_in_use = activeOf(license).length + (taken ? 0 : 1);
-      if (machines_in_use > machines_allowed && !taken)
-        return {
-          ...refused('machine_limit_reached', 409),
-          machines_allowed,
-          machines_in_use: machines_in_use - 1,
-        };
-      const id = seen?.binding ?? '?';
-      const fresh = { id, ...asked, activated_at: now, ended: null, by_holder: false, requests: [] };
-      if (!taken) license.bindings.push(fresh);
-      const seat = taken ?? fresh;
-      // Its first answer was lost: now it is told.
-      if (seat.id === '?') seat.id = id;
-      const { hostname_hint, activated_at } = seat;
-      const facts = { hostname_hint, activated_at, machines_allowed, machines_in_use, expires_at };
-      return { says: taken ? '200' : '201', binding: seat.id, ...facts };
-    }
-    case 'heartbeat': {
-      const no = refusal(license, binding, command.app_version, now);
-      const facts = { binding: binding!.id, expires_at: license.expires_at, telemetry: command.telemetry };
-      return no ?? { says: '200', ...facts };
-    }
-    case 'release':
-      if (!binding!.ended && open) Object.assign(open, { decision: 'release', decided_at: now });
-      end(binding!, now, 'released');
-      return { says: '200', ...ending(binding!) };
-    case 'self-release':
-    case 'ask':
-      // An erasure at the same moment ends the session, before the command is looked at or after.
-      if (seen && life.erased.includes(command.email) && /^40[14]/.test(seen.says)) return seen;
-      if (license.email !== command.email) return refused('not_found', 404, 'fix');
-      if (command.do === 'ask') {
-        if (!binding!.ended && !open) binding!.requests.push({ at: now, decision: null, decided_at: null });
-        return { says: '202' };
-      }
-      if (!binding!.ended) {
-        if (selfReleasesLeft(license, now) <= 0) return refused('release_needs_support', 403, 'fix');
-        end(binding!, now, 'released');
-        binding!.by_holder = true;
-        binding!.requests = binding!.requests.filter((each) => each !== open);
-      }
-      return { says: '200', ...ending(binding!) };
-    case 'decide': {
-      const request = binding!.requests[command.nth];
-      if (!request) return refused('not_found', 404, 'fix');
-      if (request.decision === null) {
-        Object.assign(request, { decision: command.decision, decided_at: now });
-        if (command.decision === 'release') end(binding!, now, 'released');
-      }
-      return { says: '200', decision: request.decision, decided_at: request.decided_at };
-    }
-    case 'change':
-      if (license.is_gone) return refused('not_found', 404, 'fix');
-      if (command.terms.email !== undefined && license.email === null)
-        return refused('license_erased', 409, 'fix');
-      Object.assign(license, command.terms);
-      noteEnd(license, now);
-      return { says: '200' };
-    case 'rekey':
-      if (license.is_gone) return refused('not_found', 404, 'fix');
-      if (license.email === null || statusOf(license) === 'refunded')
-        return refused('key_not_mailable', 409, 'fix');
-      license.generation += 1;
-      return { says: '202' };
-  }
 }

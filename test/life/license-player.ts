@@ -7,7 +7,8 @@ import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { answered, call, machineId, type Answer, type Service } from '../harness.js';
 import { inLine } from './in-line.js';
 import { resolve, type Wish } from './license-wishes.js';
-import { DEFAULT_MACHINES, step, UNGUARDED, type Command, type License, type Life } from './license-model.js';
+import { DEFAULT_MACHINES, UNGUARDED, type Command, type License, type Life } from './license-model.js';
+import { step } from './license-steps.js';
 import {
   expectedViews,
   explained,

@@ -7,7 +7,6 @@ import {
   refusal,
   selfReleasesLeft,
   statusOf,
-  step,
   UNGUARDED,
   type Binding,
   type Command,
@@ -15,6 +14,7 @@ import {
   type Life,
   type Said,
 } from './license-model.js';
+import { step } from './license-steps.js';
 
 /*
  * What the model and the service are compared by: the license as staff see it, as its holder sees it, and whether there is

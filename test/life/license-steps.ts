@@ -1,0 +1,217 @@
+import {
+  activeOf,
+  end,
+  forget,
+  noteEnd,
+  refusal,
+  refused,
+  selfReleasesLeft,
+  statusOf,
+  type Binding,
+  type Command,
+  type License,
+  type Life,
+  type Said,
+} from './license-model.js';
+
+type Of<Name extends Command['do']> = Extract<Command, { do: Name }>;
+
+/** What a command meets that names a license. */
+interface Scene {
+  readonly life: Life;
+  readonly now: number;
+  readonly license: License;
+  readonly seen: Said | undefined;
+}
+
+/**
+ * What a command does to `life`, and what its answer must be.
+ * @param seen what the service answered: it alone names what is new, and tells whether a session was gone already
+ */
+export function step(life: Life, command: Command, seen?: Said): Said {
+  switch (command.do) {
+    case 'move':
+      return move(life, command);
+    case 'restart':
+      return restart(life);
+    case 'night':
+      return night(life, command);
+    case 'erase':
+      return erase(life, command);
+  }
+  const scene = { life, now: life.now, license: life.licenses[command.of]!, seen };
+  return 'binding' in command ? stepOfBinding(scene, command) : stepOfLicense(scene, command);
+}
+
+function stepOfLicense(
+  scene: Scene,
+  command: Of<'issue' | 'report' | 'activate' | 'change' | 'rekey'>,
+): Said {
+  switch (command.do) {
+    case 'issue':
+      return issue(scene, command);
+    case 'report':
+      return report(scene, command);
+    case 'activate':
+      return activate(scene, command);
+    case 'change':
+      return change(scene, command);
+    case 'rekey':
+      return rekey(scene);
+  }
+}
+
+function stepOfBinding(scene: Scene, command: Extract<Command, { binding: string }>): Said {
+  const binding = scene.license.bindings.find(({ id }) => id === command.binding);
+  if (command.do === 'heartbeat')
+    return binding ? heartbeat(scene, command, binding) : refused('token_invalid', 403, 'reactivate');
+  if (!binding) return refused('not_found', 404, 'fix');
+  switch (command.do) {
+    case 'release':
+      return release(scene, binding);
+    case 'self-release':
+      return selfRelease(scene, command, binding);
+    case 'ask':
+      return ask(scene, command, binding);
+    case 'decide':
+      return decide(scene, command, binding);
+  }
+}
+
+function move(life: Life, { seconds }: Of<'move'>): Said {
+  life.now += seconds * 1000;
+  return { says: 'moved' };
+}
+
+function restart(life: Life): Said {
+  // A start begins with what the night would have done.
+  for (const rule of ['activation', 'license'] as const) forget(life, rule);
+  return { says: 'restarted' };
+}
+
+function night(life: Life, { rule }: Of<'night'>): Said {
+  forget(life, rule);
+  return { says: 'over' };
+}
+
+function erase(life: Life, { email }: Of<'erase'>): Said {
+  life.erased.push(email);
+  for (const license of life.licenses.filter((each) => each.email === email)) {
+    license.email = null;
+    for (const binding of license.bindings) {
+      end(binding, life.now, 'released');
+      Object.assign(binding, { machine: '', hostname_hint: null, requests: [] });
+    }
+    noteEnd(license, life.now);
+  }
+  return { says: '200', state: 'honoured' };
+}
+
+function issue({ license }: Scene, { email, terms }: Of<'issue'>): Said {
+  Object.assign(license, { email, is_issued: true, ...terms });
+  return { says: '201' };
+}
+
+function report({ license, now }: Scene, { email, status }: Of<'report'>): Said {
+  license.reports!.push(status);
+  if (status === 'paid' && !license.is_issued) Object.assign(license, { email, is_issued: true });
+  if (status === 'refunded') for (const each of license.bindings) end(each, now, 'refunded');
+  noteEnd(license, now);
+  return { says: '204' };
+}
+
+function activate({ license, now, seen }: Scene, command: Of<'activate'>): Said {
+  const { generation, email, machine, hostname_hint, app_version } = command;
+  if (generation !== license.generation || email !== license.email) return refused('license_not_found', 404);
+  const no = refusal(license, null, app_version, now);
+  if (no) return no;
+  const { machines_allowed, expires_at } = license;
+  const taken = activeOf(license).find((each) => each.machine === machine);
+  const others = activeOf(license).length - (taken ? 1 : 0);
+  if (!taken && others >= machines_allowed)
+    return { ...refused('machine_limit_reached', 409), machines_allowed, machines_in_use: others };
+  const id = seen?.binding ?? '?';
+  const asked = { machine, hostname_hint, app_version };
+  const seat = taken ?? { id, ...asked, activated_at: now, ended: null, by_holder: false, requests: [] };
+  if (!taken) license.bindings.push(seat);
+  // Its first answer was lost: now it is told.
+  if (seat.id === '?') seat.id = id;
+  const { activated_at } = seat;
+  const facts = { activated_at, machines_allowed, machines_in_use: others + 1, expires_at };
+  return { says: taken ? '200' : '201', binding: seat.id, hostname_hint: seat.hostname_hint, ...facts };
+}
+
+function change({ license, now }: Scene, { terms }: Of<'change'>): Said {
+  if (license.is_gone) return refused('not_found', 404, 'fix');
+  if (terms.email !== undefined && license.email === null) return refused('license_erased', 409, 'fix');
+  Object.assign(license, terms);
+  noteEnd(license, now);
+  return { says: '200' };
+}
+
+function rekey({ license }: Scene): Said {
+  if (license.is_gone) return refused('not_found', 404, 'fix');
+  if (license.email === null || statusOf(license) === 'refunded')
+    return refused('key_not_mailable', 409, 'fix');
+  license.generation += 1;
+  return { says: '202' };
+}
+
+function heartbeat(
+  { license, now }: Scene,
+  { app_version, telemetry }: Of<'heartbeat'>,
+  binding: Binding,
+): Said {
+  const facts = { binding: binding.id, expires_at: license.expires_at, telemetry };
+  return refusal(license, binding, app_version, now) ?? { says: '200', ...facts };
+}
+
+function release({ now }: Scene, binding: Binding): Said {
+  const open = openOf(binding);
+  if (!binding.ended && open) Object.assign(open, { decision: 'release', decided_at: now });
+  return ended(binding, now);
+}
+
+function selfRelease(scene: Scene, { email }: Of<'self-release'>, binding: Binding): Said {
+  const { license, now } = scene;
+  const no = notTheHolder(scene, email);
+  if (no) return no;
+  if (!binding.ended) {
+    if (selfReleasesLeft(license, now) <= 0) return refused('release_needs_support', 403, 'fix');
+    binding.by_holder = true;
+    binding.requests = binding.requests.filter(({ decision }) => decision !== null);
+  }
+  return ended(binding, now);
+}
+
+function ask(scene: Scene, { email }: Of<'ask'>, binding: Binding): Said {
+  const no = notTheHolder(scene, email);
+  if (no) return no;
+  if (!binding.ended && !openOf(binding))
+    binding.requests.push({ at: scene.now, decision: null, decided_at: null });
+  return { says: '202' };
+}
+
+function decide({ now }: Scene, { nth, decision }: Of<'decide'>, binding: Binding): Said {
+  const request = binding.requests[nth];
+  if (!request) return refused('not_found', 404, 'fix');
+  if (request.decision === null) {
+    Object.assign(request, { decision, decided_at: now });
+    if (decision === 'release') end(binding, now, 'released');
+  }
+  return { says: '200', decision: request.decision, decided_at: request.decided_at };
+}
+
+const openOf = ({ requests }: Binding) => requests.find(({ decision }) => decision === null);
+
+/** Ends it, where it has not ended already. @returns how it ended */
+function ended(binding: Binding, now: number): Said {
+  end(binding, now, 'released');
+  return { says: '200', state: binding.ended!.reason, ended_at: binding.ended!.at };
+}
+
+function notTheHolder({ life, license, seen }: Scene, email: string): Said | undefined {
+  // An erasure at the same moment ends the session, before the command is looked at or after.
+  if (seen && life.erased.includes(email) && /^40[14]/.test(seen.says)) return seen;
+  return license.email === email ? undefined : refused('not_found', 404, 'fix');
+}
