@@ -75,8 +75,8 @@ export type Command =
   | { do: 'change'; of: number; terms: Terms }
   | { do: 'rekey'; of: number }
   | { do: 'erase'; email: string }
-  // A night of retention; of a whole one each rule is a command of its own.
-  | { do: 'night'; rule: 'activation' | 'license' }
+  // A night of retention; of a whole one each rule is a command of its own, for each license.
+  | { do: 'night'; of: number; rule: 'activation' | 'license' }
   | { do: 'restart' }
   | { do: 'move'; seconds: number };
 
@@ -131,18 +131,16 @@ function hadItsTime(end: number | null, now: number): boolean {
   return Date.UTC(year, month, Math.min(day.getUTCDate(), lastOfMonth)) <= now;
 }
 
-export function forget(life: Life, rule: 'activation' | 'license'): void {
+export function forget(life: Life, license: License, rule: 'activation' | 'license'): void {
   const { now } = life;
-  for (const license of life.licenses) {
-    const { ended_at, on_expiry, expires_at, is_issued } = license;
-    const hasEnded = hadItsTime(ended_at, now) || (on_expiry === 'stop' && hadItsTime(expires_at, now));
-    if (rule === 'license' && is_issued && hasEnded) Object.assign(license, { is_gone: true, email: null });
-    const [gone, kept] = split(license.bindings, ({ ended }) =>
-      rule === 'license' ? license.is_gone : hadItsTime(ended?.at ?? null, now),
-    );
-    license.bindings = kept;
-    life.forgotten.push(...gone.map(({ id }) => id));
-  }
+  const { ended_at, on_expiry, expires_at, is_issued } = license;
+  const hasEnded = hadItsTime(ended_at, now) || (on_expiry === 'stop' && hadItsTime(expires_at, now));
+  if (rule === 'license' && is_issued && hasEnded) Object.assign(license, { is_gone: true, email: null });
+  const [gone, kept] = split(license.bindings, ({ ended }) =>
+    rule === 'license' ? license.is_gone : hadItsTime(ended?.at ?? null, now),
+  );
+  license.bindings = kept;
+  life.forgotten.push(...gone.map(({ id }) => id));
 }
 
 function split<T>(all: readonly T[], isFirst: (each: T) => boolean): [T[], T[]] {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { expect } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { rfc3339 } from '../../src/clock.js';
@@ -101,9 +102,14 @@ export class Player {
     const sending = sent.map((command, i) => () => this.send(command, i, sent.length === 1));
     // Half of those that meet wait for each other in the order of the bag; the others as it comes.
     const locked = sent.length > 1 && bag[0]!.whose % 2 === 0 ? this.ids[bag[0]!.of] : undefined;
-    const told = (
+    const all = (
       await (locked ? inLine(this.one, locked, sending) : Promise.all(sending.map((send) => send())))
     ).flat();
+    // What one of two nights may have done, both may.
+    const told = all.filter(
+      ({ command }, i) =>
+        command.do !== 'night' || i === all.findIndex((each) => isDeepStrictEqual(each.command, command)),
+    );
     this.log.push(
       told.map(({ command, said: answer }) => `${short(command)} → ${short(answer)}`).join('\n  | '),
     );
@@ -143,10 +149,12 @@ export class Player {
     // One at a time: the other does what this one leaves.
     if (!report) return [];
     expect(report.failed).toEqual([]);
-    return (['activation', 'license'] as const).map((rule) => ({
-      command: { do: 'night', rule },
-      said: isAlone ? { says: 'over' } : null,
-    }));
+    const said = isAlone ? { says: 'over' } : null;
+    return this.life.licenses.flatMap((_license, of) =>
+      (['activation', 'license'] as const).map(
+        (rule) => ({ command: { do: 'night', of, rule }, said }) as const,
+      ),
+    );
   }
 
   private heard(command: Command, answer: Answer) {

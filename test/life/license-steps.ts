@@ -34,8 +34,6 @@ export function step(life: Life, command: Command, seen?: Said): Said {
       return move(life, command);
     case 'restart':
       return restart(life);
-    case 'night':
-      return night(life, command);
     case 'erase':
       return erase(life, command);
   }
@@ -45,7 +43,7 @@ export function step(life: Life, command: Command, seen?: Said): Said {
 
 function stepOfLicense(
   scene: Scene,
-  command: Of<'issue' | 'report' | 'activate' | 'change' | 'rekey'>,
+  command: Of<'issue' | 'report' | 'activate' | 'change' | 'rekey' | 'night'>,
 ): Said {
   switch (command.do) {
     case 'issue':
@@ -58,6 +56,8 @@ function stepOfLicense(
       return change(scene, command);
     case 'rekey':
       return rekey(scene);
+    case 'night':
+      return night(scene, command);
   }
 }
 
@@ -85,12 +85,13 @@ function move(life: Life, { seconds }: Of<'move'>): Said {
 
 function restart(life: Life): Said {
   // A start begins with what the night would have done.
-  for (const rule of ['activation', 'license'] as const) forget(life, rule);
+  for (const license of life.licenses)
+    for (const rule of ['activation', 'license'] as const) forget(life, license, rule);
   return { says: 'restarted' };
 }
 
-function night(life: Life, { rule }: Of<'night'>): Said {
-  forget(life, rule);
+function night({ life, license }: Scene, { rule }: Of<'night'>): Said {
+  forget(life, license, rule);
   return { says: 'over' };
 }
 

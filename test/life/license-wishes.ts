@@ -146,7 +146,7 @@ export function resolve({ kind, of, pick, whose, odd }: Wish, known: Known): Com
   if (kind === 'move') return { do: 'move', seconds: seconds(life, of, pick) };
   // A start takes a second.
   if (kind === 'restart') return pick % 3 === 0 ? { do: 'restart' } : undefined;
-  if (kind === 'night') return { do: 'night', rule: 'activation' };
+  if (kind === 'night') return { do: 'night', of, rule: 'activation' };
   // What ends a license for good leaves little of its life: of those wishes only some are granted.
   if ((kind === 'erase' || kind === 'refunded') && pick % 2 === 0) return undefined;
   if (kind === 'erase') return { do: 'erase', email };
