@@ -22,7 +22,7 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
   activation: only('licenses', 'manifest', 'keys', 'audit'),
   // Of activation what describes a binding, not what makes or ends one.
   heartbeat: [...only('licenses', 'manifest', 'keys'), /^activation\/(?!.*\.(service|controller|module)$)/],
-  purchases: only('licenses', 'activation', 'audit'),
+  purchases: only('licenses', 'activation', 'retention', 'keys', 'audit'),
   // Reaches tables by their SQL names.
   retention: only('audit', 'mail'),
   'license-portal': only('licenses', 'activation', 'manifest', 'retention', 'keys', 'audit', 'mail'),

@@ -7,6 +7,7 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { ReleaseRequests } from '../src/license-portal/release-requests.js';
 import { announce } from '../src/mail/mail.service.js';
+import { PurchasesService } from '../src/purchases/purchases.service.js';
 import { ErasureService } from '../src/retention/erasure.service.js';
 import {
   ACT,
@@ -39,6 +40,8 @@ let token: string;
 /** What she had when the dump was made, and what she bought after her erasure. */
 let first: { license_id: string; license_key: string };
 let second: string;
+/** The license of somebody else, sold when the dump was made. */
+let other: string;
 let request: string;
 let back: Service;
 
@@ -97,11 +100,13 @@ async function copyOf(url: string): Promise<Awaited<ReturnType<typeof createData
 
 const nameOf = (url: string) => new URL(url).pathname.slice(1);
 
-/** Life goes on in the original: she is erased, and one day buys again. */
+/** Life goes on in the original: she buys once more, is erased, and one day buys again. */
 async function eraseAndComeBack(): Promise<void> {
   service = await start(original.url);
   await itsTimeComes(service, 'mail%');
   await noJobs(service, 'mail%');
+  await sell(service, ADA, 'between');
+  other = await sell(service, 'other@example.com', 'other');
   await service.app.get(ErasureService).run(request, ACT);
   await noJobs(service);
   second = await sell(service, ADA, 'second');
@@ -155,6 +160,21 @@ test('a request that waited in the dump is over: it never runs, and its receipt 
   expect(subjects.filter((subject) => subject.includes('was deleted'))).toHaveLength(2);
   // Nor is the mail sent that waited in the dump.
   expect(subjects.filter((subject) => subject.includes('has changed'))).toHaveLength(1);
+});
+
+test('a sale that the dump lacks is the same one when it is reported again; of who was erased nothing comes back', async () => {
+  const purchases = back.app.get(PurchasesService);
+  const paid = { transaction_id: 'other', status: 'paid', email: 'other@example.com' } as const;
+  expect(await purchases.record(paid)).toEqual({ state: 'paid', license_id: other });
+  await noJobs(back);
+  const written = (await outbox(back)).length;
+  const hers = { ...paid, transaction_id: 'between', email: ADA };
+  for (const state of ['paid', 'paid', 'refunded'] as const)
+    expect(await purchases.record({ ...hers, status: state })).toEqual({ state, license_id: null });
+  await noJobs(back);
+  const rows = "select email, state from purchase where transaction_id = 'between'";
+  expect(await back.sql(rows)).toEqual([{ email: null, state: 'refunded' }]);
+  expect((await outbox(back)).length).toBe(written);
 });
 
 test('a start after that finds nothing left to do', async () => {

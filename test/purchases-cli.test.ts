@@ -76,7 +76,7 @@ describe('purchase record', () => {
       license_id: null,
     });
     expect((await terminal.run(record('cli-early', 'refunded'))).stdout).toBe(
-      'Transaction  cli-early\nState        refunded\nLicense      none yet\n',
+      'Transaction  cli-early\nState        refunded\nLicense      none\n',
     );
   });
 

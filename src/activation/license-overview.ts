@@ -68,7 +68,7 @@ export async function findLicenses(
     `select l.id, l.key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,
             (select state from purchase where id = l.purchase_id) as purchase_state
      from license l
-     where ${WHERE[criterion]} order by l.id desc`,
+     where ${WHERE[criterion]} order by l.created_at desc, l.id desc`,
     [value],
   )) as LicenseRow[];
   const bindings = (await dataSource.query(

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { Activation } from '../activation/activation.entity.js';
 import { Clock } from '../clock.js';
 import { Config } from '../config.js';
-import { patiently } from '../database/data-source.js';
+import { DatabaseUrl, patiently } from '../database/data-source.js';
 import { pendingMigrations } from '../database/migrations.js';
 import { migrateWhenThere, openDatabase } from '../database/open-database.js';
 import { Log } from '../http/log.js';
@@ -13,6 +13,8 @@ import { License } from '../licenses/license.entity.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { Manifest } from '../manifest/manifest.entity.js';
 import { ManifestService } from '../manifest/manifest.service.js';
+import { PurchasesService } from '../purchases/purchases.service.js';
+import { ErasureService } from '../retention/erasure.service.js';
 import { Staff } from '../support/staff.entity.js';
 import { StaffToken } from '../support/staff-token.entity.js';
 import { Refused, say } from './terminal.js';
@@ -52,9 +54,21 @@ export async function withDatabase<T>(
 }
 
 export async function licensesOf({ config, clock, dataSource }: CommandGround): Promise<LicensesService> {
-  const keys = new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPrefix);
-  return new LicensesService(dataSource, keys, config, clock);
+  return new LicensesService(dataSource, await keysOf(config), config, clock);
 }
+
+export const erasuresOf = ({ config, clock, dataSource, databaseUrl }: CommandGround): ErasureService =>
+  new ErasureService(dataSource, new DatabaseUrl(databaseUrl), clock, config);
+
+/** A report by hand goes the way of the webhook. */
+export async function purchasesOf(ground: CommandGround): Promise<PurchasesService> {
+  const { config, clock, dataSource } = ground;
+  const licenses = await licensesOf(ground);
+  return new PurchasesService(dataSource, licenses, await keysOf(config), erasuresOf(ground), clock);
+}
+
+const keysOf = async (config: Config) =>
+  new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPrefix);
 
 /** With what is published read. To read alone, no trusted key is needed. */
 export async function manifestsOf(

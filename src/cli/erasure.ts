@@ -1,17 +1,14 @@
 import type { Command } from 'commander';
-import { DatabaseUrl } from '../database/data-source.js';
-import { ErasureService } from '../retention/erasure.service.js';
+import type { ErasureService } from '../retention/erasure.service.js';
 import type { ErasureView } from '../retention/erasure.view.js';
-import { withDatabase } from './database.js';
+import { erasuresOf, withDatabase } from './database.js';
 import { emailAddress, reason } from './options.js';
 import { actOf, aligned, orClocksDiffer, print } from './terminal.js';
 
 const EMAIL = emailAddress('The e-mail address');
 
 const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>) =>
-  withDatabase(({ dataSource, databaseUrl, clock, config }) =>
-    work(new ErasureService(dataSource, new DatabaseUrl(databaseUrl), clock, config)),
-  );
+  withDatabase((ground) => work(erasuresOf(ground)));
 
 export function erasureCommands(erasure: Command): void {
   erasure

@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import type { PurchaseState } from '../licenses/license.rules.js';
 import { buyersEmailRule, transactionIdRule } from '../purchases/purchase.dto.js';
 import { PURCHASE_STATES } from '../purchases/purchase.rules.js';
-import { PurchasesService } from '../purchases/purchases.service.js';
-import { licensesOf, withDatabase } from './database.js';
+import { purchasesOf, withDatabase } from './database.js';
 import { emailAddress, oneOf, ruled } from './options.js';
 import { actOf, aligned, print, UsageError } from './terminal.js';
 
@@ -32,13 +31,13 @@ async function record({ transaction, email, status }: RecordOptions, command: Co
   const wrong = status === 'paid' && buyersEmailRule(email);
   if (wrong) throw new UsageError('--email is required with --status paid.');
   const recorded = await withDatabase(async (ground) => {
-    const purchases = new PurchasesService(ground.dataSource, await licensesOf(ground), ground.clock);
+    const purchases = await purchasesOf(ground);
     return purchases.record({ transaction_id: transaction, email, status }, actOf(command));
   });
   const text = aligned([
     ['Transaction', transaction],
     ['State', recorded.state],
-    ['License', recorded.license_id ?? 'none yet'],
+    ['License', recorded.license_id ?? 'none'],
   ]);
   print(command, { transaction_id: transaction, ...recorded }, text);
 }

@@ -1,5 +1,6 @@
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.js';
 import { deriveSignInCode } from './sign-in-code.js';
+import { deriveSoldIds, type SoldIds } from './sold-ids.js';
 import { deriveStaffLink } from './staff-link.js';
 
 export interface DerivedKey {
@@ -8,7 +9,7 @@ export interface DerivedKey {
   readonly key_hint: string;
 }
 
-/** Makes license keys, sign-in codes and mailed sign-in links with this deployment's secret and prefix. The secret never leaves it. */
+/** Makes license keys, the ids of what is sold, sign-in codes and mailed sign-in links with this deployment's secret and prefix. The secret never leaves it. */
 export class LicenseKeys {
   readonly #secret: Buffer;
 
@@ -23,6 +24,11 @@ export class LicenseKeys {
   derive(licenseId: string, generation: number): DerivedKey {
     const license_key = deriveLicenseKey(this.#secret, this.prefix, licenseId, generation);
     return { license_key, key_hash: licenseKeyHash(license_key), key_hint: licenseKeyHint(license_key) };
+  }
+
+  /** The ids of a purchase and its license. @param transactionId the processor's */
+  soldIds(transactionId: string): SoldIds {
+    return deriveSoldIds(this.#secret, transactionId);
   }
 
   /** The 8 digits of a sign-in code. @param id the code's, a UUID */

@@ -7,6 +7,7 @@ import { Config, type OnExpiry } from '../config.js';
 import { clocksAgree } from '../database/database-clock.js';
 import { problem } from '../http/problem.js';
 import { LicenseKeys } from '../keys/license-keys.js';
+import type { SoldIds } from '../keys/sold-ids.js';
 import { announce } from '../mail/mail.service.js';
 import { License } from './license.entity.js';
 import { mailableKey } from './mailable-key.js';
@@ -55,20 +56,15 @@ export class LicensesService {
 
   /**
    * Issues the one license of a purchase, in the transaction that records it, and mails its key to the buyer.
-   * @param refunded then no key is ever mailed
-   * @returns the license's id
+   * @param email as `canonicalEmail` gives it @param refunded then no key is ever mailed
    */
-  async issueSold(
-    manager: EntityManager,
-    { email, purchase_id, refunded }: { email: string; purchase_id: string; refunded: boolean },
-  ): Promise<string> {
-    const { id, created_at } = await this.insert(manager, { email }, purchase_id);
+  async issueSold(manager: EntityManager, ids: SoldIds, email: string, refunded: boolean): Promise<void> {
+    const { id, created_at } = await this.insert(manager, { email }, ids);
     if (!refunded) await announce(manager, 'license_key', id, created_at);
-    return id;
   }
 
-  private async insert(manager: EntityManager, wanted: NewLicense, purchase_id: string | null = null) {
-    const id = uuidv7();
+  private async insert(manager: EntityManager, wanted: NewLicense, sold?: SoldIds) {
+    const { license_id: id, purchase_id } = sold ?? { license_id: uuidv7(), purchase_id: null };
     const created_at = this.clock.now();
     const { license_key, key_hash, key_hint } = this.keys.derive(id, 1);
     const { email } = wanted;

@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
 import { endRefunded } from '../activation/release.service.js';
 import { recordAudit, type Act } from '../audit/audit.js';
 import { Clock, utcDay } from '../clock.js';
+import { LicenseKeys } from '../keys/license-keys.js';
+import type { SoldIds } from '../keys/sold-ids.js';
 import { canonicalEmail } from '../licenses/email.js';
 import type { PurchaseState } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
+import { ErasureService } from '../retention/erasure.service.js';
 import type { PurchaseReport } from './purchase.dto.js';
 import { higherState } from './purchase.rules.js';
 
@@ -25,6 +27,8 @@ export class PurchasesService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly licenses: LicensesService,
+    private readonly keys: LicenseKeys,
+    private readonly erasures: ErasureService,
     private readonly clock: Clock,
   ) {}
 
@@ -36,17 +40,18 @@ export class PurchasesService {
     report: PurchaseReport,
     act?: Act,
   ): Promise<{ state: PurchaseState; license_id: string | null }> {
+    const ids = this.keys.soldIds(report.transaction_id);
+    const isErased = await this.erasures.wasErased(ids.purchase_id);
     return this.dataSource.transaction(async (manager) => {
       const now = this.clock.now();
-      const before = await lockPurchase(manager, report, now);
+      const before = await lockPurchase(manager, ids.purchase_id, report, now);
       const state = higherState(before.state, report.status);
       if (state !== before.state) {
         await manager.query('update purchase set state = $2 where id = $1', [before.id, state]);
       }
-      const issues = report.status === 'paid' && !before.paid;
-      const license_id = issues
-        ? await this.issue(manager, before.id, report, state)
-        : await licenseOf(manager, before.id);
+      if (report.status === 'paid' && !before.paid && !isErased)
+        await this.issue(manager, { ...ids, purchase_id: before.id }, report, state);
+      const license_id = await licenseOf(manager, before.id);
       if (state === 'refunded' && license_id) await endRefunded(manager, license_id, now);
       if (act) {
         const change = { purchase_id: before.id, status: report.status };
@@ -63,26 +68,28 @@ export class PurchasesService {
 
   private async issue(
     manager: EntityManager,
-    purchase_id: string,
+    ids: SoldIds,
     report: PurchaseReport,
     state: PurchaseState,
-  ): Promise<string> {
+  ): Promise<void> {
     const email = canonicalEmail(report.email!)!;
-    await manager.query('update purchase set paid = true, email = $2 where id = $1', [purchase_id, email]);
-    return this.licenses.issueSold(manager, { email, purchase_id, refunded: state === 'refunded' });
+    const sql = 'update purchase set paid = true, email = $2 where id = $1';
+    await manager.query(sql, [ids.purchase_id, email]);
+    await this.licenses.issueSold(manager, ids, email, state === 'refunded');
   }
 }
 
 /** The row of a transaction, made where there is none, and locked: reports of one purchase wait for each other. */
 async function lockPurchase(
   manager: EntityManager,
+  id: string,
   { transaction_id, status }: PurchaseReport,
   now: Date,
 ): Promise<Purchase> {
   await manager.query(
     `insert into purchase (id, transaction_id, state, recorded_on) values ($1, $2, $3, $4)
      on conflict (transaction_id) do nothing`,
-    [uuidv7(), transaction_id, status, utcDay(now)],
+    [id, transaction_id, status, utcDay(now)],
   );
   const sql = 'select id, state, paid from purchase where transaction_id = $1 for update';
   const [purchase] = (await manager.query(sql, [transaction_id])) as [Purchase];

@@ -25,6 +25,8 @@ export const ERASURE_TASK = 'erasure';
 /** Deletion requests: asked, taken back, carried out, and carried out again where a restored backup undid it. */
 @Injectable()
 export class ErasureService {
+  #erasedPurchases: ReadonlySet<string> | undefined;
+
   constructor(
     private readonly dataSource: DataSource,
     private readonly databaseUrl: DatabaseUrl,
@@ -139,7 +141,7 @@ export class ErasureService {
    * @returns how many rows had come back
    */
   async replay(): Promise<number> {
-    const buried = await readTombstones(this.config.tombstoneFile);
+    const buried = await this.readBuried();
     if (buried.length === 0) return 0;
     const now = this.clock.now();
     const { taxRetentionYears } = this.config;
@@ -155,6 +157,21 @@ export class ErasureService {
       }
       return rows + open.length;
     });
+  }
+
+  /**
+   * Whether the buyer of this purchase was erased before this process began: a restored backup may have lost the purchase
+   * itself, which is then reported as a new one. What was erased since then is known to the database.
+   */
+  async wasErased(purchase_id: string): Promise<boolean> {
+    if (!this.#erasedPurchases) await this.readBuried();
+    return this.#erasedPurchases!.has(purchase_id);
+  }
+
+  private async readBuried(): Promise<Tombstones[]> {
+    const buried = await readTombstones(this.config.tombstoneFile);
+    this.#erasedPurchases = new Set(holdingsOf(buried).purchases);
+    return buried;
   }
 
   // A company's license may have thousands of activations: more than a request's connection has the time for.
