@@ -86,9 +86,10 @@ async function lockPurchase(
   { transaction_id, status }: PurchaseReport,
   now: Date,
 ): Promise<Purchase> {
+  // Two reports at once conflict by their transaction or by the id that is made of it, whichever is looked at first.
   await manager.query(
     `insert into purchase (id, transaction_id, state, recorded_on) values ($1, $2, $3, $4)
-     on conflict (transaction_id) do nothing`,
+     on conflict do nothing`,
     [id, transaction_id, status, utcDay(now)],
   );
   const sql = 'select id, state, paid from purchase where transaction_id = $1 for update';
