@@ -207,7 +207,7 @@ test('status counts what there is', async () => {
     mooring: expect.stringMatching(/^\d+\.\d+\.\d+/),
     node: process.versions.node,
     postgres: expect.stringMatching(/^\d+/),
-    licenses: { active: licenses - 2, revoked: 1, suspended: 1, refunded: 0 },
+    licenses: { active: licenses - 2, revoked: 1, suspended: 1, refunded: 0, erased: 0 },
     bindings: { active: expect.any(Number), ended: 1 },
     telemetry: { inbox_rows: 1, oldest_inbox_day: '2026-01-02', rows_estimate: expect.any(Number) },
     staff: 1,

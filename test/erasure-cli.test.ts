@@ -18,8 +18,7 @@ beforeAll(async () => {
   client = new pg.Client(database.url);
   await client.connect();
   terminal = new Terminal({ DATABASE_URL: database.url });
-  const sale = ['--transaction', 'kanari', '--email', 'ada@example.com', '--status', 'paid'];
-  ({ license_id } = await terminal.json(['purchase', 'record', ...sale]));
+  ({ license_id } = await sell());
 });
 afterAll(async () => {
   terminal?.close();
@@ -27,6 +26,17 @@ afterAll(async () => {
   await database?.drop();
 });
 
+const sell = () =>
+  terminal.json([
+    'purchase',
+    'record',
+    '--transaction',
+    'kanari',
+    '--email',
+    'ada@example.com',
+    '--status',
+    'paid',
+  ]);
 const request = (email: string, ...more: string[]) =>
   terminal.json(['erasure', 'request', email, ...WHY, ...more]);
 const rows = async (sql: string) => (await client.query(sql)).rows as Record<string, unknown>[];
@@ -104,6 +114,7 @@ test('run carries out what is due, and has when it ends', async () => {
   ]);
   expect(schemaViolations('/components/schemas/Erasure', done[0])).toEqual([]);
   expect(await rows('select id, email from license')).toEqual([{ id: license_id, email: null }]);
+  expect((await terminal.json(['status'])).licenses).toMatchObject({ active: 0, erased: 1 });
   expect(await terminal.json(['erasure', 'list'])).toMatchObject([
     { state: 'waiting', email: 'waits@example.com', asked_by: 'holder' },
     { id: done[0].id, state: 'honoured' },
@@ -114,6 +125,14 @@ test('run carries out what is due, and has when it ends', async () => {
     { actor: 'cli', action: 'erasure.request', reason: 'asked by letter' },
     { actor: 'grace', action: 'erasure.run', reason: null },
   ]);
+});
+
+test('a purchase of who was erased is recorded without them, where a restored backup lacks it', async () => {
+  await rows('delete from license');
+  await rows('delete from purchase');
+  expect(await sell()).toEqual({ transaction_id: 'kanari', state: 'paid', license_id: null });
+  expect(await rows('select state, email from purchase')).toEqual([{ state: 'paid', email: null }]);
+  expect(await rows('select id from license')).toEqual([]);
 });
 
 test('run, where nothing is due, says so and is content', async () => {

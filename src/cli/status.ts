@@ -27,10 +27,15 @@ export function statusCommands(mooring: Command): void {
     });
 }
 
+type LicenseGroup = Pick<LicenseFacts, 'staff_status' | 'purchase_state'> & {
+  readonly is_erased: boolean;
+  readonly licenses: number;
+};
+
 interface Counts {
   readonly postgres: string;
   readonly migrations: string[];
-  readonly license_groups: (Pick<LicenseFacts, 'staff_status' | 'purchase_state'> & { licenses: number })[];
+  readonly license_groups: LicenseGroup[];
   readonly bindings: Record<'active' | 'ended', number>;
   readonly telemetry: { rows_estimate: number; inbox_rows: number; oldest_inbox_day: string | null };
   readonly staff: number;
@@ -41,8 +46,8 @@ const COUNTS = `
   select current_setting('server_version') as postgres,
     (select json_agg(name order by id) from schema_migration) as migrations,
     (select coalesce(json_agg(g), '[]') from (
-       select l.staff_status, p.state as purchase_state, count(*) as licenses
-       from license l left join purchase p on p.id = l.purchase_id group by 1, 2) g) as license_groups,
+       select l.staff_status, p.state as purchase_state, l.email is null as is_erased, count(*) as licenses
+       from license l left join purchase p on p.id = l.purchase_id group by 1, 2, 3) g) as license_groups,
     (select json_build_object('active', count(*) - count(ended_at), 'ended', count(ended_at)) from activation) as bindings,
     (select json_build_object(
        'rows_estimate', (select coalesce(sum(s.n_live_tup), 0) from pg_inherits i
@@ -54,8 +59,9 @@ const COUNTS = `
 async function readStatus(ground: CommandGround) {
   const { config, clock, dataSource } = ground;
   const [{ license_groups, ...counts }] = (await dataSource.query(COUNTS)) as [Counts];
-  const licenses = { active: 0, suspended: 0, revoked: 0, refunded: 0 };
-  for (const group of license_groups) licenses[licenseStatus(group)] += group.licenses;
+  const licenses = { active: 0, suspended: 0, revoked: 0, refunded: 0, erased: 0 };
+  for (const group of license_groups)
+    licenses[group.is_erased ? 'erased' : licenseStatus(group)] += group.licenses;
   const manifests = await manifestsOf(ground);
   // A ring that cannot be read is what an operator looks here for: the rest is shown all the same.
   const ring = await openKeyRing(config, clock.now()).catch(({ message }: Error) => ({
