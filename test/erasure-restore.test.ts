@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
+import { DAY_MS } from '../src/clock.js';
 import { ReleaseRequests } from '../src/license-portal/release-requests.js';
 import { announce } from '../src/mail/mail.service.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
@@ -43,6 +44,8 @@ let second: string;
 /** The license of somebody else, sold when the dump was made. */
 let other: string;
 let request: string;
+/** Somebody whose request waited in the dump, and was taken back since. */
+let spared: { token: string; request: string };
 let back: Service;
 
 const start = (databaseUrl: string) =>
@@ -76,6 +79,11 @@ async function held(): Promise<void> {
   token = json.token;
   await service.app.get(ReleaseRequests).ask(json.activation.id, WORDS);
   request = (await service.app.get(ErasureService).request(ADA)).id;
+  const kept = await service.issue({ email: 'spared@example.com' });
+  spared = {
+    token: (await service.activate({ ...kept, email: 'spared@example.com' }, 'kept')).json.token,
+    request: (await service.app.get(ErasureService).request('spared@example.com')).id,
+  };
   await noJobs(service, 'mail%');
   await service.sql('insert into one_time_code values ($1, $2, 0, $3, $3)', [randomUUID(), ADA, NOON]);
   // A mail that waits: nobody sends it while its job is not due.
@@ -105,6 +113,7 @@ async function eraseAndComeBack(): Promise<void> {
   service = await start(original.url);
   await itsTimeComes(service, 'mail%');
   await noJobs(service, 'mail%');
+  await service.app.get(ErasureService).takeBack(spared.request);
   await sell(service, ADA, 'between');
   other = await sell(service, 'other@example.com', 'other');
   await service.app.get(ErasureService).run(request, ACT);
@@ -148,7 +157,7 @@ test('who bought again since has the new license, and nothing else', async () =>
 test('nothing else of before has come back, on its way to the address or otherwise', async () => {
   const rows = (await everyRow(back)).filter((row) => !row.includes(second) && !row.includes(',second,'));
   expect([...search.in(rows.join('\n'))]).toEqual([]);
-  expect(rows.filter((row) => row.startsWith('public.license')).length).toBe(2);
+  expect(rows.filter((row) => row.startsWith('public.license')).length).toBe(3);
 });
 
 test('a request that waited in the dump is over: it never runs, and its receipt rather comes twice than never', async () => {
@@ -175,6 +184,28 @@ test('a sale that the dump lacks is the same one when it is reported again; of w
   const rows = "select email, state from purchase where transaction_id = 'between'";
   expect(await back.sql(rows)).toEqual([{ email: null, state: 'refunded' }]);
   expect((await outbox(back)).length).toBe(written);
+});
+
+test('what was recorded without its buyer stays so, also once no tombstone tells of it any more', async () => {
+  renameSync(file, `${file}.away`);
+  const later = await start(restored.url);
+  const report = { transaction_id: 'between', status: 'paid', email: ADA } as const;
+  expect(await later.app.get(PurchasesService).record(report)).toEqual({
+    state: 'refunded',
+    license_id: null,
+  });
+  await later.close();
+  renameSync(`${file}.away`, file);
+  const rows = "select email, paid from purchase where transaction_id = 'between'";
+  expect(await back.sql(rows)).toEqual([{ email: null, paid: true }]);
+});
+
+test('a request that was taken back since the dump is not carried out', async () => {
+  expect(await found(back, spared.request)).toMatchObject({ state: 'taken_back', email: null });
+  back.clock.advance(4 * DAY_MS);
+  await back.app.get(ErasureService).runDue();
+  expect((await back.heartbeat(spared.token)).status).toBe(200);
+  back.clock.set(NOON);
 });
 
 test('a start after that finds nothing left to do', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { LicenseKeys } from '../src/keys/license-keys.js';
 import type { PurchaseState } from '../src/licenses/license.rules.js';
 import { LicensesService } from '../src/licenses/licenses.service.js';
 import { Service } from './harness.js';
@@ -119,4 +120,29 @@ test('a refund still ends a license whose buyer was erased, and is taken where t
   await changingNothing(async () => {
     expect((await reportOf(service, 'erased-refund', 'refunded')).status).toBe(204);
   });
+});
+
+test('a license that outlived what is kept of its purchase is the same one when it is paid for once more', async () => {
+  await reportOf(service, 'old', 'paid');
+  const before = (await sold(service, 'old'))!;
+  await service.setLicense(before.license_id!, { email: 'eve@buyer.example' });
+  await service.sql('update license set purchase_id = null where id = $1', [before.license_id]);
+  await service.sql("delete from purchase where transaction_id = 'old'");
+  const sent = (await mails(service)).length;
+  expect((await reportOf(service, 'old', 'paid')).status).toBe(204);
+  expect(await sold(service, 'old')).toEqual({ ...before, email: 'eve@buyer.example' });
+  expect((await mails(service)).length).toBe(sent);
+});
+
+test('a license that was imported with the key of a lost sale is that sale’s, refund and all', async () => {
+  const { license_id } = service.app.get(LicenseKeys).soldIds('lost');
+  const { key_hash } = service.app.get(LicenseKeys).derive(license_id, 1);
+  const { license_id: imported } = await service.issue({ email: 'eve@buyer.example' });
+  await service.sql('update license set key_hash = $2 where id = $1', [imported, key_hash]);
+  for (const status of ['paid', 'refunded'] as const)
+    expect((await reportOf(service, 'lost', status)).status).toBe(204);
+  expect(await sold(service, 'lost')).toMatchObject({ license_id: imported, state: 'refunded' });
+  expect(await mailsOf('lost')).toBe(0);
+  const purchase = "select email from purchase where transaction_id = 'lost'";
+  expect(await service.sql(purchase)).toEqual([{ email: 'eve@buyer.example' }]);
 });

@@ -63,6 +63,24 @@ export class LicensesService {
     if (!refunded) await announce(manager, 'license_key', id, created_at);
   }
 
+  /**
+   * Makes the license of a purchase that is there already its own again: imported with the key that its holder has, or
+   * older than what is kept of purchases. @returns undefined where there is none
+   */
+  async adoptSold(
+    manager: EntityManager,
+    { license_id, purchase_id }: SoldIds,
+  ): Promise<{ email: string | null } | undefined> {
+    const { key_hash } = this.keys.derive(license_id, 1);
+    const [adopted] = (await manager.query(
+      `update license set purchase_id = $1 where purchase_id is null and id =
+         (select id from license where id = $2 or key_hash = $3 order by id = $2 desc limit 1)
+       returning email`,
+      [purchase_id, license_id, key_hash],
+    )) as [{ email: string | null }[], number];
+    return adopted[0];
+  }
+
   private async insert(manager: EntityManager, wanted: NewLicense, sold?: SoldIds) {
     const { license_id: id, purchase_id } = sold ?? { license_id: uuidv7(), purchase_id: null };
     const created_at = this.clock.now();

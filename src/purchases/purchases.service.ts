@@ -41,7 +41,7 @@ export class PurchasesService {
     act?: Act,
   ): Promise<{ state: PurchaseState; license_id: string | null }> {
     const ids = this.keys.soldIds(report.transaction_id);
-    const isErased = await this.erasures.wasErased(ids.purchase_id);
+    const isErased = await this.erasures.wasErased(ids.purchase_id, ids.license_id);
     return this.dataSource.transaction(async (manager) => {
       const now = this.clock.now();
       const before = await lockPurchase(manager, ids.purchase_id, report, now);
@@ -49,8 +49,10 @@ export class PurchasesService {
       if (state !== before.state) {
         await manager.query('update purchase set state = $2 where id = $1', [before.id, state]);
       }
-      if (report.status === 'paid' && !before.paid && !isErased)
-        await this.issue(manager, { ...ids, purchase_id: before.id }, report, state);
+      if (report.status === 'paid' && !before.paid) {
+        const email = isErased ? null : canonicalEmail(report.email!);
+        await this.issue(manager, { ...ids, purchase_id: before.id }, email, state);
+      }
       const license_id = await licenseOf(manager, before.id);
       if (state === 'refunded' && license_id) await endRefunded(manager, license_id, now);
       if (act) {
@@ -66,16 +68,17 @@ export class PurchasesService {
     });
   }
 
+  /** @param email null where the buyer was erased: then nothing is issued, today or at the next replay */
   private async issue(
     manager: EntityManager,
     ids: SoldIds,
-    report: PurchaseReport,
+    email: string | null,
     state: PurchaseState,
   ): Promise<void> {
-    const email = canonicalEmail(report.email!)!;
+    const known = await this.licenses.adoptSold(manager, ids);
     const sql = 'update purchase set paid = true, email = $2 where id = $1';
-    await manager.query(sql, [ids.purchase_id, email]);
-    await this.licenses.issueSold(manager, ids, email, state === 'refunded');
+    await manager.query(sql, [ids.purchase_id, known ? known.email : email]);
+    if (!known && email !== null) await this.licenses.issueSold(manager, ids, email, state === 'refunded');
   }
 }
 

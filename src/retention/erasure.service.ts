@@ -18,14 +18,14 @@ import {
   type Holdings,
 } from './erase.js';
 import { COOLING_DAYS, erasureView, OPEN, READ, type ErasureView, type Row } from './erasure.view.js';
-import { bury, readTombstones, spare, type Tombstones } from './tombstones.js';
+import { bury, readTombstones, spare, type Buried, type Tombstones } from './tombstones.js';
 
 export const ERASURE_TASK = 'erasure';
 
 /** Deletion requests: asked, taken back, carried out, and carried out again where a restored backup undid it. */
 @Injectable()
 export class ErasureService {
-  #erasedPurchases: ReadonlySet<string> | undefined;
+  #erasedBefore: ReadonlySet<string> | undefined;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -82,14 +82,20 @@ export class ErasureService {
   async takeBack(id: string): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
-      const taken = (await manager.query(
-        `update erasure_request set email = null, cancelled_at = $2 where id = $1 and ${OPEN} returning id`,
-        [id, this.clock.now()],
-      )) as [unknown[], number];
-      if (taken[1] === 0) throw problem('not_found');
-      await manager.query('select graphile_worker.remove_job($1)', [jobKey(id)]);
+      if ((await this.cancel(manager, [id])) === 0) throw problem('not_found');
       await spare(this.config.tombstoneFile, id);
     });
+  }
+
+  /** Those of these requests that wait do so no more. @returns how many did */
+  private async cancel(manager: EntityManager, ids: readonly string[]): Promise<number> {
+    const [waited] = (await manager.query(
+      `update erasure_request set email = null, cancelled_at = $2 where id = any($1) and ${OPEN} returning id`,
+      [ids, this.clock.now()],
+    )) as [{ id: string }[], number];
+    const keys = waited.map(({ id }) => jobKey(id));
+    await manager.query('select graphile_worker.remove_job(key) from unnest($1::text[]) key', [keys]);
+    return waited.length;
   }
 
   /** Carries a request out now; one that has ended stays as it ended. @throws Problem `not_found` */
@@ -137,15 +143,17 @@ export class ErasureService {
 
   /**
    * After a restore: erases again what the tombstones name. A request that waits here although it was written down was cut
-   * short, or is a backup's: it is over too, and its receipt rather comes twice than never.
+   * short, or is a backup's: it is over too, and its receipt rather comes twice than never. One that was taken back since
+   * the backup waits no more.
    * @returns how many rows had come back
    */
   async replay(): Promise<number> {
-    const buried = await this.readBuried();
-    if (buried.length === 0) return 0;
+    const { erased: buried, taken_back } = await this.readBuried();
+    if (buried.length + taken_back.length === 0) return 0;
     const now = this.clock.now();
     const { taxRetentionYears } = this.config;
     return this.patiently(async (manager) => {
+      const spared = await this.cancel(manager, taken_back);
       const rows = await eraseAgain(manager, holdingsOf(buried), now, taxRetentionYears);
       const open = (await manager.query(
         'select id, email from erasure_request where id = any($1) and email is not null for update',
@@ -155,22 +163,23 @@ export class ErasureService {
         const own = holdingsOf(buried.filter(({ erasure_request }) => erasure_request.includes(id)));
         await this.honour(manager, id, email, await eraseHoldings(manager, own, now, taxRetentionYears), now);
       }
-      return rows + open.length;
+      return spared + rows + open.length;
     });
   }
 
   /**
-   * Whether the buyer of this purchase was erased before this process began: a restored backup may have lost the purchase
-   * itself, which is then reported as a new one. What was erased since then is known to the database.
+   * Whether one of these purchases or licenses was erased before this process began: a restored backup may have lost the
+   * row itself, which is then reported as a new one. What was erased since then is known to the database.
    */
-  async wasErased(purchase_id: string): Promise<boolean> {
-    if (!this.#erasedPurchases) await this.readBuried();
-    return this.#erasedPurchases!.has(purchase_id);
+  async wasErased(...ids: string[]): Promise<boolean> {
+    if (!this.#erasedBefore) await this.readBuried();
+    return ids.some((id) => this.#erasedBefore!.has(id));
   }
 
-  private async readBuried(): Promise<Tombstones[]> {
+  private async readBuried(): Promise<Buried> {
     const buried = await readTombstones(this.config.tombstoneFile);
-    this.#erasedPurchases = new Set(holdingsOf(buried).purchases);
+    const { licenses, purchases } = holdingsOf(buried.erased);
+    this.#erasedBefore = new Set([...licenses, ...purchases]);
     return buried;
   }
 

@@ -10,6 +10,13 @@ export interface Tombstones {
   readonly erasure_request: readonly string[];
 }
 
+/** What the file says. */
+export interface Buried {
+  readonly erased: readonly Tombstones[];
+  /** Ids of requests. */
+  readonly taken_back: readonly string[];
+}
+
 // A line that a crash cut short is none.
 const LINE =
   /^(license|purchase|erasure_request|taken_back) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/gm;
@@ -27,11 +34,12 @@ export async function bury(file: string, ids: Tombstones): Promise<void> {
   await append(file, lines.join(''));
 }
 
-/** Writes down that a request was taken back: it may have been written down, and then failed, before. */
+/**
+ * Writes down that a request was taken back: it may have been written down, and then failed, before; and a restored
+ * backup in which it still waits must not carry it out. @throws JobFailure where the file cannot be written
+ */
 export async function spare(file: string, request: string): Promise<void> {
-  const buried = await readTombstones(file);
-  if (buried.some(({ erasure_request }) => erasure_request.includes(request)))
-    await append(file, `taken_back ${request}\n`);
+  await append(file, `taken_back ${request}\n`);
 }
 
 async function append(file: string, lines: string): Promise<void> {
@@ -46,19 +54,23 @@ async function append(file: string, lines: string): Promise<void> {
   }
 }
 
-/** What was erased so far, a block each. @throws ConfigError where the file is there and cannot be read */
-export async function readTombstones(file: string): Promise<Tombstones[]> {
+/** What was erased so far, a block each, and which requests were taken back. @throws ConfigError where the file is there and cannot be read */
+export async function readTombstones(file: string): Promise<Buried> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
     throw new ConfigError(`TOMBSTONE_FILE cannot be read: ${file} (${error.code}).`);
   });
-  const idsOf = (kind: string, part: string) =>
-    [...part.matchAll(LINE)].filter(([, word]) => word === kind).map(([, , id]) => id!);
-  const takenBack = new Set(idsOf('taken_back', text));
-  return text.split('\n\n').flatMap((block) => {
-    const of = (table: string) => idsOf(table, block);
+  const linesOf = (part: string) => [...part.matchAll(LINE)].map(([, kind, id]) => [kind!, id!] as const);
+  // What was written last of a request holds.
+  const last = new Map(
+    linesOf(text).flatMap(([kind, id]) => (/request|taken/.test(kind) ? [[id, kind] as const] : [])),
+  );
+  const erased = text.split('\n\n').flatMap((block) => {
+    const of = (table: string) => linesOf(block).flatMap(([kind, id]) => (kind === table ? [id] : []));
     const ids = { license: of('license'), purchase: of('purchase'), erasure_request: of('erasure_request') };
     // The request stands last: a block without one was cut short, and what it names was not erased.
-    return ids.erasure_request.some((id) => !takenBack.has(id)) ? [ids] : [];
+    return ids.erasure_request.some((id) => last.get(id) === 'erasure_request') ? [ids] : [];
   });
+  const taken_back = [...last].flatMap(([id, kind]) => (kind === 'taken_back' ? [id] : []));
+  return { erased, taken_back };
 }

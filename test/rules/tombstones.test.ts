@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import { ConfigError } from '../../src/config.js';
 import { JobFailure } from '../../src/mail/jobs.js';
-import { bury, readTombstones, type Tombstones } from '../../src/retention/tombstones.js';
+import { bury, readTombstones, spare, type Tombstones } from '../../src/retention/tombstones.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-tombstones-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -27,14 +27,27 @@ const some = (): Tombstones => ({
   erasure_request: [randomUUID()],
 });
 test('where nothing was erased there is no file, and nothing to read', async () => {
-  expect(await readTombstones(file)).toEqual([]);
+  expect((await readTombstones(file)).erased).toEqual([]);
 });
 
 test('what was buried is read again, a block each, in its order', async () => {
   const [first, second] = [some(), some()];
   await bury(file, first);
   await bury(file, second);
-  expect(await readTombstones(file)).toEqual([first, second]);
+  expect((await readTombstones(file)).erased).toEqual([first, second]);
+});
+
+test('a request that was taken back is told, and what was written last of it holds', async () => {
+  const [one, two] = [some(), some()];
+  const [never, first, second] = [randomUUID(), one.erasure_request[0]!, two.erasure_request[0]!];
+  await bury(file, one);
+  await spare(file, never);
+  await spare(file, first);
+  await spare(file, second);
+  await bury(file, two);
+  const { erased, taken_back } = await readTombstones(file);
+  expect(erased).toEqual([two]);
+  expect(new Set(taken_back)).toEqual(new Set([never, first]));
 });
 
 test('the file is its owner’s alone, and so is the folder that is made for it', async () => {
@@ -49,17 +62,17 @@ test('a line that a crash cut short is none, wherever it was cut, and the next b
   const line = `license ${lost}`;
   for (const length of [1, 7, 8, 20, line.length - 1]) {
     appendFileSync(file, line.slice(0, length));
-    expect(await readTombstones(file)).toEqual([before]);
+    expect((await readTombstones(file)).erased).toEqual([before]);
   }
   await bury(file, after);
-  expect(await readTombstones(file)).toEqual([before, after]);
+  expect((await readTombstones(file)).erased).toEqual([before, after]);
 });
 
 test('a line whose end alone is missing counts', async () => {
   const buried = some();
   await bury(file, buried);
   writeFileSync(file, readFileSync(file, 'utf8').trimEnd());
-  expect(await readTombstones(file)).toEqual([buried]);
+  expect((await readTombstones(file)).erased).toEqual([buried]);
 });
 
 test.each([
@@ -71,7 +84,7 @@ test.each([
 ])('a line with %s is none', async (_what, line) => {
   mkdirSync(join(file, '..'));
   writeFileSync(file, `${line}\n`);
-  expect(await readTombstones(file)).toEqual([]);
+  expect((await readTombstones(file)).erased).toEqual([]);
 });
 
 test('a file that cannot be read is said plainly, and one that cannot be written names nobody', async () => {
@@ -87,7 +100,7 @@ test('a file that cannot be read is said plainly, and one that cannot be written
 test('ten burials at once lose none', async () => {
   const buried = Array.from({ length: 10 }, some);
   await Promise.all(buried.map((each) => bury(file, each)));
-  const found = await readTombstones(file);
+  const { erased: found } = await readTombstones(file);
   expect(found).toHaveLength(10);
   expect(found).toEqual(expect.arrayContaining(buried));
 });
