@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
+import type { Role } from '../../src/support/staff.entity.js';
 import type { Service } from '../harness.js';
 import { Pages } from './browser.js';
 import { startForBrowser } from './service.js';
@@ -13,6 +14,7 @@ afterAll(() => service.close());
 const browser = Pages.forThisFile();
 
 const SEARCH = /^Which binding/;
+const NOT_DONE = /^This was not done/;
 
 test('a link enrols a passkey, which signs in from then on', async () => {
   const page = await browser.page(origin);
@@ -112,6 +114,7 @@ test('a session that ends is begun again over the page, with all that was typed'
   await button(again, 'Sign in with a passkey').click();
   await again.waitFor({ state: 'detached' });
 
+  await dialog(page).getByText(NOT_DONE).waitFor();
   expect(await dialog(page).getByLabel('Machines allowed').inputValue()).toBe('7');
   expect(await dialog(page).getByLabel('Why?').inputValue()).toBe('They bought five more');
   await button(dialog(page), 'Change').click();
@@ -170,7 +173,7 @@ test('a tab says who is signed in now, where someone else has signed in in anoth
 test('a refusal that comes before it is known who has signed in elsewhere is forgotten then', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
-  const refuse = await holdServiceView(page);
+  const refuse = await hold(page, 'manifests', () => page.getByRole('link', { name: 'Service' }).click());
   await signInElsewhere(page, 'other@example.com');
   const session = await nextCall(page, 'session');
   await comeBack(page);
@@ -187,18 +190,68 @@ test.each(['support@example.com', 'other@example.com'])(
   async (email) => {
     const page = await browser.page(origin);
     await openAs(page, origin, service, 'support');
-    const refuse = await holdServiceView(page);
+    const refuse = await hold(page, 'manifests', () => page.getByRole('link', { name: 'Service' }).click());
     await signInElsewhere(page, email);
-    const found = page.waitForResponse('**/support/api/session');
-    await comeBack(page);
-    await (await found).finished();
+    await lookAgain(page);
     if (email !== 'support@example.com') await button(page, 'Later').click();
     await refuse();
     await page.getByText('Nothing is published yet.').waitFor();
-    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
+    await drawn(page);
     expect(await dialog(page).count()).toBe(0);
   },
 );
+
+test('a deed that is refused after its person has signed in elsewhere is not repeated, and that is said', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin');
+  const { license_id } = await service.issue({ email: 'deed@example.com', machines_allowed: 2 });
+  await find(page, 'deed@example.com');
+  await button(page, 'Change …').click();
+  await dialog(page).getByLabel('Machines allowed').fill('7');
+  await dialog(page).getByLabel('Why?').fill('They bought five more');
+  let sent = 0;
+  page.on('request', (request) => void (sent += Number(request.method() === 'PATCH')));
+  const refuse = await hold(page, `licenses/${license_id}`, () => button(dialog(page), 'Change').click());
+  await signInElsewhere(page, 'admin@example.com', 'admin');
+  await lookAgain(page);
+  // By now somebody else's, as the page will learn.
+  await signInElsewhere(page, 'other@example.com', 'admin');
+  await refuse();
+  await dialog(page).getByText(NOT_DONE).waitFor();
+  await drawn(page);
+  expect(sent).toBe(1);
+  const change = "select actor from audit_event where action = 'license.set' and license_id = $1";
+  expect(await service.sql(change, [license_id])).toEqual([]);
+});
+
+test('a sign-out that comes too late signs nobody out who has signed in since', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support');
+  const refuse = await hold(page, 'session', () => button(page, 'Sign out').click());
+  await signInElsewhere(page, 'other@example.com');
+  await comeBack(page);
+  await button(page, 'Later').click();
+  const looked = page.waitForResponse('**/support/api/session');
+  await refuse();
+  expect((await looked).status()).toBe(401);
+  await drawn(page);
+  expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
+});
+
+test('of two looks who is signed in the later one counts, whichever is answered first', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin');
+  const look = await nextCall(page, 'session');
+  await comeBack(page);
+  const route = await look.held;
+  const response = await route.fetch();
+  await signInElsewhere(page, 'other@example.com');
+  await comeBack(page);
+  await page.getByText('Signed in as other@example.com.').waitFor();
+  await route.fulfill({ response });
+  await drawn(page);
+  expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
+});
 
 test('a session that is begun again in another tab is gone on with here', async () => {
   const page = await browser.page(origin);
@@ -216,8 +269,8 @@ test('a session that is begun again in another tab is gone on with here', async 
 });
 
 /** Someone signs in in another tab of the same browser, and the session of before is over. */
-async function signInElsewhere(page: Page, email: string): Promise<void> {
-  const link = await linkFor(service, 'support', email);
+async function signInElsewhere(page: Page, email: string, role: Role = 'support'): Promise<void> {
+  const link = await linkFor(service, role, email);
   await service.sql('delete from session');
   const data = { link: link.split('#link=')[1]! };
   const answer = await page.request.post(`${origin}/support/api/session/link`, { data, headers: { origin } });
@@ -225,6 +278,15 @@ async function signInElsewhere(page: Page, email: string): Promise<void> {
 }
 
 const comeBack = (page: Page) => page.evaluate('window.dispatchEvent(new Event("focus"))');
+const drawn = (page: Page) =>
+  page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
+
+/** The same, and waits until it is known who is signed in. */
+async function lookAgain(page: Page): Promise<void> {
+  const found = page.waitForResponse('**/support/api/session');
+  await comeBack(page);
+  await (await found).finished();
+}
 
 /** The next call to this address of the staff API, which waits for its answer. */
 async function nextCall(page: Page, path: string): Promise<{ held: Promise<Route> }> {
@@ -239,11 +301,11 @@ async function nextCall(page: Page, path: string): Promise<{ held: Promise<Route
   return { held: held.promise };
 }
 
-/** Opens the service view and holds what it asks for. @returns lets that be answered as it was sent: with the session of before */
-async function holdServiceView(page: Page): Promise<() => Promise<void>> {
+/** Holds what is asked for at this address. @returns lets that be answered as it was sent: with the session of before */
+async function hold(page: Page, path: string, ask: () => Promise<void>): Promise<() => Promise<void>> {
   const cookies = await page.context().cookies();
-  const call = await nextCall(page, 'manifests');
-  await page.getByRole('link', { name: 'Service' }).click();
+  const call = await nextCall(page, path);
+  await ask();
   const route = await call.held;
   const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
   const headers = { ...route.request().headers(), cookie };

@@ -5,10 +5,15 @@ import type { Session } from './types.js';
 export const session = new EventTarget();
 
 let found: Session | undefined;
+let looks = 0;
 
 /** Looks who is signed in now. Throws as `ask` does. */
 export async function findSession(): Promise<Session> {
-  return (found = await ask<Session>('GET', 'api/session'));
+  const mine = ++looks;
+  const answer = await ask<Session>('GET', 'api/session');
+  // One that comes late says nothing new.
+  if (mine === looks) found = answer;
+  return found ?? answer;
 }
 
 /** Asks the staff API, at an address below `api/`; tells the page where the session has ended. Throws as `ask` does. */
@@ -19,8 +24,8 @@ export async function call<T = undefined>(method: string, path: string, body?: o
   } catch (error) {
     if (!isSignedOut(error)) throw error;
     if (found === before) session.dispatchEvent(new Event('ended'));
-    // What was refused, and not done, was asked with a session before the one found meanwhile: its person may go on.
-    else if (found?.id === before?.id) return call(method, path, body);
+    // It was asked with a session before the one found meanwhile. A deed is not repeated: by now it may be somebody else's.
+    else if (method === 'GET') return call(method, path);
     throw error;
   }
 }

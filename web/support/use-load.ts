@@ -20,23 +20,29 @@ export function useLoad<T>(path: string): Load<T> {
     busy: true,
   });
   const latest = useRef(0);
+  // At hand before it is drawn: the session may be found again in between.
+  const refusal = useRef<unknown>(undefined);
   const set = useCallback(
     (data: T) => {
       // What is on its way was asked for before this was so.
       latest.current++;
+      refusal.current = undefined;
       setState({ path, data, busy: false });
     },
     [path],
   );
   const reload = useCallback(async () => {
     const mine = ++latest.current;
+    refusal.current = undefined;
     setState((before) => ({ ...(before.path === path ? before : { path }), busy: true }));
     try {
       const data = await call<T>('GET', path);
       // An answer that comes late says nothing new.
       if (mine === latest.current) set(data);
     } catch (error) {
-      if (mine === latest.current) setState((before) => ({ ...before, error, busy: false }));
+      if (mine !== latest.current) return;
+      refusal.current = error;
+      setState((before) => ({ ...before, error, busy: false }));
     }
   }, [path]);
   useEffect(() => {
@@ -44,10 +50,10 @@ export function useLoad<T>(path: string): Load<T> {
     return () => void latest.current++;
   }, [reload]);
   useEffect(() => {
-    const again = () => void reload();
-    if (isSignedOut(state.error)) session.addEventListener('resumed', again);
+    const again = () => isSignedOut(refusal.current) && void reload();
+    session.addEventListener('resumed', again);
     return () => session.removeEventListener('resumed', again);
-  }, [reload, state.error]);
+  }, [reload]);
   // Of another address nothing is shown, not even for a moment.
   const shown = state.path === path ? state : { busy: true };
   return { data: undefined, error: undefined, ...shown, reload, set };

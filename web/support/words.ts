@@ -15,6 +15,7 @@ export const words = {
   problems: {
     unknown: 'That did not work, and the service did not say why. Try again in a moment.',
     internal_error: 'Something went wrong in the service. Its log has one line about it. Try again later.',
+    sign_in_required: 'This was not done, because your session had ended. Do it once more.',
     forbidden: 'Your role does not allow this. An admin can do it.',
     not_found: 'That does not exist any more. Someone else may have been here: load the page anew.',
     invalid_request: 'The service did not accept that.',

@@ -8,7 +8,7 @@ import { AccountView } from '../account/account-view.js';
 import { AuditView } from '../admin/audit-view.js';
 import { ServiceView } from '../admin/service-view.js';
 import { StaffView } from '../admin/staff-view.js';
-import { call } from '../call.js';
+import { call, findSession } from '../call.js';
 import { FindView, NOTHING_SOUGHT, withLicense } from '../find/find-view.js';
 import { FleetView } from '../fleet/fleet-view.js';
 import { LicenseView } from '../license/license-view.js';
@@ -37,9 +37,8 @@ export function Workspace({ session, onSignedOut }: Props) {
   const leave = () =>
     void signOut
       .run(() =>
-        // One that has ended already is over as well.
-        call('DELETE', 'session').catch((error: unknown) => {
-          if (!isSignedOut(error)) throw error;
+        call('DELETE', 'session').catch(async (error: unknown) => {
+          if (!isSignedOut(error) || (await isAnyoneSignedIn())) throw error;
         }),
       )
       .then((done) => done && onSignedOut());
@@ -112,6 +111,16 @@ function Views({ route: { view, id }, session, queues }: { route: Route; session
   }
   return <FindView sought={sought} onSought={setSought} isAdmin={isAdmin} />;
 }
+
+/** One session that has ended is over; another may have begun since. Throws where that cannot be found out. */
+const isAnyoneSignedIn = () =>
+  findSession().then(
+    () => true,
+    (error: unknown) => {
+      if (isSignedOut(error)) return false;
+      throw error;
+    },
+  );
 
 const refresh = ({ requests, erasures }: Queues) => Promise.all([requests.reload(), erasures.reload()]);
 

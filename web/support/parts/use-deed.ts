@@ -1,5 +1,4 @@
 import { useRef, useState } from 'preact/hooks';
-import { isSignedOut } from '../../shared/api.js';
 
 /** Something a person asks to be done: whether it goes on, and what came in its way. */
 export function useDeed() {
@@ -16,8 +15,7 @@ export function useDeed() {
       await deed();
       return true;
     } catch (thrown) {
-      // The page asks to sign in again by itself; what was typed waits behind that.
-      if (!isSignedOut(thrown)) setError(thrown);
+      setError(thrown);
       return false;
     } finally {
       going.current = false;

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce } from '../../shared/announcer.js';
 import { isSignedOut } from '../../shared/api.js';
 import { findSession, session as events } from '../call.js';
@@ -26,6 +26,7 @@ export function useSession(): Known {
   const [error, setError] = useState<unknown>();
   // Counted, for a browser may close a dialog by itself: the next refusal opens another.
   const [ended, setEnded] = useState(0);
+  const hasEnded = useRef(false);
 
   async function read() {
     const found = await findSession();
@@ -34,10 +35,12 @@ export function useSession(): Known {
   }
 
   function goOn(found: Session) {
+    const isResumed = hasEnded.current && session?.id === found.id;
+    hasEnded.current = false;
     setEnded(0);
-    if (session?.id !== found.id) return;
+    if (!isResumed) return;
     events.dispatchEvent(new Event('resumed'));
-    if (ended > 0) announce(words.ended.resumed);
+    announce(words.ended.resumed);
   }
 
   function retry() {
@@ -46,6 +49,7 @@ export function useSession(): Known {
   }
 
   function leave() {
+    hasEnded.current = false;
     setSession(null);
     setEnded(0);
     announce(words.signIn.signedOut);
@@ -53,7 +57,10 @@ export function useSession(): Known {
 
   useEffect(retry, []);
   useEffect(() => {
-    const end = () => setEnded((count) => count + 1);
+    const end = () => {
+      hasEnded.current = true;
+      setEnded((count) => count + 1);
+    };
     events.addEventListener('ended', end);
     return () => events.removeEventListener('ended', end);
   }, []);
