@@ -1,4 +1,4 @@
-import { mkdirSync, rmdirSync } from 'node:fs';
+import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Terminal } from './cli-harness.js';
@@ -92,15 +92,32 @@ test('status warns of one that is overdue, from the day after', async () => {
   expect((await terminal.json(['erasure', 'list']))[0].days_left).toBe(-1);
 });
 
-test('run says in one sentence where TOMBSTONE_FILE cannot be written, and erases nothing', async () => {
+test('run says in one sentence where TOMBSTONE_FILE cannot be read, and erases nothing', async () => {
   const TOMBSTONE_FILE = terminal.file('folder');
   mkdirSync(TOMBSTONE_FILE);
   const { code, stdout, stderr } = await terminal.run(['erasure', 'run', '--json'], {
     env: { TOMBSTONE_FILE },
   });
-  expect([code, stdout, stderr]).toEqual([1, '', 'TOMBSTONE_FILE cannot be written (EISDIR)\n']);
+  expect([code, stdout, stderr]).toEqual([
+    2,
+    '',
+    `TOMBSTONE_FILE cannot be read: ${TOMBSTONE_FILE} (EISDIR).\n`,
+  ]);
   expect(await emailOfLicense()).toBe('ada@example.com');
   rmdirSync(TOMBSTONE_FILE);
+});
+
+test('a request that was taken back since a backup is not carried out from it', async () => {
+  const TOMBSTONE_FILE = terminal.file('spared.txt');
+  const [asked] = await terminal.json(['erasure', 'list']);
+  writeFileSync(TOMBSTONE_FILE, `taken_back ${asked.id}\n`);
+  await rows('create table kept as select * from erasure_request');
+  expect(await terminal.json(['erasure', 'run'], { env: { TOMBSTONE_FILE } })).toEqual([]);
+  expect(await terminal.json(['erasure', 'list'])).toMatchObject([{ id: asked.id, state: 'taken_back' }]);
+  expect(await emailOfLicense()).toBe('ada@example.com');
+  await rows('delete from erasure_request');
+  await rows('insert into erasure_request select * from kept');
+  await rows('drop table kept');
 });
 
 test('run carries out what is due, and has when it ends', async () => {

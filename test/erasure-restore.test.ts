@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { DAY_MS } from '../src/clock.js';
+import { LicenseKeys } from '../src/keys/license-keys.js';
 import { ReleaseRequests } from '../src/license-portal/release-requests.js';
 import { announce } from '../src/mail/mail.service.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
@@ -198,6 +199,24 @@ test('what was recorded without its buyer stays so, also once no tombstone tells
   renameSync(`${file}.away`, file);
   const rows = "select email, paid from purchase where transaction_id = 'between'";
   expect(await back.sql(rows)).toEqual([{ email: null, paid: true }]);
+});
+
+test('a license of somebody else becomes the purchase’s own, and its holder is not taken for who was erased', async () => {
+  const keys = back.app.get(LicenseKeys);
+  const ids = keys.soldIds('agency');
+  appendFileSync(file, `\n\npurchase ${ids.purchase_id}\nerasure_request ${randomUUID()}\n`);
+  const later = await start(restored.url);
+  const { license_id } = await later.issue({ email: 'fay@example.com' });
+  await later.sql('update license set key_hash = $2 where id = $1', [
+    license_id,
+    keys.derive(ids.license_id, 1).key_hash,
+  ]);
+  const report = { transaction_id: 'agency', status: 'paid', email: 'shop@example.com' } as const;
+  expect(await later.app.get(PurchasesService).record(report)).toEqual({ state: 'paid', license_id });
+  const named =
+    "select p.email as buyer, l.email from purchase p join license l on l.purchase_id = p.id where transaction_id = 'agency'";
+  expect(await later.sql(named)).toEqual([{ buyer: null, email: 'fay@example.com' }]);
+  await later.close();
 });
 
 test('a request that was taken back since the dump is not carried out', async () => {

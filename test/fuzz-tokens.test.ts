@@ -190,13 +190,15 @@ const mutant = fc
     kinds,
     make: () => {
       const segments = tokens.map((token) => token.split('.') as Segments);
-      return kinds.reduce((token, kind) => {
+      const changed = kinds.reduce((token, kind) => {
         const [header = '', payload = '', ...rest] = token.split('.');
         // A second change is of what the first left of the form.
         return rest.length === 1 && header && payload && rest[0]
           ? CHANGES[kind]!([header, payload, rest[0]], pick, segments[other]!)
           : token;
       }, tokens[of]!);
+      // Half a character is no text, in a token or elsewhere: 422, as for any body.
+      return changed.toWellFormed();
     },
   }));
 

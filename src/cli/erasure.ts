@@ -8,7 +8,12 @@ import { actOf, aligned, orClocksDiffer, print } from './terminal.js';
 const EMAIL = emailAddress('The e-mail address');
 
 const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>) =>
-  withDatabase((ground) => work(erasuresOf(ground)));
+  withDatabase(async (ground) => {
+    const erasures = erasuresOf(ground);
+    // The database may be a restored one that no service has begun with yet: what was taken back since must not be done.
+    await erasures.replay();
+    return work(erasures);
+  });
 
 export function erasureCommands(erasure: Command): void {
   erasure

@@ -77,7 +77,7 @@ export class PurchasesService {
   ): Promise<void> {
     const known = await this.licenses.adoptSold(manager, ids);
     const sql = 'update purchase set paid = true, email = $2 where id = $1';
-    await manager.query(sql, [ids.purchase_id, known ? known.email : email]);
+    await manager.query(sql, [ids.purchase_id, email && known ? known.email : email]);
     if (!known && email !== null) await this.licenses.issueSold(manager, ids, email, state === 'refunded');
   }
 }

@@ -231,9 +231,12 @@ test('a sign-out that comes too late signs nobody out who has signed in since', 
   await signInElsewhere(page, 'other@example.com');
   await comeBack(page);
   await button(page, 'Later').click();
-  const looked = page.waitForResponse('**/support/api/session');
+  const looked = page.waitForResponse(
+    (answer) => answer.url().endsWith('/support/api/session') && answer.request().method() === 'GET',
+  );
   await refuse();
-  expect((await looked).status()).toBe(401);
+  await (await looked).finished();
+  expect((await looked).status()).toBe(200);
   await drawn(page);
   expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
 });
@@ -251,6 +254,21 @@ test('of two looks who is signed in the later one counts, whichever is answered 
   await route.fulfill({ response });
   await drawn(page);
   expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
+});
+
+test('a look that is answered counts, although a later one was begun and came to nothing', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin');
+  await signInElsewhere(page, 'other@example.com');
+  const looks: Route[] = [];
+  for (let i = 0; i < 2; i += 1) {
+    const look = await nextCall(page, 'session');
+    await comeBack(page);
+    looks.push(await look.held);
+  }
+  await looks[0]!.continue();
+  await page.getByText('Signed in as other@example.com.').waitFor();
+  await looks[1]!.abort();
 });
 
 test('a session that is begun again in another tab is gone on with here', async () => {

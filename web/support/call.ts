@@ -6,14 +6,16 @@ export const session = new EventTarget();
 
 let found: Session | undefined;
 let looks = 0;
+let answered = 0;
 
 /** Looks who is signed in now. Throws as `ask` does. */
 export async function findSession(): Promise<Session> {
   const mine = ++looks;
   const answer = await ask<Session>('GET', 'api/session');
   // One that comes late says nothing new.
-  if (mine === looks) found = answer;
-  return found ?? answer;
+  if (mine < answered) return found ?? answer;
+  answered = mine;
+  return (found = answer);
 }
 
 /** Asks the staff API, at an address below `api/`; tells the page where the session has ended. Throws as `ask` does. */
