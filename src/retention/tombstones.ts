@@ -60,13 +60,13 @@ export async function readTombstones(file: string): Promise<Buried> {
     if (error.code === 'ENOENT') return '';
     throw new ConfigError(`TOMBSTONE_FILE cannot be read: ${file} (${error.code}).`);
   });
-  const linesOf = (part: string) => [...part.matchAll(LINE)].map(([, kind, id]) => [kind!, id!] as const);
+  const blocks = text
+    .split('\n\n')
+    .map((block) => [...block.matchAll(LINE)].map(([, kind, id]) => [kind!, id!] as const));
   // What was written last of a request holds.
-  const last = new Map(
-    linesOf(text).flatMap(([kind, id]) => (/request|taken/.test(kind) ? [[id, kind] as const] : [])),
-  );
-  const erased = text.split('\n\n').flatMap((block) => {
-    const of = (table: string) => linesOf(block).flatMap(([kind, id]) => (kind === table ? [id] : []));
+  const last = new Map(blocks.flat().map(([kind, id]) => [id, kind]));
+  const erased = blocks.flatMap((lines) => {
+    const of = (table: string) => lines.flatMap(([kind, id]) => (kind === table ? [id] : []));
     const ids = { license: of('license'), purchase: of('purchase'), erasure_request: of('erasure_request') };
     // The request stands last: a block without one was cut short, and what it names was not erased.
     return ids.erasure_request.some((id) => last.get(id) === 'erasure_request') ? [ids] : [];

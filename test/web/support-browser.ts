@@ -11,12 +11,16 @@ export async function linkFor(service: Service, role: Role, email = `${role}@exa
   return `/support/#link=${await printedLink(service, email)}`;
 }
 
-/** Opens the page for someone of this role who signed in by a link and puts a passkey off. */
-export async function openAs(page: Page, origin: string, service: Service, role: Role, hash = '') {
-  const link = await linkFor(service, role);
+/** Spends a link (as `linkFor` gives it) in this page's browser, as another tab of it would. */
+export async function signInBy(page: Page, origin: string, link: string): Promise<void> {
   const data = { link: link.split('#link=')[1]! };
   const answer = await page.request.post(`${origin}/support/api/session/link`, { data, headers: { origin } });
   expect(answer.status()).toBe(204);
+}
+
+/** Opens the page for someone of this role who signed in by a link and puts a passkey off. */
+export async function openAs(page: Page, origin: string, service: Service, role: Role, hash = '') {
+  await signInBy(page, origin, await linkFor(service, role));
   await page.goto(`/support/${hash}`);
   await button(page, 'Later').click();
   await page.getByRole('navigation', { name: 'Views' }).waitFor();

@@ -4,7 +4,17 @@ import type { Role } from '../../src/support/staff.entity.js';
 import type { Service } from '../harness.js';
 import { Pages } from './browser.js';
 import { startForBrowser } from './service.js';
-import { addAuthenticator, button, dialog, find, linkFor, openAs, row, title } from './support-browser.js';
+import {
+  addAuthenticator,
+  button,
+  dialog,
+  find,
+  linkFor,
+  openAs,
+  row,
+  signInBy,
+  title,
+} from './support-browser.js';
 import { expectFocus, said } from './steps.js';
 
 let service: Service;
@@ -290,9 +300,7 @@ test('a session that is begun again in another tab is gone on with here', async 
 async function signInElsewhere(page: Page, email: string, role: Role = 'support'): Promise<void> {
   const link = await linkFor(service, role, email);
   await service.sql('delete from session');
-  const data = { link: link.split('#link=')[1]! };
-  const answer = await page.request.post(`${origin}/support/api/session/link`, { data, headers: { origin } });
-  expect(answer.status()).toBe(204);
+  await signInBy(page, origin, link);
 }
 
 const comeBack = (page: Page) => page.evaluate('window.dispatchEvent(new Event("focus"))');

@@ -86,7 +86,7 @@ export function useSession(): Known {
       events.removeEventListener('changed', look);
       removeEventListener('focus', comeBack);
     };
-  }, [isSignedIn, session?.id, ended]);
+  }, [isSignedIn, session?.id]);
 
   const enrolled = () => setSession((known) => known && { ...known, has_passkey: true });
   return { session, error, ended, read, retry, enrolled, leave };
