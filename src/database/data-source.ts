@@ -3,6 +3,7 @@ import { DataSource, type Logger } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { DeadlineClient } from './deadline-client.js';
 import { ReplicaClient } from './replica-client.js';
+import { REQUEST_LIMITS_MS } from './request-limits.js';
 
 /** TypeORM prints a failing query with its parameters, which are keys and e-mails; the filter logs what may be told. */
 const silent: Logger = {
@@ -68,16 +69,16 @@ const common = (url: string) =>
 
 /**
  * What holds for a request's connections. Whatever happens to the database, each answer or failure comes within 2
- * seconds: 1.0 for a connection, 0.8 for a statement (the server's own limit), 0.9 for a server that says nothing at all.
+ * seconds (`REQUEST_LIMITS_MS`).
  */
-const OF_REQUESTS = {
-  connectionTimeoutMillis: 1_000,
-  statement_timeout: 800,
+const ofRequests = () => ({
+  connectionTimeoutMillis: REQUEST_LIMITS_MS.connection,
+  statement_timeout: REQUEST_LIMITS_MS.statement,
   // A connection costs the server more than keeping it: a burst after a quiet minute should find some.
   idleTimeoutMillis: 60_000,
   idle_in_transaction_session_timeout: 5_000,
   keepAlive: true,
-};
+});
 const APPLICATION = 'mooring';
 
 /** The connections that requests use. */
@@ -87,7 +88,7 @@ export function requestDataSource(databaseUrl: string): PostgresDataSourceOption
     ...common(url),
     poolSize: POOL_SIZE,
     applicationName: APPLICATION,
-    extra: { ...OF_REQUESTS, Client: DeadlineClient, options },
+    extra: { ...ofRequests(), Client: DeadlineClient, options },
   };
 }
 
@@ -95,7 +96,7 @@ export function requestDataSource(databaseUrl: string): PostgresDataSourceOption
 export function replicaPool(replicaUrl: string): pg.Pool {
   const { url, options } = addressAndOptions(replicaUrl, `${SESSION} ${FEW_ROWS}`);
   const pool = new pg.Pool({
-    ...OF_REQUESTS,
+    ...ofRequests(),
     Client: ReplicaClient,
     connectionString: url,
     application_name: APPLICATION,

@@ -1,13 +1,11 @@
 import type { Socket } from 'node:net';
 import { Client } from 'pg';
+import { REQUEST_LIMITS_MS } from './request-limits.js';
 
 interface ParameterStatus {
   readonly parameterName: string;
   readonly parameterValue: string;
 }
-
-/** How long a connection may owe an answer: with the wait for a connection, within the 2 seconds of a 503. */
-const DEADLINE_MS = 900;
 
 /**
  * A connection to the primary that is cut when it owes an answer for too long. `pg`'s own `query_timeout` rejects the query and keeps
@@ -42,7 +40,7 @@ export class DeadlineClient extends Client {
 
   // One signature for all of pg's overloads: the arguments pass through untouched.
   override query(...query: unknown[]): never {
-    this.#socket.setTimeout(DEADLINE_MS);
+    this.#socket.setTimeout(REQUEST_LIMITS_MS.silence);
     return (super.query as (...query: unknown[]) => never)(...query);
   }
 }

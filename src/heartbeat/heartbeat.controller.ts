@@ -2,15 +2,13 @@ import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { tokenAnswer } from '../activation/token.answer.js';
 import { Clock } from '../clock.js';
 import { Config } from '../config.js';
+import { REQUEST_LIMITS_MS } from '../database/request-limits.js';
 import { problem } from '../http/problem.js';
 import { KeyRing } from '../keys/key-ring.js';
 import { verifyLicenseToken } from '../keys/license-token.js';
 import { HeartbeatRequest } from './heartbeat.dto.js';
 import { HeartbeatService } from './heartbeat.service.js';
 import { TelemetryStore } from './telemetry.store.js';
-
-/** What a heartbeat may take in all before its telemetry is given up: below its deadline, for the license is confirmed by then. */
-const PATIENCE_MS = 1_600;
 
 /** `POST /v1/heartbeat`: about every 6 hours, in the background. */
 @Controller('v1/heartbeat')
@@ -34,7 +32,8 @@ export class HeartbeatController {
     // Stateless: the machine's digest goes from the old token to the new one, and no row is touched.
     const answer = tokenAnswer(this.ring, this.config.product, { ...binding, machine: claims.mch }, now);
     if (telemetry === undefined) return answer;
-    const left = PATIENCE_MS - (performance.now() - began);
+    // Below the limit of the answer, for the license is confirmed by now.
+    const left = REQUEST_LIMITS_MS.telemetry - (performance.now() - began);
     return { ...answer, telemetry: await this.telemetry.store(telemetry, left) };
   }
 }

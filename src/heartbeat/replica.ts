@@ -6,12 +6,11 @@ import { Config } from '../config.js';
 import { Batch } from '../database/batch.js';
 import { poolOf, replicaPool } from '../database/data-source.js';
 import { inTime } from '../database/in-time.js';
+import { REQUEST_LIMITS_MS } from '../database/request-limits.js';
 import { Log } from '../http/log.js';
 import { inOrder, READ, type BindingFacts } from './bindings.js';
 import { Positions } from './positions.js';
 
-/** Longer than this no heartbeat waits for the replica: the primary is asked instead, and has its 2 seconds. */
-const PATIENCE_MS = 100;
 /** How often the primary's position is read, and the replica is asked whether it has replayed it. */
 const LOOK_MS = 2_000;
 /** Older than this nothing is known: the process stood still, or its clock jumped. */
@@ -117,7 +116,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     const needed = this.#positions.needed(this.clock.now().getTime());
     if (needed === undefined) throw new ReplicaBehind();
     const statement = { name: 'read copies of bindings', text: READ_COPY, values: [ids, needed] };
-    const { rows } = await inTime(this.#pool!.query<Copy>(statement), PATIENCE_MS);
+    const { rows } = await inTime(this.#pool!.query<Copy>(statement), REQUEST_LIMITS_MS.replica);
     if (!rows[0]?.keeps_up) throw new ReplicaBehind();
     return rows.filter((row) => row.activation_id !== null);
   }

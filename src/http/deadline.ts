@@ -1,8 +1,6 @@
 import type { FastifyInstance, preHandlerHookHandler } from 'fastify';
+import { REQUEST_LIMITS_MS } from '../database/request-limits.js';
 import { problem } from './problem.js';
-
-/** With what the answer itself takes to be sent, within the 2 seconds of a 503. */
-const DEADLINE_MS = 1_900;
 
 /**
  * Asks a client for patience when its answer is late: each statement has a limit of its own, and of a database that is
@@ -19,7 +17,7 @@ export function answerInTime(fastify: FastifyInstance): void {
 const askForPatience: preHandlerHookHandler = (_request, reply, done) => {
   const late = setTimeout(() => {
     if (!reply.sent && !reply.raw.headersSent) reply.send(problem('unavailable'));
-  }, DEADLINE_MS).unref();
+  }, REQUEST_LIMITS_MS.answer).unref();
   reply.raw.once('close', () => clearTimeout(late));
   done();
 };

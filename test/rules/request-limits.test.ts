@@ -1,0 +1,27 @@
+import { expect, test } from '@jest/globals';
+import { requestDataSource } from '../../src/database/data-source.js';
+import { REQUEST_LIMITS_MS as LIMITS } from '../../src/database/request-limits.js';
+import { generous } from '../request-limits.js';
+
+test('the time limits of production let each answer to a client go out within 2 seconds', () => {
+  expect(LIMITS.answer).toBeLessThan(2_000);
+  // Each step ends by itself before that, whatever of the database is away.
+  expect(LIMITS.connection + LIMITS.statement).toBeLessThan(LIMITS.answer);
+  expect(LIMITS.connection + LIMITS.silence).toBeLessThanOrEqual(LIMITS.answer);
+  expect(LIMITS.statement).toBeLessThan(LIMITS.silence);
+  expect(LIMITS.telemetry).toBeLessThan(LIMITS.answer);
+  expect(LIMITS.replica + LIMITS.telemetry).toBeLessThan(LIMITS.answer);
+});
+
+test('the connections of requests keep them', () => {
+  expect(requestDataSource('postgres://h/d').extra).toMatchObject({
+    connectionTimeoutMillis: LIMITS.connection,
+    statement_timeout: LIMITS.statement,
+  });
+});
+
+test('a test that is not about them has so much time that no machine is too slow', () => {
+  const wide = generous(LIMITS);
+  for (const name of ['connection', 'statement', 'silence', 'answer', 'telemetry'] as const)
+    expect(wide[name]).toBeGreaterThan(40_000);
+});
