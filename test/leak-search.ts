@@ -4,9 +4,9 @@ import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 
 /*
- * Looks for something that must not be there, in every form in which it could have been written down. Four bare bytes
- * are no form: in tens of megabytes they turn up by chance. In tables they would show as a number or as hex, which are
- * searched for; in raw files the forms that PostgreSQL and the kernel give an address are, which are longer.
+ * Looks for something that must not be there, in every form in which it could have been written down. What is searched is
+ * full of random text: tokens, ids, hashes. A form that is short enough to occur there by chance is therefore no form (four
+ * bare bytes), or counts only where it is a word of its own (four bytes in hex). `LeakSearch` computes the chance.
  */
 
 /** One way to write a canary; `binary` where it is no text. */
@@ -15,6 +15,28 @@ export interface Form {
   readonly bytes: Buffer;
   readonly binary: boolean;
 }
+
+/** A form that random data holds as easily as so many bits, or more easily, is searched as a whole word. */
+const ENOUGH_BITS = 64;
+/** A whole run of searches finds something by chance less often than this. */
+const CHANCE_AT_MOST = 1e-6;
+/** What a word consists of: the symbols of hex, decimal numbers, base64 and base64url, and the hyphen of ids. */
+const WORD = /[A-Za-z0-9+/_-]/;
+
+/** How many random bits a form is worth: in random hex 4 a symbol, in random base64 6, elsewhere 8. */
+function bitsOf({ bytes, binary }: Form): number {
+  const form = bytes.toString('latin1');
+  if (!binary && /^([0-9a-f]+|[0-9A-F]+)$/.test(form)) return 4 * bytes.length;
+  if (!binary && /^[A-Za-z0-9+/_-]+$/.test(form)) return 6 * bytes.length;
+  return 8 * bytes.length;
+}
+
+/**
+ * Whether a form is searched as a whole word: no text is random in words as short as these, so that only bytes are. In a
+ * write-ahead log other bytes follow a value at once, so that there such a form may go unseen; in a table's file it does not.
+ */
+export const isWord = (form: Form) =>
+  !form.binary && (bitsOf(form) < ENOUGH_BITS || /^(0|\\)x/.test(form.bytes.toString('latin1')));
 
 /** The forms of a text: as it is, escaped, encoded, as a list of its bytes, and hashed. */
 export function formsOfText(canary: string): Form[] {
@@ -47,9 +69,22 @@ function formsOfV4(address: string): Form[] {
     text(`${address} as an integer`, String(bytes.readUInt32BE())),
     text(`${address} as an integer, little-endian`, String(bytes.readUInt32LE())),
     ...encodings(`the bytes of ${address}`, bytes),
-    // IPv4 within IPv6, as sockets report it; `inet` (family, bits, address); sockaddr_in without its port.
-    binary(`${address} mapped, in bytes`, Buffer.concat([Buffer.from('ffff', 'hex'), bytes])),
-    binary(`${address} as inet`, Buffer.concat([Buffer.from([2, 32]), bytes])),
+    // Random hex begins with these four bytes as well: they count where nothing follows.
+    ...[hex, hex.toUpperCase()].flatMap((digits) => [
+      text(`${address} as bytea`, `\\x${digits}`),
+      text(`${address} as a hexadecimal number`, `0x${digits}`),
+    ]),
+    // IPv4 within IPv6, as sockets report it; `inet` with either length of PostgreSQL (length, family, bits, address);
+    // sockaddr_in without its port.
+    binary(
+      `${address} mapped, in bytes`,
+      Buffer.concat([Buffer.alloc(10), Buffer.from('ffff', 'hex'), bytes]),
+    ),
+    binary(`${address} as inet`, Buffer.concat([Buffer.from([15, 2, 32]), bytes])),
+    binary(
+      `${address} as inet, with a long length`,
+      Buffer.concat([Buffer.from([40, 0, 0, 0, 2, 32]), bytes]),
+    ),
     binary(`${address} as sockaddr`, Buffer.concat([bytes, Buffer.alloc(8)])),
   ];
 }
@@ -85,18 +120,23 @@ function encodings(canary: string, bytes: Buffer): Form[] {
   ];
 }
 
-/** In base64, also where it does not begin with the encoded text: what stays the same at each of three offsets. */
+/**
+ * In base64, also where it does not begin with the encoded text: what stays the same at each of three offsets. Of a few
+ * bytes too little stays the same: they are searched as a word of their own.
+ */
 function base64(canary: string, bytes: Buffer): Form[] {
-  return (['base64', 'base64url'] as const).flatMap((encoding) =>
-    [0, 1, 2].map((offset) => {
+  return (['base64', 'base64url'] as const).flatMap((encoding) => {
+    const alone = text(`${canary} in ${encoding}`, bytes.toString(encoding).replace(/=+$/, ''));
+    if (bitsOf(alone) < ENOUGH_BITS) return [alone];
+    return [0, 1, 2].map((offset) => {
       const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);
       const whole = shifted.toString(encoding).replace(/=+$/, '');
       // The symbols at the edges hold bits of the neighbours as well.
       const from = Math.ceil((offset * 8) / 6);
       const to = Math.floor((shifted.length * 8) / 6);
       return text(`${canary} in ${encoding}, offset ${offset}`, whole.slice(from, to));
-    }),
-  );
+    });
+  });
 }
 
 function hashes(canary: string): Form[] {
@@ -117,10 +157,23 @@ const binary = (what: string, bytes: Buffer): Form => ({ what, bytes, binary: tr
 
 /** Finds many forms in one pass: a table says at each byte whether a form may begin there. */
 export class LeakSearch {
+  /** The chance of all searches of a test file together to find something in random data. */
+  static chance = 0;
+
   readonly #mayStart = new Uint8Array(0x1_0000);
   readonly #starts = new Map<number, Form[]>();
+  readonly #words = new Set<Form>();
+  readonly #chanceOfAByte: number;
 
   constructor(readonly forms: readonly Form[]) {
+    const words = forms.filter(isWord);
+    this.#words = new Set(words);
+    const different = new Map(forms.map((form) => [form.bytes.toString('latin1'), form]));
+    const bits = [...different.values()].map((form) =>
+      // A word has other symbols on both sides, of which there are 190.
+      this.#words.has(form) ? 8 * form.bytes.length + 2 * Math.log2(256 / 190) : bitsOf(form),
+    );
+    this.#chanceOfAByte = bits.reduce((sum, each) => sum + 2 ** -each, 0);
     for (const form of forms) {
       const start = form.bytes.readUInt32BE();
       this.#mayStart[start >>> 16] = 1;
@@ -128,14 +181,19 @@ export class LeakSearch {
     }
   }
 
-  /** What was found in some bytes, each form once. */
+  /** What was found in some bytes, each form once. @throws where chance alone would find something too often */
   in(haystack: Buffer | string): Set<string> {
     const bytes = typeof haystack === 'string' ? Buffer.from(haystack) : haystack;
     const found = new Set<string>();
+    LeakSearch.chance += bytes.length * this.#chanceOfAByte;
+    if (LeakSearch.chance > CHANCE_AT_MOST)
+      throw new Error(`A false alarm has a chance of ${LeakSearch.chance}`);
     for (let at = 0; at + 3 < bytes.length; at += 1) {
       if (!this.#mayStart[(bytes[at]! << 8) | bytes[at + 1]!]) continue;
-      for (const { what, bytes: form } of this.#starts.get(bytes.readUInt32BE(at)) ?? []) {
-        if (bytes.subarray(at, at + form.length).equals(form)) found.add(what);
+      for (const form of this.#starts.get(bytes.readUInt32BE(at)) ?? []) {
+        const end = at + form.bytes.length;
+        if (!bytes.subarray(at, end).equals(form.bytes)) continue;
+        if (!this.#words.has(form) || isAlone(bytes, at, end)) found.add(form.what);
       }
     }
     return found;
@@ -144,11 +202,26 @@ export class LeakSearch {
   /** What was found in the files below a directory: `file: what`. */
   inFiles(directory: string): string[] {
     return filesBelow(directory).flatMap((file) => {
-      const bytes = readFileSync(file);
+      const bytes = contentOf(file);
       const found = [...this.in(file.includes('/pg_wal/') ? withoutPageHeaders(bytes) : bytes)];
       return found.map((what) => `${file}: ${what}`);
     });
   }
+}
+
+/** What a file holds; nothing where a server that runs has removed it meanwhile. */
+function contentOf(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0);
+    throw error;
+  }
+}
+
+/** Whether what stands between two positions is a word, and no part of a longer one. */
+function isAlone(bytes: Buffer, from: number, to: number): boolean {
+  return ![from - 1, to].some((at) => WORD.test(String.fromCharCode(bytes[at] ?? 0)));
 }
 
 /** A write-ahead log without the headers of its pages of 8 KiB, which else would cut a form in two. */
