@@ -10,9 +10,10 @@ import pg from 'pg';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from '../src/keys/license-key.js';
 import { FORWARDING, LOCAL } from './canary-addresses.js';
 import { outbox } from './erasure-harness.js';
-import { formsOfAddress, formsOfText, LeakSearch } from './leak-search.js';
+import { formsOfAddress, formsOfText, isWord, LeakSearch } from './leak-search.js';
 import { documentedRoutes } from './openapi.js';
 import { freePort, ServerProcess } from './server-process.js';
+import { endingWaits } from './tables.js';
 import { PURCHASES, signed, TAKES_PURCHASES } from './webhook.js';
 
 const ADDRESSES = [LOCAL, '203.0.113.77', '2001:db8::77'];
@@ -72,7 +73,7 @@ beforeAll(async () => {
   await database.connect();
   await insertIdentity();
   await drive();
-}, 60_000);
+});
 
 afterAll(async () => {
   await database?.end();
@@ -214,12 +215,16 @@ async function drive(): Promise<void> {
   await database.query(
     'begin; lock table license, activation, staff, telemetry_inbox in access exclusive mode',
   );
-  await Promise.all([
-    seen('POST', '/v1/activate', activation),
-    seen('POST', '/v1/heartbeat', beat),
-    seen('POST', '/support/api/licenses/search', { email: IDENTITY.email }, bearer),
-    report('dispute_won'),
-  ]);
+  await endingWaits(
+    (sql) => database.query(sql),
+    () =>
+      Promise.all([
+        seen('POST', '/v1/activate', activation),
+        seen('POST', '/v1/heartbeat', beat),
+        seen('POST', '/support/api/licenses/search', { email: IDENTITY.email }, bearer),
+        report('dispute_won'),
+      ]),
+  );
   await database.query('rollback');
   await report('refunded');
   // More wrong signatures than are listened to in a minute.
@@ -437,7 +442,10 @@ describe('the search itself', () => {
 
   test('finds each form of each canary among other bytes', () => {
     for (const form of planted()) {
-      const found = new LeakSearch([form]).in(Buffer.concat([randomBytes(99), form.bytes, randomBytes(99)]));
+      // As a word: a part of a longer one does not count where the form is short.
+      const among = (each: Buffer) =>
+        Buffer.concat([randomBytes(99), each, form.bytes, each, randomBytes(99)]);
+      const found = new LeakSearch([form]).in(among(Buffer.from(' ')));
       expect([...found]).toEqual([form.what]);
     }
   });
@@ -475,6 +483,7 @@ describe('the search itself', () => {
       found.filter((line) => line.includes('/pg_wal/')).map((line) => line.replace(/^[^:]*: /, '')),
     );
     expect([...inHeap].toSorted()).toEqual(names(planted()));
-    expect([...inWal].toSorted()).toEqual(names(planted()));
+    const anywhere = names(planted().filter((form) => !isWord(form)));
+    expect([...inWal].toSorted()).toEqual(expect.arrayContaining(anywhere));
   });
 });

@@ -20,7 +20,7 @@ import {
 } from './erasure-harness.js';
 import { FakeClock, Service } from './harness.js';
 import { formsOfText, LeakSearch } from './leak-search.js';
-import { whileLocked } from './tables.js';
+import { whileHeld } from './tables.js';
 
 const HOUR_MS = 3_600_000;
 /** Far from any day on which this may run: the queue itself goes by the database's clock. */
@@ -221,7 +221,7 @@ test('staff who ask for the same address bring it forward', async () => {
 });
 
 test('a holder who asks after staff did does not put it off', async () => {
-  const { first, second } = await whileLocked(service, 'license', async () => ({
+  const { first, second } = await whileHeld(service, 'license', async () => ({
     first: await erasures.request(ADA, ACT),
     second: await erasures.request(ADA),
   }));

@@ -3,7 +3,8 @@ import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { poolOf } from '../src/database/data-source.js';
-import { createDatabase, Service } from './harness.js';
+import { createDatabase, Service, withLimitsOfProduction } from './harness.js';
+import { loopTime } from './loop-time.js';
 import { Front } from './outage-harness.js';
 import { change, only, scrape, scrapeUntil } from './scrape.js';
 import { whileGone, whileLocked } from './tables.js';
@@ -19,7 +20,7 @@ beforeAll(async () => {
   database = await createDatabase();
   const url = new URL(database.url);
   door.target = Number(url.port);
-  await door.open(0);
+  await door.open();
   url.port = String(door.port);
   const environment = { METRICS_PORT: '0', DATABASE_READ_URL: url.href };
   service = await Service.start({ databaseUrl: url.href, environment });
@@ -44,10 +45,12 @@ describe('the database', () => {
     const held = await Promise.all(Array.from({ length: 12 }, () => pool.connect()));
     let exhausted: Record<string, number> = {};
     // The callers give up after a second, which on a busy machine may pass before the scrape has come.
-    while (exhausted[of('callers_waiting')] !== 3) {
-      const callers = [1, 2, 3].map(() => pool.connect());
-      [exhausted] = await Promise.all([scrape(service), Promise.allSettled(callers)]);
-    }
+    await withLimitsOfProduction(service, async () => {
+      while (exhausted[of('callers_waiting')] !== 3) {
+        const callers = [1, 2, 3].map(() => pool.connect());
+        [exhausted] = await Promise.all([scrape(service), Promise.allSettled(callers)]);
+      }
+    });
     for (const client of held) client.release();
     expect(exhausted).toMatchObject({
       [of('connections_in_use')]: 12,
@@ -120,7 +123,7 @@ describe('while the database', () => {
   test('holds a table locked, or has lost it, the process tells what it knows', async () => {
     await away(await whileLocked(service, 'telemetry_inbox', () => scrape(service)));
     await away(await whileGone(service, 'retention_run', () => scrape(service)));
-    expect((await scrape(service))['mooring_database_up']).toBe(1);
+    await scrapeUntil(service, (samples) => samples['mooring_database_up'] === 1);
   });
 
   test('refuses, or says nothing, a scrape is answered within 2 seconds', async () => {
@@ -128,16 +131,18 @@ describe('while the database', () => {
     await once(silent, 'listening');
     const { target } = door;
     door.close();
-    await away(await scrape(service));
-    door.target = (silent.address() as AddressInfo).port;
-    await door.open();
     const milliseconds: number[] = [];
-    while (milliseconds.length < 3) {
-      const began = performance.now();
+    await withLimitsOfProduction(service, async () => {
       await away(await scrape(service));
-      milliseconds.push(performance.now() - began);
-    }
-    // The quickest: the others may have waited for a machine that is busy.
+      door.target = (silent.address() as AddressInfo).port;
+      await door.open();
+      while (milliseconds.length < 3) {
+        const began = loopTime();
+        await away(await scrape(service));
+        milliseconds.push(loopTime() - began);
+      }
+    });
+    // The quickest, in the time of the event loop: a busy machine is not the service's.
     expect(Math.min(...milliseconds)).toBeLessThan(2_000);
     door.close();
     silent.close();

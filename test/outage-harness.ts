@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, connect, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,6 +9,7 @@ import { isPostmaster, readPidFile, until } from '../src/database/postgres-proce
 import { call, type Answer } from './harness.js';
 import { late } from './late.js';
 import { everyProcess } from './processes.js';
+import { freePort } from './server-process.js';
 
 /** A PostgreSQL of the test's own that can be stopped, frozen and started again, always at the same address. */
 export class FragilePostgres {
@@ -20,7 +21,7 @@ export class FragilePostgres {
 
   static async start(): Promise<FragilePostgres> {
     const postgres = new FragilePostgres();
-    await postgres.#front.open(0);
+    await postgres.#front.open();
     await postgres.restart();
     return postgres;
   }
@@ -103,7 +104,7 @@ export class Front {
   #server?: Server;
   readonly #sockets = new Set<Socket>();
 
-  async open(port = this.port): Promise<void> {
+  async open(): Promise<void> {
     if (this.#server?.listening) return;
     this.#server = createServer((near) => {
       const far = this.lead();
@@ -117,9 +118,9 @@ export class Front {
         one.on('error', () => undefined);
         one.on('close', () => (this.#sockets.delete(one), other.destroy()));
       }
-    }).listen(port, '127.0.0.1');
-    await once(this.#server, 'listening');
-    this.port = (this.#server.address() as AddressInfo).port;
+    });
+    this.port ||= await freePort();
+    await once(this.#server.listen(this.port, '127.0.0.1'), 'listening');
   }
 
   close(): void {

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import { PROBLEMS, type ProblemCode } from '../src/http/problem.js';
+import { loopTime } from './loop-time.js';
 
 /** An answer as its bytes came. */
 export interface RawAnswer {
@@ -12,8 +14,8 @@ export interface RawAnswer {
 
 type Part = string | Uint8Array | ((socket: Socket) => Promise<unknown>);
 
-/** How long a server that waits for more is waited for; only those that never answer take it. */
-const SILENCE_MS = 1_000;
+/** How long a server that waits for more is waited for, in the time of the event loop. Only those that never answer take it. */
+const SILENCE_MS = 3_000;
 
 /**
  * Writes parts to a socket, and reads until the server closes, has given `answers` answers, or says nothing for a while.
@@ -29,15 +31,22 @@ export async function exchange(base: string, parts: readonly Part[], answers = 1
       if (found().length >= answers) resolve();
     });
     socket.on('close', () => resolve());
-    socket.setTimeout(SILENCE_MS, resolve);
   });
   for (const part of parts) {
     if (typeof part === 'function') await part(socket);
     else if (!socket.destroyed) socket.write(part);
   }
-  await over;
+  await Promise.race([over, silence(socket)]);
   socket.destroy();
   return found();
+}
+
+/** Waits until nothing has come for so long, or all is over. */
+async function silence(socket: Socket): Promise<void> {
+  let [bytes, since] = [-1, loopTime()];
+  for (; loopTime() - since < SILENCE_MS && !socket.destroyed; await pause(20)) {
+    if (bytes !== socket.bytesRead) [bytes, since] = [socket.bytesRead, loopTime()];
+  }
 }
 
 export async function open(base: string): Promise<Socket> {

@@ -28,7 +28,7 @@ export class StreamingReplica {
 
   static async of(primary: FragilePostgres): Promise<StreamingReplica> {
     const replica = new StreamingReplica(primary);
-    await replica.#front.open(0);
+    await replica.#front.open();
     try {
       await replica.#copy();
       await replica.start();

@@ -5,7 +5,7 @@ import { DatabaseUrl } from '../src/database/data-source.js';
 import { RetentionJob } from '../src/retention/retention.job.js';
 import { RetentionService } from '../src/retention/retention.service.js';
 import { Service } from './harness.js';
-import { whileLocked } from './tables.js';
+import { whileHeld } from './tables.js';
 
 let service: Service;
 let retention: RetentionService;
@@ -102,7 +102,7 @@ test('of two runs at once one works and the other leaves, whatever instance they
     service.clock,
     service.app.get(Config),
   );
-  const { first, second } = await whileLocked(service, 'telemetry_inbox', async () => {
+  const { first, second } = await whileHeld(service, 'telemetry_inbox', async () => {
     const first = retention.run(asOf);
     const waiting = "select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted";
     while ((await service.sql(waiting)).length === 0) await pause(5);

@@ -1,9 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+const generousLimits = fileURLToPath(new URL('generous-limits.mjs', import.meta.url));
 
 export interface ProcessOptions {
   /** Arguments of Node's own, before the program. */
@@ -14,6 +16,8 @@ export interface ProcessOptions {
   readonly stdout?: number;
   /** How many files and sockets it may hold open; as many as the system allows where it is not said. */
   readonly descriptors?: number;
+  /** The time limits of production for each request, for a test of these limits or of what a client does about them. */
+  readonly limitsOfProduction?: boolean;
 }
 
 /** The built service, `dist/main.js`, as a process of its own. Its environment is what the test says and nothing else. */
@@ -27,9 +31,10 @@ export class ServerProcess {
 
   constructor(
     environment: Record<string, string>,
-    { nodeArguments = [], ipc = false, stdout, descriptors }: ProcessOptions = {},
+    { nodeArguments = [], ipc = false, stdout, descriptors, limitsOfProduction = false }: ProcessOptions = {},
   ) {
-    const args = ['--disable-warning=ExperimentalWarning', ...nodeArguments, 'dist/main.js'];
+    const limits = limitsOfProduction ? [] : ['--import', generousLimits];
+    const args = ['--disable-warning=ExperimentalWarning', ...limits, ...nodeArguments, 'dist/main.js'];
     const env = { PATH: process.env['PATH']!, ...environment };
     const stdio = ['ignore', stdout ?? 'pipe', 'pipe', ...(ipc ? ['ipc' as const] : [])] as const;
     // The shell becomes the program: its process id is the service's.
@@ -78,11 +83,25 @@ export class ServerProcess {
   }
 }
 
-/** A port of 127.0.0.1 that was free a moment ago. */
+/** Ports of a worker of Jest, below those that systems hand out by themselves: nothing takes one before it is used. */
+const [FIRST_PORT, PORTS] = [10_000, 4_000];
+const ofWorker = FIRST_PORT + (Number(process.env['JEST_WORKER_ID'] ?? 1) % 2) * PORTS;
+// Another run of the tests beside this one begins elsewhere.
+let nextPort = randomInt(PORTS);
+
+/** A port of 127.0.0.1 that is free, and that no other test of this run is given. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
+  for (;;) {
+    nextPort += 1;
+    const port = ofWorker + (nextPort % PORTS);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }

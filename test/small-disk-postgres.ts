@@ -44,7 +44,7 @@ export class SmallDiskPostgres {
     const postgres = new SmallDiskPostgres();
     try {
       await postgres.#told();
-      await postgres.#front.open(0);
+      await postgres.#front.open();
       await postgres.restart();
       return postgres;
     } catch (error) {

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { parseMail, type Mail } from './mail-message.js';
+import { freePort } from './server-process.js';
 
 /** Where in the conversation something is done instead of the answer; `message` is after the mail's last line. */
 export type Stage = 'connect' | 'ehlo' | 'auth' | 'mail' | 'rcpt' | 'data' | 'message';
@@ -78,9 +79,9 @@ export class SmtpServer {
   }
 
   async comeBack(): Promise<void> {
-    this.#server.listen(this.port, '127.0.0.1');
-    await once(this.#server, 'listening');
-    this.port = (this.#server.address() as AddressInfo).port;
+    // Its own again, also after it was away: no other test is given it meanwhile.
+    this.port ||= await freePort();
+    await once(this.#server.listen(this.port, '127.0.0.1'), 'listening');
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Service } from './harness.js';
 
-/** Does something while a table is held by somebody else: the database answers nobody in time. */
-export async function whileLocked<Result>(
+/** Does something while a table is held by another transaction. */
+export async function whileHeld<Result>(
   service: Service,
   table: string,
   work: () => Promise<Result>,
@@ -14,6 +15,40 @@ export async function whileLocked<Result>(
     await holder.query('rollback');
     holder.release();
   }
+}
+
+const END_WAITS = `
+  select pg_cancel_backend(pid) from pg_stat_activity
+  where datname = current_database() and application_name = 'mooring' and wait_event_type = 'Lock'`;
+
+/**
+ * Does something, and meanwhile ends each statement of a request that waits for a lock with the error that its time limit
+ * ends it with (57014). No test waits for that limit, and no statement that is merely slow meets it.
+ * @param query runs a statement in the database of the service
+ */
+export async function endingWaits<Result>(
+  query: (sql: string) => Promise<unknown>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const over = new AbortController();
+  const ending = (async () => {
+    for (; !over.signal.aborted; await pause(5)) await query(END_WAITS);
+  })();
+  try {
+    return await work();
+  } finally {
+    over.abort();
+    await ending;
+  }
+}
+
+/** Does something while a table is held by another transaction: no request that needs it gets its turn in time. */
+export async function whileLocked<Result>(
+  service: Service,
+  table: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  return whileHeld(service, table, () => endingWaits((sql) => service.sql(sql), work));
 }
 
 /** Does something while a table is not there: the service itself is broken. */

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { poolOf } from '../src/database/data-source.js';
+import { REQUEST_LIMITS_MS } from '../src/database/request-limits.js';
 import { TelemetryStore } from '../src/heartbeat/telemetry.store.js';
 import { Service } from './harness.js';
 import { whileGone, whileLocked } from './tables.js';
@@ -166,6 +167,8 @@ test('a database that does not come to it costs the block, and not the license',
   const { failed } = blocks;
   const query = pool.query.bind(pool) as (statement: { name?: string }) => Promise<unknown>;
   const insert = Promise.withResolvers<never>();
+  const { telemetry } = REQUEST_LIMITS_MS;
+  REQUEST_LIMITS_MS.telemetry = 100;
   const answer = (statement: { name?: string }) =>
     statement.name === 'insert telemetry' ? insert.promise : query(statement);
   const spy = jest.spyOn(pool, 'query').mockImplementation(answer as typeof pool.query);
@@ -173,6 +176,7 @@ test('a database that does not come to it costs the block, and not the license',
     expect(await send(BLOCK)).toEqual({ stored: false, dropped: [] });
     expect(blocks.failed).toBe(failed + 1);
   } finally {
+    REQUEST_LIMITS_MS.telemetry = telemetry;
     spy.mockRestore();
     insert.reject(new Error('never'));
   }

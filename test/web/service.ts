@@ -1,16 +1,11 @@
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { Service, type ServiceOptions } from '../harness.js';
+import { freePort } from '../server-process.js';
 
-/** A service for a browser: at http://localhost, which is its PUBLIC_URL, on a port that was free a moment ago. */
+/** A service for a browser: at http://localhost, which is its PUBLIC_URL, on a port of its own. */
 export async function startForBrowser(
   options: ServiceOptions = {},
 ): Promise<{ service: Service; origin: string }> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, 'close');
+  const port = await freePort();
   const environment = { PORT: String(port), ...options.environment };
   const service = await Service.start({ ...options, environment });
   return { service, origin: `http://localhost:${port}` };
