@@ -17,7 +17,7 @@ let faulted: Faulted;
 beforeAll(async () => {
   postgres = await FragilePostgres.start();
   faulted = await Faulted.start(() => postgres.url, { descriptors: DESCRIPTORS });
-}, 90_000);
+});
 afterAll(async () => {
   await faulted?.end();
   await postgres?.end();
@@ -45,9 +45,13 @@ test('a service that is out of file descriptors lives on, rests, and serves agai
   // Those that had their connection before go on being served.
   await load.more(50, served);
   const flooded = await load.stop();
-  const [used, began] = [processorTime(pid), performance.now()];
-  await pause(1_000);
-  const busy = ((processorTime(pid) - used) * 10) / (performance.now() - began);
+  // Of ten seconds the quietest: one that never rests is busy in each.
+  let busy = 1;
+  for (let second = 0; busy >= 0.5 && second < 10; second += 1) {
+    const [used, began] = [processorTime(pid), performance.now()];
+    await pause(1_000);
+    busy = Math.min(busy, ((processorTime(pid) - used) * 10) / (performance.now() - began));
+  }
   for (const socket of sockets) socket.destroy();
   const after = faulted.load();
   const recovery = await faulted.recovery(after);
@@ -55,4 +59,4 @@ test('a service that is out of file descriptors lives on, rests, and serves agai
 
   expect(busy).toBeLessThan(0.5);
   await expectPromises(faulted, answers, recovery, { broken: true });
-}, 90_000);
+});

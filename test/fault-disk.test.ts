@@ -9,7 +9,7 @@ let faulted: Faulted;
 beforeAll(async () => {
   postgres = await SmallDiskPostgres.start();
   faulted = await Faulted.start(() => postgres.url);
-}, 90_000);
+});
 afterAll(async () => {
   await faulted?.end();
   await postgres?.end();
@@ -35,7 +35,7 @@ test('on a full disk heartbeats go on without their telemetry, and nobody is pro
   if (!postgres.isReal) await postgres.restart();
   const recovery = await faulted.recovery(load);
   await expectPromises(faulted, await load.stop(), recovery);
-}, 90_000);
+});
 
 test('a database that goes down because its log finds no room loses nothing that was acknowledged', async () => {
   const load = faulted.load();
@@ -53,4 +53,4 @@ test('a database that goes down because its log finds no room loses nothing that
   await postgres.restart();
   const recovery = await faulted.recovery(load);
   await expectPromises(faulted, await load.stop(), recovery);
-}, 90_000);
+});

@@ -13,7 +13,7 @@ let faulted: Faulted;
 beforeAll(async () => {
   postgres = await FragilePostgres.start();
   faulted = await Faulted.start(() => postgres.url);
-}, 90_000);
+});
 afterAll(async () => {
   await faulted?.end();
   await postgres?.end();
@@ -22,15 +22,13 @@ afterAll(async () => {
 test('a service that stood still for seconds in the middle of everything goes on as if nothing had been', async () => {
   const load = faulted.load();
   await load.more(100, served);
-  const froze = performance.now();
   faulted.process.child.kill('SIGSTOP');
   await pause(FROZEN_MS);
   faulted.process.child.kill('SIGCONT');
-  const standstill = performance.now() - froze;
   const recovery = await faulted.recovery(load);
   const answers = await load.stop();
 
   expect(answers.filter(({ milliseconds }) => milliseconds >= FROZEN_MS).length).toBeGreaterThan(0);
   // What waited at the door meanwhile may be too much at once.
-  await expectPromises(faulted, answers, recovery, { standstill, shed: true });
-}, 90_000);
+  await expectPromises(faulted, answers, recovery, { shed: true });
+});

@@ -2,12 +2,14 @@ import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { activation, call, type Answer } from './harness.js';
 import { Load, tried, type Timed } from './outage-harness.js';
 import { query } from './replica-harness.js';
 import { freePort, ServerProcess, type ProcessOptions } from './server-process.js';
 
+const ownTime = fileURLToPath(new URL('own-time.mjs', import.meta.url));
 const STAFF_TOKEN = 'mst_a-token-of-the-fault-tests';
 const bearer = { authorization: `Bearer ${STAFF_TOKEN}` };
 /** Licenses over whose seats more machines fight than there are seats. */
@@ -30,7 +32,21 @@ export interface Asked {
   readonly seat?: string;
   readonly begun: number;
 }
-export type Heard = Timed & { readonly asked: Asked };
+export type Heard = Timed & {
+  readonly asked: Asked;
+  /** How long the service took by its own time (`test/own-time.mjs`); NaN where no answer came. */
+  readonly ownMs: number;
+};
+
+/** How long it took until all was served again, and then once more, with nothing to recover from. */
+export interface Recovery {
+  readonly milliseconds: number;
+  readonly withoutFault: number;
+}
+
+/** How long a service with `test/own-time.mjs` took for an answer. */
+export const ownMs = ({ headers }: Pick<Answer, 'headers'>): number =>
+  Number(headers['x-own-milliseconds'] ?? NaN);
 
 export interface FaultedOptions extends ProcessOptions {
   readonly environment?: Record<string, string>;
@@ -74,7 +90,11 @@ export class Faulted {
       DATA_DIR: this.#directory,
       DATABASE_URL: this.databaseUrl(),
     };
-    this.process = new ServerProcess({ ...settings, ...environment, ...more }, options);
+    const nodeArguments = ['--import', ownTime, ...(options.nodeArguments ?? [])];
+    this.process = new ServerProcess(
+      { ...settings, ...environment, ...more },
+      { limitsOfProduction: true, ...options, nodeArguments },
+    );
     await this.process.ready();
   }
 
@@ -115,7 +135,8 @@ export class Faulted {
     ...request: [string, string, unknown?, Record<string, string>?]
   ) {
     const begun = performance.now();
-    return { ...(await tried(name, this.url, ...request)), asked: { ...asked, begun } };
+    const answer = await tried(name, this.url, ...request);
+    return { ...answer, asked: { ...asked, begun }, ownMs: ownMs(answer) };
   }
 
   activate = (): Promise<Heard> => {
@@ -158,8 +179,13 @@ export class Faulted {
     return load;
   }
 
-  /** Waits until all is as before the fault, by itself. @returns after how many milliseconds */
-  async recovery(load: Load<Heard>): Promise<number> {
+  /** Waits until all is as before the fault, by itself. */
+  async recovery(load: Load<Heard>): Promise<Recovery> {
+    const milliseconds = await this.#untilServed(load);
+    return { milliseconds, withoutFault: await this.#untilServed(load) };
+  }
+
+  async #untilServed(load: Load<Heard>): Promise<number> {
     const began = performance.now();
     for (const name of NEEDS_DATABASE) await load.more(3, (answer) => answer.name === name && served(answer));
     await load.more(
@@ -167,6 +193,15 @@ export class Faulted {
       ({ name, json }) => name === 'ready' && !/database|clocks/.test(json.warnings?.join()),
     );
     return performance.now() - began;
+  }
+
+  /** Waits until nine of ten answers of a kind since then, and twenty at least, were served. */
+  async mostlyServed(load: Load<Heard>, kind: string, from: number): Promise<void> {
+    for (;;) {
+      const ofKind = load.answers.slice(from).filter(({ name }) => name === kind);
+      if (ofKind.length >= 20 && ofKind.filter(served).length >= 0.9 * ofKind.length) return;
+      await load.more(1, ({ name }) => name === kind);
+    }
   }
 
   async end(): Promise<void> {

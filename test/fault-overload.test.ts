@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Faulted, type Heard } from './fault-harness.js';
+import { Faulted, ownMs, type Heard } from './fault-harness.js';
 import { expectPromises, PATIENCE_MS } from './fault-promises.js';
 import { FragilePostgres } from './outage-harness.js';
 
@@ -19,7 +19,7 @@ let faulted: Faulted;
 beforeAll(async () => {
   postgres = await FragilePostgres.start();
   faulted = await Faulted.start(() => postgres.url, { nodeArguments: ['--import', lowLimits] });
-}, 90_000);
+});
 afterAll(async () => {
   await faulted?.end();
   await postgres?.end();
@@ -28,20 +28,22 @@ afterAll(async () => {
 interface Brief {
   readonly status: number;
   readonly retryAfter: number;
-  readonly milliseconds: number;
+  readonly ownMs: number;
 }
 
 /** A heartbeat on a connection of its own, with as little of this process's time as can be. */
 async function beat(agent: Agent, body: string): Promise<Brief> {
-  const began = performance.now();
   const headers = { 'content-type': 'application/json', 'content-length': body.length };
   const sent = request(`${faulted.url}/v1/heartbeat`, { agent, method: 'POST', headers });
   sent.end(body);
   const [answer] = await once(sent, 'response');
   answer.resume();
   await once(answer, 'end');
-  const milliseconds = performance.now() - began;
-  return { status: answer.statusCode, retryAfter: Number(answer.headers['retry-after']), milliseconds };
+  return {
+    status: answer.statusCode,
+    retryAfter: Number(answer.headers['retry-after']),
+    ownMs: ownMs(answer),
+  };
 }
 
 test('of far more than it carries it answers what it took, asks the rest to come back at different times, and is itself again', async () => {
@@ -64,10 +66,7 @@ test('of far more than it carries it answers what it took, asks the rest to come
 
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 503]));
   expect(manifests.filter(({ status }) => status !== 200)).toEqual([]);
-  // A machine that is slow is slow for a manifest too, which waits for nothing.
-  const slowest = Math.max(...manifests.map(({ milliseconds }) => milliseconds));
-  const late = answers.filter(({ milliseconds }) => milliseconds > PATIENCE_MS + slowest);
-  expect(late.length).toBeLessThan(answers.length / 10);
+  expect(answers.filter((answer) => !(answer.ownMs < PATIENCE_MS))).toEqual([]);
   // Each of 26 seconds is expected some 80 times, a few more where the last burst went over; below 20 or above 330 is beyond
   // any chance.
   const turns = Map.groupBy(
@@ -80,4 +79,4 @@ test('of far more than it carries it answers what it took, asks the rest to come
   expect(Math.min(...counts)).toBeGreaterThan(20);
   expect(Math.max(...counts)).toBeLessThan((3 * SHED) / seconds.length + AT_ONCE / 4);
   await expectPromises(faulted, after, recovery);
-}, 90_000);
+});

@@ -10,7 +10,7 @@ let faulted: Faulted;
 beforeAll(async () => {
   postgres = await FragilePostgres.start();
   faulted = await Faulted.start(() => postgres.url);
-}, 90_000);
+});
 afterEach(() => postgres?.delay(0));
 afterAll(async () => {
   await faulted?.end();
@@ -22,18 +22,16 @@ test('a database whose every answer is 300 ms late serves heartbeats, and nobody
   await load.more(50, served);
   const from = load.answers.length;
   postgres.delay(300);
-  for (const name of ['heartbeat', 'telemetry', 'search'])
+  await faulted.mostlyServed(load, 'heartbeat', from);
+  for (const name of ['telemetry', 'search'])
     await load.more(10, (answer) => answer.name === name && served(answer));
   for (const name of NEEDS_DATABASE) await load.more(3, (answer) => answer.name === name);
-  const during = load.answers.slice(from);
   postgres.delay(0);
   const recovery = await faulted.recovery(load);
   const answers = await load.stop();
 
-  const beats = during.filter(({ name }) => name === 'heartbeat');
-  expect(beats.filter((answer) => !served(answer)).length).toBeLessThan(beats.length / 2);
   await expectPromises(faulted, answers, recovery);
-}, 90_000);
+});
 
 test('a database whose every answer is 3 seconds late is as good as away, until it is quick again', async () => {
   const load = faulted.load();
@@ -46,7 +44,7 @@ test('a database whose every answer is 3 seconds late is as good as away, until 
   postgres.delay(0);
   const recovery = await faulted.recovery(load);
   await expectPromises(faulted, await load.stop(), recovery);
-}, 90_000);
+});
 
 test('waits for a lock that somebody holds pile up nowhere: the rest is served meanwhile', async () => {
   const load = faulted.load();
@@ -54,21 +52,17 @@ test('waits for a lock that somebody holds pile up nowhere: the rest is served m
   const holder = new pg.Client(postgres.url);
   holder.on('error', () => undefined);
   await holder.connect();
-  let from: number;
   try {
     await holder.query('begin');
     await holder.query('select from license for update');
     await load.more(20, ({ name, status }) => name === 'activate' && status === 503);
-    from = load.answers.length;
-    for (const name of ['heartbeat', 'telemetry'])
-      await load.more(20, (answer) => answer.name === name && served(answer));
+    const from = load.answers.length;
+    for (const name of ['heartbeat', 'telemetry']) await faulted.mostlyServed(load, name, from);
   } finally {
     await holder.end();
   }
-  const beats = load.answers.slice(from).filter(({ name }) => name === 'heartbeat');
   const recovery = await faulted.recovery(load);
   const answers = await load.stop();
 
-  expect(beats.filter((answer) => !served(answer))).toEqual([]);
   await expectPromises(faulted, answers, recovery);
-}, 90_000);
+});

@@ -10,7 +10,7 @@ let load: Load<Heard> | undefined;
 beforeAll(async () => {
   postgres = await FragilePostgres.start();
   faulted = await Faulted.start(() => postgres.url);
-}, 90_000);
+});
 afterEach(async () => {
   postgres.thaw();
   await load?.stop().catch(() => undefined);
@@ -48,5 +48,4 @@ test.each([
     });
     await expectPromises(faulted, answers, recovery);
   },
-  90_000,
 );
