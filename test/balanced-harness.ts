@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { GUARD_MS } from './harness.js';
 import { Front, tried, type Timed } from './outage-harness.js';
 import { freePort, ServerProcess } from './server-process.js';
 
@@ -10,8 +11,6 @@ const CONFIGURATION = fileURLToPath(new URL('../deploy/haproxy.cfg', import.meta
 const [, version, major, minor] =
   /version ((\d+)\.(\d+)[.\d]*)/.exec(spawnSync('haproxy', ['-v'], { encoding: 'utf8' }).stdout ?? '') ?? [];
 
-/** Whoever is not answered for so long never will be; longer than anything takes here to come back. */
-const GIVEN_UP_MS = 40_000;
 /** How long a door waits where nobody speaks; longer than an instance takes to answer. */
 const SILENCE_MS = 3_000;
 
@@ -98,7 +97,7 @@ class Door extends Front implements Proxy {
 
   static async start(ports: readonly number[]): Promise<Door> {
     const door = new Door(ports);
-    await door.open(0);
+    await door.open();
     return door;
   }
 
@@ -136,7 +135,10 @@ export class Instances {
 
   /** Starts one, for the first time or again, and waits until it listens. */
   async revive(index: number): Promise<ServerProcess> {
-    const started = new ServerProcess({ ...this.settings, PORT: String(this.ports[index]!) });
+    const started = new ServerProcess(
+      { ...this.settings, PORT: String(this.ports[index]!) },
+      { limitsOfProduction: true },
+    );
     this.processes[index] = started;
     return started.ready();
   }
@@ -171,7 +173,7 @@ export async function persist(
   const headers = { connection: 'close' };
   const began = performance.now();
   let broken = 0;
-  for (; performance.now() - began < GIVEN_UP_MS; await pause(20)) {
+  for (; performance.now() - began < GUARD_MS; await pause(20)) {
     const answer = await tried(name, base, method, path, body, headers);
     // The proxy's own refusals lack what stands on every answer of an instance.
     if (!answer.headers['x-content-type-options']) broken += 1;

@@ -15,10 +15,11 @@ import {
 } from './balanced-harness.js';
 import { activation, createDatabase } from './harness.js';
 import { Load, type Timed } from './outage-harness.js';
+import type { ServerProcess } from './server-process.js';
 
 /** Fewer than there are machines, so that the limit is under pressure whatever happens. */
 const SEATS = 60;
-/** What is there again is used again within this. */
+/** What is there again is used again within this, beyond ten times what twenty answers take here in the same moment. */
 const ITSELF_AGAIN_MS = 10_000;
 
 const brief = ({ name, status, broken }: Persisted) => `${name}: ${status} after ${broken}`;
@@ -55,10 +56,10 @@ describe.each([2, 4])(`%d instances behind ${PROXY_NAME}`, (count) => {
     // The sample that one of them has published reaches the others within seconds.
     for (const port of instances.ports)
       while ((await fetch(`http://127.0.0.1:${port}/v1/manifest`)).status !== 200) continue;
-  }, 120_000);
+  });
 
   // That of a test that failed is still at it.
-  afterEach(async () => void (await last?.stop().catch(() => undefined)), 60_000);
+  afterEach(async () => void (await last?.stop().catch(() => undefined)));
   afterAll(async () => {
     await proxy?.close();
     await instances?.end();
@@ -78,6 +79,13 @@ describe.each([2, 4])(`%d instances behind ${PROXY_NAME}`, (count) => {
   };
   const begin = () =>
     (last = new Load([activate, activate, beat, beat, report, report, () => ask('manifest')]));
+
+  async function expectUsedAgain(instance: ServerProcess, load: Load): Promise<void> {
+    const took = await usedAgain(instance);
+    const began = performance.now();
+    await load.more(20, acknowledged);
+    expect(took).toBeLessThan(ITSELF_AGAIN_MS + 10 * (performance.now() - began));
+  }
 
   /** Everyone was answered as they should be, and what they were told is so. */
   async function expectKept(all: Timed[]): Promise<void> {
@@ -105,10 +113,10 @@ describe.each([2, 4])(`%d instances behind ${PROXY_NAME}`, (count) => {
     await load.more(40, acknowledged);
     await instances.processes[0]!.end('SIGKILL');
     await load.more(80, acknowledged);
-    expect(await usedAgain(await instances.revive(0))).toBeLessThan(ITSELF_AGAIN_MS);
+    await expectUsedAgain(await instances.revive(0), load);
     await load.more(20, acknowledged);
     await expectKept(await load.stop());
-  }, 120_000);
+  });
 
   // With more of them there is only more to wait for: it is the checks that take their time.
   if (count === 2)
@@ -121,10 +129,10 @@ describe.each([2, 4])(`%d instances behind ${PROXY_NAME}`, (count) => {
       await Promise.all([noticed, load.more(40, acknowledged)]);
       const back = proxy.notices('one', 'UP');
       frozen!.child.kill('SIGCONT');
-      expect(await usedAgain(frozen!)).toBeLessThan(ITSELF_AGAIN_MS);
+      await expectUsedAgain(frozen!, load);
       await back;
       await expectKept(await load.stop());
-    }, 120_000);
+    });
 
   test('all are replaced, one after the other, in front of a newer schema: every request is answered', async () => {
     // What a newer version leaves: something more in a table, and a migration that nobody here knows.
@@ -134,10 +142,10 @@ describe.each([2, 4])(`%d instances behind ${PROXY_NAME}`, (count) => {
     for (const index of instances.ports.keys()) {
       await load.more(20, acknowledged);
       expect(await instances.processes[index]!.end('SIGTERM')).toEqual({ code: 0, signal: null });
-      expect(await usedAgain(await instances.revive(index))).toBeLessThan(ITSELF_AGAIN_MS);
+      await expectUsedAgain(await instances.revive(index), load);
     }
     await expectKept(await load.stop());
     const { rows } = await client.query('select 1 from activation where ended_at is null');
     expect(rows).toHaveLength(SEATS);
-  }, 240_000);
+  });
 });

@@ -239,8 +239,16 @@ test('a start after that finds nothing left to do', async () => {
 test('10,000 tombstones keep no start waiting, and bring back nobody else', async () => {
   const lines = Array.from({ length: 10_000 }, () => `license ${randomUUID()}\n`).join('');
   appendFileSync(file, `\n\n${lines}erasure_request ${randomUUID()}\n`);
-  const began = performance.now();
-  expect(await back.app.get(ErasureService).replay()).toBe(0);
-  expect(performance.now() - began).toBeLessThan(2_000);
+  // Less than a statement for each line takes, of which a tenth is measured in the same moment.
+  const took = async (work: () => Promise<unknown>) => {
+    const began = performance.now();
+    await work();
+    return performance.now() - began;
+  };
+  const replay = await took(async () => expect(await back.app.get(ErasureService).replay()).toBe(0));
+  const thousand = await took(async () => {
+    for (let count = 0; count < 1_000; count += 1) await back.sql('select 1');
+  });
+  expect(replay).toBeLessThan(10 * thousand);
   expect(await back.sql('select id from license where email = $1', [ADA])).toEqual([{ id: second }]);
 });

@@ -233,9 +233,11 @@ describe('callers who go or wait', () => {
     const slow = await Promise.all(Array.from({ length: 300 }, () => open(service.url)));
     for (const [index, socket] of slow.entries())
       socket.write(index % 2 ? 'POST /v1/acti' : request('POST', '/v1/activate', '{"a":').subarray(0, -2));
-    const started = performance.now();
+    let ended = 0;
+    for (const socket of slow) socket.once('close', () => (ended += 1));
     expect((await service.activate(license, 'beside the slow')).status).toBe(201);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    // It waited for none of them.
+    expect(ended).toBe(0);
     for (const socket of slow) socket.destroy();
     // They are not waited for without an end.
     expect(service.app.getHttpServer().requestTimeout).toBeLessThanOrEqual(30_000);

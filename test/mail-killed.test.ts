@@ -2,14 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { createDatabase } from './harness.js';
 import { freePort, ServerProcess } from './server-process.js';
 import { SmtpServer } from './smtp-server.js';
 import { report, TAKES_PURCHASES } from './webhook.js';
-
-// Processes start and end here; a busy machine takes its time.
-jest.setTimeout(60_000);
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-mail-'));
 let database: Awaited<ReturnType<typeof createDatabase>>;
@@ -125,9 +122,8 @@ test('a purchase that was acknowledged has its mail, though all was killed right
 
 test('an instance that is told to end does not wait for a mail server that says nothing', async () => {
   await running.stallAt('patient@example.com');
-  const before = performance.now();
+  // By itself: one that waits for more than 10 seconds ends with another code (`src/main.ts`).
   expect(await running.leave('SIGTERM')).toEqual({ code: 0, signal: null });
-  expect(performance.now() - before).toBeLessThan(10_000);
   smtp.behave();
   await start();
   await delivered('patient@example.com');

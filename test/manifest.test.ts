@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SignedManifest } from '../src/keys/signed-manifest.js';
 import { Service } from './harness.js';
+import { loopTime } from './loop-time.js';
 import { documentedAnswers, seenAnswers } from './openapi.js';
 import { publish } from './publish.js';
 
@@ -126,17 +127,17 @@ describe('once a version is published', () => {
   test('every instance serves a new version within 5 seconds, with another etag and the same bytes', async () => {
     const before = await read();
     await publish(service, '1.1.0');
-    const published = performance.now();
+    const published = loopTime();
     const here = await read({ 'if-none-match': before.headers['etag']! });
     expect([here.status, here.json.version]).toEqual([200, '1.1.0']);
     let there = await other.call('GET', '/v1/manifest');
-    while (there.json.version !== '1.1.0' && performance.now() - published < 5_000) {
+    while (there.json.version !== '1.1.0' && loopTime() - published < 5_000) {
       await pause(50);
       there = await other.call('GET', '/v1/manifest');
     }
     expect(there.text).toBe(here.text);
     expect(there.headers['etag']).toBe(here.headers['etag']);
-  }, 10_000);
+  });
 
   test('the signature holds over the exact bytes of signed, by a key that /v1/keys shows', async () => {
     const { json } = await read();

@@ -83,7 +83,7 @@ describe('with a database of its own', () => {
     const orphan = postmaster();
     await server.end('SIGKILL');
     expect(isPostmaster(orphan, cluster)).toBe(true);
-  }, 30_000);
+  });
 
   test('with manifest keys of one’s own it starts, and publishes no sample that they have not signed', async () => {
     const own = { MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
@@ -92,7 +92,7 @@ describe('with a database of its own', () => {
     const { json } = await call(`http://127.0.0.1:${settings.PORT}`, 'GET', '/v1/manifest');
     expect(json.code).toBe('no_version_published');
     expect((await server.end('SIGTERM')).code).toBe(0);
-  }, 30_000);
+  });
 
   test('killed with -9 and started again, it has what it acknowledged; SIGINT twice ends it once', async () => {
     const server = await launch({ PORT: port, DATA_DIR: dataDir }).ready();
@@ -107,7 +107,7 @@ describe('with a database of its own', () => {
     expect(await server.exited).toEqual({ code: 0, signal: null });
     expect(isPostmaster(postmaster(), cluster)).toBe(false);
     expect(existsSync(join(cluster, 'postmaster.pid'))).toBe(false);
-  }, 30_000);
+  });
 
   test('SIGTERM ends it with 0 and leaves no PostgreSQL, nor a state that names one', async () => {
     const server = await start().ready();
@@ -116,7 +116,7 @@ describe('with a database of its own', () => {
     expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
     expect(isPostmaster(running, cluster)).toBe(false);
     expect(existsSync(join(dataDir, 'postgres.json'))).toBe(false);
-  }, 30_000);
+  });
 
   test('told to end while PostgreSQL is starting, it leaves none behind', async () => {
     const server = start();
@@ -124,7 +124,7 @@ describe('with a database of its own', () => {
       await new Promise((resolve) => setImmediate(resolve));
     expect((await server.end('SIGTERM')).code).toBe(0);
     expect(postgresProcessesIn(cluster)).toEqual([]);
-  }, 30_000);
+  });
 });
 
 /** Every process of PostgreSQL that works in a directory, by id. */
@@ -159,17 +159,16 @@ describe('beside others', () => {
     );
     await lock.query('rollback');
     await lock.end();
-    // An answer, and no cut connection. Where all this took longer than the service waits for a lock, it says so.
-    expect([201, 503]).toContain((await answer).status);
+    expect((await answer).status).toBe(201);
     expect(await server.exited).toEqual({ code: 0, signal: null });
-  }, 30_000);
+  });
 
   test('the end of its launcher is its own', async () => {
     const { server } = await launchBeside({}, { ipc: true });
     await server.ready();
     server.child.disconnect();
     expect(await server.exited).toEqual({ code: 0, signal: null });
-  }, 30_000);
+  });
 
   test('where port 3000 is taken and none is said, it takes the next free one and prints that', async () => {
     // Whoever else has it will do as well.
@@ -183,7 +182,7 @@ describe('beside others', () => {
       (await call(new URL(url).origin.replace('localhost', '127.0.0.1'), 'GET', '/health/live')).json,
     ).toEqual({ status: 'ok' });
     expect(server.stderr).toContain(`Mooring is ready at ${new URL(url).origin} `);
-  }, 30_000);
+  });
 
   test('a port that is said and taken is one clear end, not another port', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
@@ -194,7 +193,7 @@ describe('beside others', () => {
     taken.close();
     expect(code).toBe(2);
     expect(server.stderr).toMatch(new RegExp(`^[^\\n]*${port}[^\\n]*\\n`));
-  }, 30_000);
+  });
 });
 
 test('connections that ask for nothing, or for half of something, do not hold up the end', async () => {
@@ -214,11 +213,11 @@ test('connections that ask for nothing, or for half of something, do not hold up
     }),
   );
   const ends = sockets.map((socket) => new Promise((resolve) => socket.resume().once('close', resolve)));
-  const started = performance.now();
+  // By itself: one that is held up for 10 seconds ends with another code (`src/main.ts`).
   expect((await server.end('SIGTERM')).code).toBe(0);
-  expect(performance.now() - started).toBeLessThan(6_000);
+  expect(server.stdout).toMatch(/"cut":[123],.*"msg":"requests ended"/);
   await Promise.all(ends);
-}, 30_000);
+});
 
 test('ten that start together on one empty database apply each migration once, and all are ready', async () => {
   const admin = new pg.Client(database.url);
@@ -260,4 +259,4 @@ test('ten that start together on one empty database apply each migration once, a
   await Promise.all(servers.map((server) => server.end()));
   await admin.query(`drop database ${name} with (force)`);
   await admin.end();
-}, 60_000);
+});

@@ -19,13 +19,12 @@ test('a connection that asks for thousands of answers and reads none takes no se
   try {
     // Far more than the kernel keeps for a connection.
     greedy.pause().write(Buffer.concat(Array.from({ length: 20_000 }, () => request('GET', '/v1/keys'))));
-    // Until no more goes out to it, since nothing is taken.
+    // Until no more goes out to it, since nothing is taken, and some waits here.
     let before: number | undefined;
     do {
       before = accepted?.bytesWritten;
       await pause(200);
-    } while (!before || before !== accepted?.bytesWritten);
-    expect(accepted.writableLength).toBeGreaterThan(0);
+    } while (!before || before !== accepted?.bytesWritten || accepted.writableLength === 0);
     // Every answer comes to be ready; none is read.
     while (load.underWay > 0) await pause(5);
     const { status, json } = await service.activate(license);
@@ -33,4 +32,4 @@ test('a connection that asks for thousands of answers and reads none takes no se
   } finally {
     greedy.destroy();
   }
-}, 30_000);
+});

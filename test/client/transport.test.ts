@@ -81,6 +81,7 @@ describe('over a real socket', () => {
     const transport = new Transport(url, ports);
     for (const path of ['/silence', '/trickle']) {
       const answer = transport.call({ method: 'GET', path });
+      while (time.pending.size === 0) await wait(5);
       await wait(50);
       const [timer] = time.pending;
       expect(timer!.due - time.measured).toBe(CALL_TIMEOUT_MS);
