@@ -8,12 +8,9 @@ import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, expect, jest, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 
 const SCRIPT = fileURLToPath(new URL('../scripts/audit.mjs', import.meta.url));
-// npm itself starts slowly on a busy machine, and four of them at once.
-jest.setTimeout(120_000);
-
 const ENDPOINT = '/-/npm/v1/security/advisories/bulk';
 
 const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')) as {

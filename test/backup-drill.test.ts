@@ -17,7 +17,6 @@ import { Desk } from './rotation-drill-desk.js';
 import { freePort } from './server-process.js';
 import { buyerOf, sold, TAKES_PURCHASES } from './webhook.js';
 
-jest.setTimeout(60_000);
 // The job queue's own word on a database that is away, beside what is logged of it.
 jest.spyOn(console, 'trace').mockImplementation(() => undefined);
 
@@ -78,7 +77,7 @@ beforeAll(async () => {
   await archived(postgres);
   await load.more(21, activations);
   await lose();
-}, 120_000);
+});
 afterAll(async () => {
   await load?.stop().catch(() => undefined);
   await Promise.all(desks.map((desk) => desk.close()));

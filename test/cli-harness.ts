@@ -4,11 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { jest } from '@jest/globals';
 import type { SignedManifest } from '../src/keys/signed-manifest.js';
-
-// A run takes a third of a second where nothing else runs; a busy machine takes its time.
-jest.setTimeout(60_000);
 
 export const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 export const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));

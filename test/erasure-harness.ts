@@ -1,15 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { jest } from '@jest/globals';
 import { ErasureService } from '../src/retention/erasure.service.js';
 import type { ErasureView } from '../src/retention/erasure.view.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
 import type { Service } from './harness.js';
 import { formsOfText, type Form } from './leak-search.js';
-
-// A job takes milliseconds; a busy machine takes its time.
-jest.setTimeout(30_000);
 
 export const ACT = { actor: 'test', reason: 'a test' };
 

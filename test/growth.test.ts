@@ -15,8 +15,6 @@ import { signedIn, type Browser as StaffBrowser } from './support-harness.js';
  * end to the other, nor more than a few pages. bench/growth.mjs measures the times, up to ten million.
  */
 
-jest.setTimeout(180_000);
-
 /** Pages of 8 KB that a statement may touch for each row that it gives: some four for each look-up in an index. */
 const FEW_PAGES = 60;
 

@@ -33,7 +33,7 @@ beforeAll(async () => {
   await observer.connect();
   await observer.query('alter system set autovacuum = off');
   await observer.query('select pg_reload_conf()');
-}, 60_000);
+});
 afterAll(async () => {
   await service.close();
   await observer.end();

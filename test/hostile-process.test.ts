@@ -22,7 +22,7 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${port}`;
   server = new ServerProcess({ PORT: String(port), DATABASE_URL: database.url, DATA_DIR: directory });
   await server.ready();
-}, 30_000);
+});
 afterAll(async () => {
   await server?.end();
   await database?.drop();

@@ -1,13 +1,9 @@
 import { EventEmitter, once } from 'node:events';
-import { jest } from '@jest/globals';
 import pg from 'pg';
 import { LicensesService } from '../src/licenses/licenses.service.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
 import { Service, type ServiceOptions } from './harness.js';
 import { SmtpServer } from './smtp-server.js';
-
-// A mail is on its way for milliseconds; a busy machine takes its time.
-jest.setTimeout(30_000);
 
 export const ACT = { actor: 'test', reason: 'a test' };
 export const MAIL_FROM = 'Example App <licenses@example.com>';

@@ -4,14 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createDatabase } from './harness.js';
 import { freePort, ServerProcess } from './server-process.js';
 import { SmtpServer } from './smtp-server.js';
 import { report, TAKES_PURCHASES } from './webhook.js';
-
-// A process starts here and reconnects; a busy machine takes its time.
-jest.setTimeout(60_000);
 
 /** Attempts to connect: enough that the worker has begun anew during the outage, and failed. */
 const ATTEMPTS = 12;

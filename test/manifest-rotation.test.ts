@@ -30,7 +30,7 @@ beforeAll(async () => {
   terminal.env['DATABASE_URL'] = service.databaseUrl;
   terminal.env['PUBLIC_URL'] = service.url;
   [older, middle, newest] = [new App('k1', 'k2'), new App('k2', 'k3'), new App('k3', 'k4')];
-}, 60_000);
+});
 afterAll(async () => {
   for (const app of [older, middle, newest]) await app.quit();
   await service.close();

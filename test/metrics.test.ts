@@ -129,7 +129,7 @@ test('a METRICS_PORT that is taken, or none, is one sentence and exit code 2', a
     await drop();
     rmSync(directory, { recursive: true, force: true });
   }
-}, 30_000);
+});
 
 test('how many days the live manifest is still good for', async () => {
   await publish(service, '1.0.0');

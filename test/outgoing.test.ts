@@ -51,7 +51,7 @@ beforeAll(async () => {
     { nodeArguments: ['--import', pathToFileURL(preload).href] },
   );
   await server.ready();
-}, 30_000);
+});
 afterAll(async () => {
   await server?.end();
   await database?.drop();

@@ -1,12 +1,8 @@
-import { jest } from '@jest/globals';
 import { outbox, until } from './erasure-harness.js';
 import type { Answer, Service } from './harness.js';
 import { documentedAnswers, seenAnswers } from './openapi.js';
 import { whileGone, whileLocked } from './tables.js';
 import { ORIGIN, Visitor } from './visitor.js';
-
-// A code is mailed within milliseconds; a busy machine takes its time.
-jest.setTimeout(30_000);
 
 export const PORTAL = '/portal/api';
 const CODE_MAIL = /^Your code to sign in to /;

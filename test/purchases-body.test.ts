@@ -151,4 +151,4 @@ test('whatever a signed body says, it is recorded or refused, and never a fault 
     { numRuns: 150 },
   );
   expect(service.logged.filter((line) => /"level":[56]0/.test(line))).toEqual([]);
-}, 30_000);
+});

@@ -1,10 +1,7 @@
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { RetentionGround } from './retention-harness.js';
-
-// Some sixty runs are killed.
-jest.setTimeout(120_000);
 
 const NOW = '2026-11-20T00:05:00Z';
 

@@ -5,14 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 
 /*
  * A day of a small fleet, outages, update, refunds and releases among it, and the same with a planted fault. MOORING_SEED=…
  * repeats a run; it is printed.
  */
 
-jest.setTimeout(150_000);
 const SEED = process.env['MOORING_SEED'] ?? String(randomInt(1, 2 ** 31));
 console.info(`MOORING_SEED=${SEED}`);
 const root = fileURLToPath(new URL('..', import.meta.url));

@@ -47,7 +47,7 @@ beforeAll(async () => {
   const { headers } = await fetch(`http://127.0.0.1:${port}/v1/manifest`);
   const webhookSecret = settings.PURCHASE_WEBHOOK_SECRET;
   load = kindsOf(port, { ...data, webhookSecret, etag: headers.get('etag') });
-}, 60_000);
+});
 afterAll(async () => {
   await server?.end();
   await database?.drop();
@@ -86,4 +86,4 @@ test('thousands of requests of every kind, broken ones among them, leave no memo
   load.end();
   // The service hears of their end in its own time.
   for (let { sockets } = after; sockets > SOCKETS_AT_MOST;) ({ sockets } = await memory());
-}, 120_000);
+});

@@ -91,7 +91,7 @@ describe('a setting that cannot be used', () => {
       }),
     );
     return ended;
-  }, 60_000);
+  });
 
   test.each(cases.map(([what, , sentence], index) => ({ what, sentence, index })))(
     '$what: one sentence on standard error, and exit code 2',

@@ -187,7 +187,7 @@ test('the attack works: of a naive store it links nearly all, on a quiet day and
   expect(best(toldHalves(quiet))).toBe(ROWS / 4);
   const busy = await evidence(CONTROL, '2026-11-22', await busyDay(naive, '2026-11-22'));
   expect(best(linkedRows(busy))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
-}, 20_000);
+});
 
 // Until the night the place of a row in the inbox is that of its arrival: the promise begins with the next day.
 test('a quiet day: what the attack links until the night, it links from then on no better than by chance', async () => {
@@ -200,7 +200,7 @@ test('a quiet day: what the attack links until the night, it links from then on 
   expect(beyondLuck(linkedRows(after), LUCK_ROWS)).toEqual([]);
   expect(beyondLuck(linkedMachines(after), LUCK_MACHINES)).toEqual([]);
   expect(beyondLuck(toldHalves(after), LUCK_HALVES)).toEqual([]);
-}, 20_000);
+});
 
 test('a busy day: rows of the same moment lie in no order even before the night, and from then on none tells anything', async () => {
   const clients = await busyDay(real, '2026-11-24');
@@ -213,4 +213,4 @@ test('a busy day: rows of the same moment lie in no order even before the night,
   const after = await evidence(['activation', 'telemetry'], '2026-11-24', clients);
   expect(beyondLuck(linkedRows(after), LUCK_ROWS)).toEqual([]);
   expect(beyondLuck(linkedMachines(after), LUCK_MACHINES)).toEqual([]);
-}, 20_000);
+});

@@ -98,7 +98,7 @@ describe('the state file', () => {
       expect((await readState(file, (line) => log.push(line)))?.license?.token).toHaveLength(2000);
       expect(log).toEqual([]);
     }
-  }, 30_000);
+  });
 
   test('damaged under an activated application makes it not activated, and never crashes it', async () => {
     const desk = await Desk.activated();

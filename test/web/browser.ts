@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { afterAll, afterEach, beforeAll, expect, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
 import {
   chromium,
   type Browser,
@@ -10,10 +10,8 @@ import {
   type Page,
 } from 'playwright-core';
 
-/** Longer than any answer takes, also on a machine that is busy with something else. */
-const PATIENCE_MS = 30_000;
-/** Four looks of a page, each read by axe-core, take seconds; on a busy machine many. */
-const TEST_MS = 150_000;
+/** A guard against a page that hangs, below that of a test (`jest.config.js`), and no measure of one that is slow. */
+const GUARD_MS = 300_000;
 
 /** How the pages are looked at: `light` and `dark`, as wide as a telephone and as a desktop. */
 export const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
@@ -33,8 +31,7 @@ export class Pages {
   /** Opens the browser before the file's tests, and closes it after them. */
   static forThisFile(): Pages {
     const pages = new Pages();
-    jest.setTimeout(TEST_MS);
-    beforeAll(() => pages.open(), 120_000);
+    beforeAll(() => pages.open());
     afterEach(() => pages.endTest());
     afterAll(() => pages.#browser?.close());
     return pages;
@@ -43,7 +40,10 @@ export class Pages {
   private async open(): Promise<void> {
     const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
     this.#axe = await readFile(axe, 'utf8');
-    this.#browser = await chromium.launch(JSON.parse(process.env['MOORING_TEST_CHROMIUM']!) as LaunchOptions);
+    this.#browser = await chromium.launch({
+      ...(JSON.parse(process.env['MOORING_TEST_CHROMIUM']!) as LaunchOptions),
+      timeout: GUARD_MS,
+    });
   }
 
   /** A page of its own context, so of a browser that was never here. */
@@ -56,7 +56,7 @@ export class Pages {
       ...options,
     });
     this.#contexts.push(context);
-    context.setDefaultTimeout(PATIENCE_MS);
+    context.setDefaultTimeout(GUARD_MS);
     await context.clock.setFixedTime(now);
     context.on('request', (request) => {
       if (!request.url().startsWith(`${origin}/`) && !/^(blob|data):/.test(request.url()))
