@@ -4,5 +4,5 @@ export default async function tearDown() {
   setTimeout(() => {
     process.stderr.write('A test left something open that keeps this process running.\n');
     process.exit(1);
-  }, 20_000).unref();
+  }, 120_000).unref();
 }
