@@ -109,11 +109,6 @@ export interface ServiceOptions {
   readonly databaseUrl?: string;
   /** The data directory of another service, to share its keys. */
   readonly dataDir?: string;
-  /**
-   * The time limits of production for each request, for a test of these limits. Without them a slow machine earns no 503; one
-   * that a test wants comes from `whileLocked`.
-   */
-  readonly limitsOfProduction?: boolean;
 }
 
 /** A whole service in this process: the real application on a real port, a database of its own, a clock to set. */
@@ -133,8 +128,8 @@ export class Service {
 
   static async start(options: ServiceOptions = {}): Promise<Service> {
     const clock = options.clock ?? new FakeClock();
-    const requestLimits = options.limitsOfProduction ? LIMITS_OF_PRODUCTION : generous(LIMITS_OF_PRODUCTION);
-    Object.assign(REQUEST_LIMITS_MS, requestLimits);
+    // A slow machine earns no 503. One that a test wants comes from `whileLocked`, or `withLimitsOfProduction`.
+    Object.assign(REQUEST_LIMITS_MS, generous(LIMITS_OF_PRODUCTION));
     const created = options.databaseUrl ? undefined : await createDatabase();
     const databaseUrl = options.databaseUrl ?? created!.url;
     const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'mooring-data-')));
@@ -221,7 +216,7 @@ export class Service {
   }
 }
 
-/** Does something while the time limits of requests are those of production, in a service that has more (`Service.start`). */
+/** Does something while the time limits of requests are those of production: for a test of these limits. */
 export async function withLimitsOfProduction<Result>(
   { app }: Service,
   work: () => Promise<Result>,
