@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { ReleaseService } from '../src/activation/release.service.js';
+import { Bindings } from '../src/heartbeat/bindings.js';
 import { Service } from './harness.js';
 import { documentedAnswers, seenAnswers } from './openapi.js';
 import { whileGone, whileLocked } from './tables.js';
@@ -126,8 +127,87 @@ test('a released machine stays out, also after its license got a free seat, unti
   expect((await service.heartbeat(license.token)).json.code).toBe('binding_released');
   const back = await service.activate(license, 'studio');
   expect(back.status).toBe(201);
-  expect((await service.heartbeat(license.token)).json.code).toBe('binding_released');
   expect((await service.heartbeat(back.json.token)).status).toBe(200);
+});
+
+describe('the token of a released binding, sent again from a restored state file', () => {
+  const isActive = async (license: License) =>
+    (
+      await service.sql('select id from activation where license_id = $1 and ended_at is null', [
+        license.license_id,
+      ])
+    ).length;
+  const release = (id: string) => service.app.get(ReleaseService).release(id, ACT);
+
+  test('is token_invalid where the same machine was activated again, and activating takes no second seat', async () => {
+    const license = await activated({ machines_allowed: 2 });
+    await release(license.id);
+    const again = await service.activate(license, 'studio');
+    const { status, json } = await service.heartbeat(license.token);
+    expect([status, json.code, json.client_action]).toEqual([403, 'token_invalid', 'reactivate']);
+    const back = await service.activate(license, 'studio');
+    expect([back.status, back.json.activation.id]).toEqual([200, again.json.activation.id]);
+    expect(await isActive(license)).toBe(1);
+    expect((await service.heartbeat(back.json.token)).status).toBe(200);
+  });
+
+  test.each([
+    ['it was not activated again', async () => undefined],
+    ['another machine was', async (license: License) => service.activate(license, 'laptop')],
+    [
+      'the new binding was released as well',
+      async (license: License) => {
+        const { json } = await service.activate(license, 'studio');
+        await release(json.activation.id);
+      },
+    ],
+    [
+      'the new binding was released and its machine id is erased',
+      async (license: License) => {
+        const { json } = await service.activate(license, 'studio');
+        await release(json.activation.id);
+        await service.sql('update activation set machine_id = null where license_id = $1', [
+          license.license_id,
+        ]);
+      },
+    ],
+    [
+      'it is active on another license of the same holder',
+      async (license: License) => service.activate(await service.issue({ email: license.email }), 'studio'),
+    ],
+  ])('is binding_released where %s', async (_what, meanwhile) => {
+    const license = await activated();
+    await release(license.id);
+    await meanwhile(license);
+    const before = await isActive(license);
+    const { status, json } = await service.heartbeat(license.token);
+    expect([status, json.code, json.client_action]).toEqual([403, 'binding_released', 'stop']);
+    expect(await isActive(license)).toBe(before);
+  });
+
+  test('costs one more read where a release is refused, and none where a heartbeat is confirmed', async () => {
+    const read = jest.spyOn(service.app.get(Bindings), 'hasActive');
+    const license = await activated();
+    await service.heartbeat(license.token);
+    await service.setLicense(license.license_id, { staff_status: 'suspended' });
+    await service.heartbeat(license.token);
+    expect(read).not.toHaveBeenCalled();
+    await service.setLicense(license.license_id, { staff_status: 'active' });
+    await release(license.id);
+    await service.heartbeat(license.token);
+    expect(read).toHaveBeenCalledTimes(1);
+    read.mockRestore();
+  });
+
+  test('is refused for what comes before a release in the order, though the machine was activated again', async () => {
+    const license = await activated();
+    await release(license.id);
+    await service.activate(license, 'studio');
+    await service.setLicense(license.license_id, { staff_status: 'suspended' });
+    expect((await service.heartbeat(license.token)).json.code).toBe('license_suspended');
+    await service.setLicense(license.license_id, { staff_status: 'revoked' });
+    expect((await service.heartbeat(license.token)).json.code).toBe('license_revoked');
+  });
 });
 
 const TOKEN = '/token';

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Batch } from '../database/batch.js';
 import { poolOf } from '../database/data-source.js';
+import { machineDigest } from '../keys/license-token.js';
 import type { LicenseFacts } from '../licenses/license.rules.js';
 
 /** What a heartbeat needs to know of its binding and license. */
@@ -31,6 +32,20 @@ export class Bindings {
   /** @param id the activation id of a genuine token @returns undefined where the binding has no row */
   find(id: string): Promise<BindingFacts | undefined> {
     return this.#reads.add(id);
+  }
+
+  /**
+   * Whether a license has an active binding of this machine. Read where a heartbeat is about to be refused, never where
+   * one is confirmed.
+   * @param mch the digest that a genuine token carries
+   */
+  async hasActive(license_id: string, mch: string): Promise<boolean> {
+    const { rows } = await poolOf(this.dataSource).query<{ machine_id: Buffer }>({
+      name: 'read active machines',
+      text: 'select machine_id from activation where license_id = $1 and ended_at is null',
+      values: [license_id],
+    });
+    return rows.some(({ machine_id }) => machineDigest(machine_id) === mch);
   }
 
   private async read(ids: string[]): Promise<(BindingFacts | undefined)[]> {

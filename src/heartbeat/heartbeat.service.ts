@@ -24,7 +24,7 @@ export class HeartbeatService {
    * The binding of a genuine token, where the license holds.
    * @throws Problem, the first that applies in the contract's order
    */
-  async confirm({ sub }: LicenseClaims, appVersion: string, now: Date): Promise<BindingFacts> {
+  async confirm({ sub, mch }: LicenseClaims, appVersion: string, now: Date): Promise<BindingFacts> {
     const copy = await this.replica.find(sub);
     // Only a yes of the replica's is believed: it may not have heard yet of what made a no a yes (decision 0013).
     if (copy && !refusalOf(copy, now) && this.coverage.covers(appVersion, copy.expires_at)) {
@@ -40,6 +40,10 @@ export class HeartbeatService {
     }
     const refusal = refusalOf(binding, now) ?? (await this.coverage.refusal(appVersion, binding.expires_at));
     if (refusal?.code === 'license_expired') await this.licenses.refuseWrongTime();
+    // This machine was activated again since: it asks with a token of before, from a state file that was restored. It
+    // may activate once more, which gives it the binding that it has (docs/decisions/0022).
+    if (refusal?.code === 'binding_released' && (await this.bindings.hasActive(binding.license_id, mch)))
+      throw problem('token_invalid');
     if (refusal) throw refusal;
     return binding;
   }

@@ -129,14 +129,18 @@ export const PROBLEMS = {
     status: 403,
     client_action: 'stop',
     title: 'This machine was released from its license',
-    when: 'Heartbeat only: the binding was released, and the old machine must not quietly take its seat back.',
+    when:
+      'Heartbeat only: the binding was released, and this machine has no other on the license. The old machine must not ' +
+      'quietly take its seat back.',
     detail: 'This machine was released from its license. Activate again to use it here.',
   },
   token_invalid: {
     status: 403,
     client_action: 'reactivate',
     title: 'This is no token of this service',
-    when: 'Not a token of ours, tampered with, its binding unknown, or its signing key revoked.',
+    when:
+      'Not a token of ours, tampered with, its binding unknown, its signing key revoked, or its binding released and the ' +
+      'same machine activated again since.',
     detail: 'The token cannot be used. Activate again with the license key and e-mail address.',
   },
   no_version_published: {

@@ -21,7 +21,10 @@ export interface LicenseClaims {
   exp: number;
 }
 
-/** The `mch` claim of a machine_id of 32 bytes: a token copied to another machine is no use there. */
+/**
+ * The `mch` claim of a machine_id of 32 bytes. A client sends no token of another machine (docs/clients.md); a heartbeat
+ * carries no machine_id, so the service itself cannot tell where a token comes from.
+ */
 export function machineDigest(machineId: Buffer): string {
   const digest = hash('sha256', Buffer.concat([Buffer.from('mooring machine v1\0'), machineId]), 'buffer');
   return digest.subarray(0, 16).toString('base64url');

@@ -110,7 +110,10 @@ export const selfReleasesLeft = ({ bindings }: License, now: number) =>
 export function refusal(license: License, binding: Binding | null, app_version: string, now: number) {
   const { expires_at, on_expiry } = license;
   if (statusOf(license) !== 'active') return refused(`license_${statusOf(license)}`);
-  if (binding?.ended) return refused('binding_released');
+  if (binding?.ended) {
+    const isActiveAgain = activeOf(license).some(({ machine }) => machine === binding.machine);
+    return isActiveAgain ? refused('token_invalid', 403, 'reactivate') : refused('binding_released');
+  }
   if (expires_at === null) return undefined;
   if (on_expiry === 'stop' && now >= expires_at)
     return { ...refused('license_expired'), expired_at: expires_at };
