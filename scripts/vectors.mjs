@@ -1,5 +1,5 @@
-// node scripts/vectors.mjs [FOLDER]: makes the two vector files that hold signatures, license-tokens.json and
-// manifests.json. The keys are published test keys and Ed25519 is deterministic, so the bytes are the same each time.
+// node scripts/vectors.mjs [FOLDER]: makes the vector files that hold signatures: license-tokens.json, manifests.json and
+// token-reading.json. The keys are published test keys and Ed25519 is deterministic, so the bytes are the same each time.
 // It shares no code with the service or the client: what they are held against must not be made by them.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,12 +7,14 @@ import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { format } from 'prettier';
 import { manifests } from './vectors/manifests.mjs';
+import { tokenReadings } from './vectors/token-reading.mjs';
 import { tokens } from './vectors/tokens.mjs';
 
 const folder = argv[2] ?? fileURLToPath(new URL('../test/vectors/', import.meta.url));
 for (const [file, content] of Object.entries({
   'license-tokens.json': tokens(),
   'manifests.json': manifests(),
+  'token-reading.json': tokenReadings(),
 })) {
   const text = await format(JSON.stringify(content, null, 2), { parser: 'json', printWidth: 110 });
   writeFileSync(join(folder, file), text);

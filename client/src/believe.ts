@@ -4,7 +4,7 @@ import type { Answer, Unreachable } from './transport.js';
 
 /** What a good answer of activate or heartbeat says. */
 export interface Confirmation {
-  /** Opaque: kept and sent back, never looked into. */
+  /** Kept and sent back as it is; `license-token.ts` reads a little of it. */
   token: string;
   offline_until: string;
   server_time: string;

@@ -41,8 +41,7 @@ export class MooringClient {
     this.#options = completed(options);
     const { appVersion, product, stateFile, baseUrl, trustedKeys, log, fetch, clock, timers } = this.#options;
     this.#store = new Store(stateFile, log);
-    const ports = { fetch, clock, timers, signal: this.#closing.signal };
-    this.#transport = new Transport(baseUrl, ports);
+    this.#transport = new Transport(baseUrl, { fetch, clock, timers, signal: this.#closing.signal });
     this.#updates = new UpdateChecker({
       transport: this.#transport,
       store: this.#store,
@@ -123,7 +122,7 @@ export class MooringClient {
   }
 
   async #start(): Promise<Status> {
-    const { app, appVersion, environment, telemetry, machineId, clock, log } = this.#options;
+    const { app, appVersion, environment, telemetry, machineId, tokens, clock, log } = this.#options;
     this.#telemetryOff = telemetryDisabled(app, environment);
     await this.#store.load();
     // What was kept for the next heartbeat must not outlive the opt-out.
@@ -135,6 +134,7 @@ export class MooringClient {
       time: this.#time,
       app_version: appVersion,
       machineId,
+      tokens,
       telemetry: () =>
         this.#telemetryOff ? undefined : telemetryBlock(appVersion, telemetry, this.#store.state.crash, log),
       log,

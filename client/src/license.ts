@@ -1,9 +1,9 @@
 import { errorOf, readLicenseAnswer, type Confirmation, type Outcome } from './believe.js';
-import { checkedMembers } from './problem-members.js';
+import type { TokenReader } from './license-token.js';
 import type { LicenseProblem } from './problem.js';
 import type { SeenTime } from './seen-time.js';
-import type { StoredLicense, StoredStop } from './state-file.js';
-import type { CallEnd, Status } from './status.js';
+import type { StoredLicense } from './state-file.js';
+import { isStoppedBy, stoppedBy, type CallEnd, type Status } from './status.js';
 import type { Store } from './store.js';
 import type { CrashSignature, Telemetry } from './telemetry.js';
 import type { Transport } from './transport.js';
@@ -14,6 +14,7 @@ export interface LicensePorts {
   time: SeenTime;
   app_version: string;
   machineId(): Promise<string>;
+  tokens: TokenReader;
   /** The block of the next heartbeat, or undefined where the user opted out. */
   telemetry(): (Telemetry & CrashSignature) | undefined;
   log(message: string): void;
@@ -43,15 +44,19 @@ export class License {
 
   /**
    * Decides what a start may do. Within the token's time the application runs at once. Past it, and after a stop, a
-   * *heartbeat* asks the service first: never an activation, so a machine that was released takes no seat back.
+   * *heartbeat* asks the service first: never an activation, so a machine that was released takes no seat back. Only the
+   * token of another machine is never sent: past its time this machine is activated instead.
    */
   async start(): Promise<CallEnd> {
     const { license, stopped } = this.#ports.store.state;
     if (!license) return { kind: 'not_called' };
-    const { offline_until } = license;
+    const { claims, isBelievable, offline_until } = this.#ports.tokens.read(license);
+    if (claims) this.#ports.time.atLeast(claims.iat * 1000);
     if (stopped) this.#status = stoppedBy(stopped);
-    else if (this.#tokenLives(license)) this.#status = running(license);
+    else if (isBelievable && this.#tokenLives(license)) this.#status = this.#running(license);
     else this.#status = { kind: 'needs_network', offline_until, reason: 'not_asked_yet' };
+    // After a stop, a machine that never had this token takes no seat by itself.
+    if (stopped && (await this.#ports.tokens.isOfAnotherMachine(license))) return { kind: 'not_called' };
     if (this.#status.kind !== 'running') return this.heartbeat();
     await this.rememberTime();
     return { kind: 'not_called' };
@@ -64,21 +69,19 @@ export class License {
     return this.#confirm(activation, outcome.confirmation);
   }
 
-  /** One heartbeat, with all that its answer asks for. Never throws. */
+  /** One heartbeat, or the activation that takes its place, with all that its answer asks for. Never throws. */
   async heartbeat(): Promise<CallEnd> {
     const { license } = this.#ports.store.state;
     if (!license) return { kind: 'not_called' };
+    if (await this.#ports.tokens.isOfAnotherMachine(license)) return this.#activateHere(license);
     const block = this.#ports.telemetry();
     let outcome = await this.#callHeartbeat(license, block);
     if (block && actionOf(outcome) === 'fix') outcome = await this.#callHeartbeat(license, undefined);
     // A stopped license stays so until the user acts: a background activation could quietly take a released seat back.
     const inBackground = actionOf(outcome) === 'reactivate' && this.#status.kind !== 'stopped';
-    if (inBackground) outcome = await this.#reactivate(license);
-    if (outcome.kind === 'confirmed') return this.#confirm(license, outcome.confirmation);
-    if (outcome.kind === 'problem' && this.#mayStop(outcome.problem, license, inBackground))
-      await this.#stop(outcome.problem);
-    else await this.#carryOn(outcome);
-    return { kind: 'unconfirmed', retry_after_seconds: outcome.retry_after_seconds };
+    if (!inBackground) return this.#follow(outcome, license, false);
+    this.#ports.log('the service asked for a new activation');
+    return this.#follow(await this.#reactivate(license), license, true);
   }
 
   /** Keeps the highest time seen on disk. */
@@ -110,8 +113,28 @@ export class License {
     return readLicenseAnswer(await transport.call({ method: 'POST', path: '/v1/activate', body }));
   }
 
+  /**
+   * The file holds the token of another machine: it was copied, or the disk or the logic board was replaced. That token
+   * is never sent. This machine asks for a place of its own.
+   */
+  async #activateHere(license: StoredLicense): Promise<CallEnd> {
+    // A machine that was released is activated again by the Activate button alone.
+    if (isStoppedBy(this.#status, 'binding_released')) return { kind: 'not_called' };
+    this.#ports.log('the license was activated on another machine: activating on this one');
+    // The label was typed for the other machine.
+    const here = { ...license, hostname_hint: null };
+    return this.#follow(await this.#reactivate(here), here, true);
+  }
+
+  async #follow(outcome: Outcome, license: StoredLicense, inBackground: boolean): Promise<CallEnd> {
+    if (outcome.kind === 'confirmed') return this.#confirm(license, outcome.confirmation);
+    if (outcome.kind === 'problem' && this.#mayStop(outcome.problem, license, inBackground))
+      await this.#stop(outcome.problem);
+    else await this.#carryOn(outcome);
+    return { kind: 'unconfirmed', retry_after_seconds: outcome.retry_after_seconds };
+  }
+
   async #reactivate(license: StoredLicense): Promise<Outcome> {
-    this.#ports.log('the service asked for a new activation');
     try {
       return await this.#callActivate(license);
     } catch {
@@ -126,26 +149,21 @@ export class License {
   }
 
   async #confirm(activation: Activation, confirmation: Confirmation): Promise<CallEnd> {
-    const { token, offline_until, server_time, heartbeat_after_seconds, license_expires_at } = confirmation;
+    const { token, offline_until, license_expires_at: expires_at } = confirmation;
+    const { server_time, heartbeat_after_seconds } = confirmation;
     const { license_key, email, hostname_hint } = activation;
-    const license = {
-      license_key,
-      email,
-      hostname_hint,
-      token,
-      offline_until,
-      expires_at: license_expires_at,
-    };
+    const license = { license_key, email, hostname_hint, token, offline_until, expires_at };
     this.#ports.time.confirm(Date.parse(server_time));
     await this.#ports.store.save({ license, stopped: null, time: this.#ports.time.toStored() });
-    this.#status = running(license);
+    this.#status = this.#running(license);
     return { kind: 'confirmed', heartbeat_after_seconds };
   }
 
   /** Nothing but `stop` ever stops a running application (contract, Errors). */
   #mayStop(problem: LicenseProblem, license: StoredLicense, inBackground: boolean): boolean {
     if (problem.client_action !== 'stop') return false;
-    return !(inBackground && LENIENT_WHILE_TOKEN_LIVES.includes(problem.code) && this.#tokenLives(license));
+    const isLenient = inBackground && LENIENT_WHILE_TOKEN_LIVES.includes(problem.code);
+    return !(isLenient && this.#status.kind === 'running' && this.#tokenLives(license));
   }
 
   async #stop({ code, detail, extras }: LicenseProblem): Promise<void> {
@@ -156,24 +174,24 @@ export class License {
 
   async #carryOn(outcome: Exclude<Outcome, { kind: 'confirmed' }>): Promise<void> {
     await this.rememberTime();
-    if (this.#status.kind !== 'needs_network') return;
+    const problem = outcome.kind === 'problem' ? outcome.problem : undefined;
     const reason = outcome.kind === 'problem' ? outcome.problem.code : outcome.reason;
-    this.#status = { ...this.#status, reason };
+    if (this.#status.kind === 'needs_network') this.#status = { ...this.#status, reason };
+    if (this.#status.kind !== 'running' || problem?.client_action !== 'stop') return;
+    // The user has until the token's end to release another machine.
+    if (problem.is('machine_limit_reached'))
+      this.#status = { ...this.#status, machine_limit_reached: problem.extras };
   }
 
-  /** The 7-day rule: `offline_until` is the last moment a restart may go without the network. */
+  /** The 7-day rule: whether a restart may go without the network. */
   #tokenLives(license: StoredLicense): boolean {
-    return this.#ports.time.now() <= Date.parse(license.offline_until);
+    return this.#ports.time.now() <= Date.parse(this.#ports.tokens.read(license).offline_until);
   }
-}
 
-function running({ offline_until, expires_at }: StoredLicense): Status {
-  return { kind: 'running', offline_until, license_expires_at: expires_at };
-}
-
-function stoppedBy({ code, detail, extras }: StoredStop): Status {
-  // The file is the user's own: what stands in it is checked like what comes over the wire.
-  return { kind: 'stopped', reason: code, detail, extras: checkedMembers(code, extras) };
+  #running(license: StoredLicense): Status {
+    const { offline_until } = this.#ports.tokens.read(license);
+    return { kind: 'running', offline_until, license_expires_at: license.expires_at };
+  }
 }
 
 function actionOf(outcome: Outcome): string | undefined {

@@ -1,4 +1,6 @@
 import { checkedMachineId, readMachineId } from './machine-id.js';
+import { TokenReader } from './license-token.js';
+import { trustedKey } from './manifest-signature.js';
 import type { Status } from './status.js';
 import type { Telemetry } from './telemetry.js';
 import { systemClock, systemTimers, type Clock, type Timers } from './time.js';
@@ -17,6 +19,8 @@ export interface ClientOptions {
   appVersion: string;
   /** The manifest keys shipped with the application, JWK `x`: the current one and the next. */
   trustedKeys: string[];
+  /** Token keys shipped with the application, JWK `x`, as `GET /v1/keys` lists them. None: no signature is checked. */
+  tokenKeys?: string[];
   /** One JSON file in the user's own application folder. */
   stateFile: string;
   /** Called for each heartbeat, unless the user opted out. May throw; must not block. */
@@ -43,6 +47,7 @@ export interface ClientOptions {
 export function completed(options: ClientOptions) {
   if (!isVersion(options.appVersion)) throw new Error('appVersion must be dotted numeric, one to four parts');
   const log = harmless(options.log ?? ((message: string) => console.info(message)));
+  const machineId = () => checkedMachineId(options.machineId ?? readMachineId);
   return {
     ...options,
     log,
@@ -53,7 +58,8 @@ export function completed(options: ClientOptions) {
     random: options.random ?? Math.random,
     clock: options.clock ?? systemClock,
     timers: guarded(options.timers ?? systemTimers, log),
-    machineId: () => checkedMachineId(options.machineId ?? readMachineId),
+    machineId,
+    tokens: new TokenReader((options.tokenKeys ?? []).map(trustedKey), machineId),
   };
 }
 

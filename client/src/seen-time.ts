@@ -21,6 +21,7 @@ export interface StoredTime {
  * - A clock that jumped ahead for a while, after the last confirmation, may ask for one round trip too many. The next
  *   confirmation sets everything back to the service's time, so it never lasts.
  * - A clock that is behind is not corrected: when it is put right, that must not look like time gone by.
+ * - The `iat` of the token is a floor: a file in which the highest time seen was deleted gains no time before it.
  */
 export class SeenTime {
   #highest: number;
@@ -47,6 +48,11 @@ export class SeenTime {
       this.#ahead = Math.min(this.#ahead, Math.max(0, wall - this.#highest));
     this.#highest = Math.max(this.#highest, wall - this.#ahead);
     return this.#highest;
+  }
+
+  /** It cannot be earlier than this: the service has issued something at that moment. */
+  atLeast(time: number): void {
+    this.#highest = Math.max(this.#highest, time);
   }
 
   /** A confirmation's `server_time` outranks all that was seen before it. */

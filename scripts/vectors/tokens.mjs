@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { CURRENT, NEXT, STRANGER, PRODUCT, base64url, signature, replaceAt } from './keys.mjs';
 
-const CLAIMS = {
+export const CLAIMS = {
   iss: 'mooring',
   aud: PRODUCT,
   sub: '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6',
@@ -13,12 +13,12 @@ const CLAIMS = {
   exp: 1795784400,
 };
 
-function header(key, change = {}) {
+export function header(key, change = {}) {
   return JSON.stringify({ alg: 'Ed25519', kid: key.published.kid, typ: 'license+jwt', ...change });
 }
 
 /** A compact JWS; the header and the payload are texts, the key need not be the one that the header names. */
-function jws({ key = CURRENT, head = header(key), payload = JSON.stringify(CLAIMS) } = {}) {
+export function jws({ key = CURRENT, head = header(key), payload = JSON.stringify(CLAIMS) } = {}) {
   const input = `${base64url(head)}.${base64url(payload)}`;
   return `${input}.${signature(key, input)}`;
 }
@@ -47,7 +47,7 @@ export function tokens() {
 
   return {
     description:
-      'License tokens for a service to tell apart. The service holds `key` and `second_key`; a token that is not genuine is answered with 403 token_invalid. For a client a token is opaque: it keeps what it got, and sends it back.',
+      'License tokens for a service to tell apart. The service holds `key` and `second_key`; a token that is not genuine is answered with 403 token_invalid. What a client may read of its own token is in token-reading.json; it keeps what it got, and sends it back.',
     key: CURRENT.published,
     second_key: NEXT.published,
     machine_id: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',

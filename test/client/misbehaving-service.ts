@@ -1,10 +1,12 @@
+import { sign } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ClientAction } from '../../client/src/client.js';
 import { Exchange } from './exchange.js';
 import type { Fault } from './faults.js';
-import { at, DAY } from './harness.js';
+import { machineDigest } from '../../client/src/license-token.js';
+import { at, DAY, MACHINE_ID } from './harness.js';
 import { makeKey, manifest } from './publisher.js';
 
 export const PATHS = ['/v1/activate', '/v1/heartbeat', '/v1/manifest'] as const;
@@ -40,6 +42,7 @@ export class MisbehavingService {
   /** `received` and `stalled`, each told in the moment it happens. */
   readonly events = new EventEmitter<{ received: [Received]; stalled: [Path] }>();
   readonly key = makeKey();
+  readonly tokenKey = makeKey();
   faults: Partial<Record<Path, Fault>> = {};
   /** By how much its clock is wrong. */
   clockOff = 0;
@@ -116,7 +119,7 @@ export class MisbehavingService {
 
   /** The answer of a service that is well, in its own time. */
   confirmation(changes: Record<string, unknown> = {}): Record<string, unknown> {
-    const token = `token-${++this.#issued}`;
+    const token = this.#token();
     this.#tokens.add(token);
     return {
       token,
@@ -126,6 +129,18 @@ export class MisbehavingService {
       license: { status: 'active', expires_at: null },
       ...changes,
     };
+  }
+
+  /** A token as the service signs them, for the one machine that there is. */
+  #token(): string {
+    const iat = Math.floor(this.now() / 1000);
+    const claims = { sub: ++this.#issued, mch: machineDigest(MACHINE_ID), iat, exp: iat + (7 * DAY) / 1000 };
+    const header = { alg: 'Ed25519', kid: this.tokenKey.key_id, typ: 'license+jwt' };
+    const [head, payload] = [header, claims].map((part) =>
+      Buffer.from(JSON.stringify(part)).toString('base64url'),
+    );
+    const input = `${head}.${payload}`;
+    return `${input}.${sign(null, Buffer.from(input), this.tokenKey.privateKey).toString('base64url')}`;
   }
 
   /** What it answers where nothing is wrong with it. */

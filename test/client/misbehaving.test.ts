@@ -199,7 +199,7 @@ describe('a token that became strange', () => {
     await desk.pass(7 * HOUR);
     expect(heartbeats(desk).at(-1)!.received!.action).toBe('reactivate');
     expect(activations(desk).at(-1)!.received!.confirmed).toBe(true);
-    expect(desk.states.map(({ kind }) => kind).slice(1)).toEqual(['running', 'running']);
+    expect(new Set(desk.states.slice(1).map(({ kind }) => kind))).toEqual(new Set(['running']));
   });
 });
 

@@ -76,8 +76,9 @@ export class WiredDesk extends Desk {
   }
 
   override open(options: Partial<ClientOptions> = {}): Promise<Status> {
-    const { url, key } = this.remote;
-    const wired = { baseUrl: url, trustedKeys: [key.x], fetch: this.#fetch, ...options };
+    const { url, key, tokenKey } = this.remote;
+    const keys = { trustedKeys: [key.x], tokenKeys: [tokenKey.x] };
+    const wired = { baseUrl: url, ...keys, fetch: this.#fetch, ...options };
     return this.finish(super.open(wired));
   }
 

@@ -52,7 +52,7 @@ describe('a year with a service that misbehaves', () => {
       expect(hostname).not.toHaveBeenCalled();
       const named = desk.remote.received.filter(({ raw }) => raw.includes(KEY) || raw.includes(EMAIL));
       expect(new Set(named.map(({ path }) => path))).toEqual(new Set(['/v1/activate']));
-      for (const secret of [KEY, EMAIL, MACHINE_ID, 'token-', 'Studio', PLANT])
+      for (const secret of [KEY, EMAIL, MACHINE_ID, 'eyJ', 'Studio', PLANT])
         expect(desk.log.filter((line) => line.includes(secret))).toEqual([]);
       expect(desk.remote.seats).toBe(1);
 

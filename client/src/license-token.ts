@@ -1,0 +1,106 @@
+import { createHash, verify } from 'node:crypto';
+import { parseObject } from './believe.js';
+import type { TrustedKey } from './manifest-signature.js';
+import type { StoredLicense } from './state-file.js';
+import { formatTime } from './time.js';
+
+/** The claims of its own token that a client reads; all others belong to the service. Times are Unix seconds. */
+export interface TokenClaims {
+  /** The digest of the machine that the token was issued for, see `machineDigest`. */
+  mch: string;
+  iat: number;
+  exp: number;
+}
+
+/** What the client makes of its token (docs/clients.md, "What a client reads of its token"). */
+export interface TokenReading {
+  /** Undefined where the token has another format than this client knows: it is kept and sent back like any other. */
+  claims: TokenClaims | undefined;
+  /** Whether a start may go by the token without asking the service. */
+  isBelievable: boolean;
+  /** The last moment of an offline start: the earliest of `offline_until`, `exp`, and 7 days after `iat`. RFC 3339. */
+  offline_until: string;
+}
+
+/** How long a restart may go without the network at most, whatever the file claims. */
+const MAX_OFFLINE_SECONDS = 7 * 86_400;
+/** The end of the year 9999: no later time has an RFC 3339 form. */
+const MAX_TIME_SECONDS = 253_402_300_799;
+const COMPACT_JWS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
+/** 64 bytes in the one spelling that base64url has for them. */
+const SIGNATURE = /^[A-Za-z0-9_-]{85}[AQgw]$/;
+
+/**
+ * Reads the token of a stored license, a compact JWS. Never throws.
+ * @param tokenKeys the token keys shipped with the application. With any, a token that has another format or fails its
+ * key is not believable. A `kid` that is not among them is no failure: the service may have rotated its keys since.
+ */
+export function readToken(
+  { token, offline_until }: Pick<StoredLicense, 'token' | 'offline_until'>,
+  tokenKeys: readonly TrustedKey[],
+): TokenReading {
+  const [, header = '', payload = '', signature = ''] = COMPACT_JWS.exec(token) ?? [];
+  const kid = decoded(header)?.['kid'];
+  const claims = claimsOf(decoded(payload));
+  if (typeof kid !== 'string' || !claims)
+    return { claims: undefined, isBelievable: tokenKeys.length === 0, offline_until };
+  const trusted = tokenKeys.find(({ key_id }) => key_id === kid);
+  const isBelievable = !trusted || isSignedBy(trusted, `${header}.${payload}`, signature);
+  const end = Math.min(claims.exp, claims.iat + MAX_OFFLINE_SECONDS) * 1000;
+  const isEarlier = end < Date.parse(offline_until);
+  return { claims, isBelievable, offline_until: isEarlier ? formatTime(end) : offline_until };
+}
+
+/** Reads the tokens of one computer, with the keys that its application ships. */
+export class TokenReader {
+  /** Of this machine, once it could be read: it does not change while the process lives. */
+  #machine: string | undefined;
+  readonly #keys: readonly TrustedKey[];
+  readonly #machineId: () => Promise<string>;
+
+  constructor(keys: readonly TrustedKey[], machineId: () => Promise<string>) {
+    this.#keys = keys;
+    this.#machineId = machineId;
+  }
+
+  read(license: Pick<StoredLicense, 'token' | 'offline_until'>): TokenReading {
+    return readToken(license, this.#keys);
+  }
+
+  /** False where either machine is unknown: a machine id that cannot be read just now must stop nothing. */
+  async isOfAnotherMachine(license: StoredLicense): Promise<boolean> {
+    const { claims } = this.read(license);
+    if (!claims) return false;
+    try {
+      this.#machine ??= machineDigest(await this.#machineId());
+    } catch {
+      return false;
+    }
+    return claims.mch !== this.#machine;
+  }
+}
+
+/** The `mch` claim of a `machine_id` in hex. */
+export function machineDigest(machine_id: string): string {
+  const bytes = Buffer.concat([Buffer.from('mooring machine v1\0'), Buffer.from(machine_id, 'hex')]);
+  return createHash('sha256').update(bytes).digest().subarray(0, 16).toString('base64url');
+}
+
+function isSignedBy({ key }: TrustedKey, input: string, signature: string): boolean {
+  return (
+    SIGNATURE.test(signature) && verify(null, Buffer.from(input), key, Buffer.from(signature, 'base64url'))
+  );
+}
+
+function decoded(segment: string): Record<string, unknown> | undefined {
+  return parseObject(Buffer.from(segment, 'base64url').toString());
+}
+
+function claimsOf(payload: Record<string, unknown> | undefined): TokenClaims | undefined {
+  const { mch, iat, exp } = payload ?? {};
+  return typeof mch === 'string' && isTime(iat) && isTime(exp) ? { mch, iat, exp } : undefined;
+}
+
+function isTime(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TIME_SECONDS;
+}

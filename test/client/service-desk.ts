@@ -1,0 +1,111 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import type { ClientOptions, Status } from '../../client/src/client.js';
+import type { State } from '../../client/src/state-file.js';
+import { machineId, type Service } from '../harness.js';
+import { temporaryFolder } from './folders.js';
+import { Desk, type Seen } from './harness.js';
+
+export interface LicenseToEnter {
+  license_key: string;
+  email: string;
+}
+
+/** A call to the real service, and what it answered. */
+export interface Answered extends Seen {
+  status: number;
+  json: Record<string, unknown>;
+}
+
+/** A computer with the reference client, whose calls reach a real service over a socket. The service has its time. */
+export class ServiceDesk extends Desk {
+  readonly answered: Answered[] = [];
+  /** The hardware that the machine id is made of. Null: it cannot be read. */
+  hardware: string | null;
+  isOnline = true;
+  /** By how much the user's clock is ahead of the service's. */
+  skew = 0;
+  readonly #remote: Service;
+  readonly #options: Partial<ClientOptions>;
+
+  private constructor(folder: string, remote: Service, hardware: string, options: Partial<ClientOptions>) {
+    super(folder);
+    this.#remote = remote;
+    this.hardware = hardware;
+    this.#options = options;
+    this.time.wall = remote.clock.now().getTime();
+  }
+
+  static async on(
+    remote: Service,
+    hardware: string,
+    options: Partial<ClientOptions> = {},
+  ): Promise<ServiceDesk> {
+    return new ServiceDesk(await temporaryFolder(), remote, hardware, options);
+  }
+
+  /** Another computer at the same moment, with a copy of the state file. */
+  async copiedTo(hardware: string): Promise<ServiceDesk> {
+    const copy = await ServiceDesk.on(this.#remote, hardware, this.#options);
+    copy.time.wall = this.time.wall;
+    await writeFile(copy.stateFile, await readFile(this.stateFile));
+    return copy;
+  }
+
+  override open(options: Partial<ClientOptions> = {}): Promise<Status> {
+    return super.open({
+      baseUrl: this.#remote.url,
+      fetch: this.#fetch,
+      machineId: async () => {
+        if (this.hardware === null) throw new Error('no hardware UUID can be read');
+        return machineId(this.hardware);
+      },
+      ...this.#options,
+      ...options,
+    });
+  }
+
+  async activate(license: LicenseToEnter): Promise<Status> {
+    await this.open();
+    return this.client.activate(license.license_key, license.email, 'Studio Mac');
+  }
+
+  async state(): Promise<State & { license: NonNullable<State['license']> }> {
+    return JSON.parse(await readFile(this.stateFile, 'utf8')) as Awaited<ReturnType<ServiceDesk['state']>>;
+  }
+
+  /** The user edits the file, while the application is closed. */
+  async edit(change: (state: Awaited<ReturnType<ServiceDesk['state']>>) => void): Promise<void> {
+    const state = await this.state();
+    change(state);
+    await writeFile(this.stateFile, JSON.stringify(state));
+  }
+
+  setClock(skew: number): void {
+    this.time.wall += skew - this.skew;
+    this.skew = skew;
+  }
+
+  /** The calls about the license so far, as `path status`. */
+  get said(): string[] {
+    return this.answered.map(({ path, status }) => `${path} ${status}`);
+  }
+
+  /** The tokens that heartbeats carried. */
+  get sentTokens(): unknown[] {
+    return this.answered.filter(({ path }) => path === '/v1/heartbeat').map(({ body }) => body?.['token']);
+  }
+
+  #fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    if (!this.isOnline) throw new TypeError('fetch failed');
+    this.#remote.clock.set(new Date(this.time.wall - this.skew));
+    const response = await fetch(url, init);
+    const path = new URL(url).pathname;
+    if (path === '/v1/manifest') return response;
+    const body = JSON.parse(String(init.body)) as Record<string, unknown>;
+    const json = (await response.clone().json()) as Record<string, unknown>;
+    const headers = init.headers as Record<string, string>;
+    const { status } = response;
+    this.answered.push({ path, method: init.method!, body, headers, when: this.time.measured, status, json });
+    return response;
+  };
+}

@@ -1,0 +1,75 @@
+import { describe, expect, test } from '@jest/globals';
+import { compactVerify } from 'jose';
+import { createPublicKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readToken, TokenReader } from '../../client/src/license-token.js';
+import { trustedKey } from '../../client/src/manifest-signature.js';
+
+interface Vectors {
+  key: { x: string };
+  second_key: { x: string };
+  stranger_key: { x: string };
+  cases: {
+    name: string;
+    token: string;
+    offline_until: string;
+    machine_id: string | null;
+    token_keys: string[];
+    expected: {
+      claims: { mch: string; iat: number; exp: number } | null;
+      is_believable: boolean;
+      offline_until: string;
+      is_of_another_machine: boolean;
+    };
+  }[];
+}
+
+const file = new URL('../vectors/token-reading.json', import.meta.url);
+const { key, second_key, stranger_key, cases } = JSON.parse(readFileSync(file, 'utf8')) as Vectors;
+
+describe('token-reading.json, to the reference client', () => {
+  test.each(cases)('$name', async ({ token, offline_until, machine_id, token_keys, expected }) => {
+    const license = {
+      license_key: '',
+      email: '',
+      hostname_hint: null,
+      expires_at: null,
+      token,
+      offline_until,
+    };
+    const keys = token_keys.map(trustedKey);
+    const machineId = async () => {
+      if (machine_id === null) throw new Error('no hardware UUID can be read');
+      return machine_id;
+    };
+    const reading = readToken(license, keys);
+    expect({
+      claims: reading.claims ?? null,
+      is_believable: reading.isBelievable,
+      offline_until: new Date(reading.offline_until).toISOString(),
+      is_of_another_machine: await new TokenReader(keys, machineId).isOfAnotherMachine(license),
+    }).toEqual(expected);
+  });
+});
+
+test('jose agrees with what is believed under a shipped key', async () => {
+  const publicKeys = [key, second_key, stranger_key].map(({ x }) => ({
+    kid: trustedKey(x).key_id,
+    key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }),
+  }));
+  // jose takes a signature in any spelling.
+  const shipped = cases.filter(
+    ({ name, token_keys, expected }) =>
+      token_keys.length > 0 && expected.claims && !name.includes('another spelling'),
+  );
+  for (const { name, token, expected } of shipped) {
+    const holds = await compactVerify(token, ({ kid }) => publicKeys.find((each) => each.kid === kid)!.key, {
+      algorithms: ['Ed25519'],
+    }).then(
+      () => true,
+      () => false,
+    );
+    expect([name, holds]).toEqual([name, expected.is_believable]);
+  }
+  expect(shipped.length).toBeGreaterThan(8);
+});
