@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { machineDigest } from '../client/src/license-token.js';
 import { at, DAY, HOUR, MINUTE, START } from './client/harness.js';
 import { ServiceDesk } from './client/service-desk.js';
 import { machineId, Service } from './harness.js';
@@ -156,6 +157,78 @@ describe('license.json copied to five other machines, for a license of one', () 
     await owner.pass(DAY);
     expect(owner.said.slice(0, 2)).toEqual(['/v1/activate 201', '/v1/heartbeat 200']);
     expect(await activeMachines(license)).toHaveLength(2);
+  });
+});
+
+/** The token as a user may write it, for this machine and for 400 days. */
+function edited(token: string, machine: string, kid?: string): string {
+  const [head, payload, mark] = token.split('.');
+  const read = (part?: string) => JSON.parse(Buffer.from(part!, 'base64url').toString()) as object;
+  const write = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
+  const claims = {
+    ...read(payload),
+    mch: machineDigest(machineId(machine)),
+    exp: (START + 400 * DAY) / 1000,
+  };
+  return `${kid ? write({ ...read(head), kid }) : head}.${write(claims)}.${mark}`;
+}
+
+describe('a copied license.json whose token was edited', () => {
+  async function editedCopy(areKeysShipped: boolean, change: (token: string, machine: string) => string) {
+    const { copies, exp, license } = await copied();
+    const { json } = await service.call('GET', '/v1/keys');
+    const keys = (json as { keys: { for: string; x: string }[] }).keys.filter(
+      (key) => key.for === 'license-token',
+    );
+    const tokenKeys = areKeysShipped ? keys.map(({ x }) => x) : [];
+    const copy = copies[0]!;
+    await copy.edit((state) => {
+      state.license.token = change(state.license.token, copy.hardware!);
+      state.license.offline_until = at(START + 400 * DAY);
+    });
+    copy.isOnline = false;
+    return { copy, exp, license, start: () => copy.open({ tokenKeys }) };
+  }
+
+  test.each([
+    ['to another format', () => 'no token at all'],
+    ['under the kid of the service', (token: string, machine: string) => edited(token, machine)],
+  ])('%s, with token keys shipped: it gains nothing', async (_name, change) => {
+    const { copy, license, start } = await editedCopy(true, change);
+    expect((await start()).kind).toBe('needs_network');
+    copy.isOnline = true;
+    expect(await copy.client.heartbeatNow()).toMatchObject({
+      kind: 'stopped',
+      reason: 'machine_limit_reached',
+    });
+    expect(copy.said).toEqual(['/v1/heartbeat 403', '/v1/activate 409']);
+    expect(await activeMachines(license)).toHaveLength(1);
+  });
+
+  test.each([
+    ['with an invented kid, though token keys are shipped', true, 'invented'],
+    ['in any way, without token keys', false, undefined],
+  ])('%s: it gains 7 days, and no place on the license', async (_name, areKeysShipped, kid) => {
+    const { copy, exp, license, start } = await editedCopy(areKeysShipped, (token, machine) =>
+      edited(token, machine, kid),
+    );
+    expect((await start()).kind).toBe('running');
+    await copy.client.close();
+    copy.time.wall = exp + MINUTE;
+    expect((await start()).kind).toBe('needs_network');
+    copy.isOnline = true;
+    expect((await copy.client.heartbeatNow()).kind).toBe('stopped');
+    expect(await activeMachines(license)).toHaveLength(1);
+  });
+
+  test('to another format, without token keys: offline_until alone counts, as docs/clients.md says', async () => {
+    const { copy, exp, license, start } = await editedCopy(false, () => 'no token at all');
+    copy.time.wall = exp + 30 * DAY;
+    expect((await start()).kind).toBe('running');
+    copy.isOnline = true;
+    await copy.client.heartbeatNow();
+    expect(copy.said).toEqual(['/v1/heartbeat 403', '/v1/activate 409']);
+    expect(await activeMachines(license)).toHaveLength(1);
   });
 });
 

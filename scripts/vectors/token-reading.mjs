@@ -65,7 +65,7 @@ export function tokenReadings() {
       reads('Where the machine id cannot be read, no token is of another machine.', { machine_id: null }),
       reads('An offline_until later than exp ends at exp.', { offline_until: late }),
       reads(
-        'An offline_until earlier than exp stands.',
+        'An offline_until earlier than exp counts.',
         { offline_until: at(iat + 3600) },
         { offline_until: at(iat + 3600) },
       ),
@@ -75,7 +75,7 @@ export function tokenReadings() {
         { claims: { mch, iat, exp: exp + 86_400 }, offline_until: at(iat + WEEK) },
       ),
       reads(
-        'An exp earlier than seven days after iat stands.',
+        'An exp earlier than seven days after iat counts.',
         { token: withClaims({ exp: exp - 86_400 }) },
         { claims: { mch, iat, exp: exp - 86_400 }, offline_until: at(exp - 86_400) },
       ),
