@@ -7,6 +7,11 @@ export class Clock {
     return new Date();
   }
 
+  /** Milliseconds since some moment in the past, for spans of time: no correction of the clock moves it. */
+  monotonic(): number {
+    return performance.now();
+  }
+
   /** Whether the database's clock says the same as ours, give or take an hour (decision 0015). */
   agreesWith(databaseTime: Date): boolean {
     return Math.abs(this.now().getTime() - databaseTime.getTime()) <= CLOCK_TOLERANCE_MS;

@@ -30,6 +30,10 @@ const ACT = { actor: 'test', reason: 'a test' };
 
 /** A clock that a test sets. */
 export class FakeClock extends Clock {
+  /** Milliseconds that pass between two readings of the monotonic clock, so that no answer is shared in passing. */
+  monotonicStep = 1_000;
+  #monotonic = 0;
+
   constructor(private time = new Date('2026-11-20T13:00:00Z')) {
     super();
   }
@@ -44,6 +48,10 @@ export class FakeClock extends Clock {
 
   advance(milliseconds: number): void {
     this.time = new Date(this.time.getTime() + milliseconds);
+  }
+
+  override monotonic(): number {
+    return (this.#monotonic += this.monotonicStep);
   }
 
   // A test's time is its own: the database is taken to share it.

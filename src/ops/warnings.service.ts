@@ -5,6 +5,7 @@ import { Config } from '../config.js';
 import { Replica } from '../heartbeat/replica.js';
 import { KeyRing } from '../keys/key-ring.js';
 import { firstDayKept } from '../retention/cutoff.js';
+import { SharedLook } from './shared-look.js';
 import { readAges, type Ages } from './ages.js';
 import { waitingMail, type WaitingMail } from '../mail/waiting-mail.js';
 import { ManifestService } from '../manifest/manifest.service.js';
@@ -28,6 +29,11 @@ export interface Watched {
 /** Watches the age of the data, not the success of a job: whatever went wrong, this is what it would show as. */
 @Injectable()
 export class WarningsService {
+  readonly #shared = new SharedLook(
+    () => this.look(),
+    () => this.clock.monotonic(),
+  );
+
   constructor(
     private readonly dataSource: DataSource,
     private readonly manifests: ManifestService,
@@ -43,9 +49,9 @@ export class WarningsService {
     return { ages, mail };
   }
 
-  /** One sentence each, nothing personal; empty where all is well. */
+  /** One sentence each, nothing personal; empty where all is well. Callers share one look at the database a second. */
   async warnings(): Promise<string[]> {
-    return this.of(await this.look().catch(() => null));
+    return this.of(await this.#shared.get().catch(() => null));
   }
 
   /** The same of what `look` has seen; null where the database does not answer. */

@@ -1,0 +1,55 @@
+import { expect, test } from '@jest/globals';
+import { SharedLook } from '../../src/ops/shared-look.js';
+
+/** A look whose answers come when the test gives them, by a clock that the test moves. */
+function shared() {
+  const asked: PromiseWithResolvers<string>[] = [];
+  const time = { now: 0 };
+  const look = new SharedLook(
+    () => {
+      const next = Promise.withResolvers<string>();
+      asked.push(next);
+      return next.promise;
+    },
+    () => time.now,
+  );
+  return { look, asked, time };
+}
+
+test('callers that come while it is being asked wait for that answer, however long it takes', async () => {
+  const { look, asked, time } = shared();
+  const first = look.get();
+  time.now = 5_000;
+  const second = look.get();
+  expect(asked).toHaveLength(1);
+  asked[0]!.resolve('one');
+  expect(await Promise.all([first, second])).toEqual(['one', 'one']);
+});
+
+test('an answer is shared for a second from when it was asked, and then asked for anew', async () => {
+  const { look, asked, time } = shared();
+  const first = look.get();
+  time.now = 600;
+  asked[0]!.resolve('one');
+  await first;
+  time.now = 999;
+  expect(await look.get()).toBe('one');
+  time.now = 1_000;
+  const second = look.get();
+  expect(asked).toHaveLength(2);
+  asked[1]!.resolve('two');
+  expect(await second).toBe('two');
+});
+
+test('a failure is shared too, and asked again after a second', async () => {
+  const { look, asked, time } = shared();
+  const callers = [look.get(), look.get()];
+  asked[0]!.reject(new Error('unavailable'));
+  for (const caller of callers) await expect(caller).rejects.toThrow('unavailable');
+  await expect(look.get()).rejects.toThrow('unavailable');
+  expect(asked).toHaveLength(1);
+  time.now = 1_000;
+  const again = look.get();
+  asked[1]!.resolve('back');
+  expect(await again).toBe('back');
+});
