@@ -2,11 +2,17 @@
 import 'reflect-metadata';
 import { constants } from 'node:os';
 import { run } from './cli/program.js';
+import { exitOnUncaught } from './http/uncaught.js';
 
 // An embedded server that this process started is ended by its own exit handler.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => process.exit(128 + constants.signals[signal]));
 }
+exitOnUncaught(async (error) => {
+  // Loaded here, or every command would load the logger.
+  const { failure } = await import('./http/log.js');
+  process.stderr.write(`${JSON.stringify({ msg: 'uncaught error', ...failure(error) })}\n`);
+});
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
   // Whoever read our output has seen enough (`mooring … | head`); a full disk is another matter.
   if (code === 'EPIPE') process.exit(0);

@@ -8,6 +8,7 @@ import { createApp } from './http/app.js';
 import { failure, Log } from './http/log.js';
 import { pagesAreBuilt } from './http/pages.js';
 import { BACKLOG } from './http/pressure.js';
+import { exitOnUncaught } from './http/uncaught.js';
 import { openKeyRing } from './keys/key-material.js';
 import { withFreePort } from './database/free-port.js';
 import { OpsController } from './ops/ops.controller.js';
@@ -22,10 +23,16 @@ const say = (sentence: string) => void process.stderr.write(`${sentence}\n`);
 const opened = new AsyncDisposableStack();
 const ending = new AbortController();
 let delayMs = 0;
+/** Replaced by one of the level that is set. */
+let log = new Log('fatal');
+exitOnUncaught(async (error) => {
+  log.fatalError('uncaught error', error);
+  await log.written();
+});
 
 async function start(): Promise<void> {
   const config = new Config(await withFreePort(process.env));
-  const log = new Log(config.logLevel);
+  log = new Log(config.logLevel);
   opened.defer(() => log.written());
   const clock = new Clock();
   // Before anything is started that would have to be ended again.

@@ -71,6 +71,12 @@ export class Log implements LoggerService {
     this.destination.flush?.();
   }
 
+  /** The process ends because of it: written at every level. `error` is reduced as `failure` says. */
+  fatalError(event: string, error: unknown): void {
+    this.#pino.fatal(failure(error), event);
+    this.destination.flush?.();
+  }
+
   warning(event: string, fields: Fields = {}): void {
     this.#pino.warn(fields, event);
   }
