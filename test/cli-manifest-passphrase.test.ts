@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { manifestCommands } from '../src/cli/manifest.js';
+import { publicJwk } from '../src/keys/ed25519.js';
 import { ALONE, CLI, NOWHERE, PASSPHRASE, Publisher, unkeyed } from './cli-harness.js';
 import { expectWitnessed } from './publish-witness.js';
 
@@ -53,6 +55,14 @@ describe('--passphrase-fd', () => {
     const run = await sign(`\n${OTHER}`, 'one.pem', 'other.pem');
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: 'The passphrase is empty.\n' });
   });
+});
+
+test('a key that was encrypted with PBKDF2, as keys were before scrypt, still opens', async () => {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const pem = privateKey.export({ format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: OTHER });
+  writeFileSync(terminal.file('older.pem'), pem);
+  const run = await sign(OTHER, 'older.pem');
+  await expectWitnessed(run.json, publicJwk(privateKey).x);
 });
 
 test('no option of any command takes a passphrase, which every user of the machine would see', async () => {

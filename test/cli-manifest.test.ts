@@ -3,6 +3,7 @@ import { createPrivateKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { manifestBytes, parseSigned, signManifest } from '../src/keys/signed-manifest.js';
+import { WEAK_PASSPHRASE } from '../src/cli/passphrase-strength.js';
 import { ALONE, CLI, NOWHERE, PASSPHRASE, Publisher, signing } from './cli-harness.js';
 import { createDatabase } from './harness.js';
 
@@ -30,6 +31,20 @@ describe('keygen', () => {
     if (error) return; // no openssl on this machine
     expect(status).toBe(0);
     expect(open('wrong').status).not.toBe(0);
+  });
+
+  test('makes the passphrase slow to guess by scrypt', () => {
+    const base64 = readFileSync(file('one.pem'), 'utf8').split('\n').slice(1, -2).join('');
+    const scrypt = Buffer.from('2b06010401da47040b', 'hex'); // 1.3.6.1.4.1.11591.4.11 (RFC 7914)
+    expect(Buffer.from(base64, 'base64').includes(scrypt)).toBe(true);
+  });
+
+  test('refuses a weak passphrase and says the rule, before it asks for it again', async () => {
+    const keygen = ['manifest', 'keygen', '--out', 'weak.pem', '--passphrase-fd', '3'];
+    const run = await terminal.run(keygen, { env: ALONE, fd3: 'Password1234' });
+    expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${WEAK_PASSPHRASE}\n` });
+    expect(WEAK_PASSPHRASE).toMatch(/at least 12 characters/);
+    expect(() => statSync(file('weak.pem'))).toThrow('ENOENT');
   });
 
   test('never overwrites, and asks nothing first', async () => {

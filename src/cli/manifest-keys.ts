@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Config } from '../config.js';
 import { isEd25519, publicJwk, publicKeyFromX, thumbprint } from '../keys/ed25519.js';
+import { encryptedPrivateKey } from '../keys/encrypted-private-key.js';
 import { developmentManifestKey, trustedManifestKeys } from '../keys/key-material.js';
 import type { AskPassphrase } from './passphrase.js';
 import { callersPath, fileRefusal, Refused, say, UsageError } from './terminal.js';
@@ -23,8 +24,10 @@ export async function makeKeyFile(
   if (existsSync(file)) throw fileRefusal(file, { code: 'EEXIST' });
   const { privateKey } = generateKeyPairSync('ed25519');
   const passphrase = ask && (await ask('Passphrase of the new key: '));
-  const encryption = passphrase === null ? {} : { cipher: 'aes-256-cbc', passphrase };
-  const pem = privateKey.export({ format: 'pem', type: 'pkcs8', ...encryption });
+  const pem =
+    passphrase === null
+      ? privateKey.export({ format: 'pem', type: 'pkcs8' })
+      : encryptedPrivateKey(privateKey, passphrase);
   await writeFile(file, pem, { mode: 0o600, flag: 'wx', flush: true }).catch((error: unknown) => {
     throw fileRefusal(file, error);
   });

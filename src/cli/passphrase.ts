@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isWeakPassphrase, WEAK_PASSPHRASE } from './passphrase-strength.js';
 import { Refused, say } from './terminal.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -22,13 +23,15 @@ export function passphraseSource(fd: number | undefined): AskPassphrase {
   };
 }
 
-/** For a new key: the terminal asks twice, since nobody sees what they type. */
+/** For a new key: a weak passphrase is refused, and the terminal asks twice, since nobody sees what they type. */
 export function newPassphrase(fd: number | undefined): AskPassphrase {
-  if (fd !== undefined) return passphraseSource(fd);
+  const ask = passphraseSource(fd);
   return async (prompt) => {
-    const typed = await askTerminal(prompt);
-    if ((await askTerminal('The same again: ')) === typed) return typed;
-    throw new Refused('The two passphrases differ.');
+    const passphrase = await ask(prompt);
+    if (isWeakPassphrase(passphrase)) throw new Refused(WEAK_PASSPHRASE);
+    if (fd === undefined && (await ask('The same again: ')) !== passphrase)
+      throw new Refused('The two passphrases differ.');
+    return passphrase;
   };
 }
 
@@ -47,13 +50,19 @@ function linesOf(fd: number): string[] {
 }
 
 async function askTerminal(prompt: string): Promise<string> {
+  if (!process.stdin.isTTY)
+    throw new Refused('There is no terminal to ask for the passphrase: use --passphrase-fd.');
+  return nonEmpty(await askHidden(prompt));
+}
+
+/** Asks the terminal for a line, and does not show what is typed. Standard input must be a terminal. */
+export async function askHidden(prompt: string): Promise<string> {
   const { stdin } = process;
-  if (!stdin.isTTY) throw new Refused('There is no terminal to ask for the passphrase: use --passphrase-fd.');
   // The echo goes first: who answers a prompt at once would see what is typed.
   stdin.setRawMode(true).setEncoding('utf8').resume();
   process.stderr.write(prompt);
   try {
-    return nonEmpty(await typedLine(stdin));
+    return await typedLine(stdin);
   } finally {
     stdin.setRawMode(false).pause();
     say('');

@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { encryptedPrivateKey } from '../../src/keys/encrypted-private-key.js';
+
+const PASSPHRASE = 'corréct hörse, staple';
+const openssl = (args: string[], input: string) =>
+  spawnSync('openssl', args, { input, encoding: 'utf8', env: { PATH: process.env['PATH'] } });
+
+/** Of Ed25519, and of a key whose encryption takes a length of two bytes. */
+const KEYS = {
+  ed25519: generateKeyPairSync('ed25519').privateKey,
+  rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,
+};
+
+test.each(Object.entries(KEYS))('%s: Node opens it with the passphrase alone', (_kind, key) => {
+  const pem = encryptedPrivateKey(key, PASSPHRASE);
+  expect(pem).toMatch(
+    /^-----BEGIN ENCRYPTED PRIVATE KEY-----\n([\w+/]{64}\n)+[\w+/]{0,64}={0,2}\n-----END ENCRYPTED PRIVATE KEY-----\n$/,
+  );
+  expect(createPrivateKey({ key: pem, passphrase: PASSPHRASE }).equals(key)).toBe(true);
+  expect(() => createPrivateKey({ key: pem, passphrase: `${PASSPHRASE} ` })).toThrow(/bad decrypt|decode/);
+});
+
+test.each(Object.entries(KEYS))('%s: openssl opens it without an option, and names scrypt', (_kind, key) => {
+  const pem = encryptedPrivateKey(key, PASSPHRASE);
+  const opened = openssl(['pkey', '-passin', `pass:${PASSPHRASE}`], pem);
+  if (opened.error) return; // no openssl on this machine
+  expect([opened.status, opened.stdout]).toEqual([0, key.export({ format: 'pem', type: 'pkcs8' })]);
+  expect(openssl(['pkey', '-passin', 'pass:wrong'], pem).status).not.toBe(0);
+  const { stdout } = openssl(['asn1parse'], pem);
+  const named = [...stdout.matchAll(/(?:OBJECT|INTEGER) +:(?:id-)?(\S+)/g)].map(([, value]) => value);
+  // N, r, p and the length of the key, in hexadecimal.
+  expect(named).toEqual(['PBES2', 'scrypt', '4000', '08', '0A', '20', 'aes-256-cbc']);
+});
+
+test('two files of one key and passphrase have another salt and another text', () => {
+  const [one, two] = [0, 1].map(() => encryptedPrivateKey(KEYS.ed25519, PASSPHRASE).split('\n'));
+  // The first line holds the object ids and a part of the salt, the others the rest.
+  for (const [i, line] of one!.slice(1, -2).entries()) expect(two![i + 1]).not.toBe(line);
+});
