@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { HOSTNAME_HINT, type License } from './deployment.ts';
 
@@ -19,7 +20,8 @@ export const HELP = `Usage: npm run conformance -- --url URL --license-key KEY -
 Checks from outside whether a deployment keeps to Mooring's contract, ours or any other, and prints what holds.
 
   --url URL            where it is, such as https://license.example.com
-  --license-key KEY    a license to check with; one for a single machine that is not in use shows the most
+  --license-key KEY    a license to check with; one for a single machine that is not in use shows the most.
+                       - reads it from standard input: every user of the machine sees arguments
   --email E-MAIL       the e-mail address of that license
   --json               one JSON value in place of the table
   --help               this
@@ -41,7 +43,8 @@ export function readOptions(args: readonly string[]): Options | null {
   const values = parsed(args);
   if (values.help) return null;
   const { url, email } = values;
-  const license_key = values['license-key'];
+  const given = values['license-key'];
+  const license_key = given === '-' ? readFileSync(0, 'utf8') : given;
   const missing = Object.entries({ url, 'license-key': license_key, email }).find(
     ([, value]) => !value?.trim(),
   );

@@ -34,7 +34,7 @@ describe('refuses with one sentence and nothing on standard output', () => {
     [2, /^Unknown command 'nonsense'\.$/, 'nonsense'],
     [2, /^Unknown option '--jsn' \(Did you mean --json\?\)$/, 'status', '--jsn'],
     [2, /^Required option '--email <address>' not specified\.$/, 'license', 'issue'],
-    [2, /^Missing required argument 'id\|key\|transaction'\.$/, 'license', 'show'],
+    [2, /^License id, key or transaction: give it as an argument, or - to read it/, 'license', 'show'],
     [2, /^--email must be an e-mail address/, 'license', 'issue', '--email', 'nonsense'],
     [
       2,

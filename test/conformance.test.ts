@@ -231,6 +231,7 @@ describe('the command', () => {
     ['nothing', []],
     ['no license', ['--url', 'http://127.0.0.1:9']],
     ['an empty license key', ['--url', 'http://127.0.0.1:9', '--license-key', ' ', '--email', 'a@b.c']],
+    ['an empty standard input', ['--url', 'http://127.0.0.1:9', '--license-key', '-', '--email', 'a@b.c']],
     ['no address', ['--url', 'license.example.com', ...who]],
     ['another protocol', ['--url', 'ftp://license.example.com', ...who]],
     ['a user in the address', ['--url', 'http://me:secret@127.0.0.1:9', ...who]],
@@ -242,6 +243,15 @@ describe('the command', () => {
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^[^\n]+\. --help tells more\.\n$/);
     expect(stderr).not.toMatch(/secret|MOOR_/);
+  });
+
+  test('--license-key - reads the key from standard input', async () => {
+    const given = ['--url', 'http://127.0.0.1:9', '--license-key', '-', '--email', 'ada@example.com'];
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', PROGRAM, ...given]);
+    child.stdin.end('MOOR_E6S7-Z8KJ-TB3R-QKX6\n');
+    const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    // Without a key it would have been 2.
+    expect([code, stderr]).toEqual([1, expect.stringContaining('got no answer')]);
   });
 
   test('--help says what it does to the license', async () => {

@@ -8,6 +8,7 @@ import type { StaffStatus } from '../licenses/license.rules.js';
 import type { LicenseChange } from '../licenses/licenses.service.js';
 import { licensesOf, withDatabase } from './database.js';
 import { importCommand } from './license-import.js';
+import { argumentOrInput } from './argument-or-input.js';
 import { emailAddress, machines, moment, momentOrNever, onExpiry, oneOf, reason } from './options.js';
 import { actOf, aligned, orNotFound, print, Refused, UsageError } from './terminal.js';
 
@@ -43,7 +44,10 @@ export function licenseCommands(license: Command): void {
     .action(issue);
   license
     .command('show')
-    .argument('<id|key|transaction>', "the license's id, its key, or the processor's id of its purchase")
+    .argument(
+      '[id|key|transaction]',
+      "the license's id, its key, or the processor's id of its purchase; - reads it from standard input, none asks the terminal",
+    )
     .description('print a license and its machines')
     .action(show);
   license
@@ -84,7 +88,8 @@ async function issue(options: IssueOptions, command: Command): Promise<void> {
   print(command, issued, keyText(issued));
 }
 
-async function show(idOrKey: string, _options: unknown, command: Command): Promise<void> {
+async function show(argument: string | undefined, _options: unknown, command: Command): Promise<void> {
+  const idOrKey = await argumentOrInput(argument, 'License id, key or transaction');
   const view = await withDatabase(({ dataSource }) => lookUp(dataSource, idOrKey));
   print(command, view, licenseText(view));
 }
@@ -120,7 +125,7 @@ async function rekey(id: string, { reason }: SetOptions, command: Command): Prom
   print(
     command,
     rekeyed,
-    `${keyText(rekeyed)}\nThe old key activates no more; machines that are active stay so. The new one is mailed.`,
+    `${keyText(rekeyed)}\nThe old key activates no further machine; machines that are active stay so. The new one is mailed.`,
   );
 }
 
