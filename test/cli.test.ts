@@ -87,7 +87,8 @@ describe('license', () => {
     await service.activate({ license_key, email });
     const rekeyed = await terminal.json(['license', 'rekey', license_id, ...WHY]);
     expect(rekeyed).toEqual({ license_id, license_key: expect.not.stringContaining(license_key) });
-    expect((await service.activate({ license_key, email })).json.code).toBe('license_not_found');
+    expect((await service.activate({ license_key, email }, 'another')).json.code).toBe('license_not_found');
+    expect((await service.activate({ license_key, email })).status).toBe(200);
     expect((await service.activate({ ...rekeyed, email })).status).toBe(200);
     expect(await terminal.run(['license', 'show', license_key])).toMatchObject({ code: 1, stdout: '' });
   });

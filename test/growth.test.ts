@@ -4,6 +4,7 @@ import type pg from 'pg';
 import { DeadlineClient } from '../src/database/deadline-client.js';
 import { READ } from '../src/heartbeat/bindings.js';
 import { deriveLicenseKey } from '../src/keys/license-key.js';
+import { LicensesService } from '../src/licenses/licenses.service.js';
 import { answered, Service, type Answer } from './harness.js';
 import { BIG, FEW, makeMillion, uuid } from './million.js';
 import { Browser } from './portal-harness.js';
@@ -36,12 +37,18 @@ let admin: StaffBrowser;
 let holder: Browser;
 let license: { license_key: string; email: string };
 let token: string;
+/** The key and the address that a machine activated with before the license was rekeyed. */
+let rekeyed: { license_key: string; email: string };
 beforeAll(async () => {
   service = await Service.start();
   admin = await signedIn(service, 'admin');
   await makeMillion(service.database);
   license = await service.issue({ machines_allowed: 1_000 });
   token = (await answered(() => service.activate(license))).json.token;
+  const replaced = await service.issue();
+  await answered(() => service.activate(replaced));
+  await service.app.get(LicensesService).rekey(replaced.license_id, { actor: 'test', reason: 'a test' });
+  rekeyed = replaced;
   holder = new Browser(service);
   await answered(() => holder.call('POST', '/session', license));
 });
@@ -102,6 +109,7 @@ test.each<[string, () => Promise<Answer>, string]>([
   ['a heartbeat with telemetry', () => service.heartbeat(token, { telemetry: { cpu_cores: 8 } }), 'stored'],
   ['an activation of a new machine', () => activate(randomUUID()), '"token"'],
   ['an activation of a machine that has its seat', () => activate('a machine'), '"token"'],
+  ['an activation with a key that was replaced', () => service.activate(rekeyed), '"token"'],
   ["the list of a holder's licenses", () => holder.call('GET', '/licenses'), 'ada@example.com'],
   ['a search by e-mail', search({ email: `buyer-${NUMBER}@example.com` }), uuid(2, NUMBER)],
   ['a search by transaction', search({ transaction_id: `tx_00${NUMBER}` }), uuid(2, NUMBER)],

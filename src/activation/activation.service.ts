@@ -13,16 +13,34 @@ import { Coverage } from '../manifest/coverage.js';
 import { ActivateRequest } from './activation.dto.js';
 import { hostnameHint, type Seat, type TakenSeat } from './activation.rules.js';
 
-// One read: the license that has this key and e-mail, how full it is, and this machine's binding to it. Its revision
-// changes with every change of the license or of its purchase.
-const FIND = `
+// Its revision changes with every change of the license or of its purchase.
+const SEAT = `
   select l.id as license_id, l.machines_allowed, l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state,
          (select count(*)::int from activation where license_id = l.id and ended_at is null) as machines_in_use,
          a.id as activation_id, a.activated_at, a.hostname_hint, concat(l.xmin, ' ', p.xmin) as revision
   from license l
-  left join purchase p on p.id = l.purchase_id
+  left join purchase p on p.id = l.purchase_id`;
+
+// One read: the license that has this key and e-mail, how full it is, and this machine's binding to it.
+const FIND = {
+  name: 'find seat',
+  text: `${SEAT}
   left join activation a on a.license_id = l.id and a.machine_id = $3 and a.ended_at is null
-  where l.key_hash = $1 and l.email = $2`;
+  where l.key_hash = $1 and l.email = $2`,
+};
+
+// The same for a machine that holds an active binding, made before the license's key or address was replaced: it has
+// stored those of that day (docs/decisions/0028). It begins with the machine, so that for a machine without a binding an
+// unknown key and a wrong e-mail cost the same.
+const FIND_BY_MACHINE = {
+  name: 'find seat by machine',
+  text: `${SEAT}
+  join activation a on a.license_id = l.id and a.machine_id = $3 and a.ended_at is null
+  where l.email is not null
+    and (l.email = $2 or l.email_changed_at >= a.activated_at)
+    and (l.key_hash = $1 or exists (select 1 from replaced_key
+           where license_id = l.id and key_hash = $1 and replaced_at >= a.activated_at))`,
+};
 
 // Locks the license, looks for the same machine, counts, inserts (migrations/0012).
 const TAKE = 'select * from take_seat($1, $2, $3, $4, $5, $6, $7)';
@@ -59,7 +77,7 @@ export class ActivationService {
       machineId: Buffer.from(request.machine_id, 'hex'),
     };
     const now = this.clock.now();
-    const seat = await this.findSeat(claim);
+    const seat = (await this.findSeat(FIND, claim)) ?? (await this.findSeat(FIND_BY_MACHINE, claim));
     if (!seat) throw await this.unknownLicense(claim);
     const refusal =
       statusRefusal(seat) ??
@@ -73,10 +91,12 @@ export class ActivationService {
     return taken ?? this.activate(request);
   }
 
-  private async findSeat({ key, email, machineId }: Claim): Promise<FoundSeat | undefined> {
+  private async findSeat(
+    query: typeof FIND,
+    { key, email, machineId }: Claim,
+  ): Promise<FoundSeat | undefined> {
     const values = [licenseKeyHash(key), email, machineId];
-    const query = { name: 'find seat', text: FIND, values };
-    const { rows } = await poolOf(this.dataSource).query<FoundSeat>(query);
+    const { rows } = await poolOf(this.dataSource).query<FoundSeat>({ ...query, values });
     return rows[0];
   }
 

@@ -2,11 +2,14 @@ import type { Command } from 'commander';
 import { Clock } from '../clock.js';
 import { Config } from '../config.js';
 import { existingKeyRing, openKeyRing, tokenKeysDir } from '../keys/key-material.js';
-import { keyLines, type KeyLine } from '../keys/ring-file.js';
-import { revokeKey, rotateKeys } from '../keys/rotation.js';
+import { keyLines, parseRing, readRingText, type KeyLine } from '../keys/ring-file.js';
+import { revocableKey, revokeKey, rotateKeys } from '../keys/rotation.js';
 import { aligned, print, say } from './terminal.js';
 
-/** The token-signing keys. Files alone: neither the database nor a restart of the instances is needed. */
+/**
+ * The token-signing keys. Files alone: neither the database nor a restart of the instances is needed, except that a dry
+ * run of a revocation counts in the database.
+ */
 export function keysCommands(keys: Command): void {
   keys.command('list').description('list the token-signing keys and their states').action(list);
   keys
@@ -17,6 +20,7 @@ export function keysCommands(keys: Command): void {
     .command('revoke')
     .argument('<kid>', 'the key that has leaked; keys list names them')
     .description('refuse what a leaked key has signed: those clients activate again by themselves')
+    .option('--dry-run', 'count the machines whose tokens it may have signed, and change nothing')
     // One key in 64 has a name that begins like an option.
     .allowUnknownOption()
     .action(revoke);
@@ -43,12 +47,25 @@ async function rotate(_options: unknown, command: Command): Promise<void> {
 }
 
 // The leaked key's file may well be destroyed by now, so the files are not opened.
-async function revoke(kid: string, _options: unknown, command: Command): Promise<void> {
+async function revoke(kid: string, { dryRun }: { dryRun?: true }, command: Command): Promise<void> {
+  if (dryRun) return countAffected(kid, command);
   const entries = await revokeKey(tokenKeysDir(new Config(process.env)), kid, new Clock().now());
   say(
     'Tokens of this key are refused. Clients that have one activate again by themselves, each on the seat it has.',
   );
   show(keyLines(entries), command);
+}
+
+async function countAffected(kid: string, command: Command): Promise<void> {
+  const entries = parseRing(await readRingText(tokenKeysDir(new Config(process.env))));
+  const key = revocableKey(keyLines(entries), kid);
+  // Loaded here: the other commands need no database.
+  const [{ withDatabase }, { affectedBy, affectedText }] = await Promise.all([
+    import('./database.js'),
+    import('./revocation-dry-run.js'),
+  ]);
+  const affected = await withDatabase(({ dataSource }) => affectedBy(dataSource, key));
+  print(command, { kid, state: key.state, ...affected }, affectedText(key, affected));
 }
 
 function show(keys: readonly KeyLine[], command: Command): void {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createTokenKey, parseRing, readRingText, writeRing, type RingEntry } from './ring-file.js';
 
 /** Every instance reads the ring again every 2 seconds: by then each knows a `next` key, and may meet what it signs. */
-const SETTLED_MS = 5_000;
+export const SETTLED_MS = 5_000;
 
 /** No two clocks of one service are so far apart. */
 const WRONG_CLOCK_MS = 3_600_000;
@@ -34,15 +34,27 @@ export function rotateKeys(dir: string, now: Date): Promise<RingEntry[]> {
  */
 export function revokeKey(dir: string, kid: string, now: Date): Promise<RingEntry[]> {
   return changeRing(dir, now, (entries) => {
-    const leaked = entries.find((entry) => entry.kid === kid);
-    if (!leaked) throw new RotationRefused(`The ring has no key ${kid}: mooring keys list names them.`);
-    if (leaked.state === 'revoked') throw new RotationRefused(`The key ${kid} is revoked already.`);
+    const leaked = revocableKey(entries, kid);
     if (leaked.state !== 'active') return moved(entries, leaked, 'revoked', now);
     const next = entries.find(({ state }) => state === 'next');
     if (!next)
       throw new RotationRefused('There is no next key to sign instead: run mooring keys rotate first.');
     return promote(entries, next, now, 'revoked');
   });
+}
+
+/**
+ * The key of the ring that a revocation would refuse.
+ * @throws RotationRefused where there is no such key, or it is revoked already
+ */
+export function revocableKey<Key extends Pick<RingEntry, 'kid' | 'state'>>(
+  keys: readonly Key[],
+  kid: string,
+): Key {
+  const key = keys.find((each) => each.kid === kid);
+  if (!key) throw new RotationRefused(`The ring has no key ${kid}: mooring keys list names them.`);
+  if (key.state === 'revoked') throw new RotationRefused(`The key ${kid} is revoked already.`);
+  return key;
 }
 
 /** `next` becomes the active key, and the one that was becomes `before`. */

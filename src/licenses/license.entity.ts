@@ -20,6 +20,9 @@ export class License {
   @Column('text', { nullable: true })
   email!: string | null;
 
+  @Column('timestamptz', { nullable: true })
+  email_changed_at!: Date | null;
+
   @Column('text')
   staff_status!: StaffStatus;
 

@@ -109,11 +109,13 @@ export class LicensesService {
         { ...before, ...change, purchase_state: await purchaseState(manager, id) },
         at,
       );
-      await manager.update(License, { id }, { ...change, ended_at });
+      const isNewAddress = change.email !== undefined && change.email !== before.email;
+      const moved = isNewAddress && { email_changed_at: await afterActivations(manager, id, at) };
+      await manager.update(License, { id }, { ...change, ...moved, ended_at });
       // The trail outlives an erasure: it says that the address changed, and not to which.
       const told = change.email === undefined ? change : { ...change, email: 'changed' };
       await recordAudit(manager, act, { action: 'license.set', license_id: id, change: { ...told }, at });
-      if (change.email === undefined || change.email === before.email) return;
+      if (!isNewAddress) return;
       await endSessions(manager, id);
       for (const to of [before.email, change.email]) {
         if (to !== null) await announce(manager, 'email_changed', id, at, { to });
@@ -136,15 +138,23 @@ export class LicensesService {
     });
   }
 
-  /** Replaces a leaked key, and mails the new one: the old one stops activating, the bindings go on. Throws `not_found`, `key_not_mailable`. */
+  /**
+   * Replaces a leaked key, and mails the new one: the old one activates no further machine, the bindings go on.
+   * @throws Problem `not_found`, `key_not_mailable`
+   */
   async rekey(id: string, act: Act): Promise<{ license_key: string }> {
     return this.dataSource.transaction(async (manager) => {
-      const { key_generation } = await lockLicense(manager, id);
+      const { key_generation, key_hash: replaced } = await lockLicense(manager, id);
       const before = await mailableKey(manager, this.keys, id);
       if (before === 'refunded' || before === 'erased') throw problem('key_not_mailable', { reason: before });
       const { license_key, key_hash, key_hint } = this.keys.derive(id, key_generation + 1);
       const change = { key_hint, key_generation: key_generation + 1 };
       const at = this.clock.now();
+      await manager.query(
+        `insert into replaced_key (license_id, key_hash, replaced_at) values ($1, $2, $3)
+         on conflict (license_id, key_hash) do update set replaced_at = excluded.replaced_at`,
+        [id, replaced, await afterActivations(manager, id, at)],
+      );
       await manager.update(License, { id }, { key_hash, ...change });
       await endSessions(manager, id);
       await recordAudit(manager, act, { action: 'license.rekey', license_id: id, change, at });
@@ -181,6 +191,17 @@ export class LicensesService {
 /** Whoever signed in by the key, or as whom the license belonged to, does so again. */
 async function endSessions(manager: EntityManager, id: string): Promise<void> {
   await manager.query('delete from session where license_id = $1', [id]);
+}
+
+/**
+ * The moment of a change behind the lock of the license, never before an activation that is there already: it came first,
+ * even where the clocks of two machines say otherwise.
+ */
+async function afterActivations(manager: EntityManager, id: string, at: Date): Promise<Date> {
+  const sql =
+    'select greatest($2::timestamptz, max(activated_at)) as at from activation where license_id = $1';
+  const [moment] = (await manager.query(sql, [id, at])) as { at: Date }[];
+  return moment!.at;
 }
 
 async function purchaseState(manager: EntityManager, id: string): Promise<PurchaseState | null> {

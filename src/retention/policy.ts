@@ -142,6 +142,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   fleet_cell: 'leaves with the week that it counts',
   fleet_latency: 'leaves with the week that it counts',
   crash_week: 'leaves with the week that it counts',
+  replaced_key: 'leaves with its license',
   release_request: 'leaves with its activation',
   staff: 'stays until a person is removed',
   passkey: 'stays until it is removed, or its person is',

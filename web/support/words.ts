@@ -321,7 +321,7 @@ export const words = {
     rekey: 'New key …',
     rekeyTitle: 'Make a new key for license … {hint}?',
     rekeyMeans:
-      'The old key activates nothing from now on; machines in use go on. The new key goes by mail to {email}, and is shown to nobody here.',
+      'The old key activates no further machine; machines in use go on. The new key goes by mail to {email}, and is shown to nobody here.',
     rekeySubmit: 'Make a new key',
     rekeyed: 'There is a new key, on its way to {email}.',
   },
