@@ -47,6 +47,7 @@ describe('retention run', () => {
       dry_run: false,
       telemetry_rows_moved: 3,
       weeks_counted: 0,
+      activations_ended: 0,
       deleted: { telemetry: 9, one_time_code: 1 },
       failed: [],
     });
@@ -67,6 +68,7 @@ describe('retention run', () => {
       dry_run: true,
       telemetry_rows_moved: 3,
       weeks_counted: 0,
+      activations_ended: 0,
       deleted: { telemetry: 9, one_time_code: 1 },
       failed: [],
     });

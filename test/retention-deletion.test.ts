@@ -56,6 +56,18 @@ const LEAVING: Case[] = [
     ...YEAR_LATER,
   },
   {
+    what: 'a license whose expiry was set when it was long past',
+    table: 'license',
+    says: () => ({ on_expiry: 'stop', expires_at: '2020-01-01', end_changed_at: ENDED.ended_at }),
+    ...YEAR_LATER,
+  },
+  {
+    what: 'a license whose end was changed long before it came',
+    table: 'license',
+    says: () => ({ on_expiry: 'stop', expires_at: '2025-11-20', end_changed_at: '2025-01-01' }),
+    ...YEAR_LATER,
+  },
+  {
     what: 'a license that was revoked before it expired',
     table: 'license',
     says: () => ({ on_expiry: 'stop', expires_at: '2026-06-01', ...ENDED, staff_status: 'revoked' }),
@@ -176,7 +188,8 @@ test('a license that leaves takes its activations along, and their release reque
   const ids = await Promise.all(
     [{ ended_at: '2025-11-20' }, { ended_at: '2025-11-21' }].map(async (end) => {
       const license = await ground.insert('license', end);
-      const activation = await ground.insert('activation', { license_id: license['id'] });
+      const ended = { ended_at: '2026-10-20', ended_reason: 'released' };
+      const activation = await ground.insert('activation', { license_id: license['id'], ...ended });
       const request = await ground.insert('release_request', { activation_id: activation['id'] });
       return { license, activation, request };
     }),
@@ -231,7 +244,7 @@ test.each([
   ['one_time_code', `gen_random_uuid(), 'a@example.com', 0, '2010-01-01', '2026-01-01'`],
   [
     'license',
-    `gen_random_uuid(), sha256(n::text::bytea), 'AB', 1, null, 'active', 1, null, 'keep', null, '2010-01-01', '2025-01-01'`,
+    `gen_random_uuid(), sha256(n::text::bytea), 'AB', 1, null, 'active', 1, null, 'keep', null, '2010-01-01', '2025-01-01', '2010-01-01'`,
   ],
 ])('rows of %s leave 5,000 by 5,000, to the last one', async (table, values) => {
   await ground.sql(`

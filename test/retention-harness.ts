@@ -26,6 +26,7 @@ const BLANK: Readonly<Record<string, () => Row>> = {
     machines_allowed: 1,
     on_expiry: 'keep',
     created_at: '2010-01-01',
+    end_changed_at: '2010-01-01',
   }),
   activation: () => ({
     id: randomUUID(),
@@ -42,6 +43,19 @@ const BLANK: Readonly<Record<string, () => Row>> = {
     role: 'support',
     created_at: '2010-01-01',
   }),
+  session: () => ({
+    id: randomUUID(),
+    token_hash: randomBytes(32),
+    email: 'ada@example.com',
+    created_at: '2010-01-01',
+  }),
+  staff_link: () => ({
+    id: randomUUID(),
+    token_hash: randomBytes(32),
+    mailed: false,
+    created_at: '2010-01-01',
+  }),
+  passkey_challenge: () => ({ id: randomUUID(), challenge: randomBytes(32) }),
   staff_token: () => ({ id: randomUUID(), token_hash: randomBytes(32), created_at: '2010-01-01' }),
   mail_recipient: () => ({ mail_id: randomUUID(), email: 'ada@example.com' }),
   audit_event: () => ({ id: randomUUID(), actor: 'cli', action: 'license.set', change: {} }),

@@ -16,7 +16,7 @@ afterAll(() => ground.close());
 const purchase = randomUUID();
 const [ended, ending, valid] = [randomUUID(), randomUUID(), randomUUID()];
 const license = (id: string, ended_at: string, purchase_id: string) =>
-  `insert into license values ('${id}', sha256('${id}'), 'AB', 1, null, 'active', 1, null, 'keep', ${purchase_id}, '2010-01-01', ${ended_at});`;
+  `insert into license values ('${id}', sha256('${id}'), 'AB', 1, null, 'active', 1, null, 'keep', ${purchase_id}, '2010-01-01', ${ended_at}, '2010-01-01');`;
 const activation = (license_id: string, ended_at: string) =>
   `insert into activation (id, license_id, machine_id, app_version, activated_at, ended_at, ended_reason)
    select gen_random_uuid(), '${license_id}', sha256('a'), '1.0', '2010-01-01', ${ended_at}::timestamptz,
@@ -39,7 +39,7 @@ const FILL = `
   insert into purchase values ('${purchase}', 't', 'ada@example.com', 'paid', '2015-05-05', true);
   ${license(ended, "'2025-11-20'", 'null')} ${license(ending, "'2025-11-21'", 'null')}
   ${license(valid, 'null', `'${purchase}'`)}
-  ${activation(ended, 'null')} ${activation(ending, 'null')} ${activation(ending, "'2025-11-21'")}
+  ${activation(ended, "'2026-10-20'")} ${activation(ending, 'null')} ${activation(ending, "'2025-11-21'")}
   ${activation(valid, "'2025-11-20'")} ${activation(valid, 'null')}
   insert into one_time_code (id, email, created_at, expires_at) values
     (gen_random_uuid(), 'ada@example.com', '2010-01-01', '2026-11-19'),

@@ -7,6 +7,7 @@ import { Config } from '../config.js';
 import { problem } from '../http/problem.js';
 import { announceRelease } from '../licenses/license-mails.js';
 import { License } from '../licenses/license.entity.js';
+import { endChangedAt } from '../licenses/license.rules.js';
 import { lockLicense } from '../licenses/licenses.service.js';
 import { Activation } from './activation.entity.js';
 import { selfReleases } from './self-releases.js';
@@ -95,7 +96,9 @@ async function end(
 /** Ends a license whose purchase was refunded, and its active bindings, behind the lock that takers of a seat wait for. */
 export async function endRefunded(manager: EntityManager, licenseId: string, at: Date): Promise<void> {
   const license = await lockLicense(manager, licenseId);
-  await manager.update(License, { id: licenseId }, { ended_at: license.ended_at ?? at });
+  const ended_at = license.ended_at ?? at;
+  const end_changed_at = endChangedAt(license, { ...license, ended_at }, at);
+  await manager.update(License, { id: licenseId }, { ended_at, end_changed_at });
   const end = { ended_at: at, ended_reason: 'refunded' } as const;
   await manager.update(Activation, { license_id: licenseId, ended_at: IsNull() }, end);
 }

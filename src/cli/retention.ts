@@ -44,6 +44,14 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
     ['As of', rfc3339(as_of)],
     ['Telemetry', `${counts.telemetry_rows_moved} rows ${dryRun ? 'would move' : 'moved'} out of the inbox`],
     ...(dryRun ? [] : [['Weeks', `${counts.weeks_counted} counted`]]),
+    ...(counts.activations_ended > 0
+      ? [
+          [
+            'Activations',
+            `${counts.activations_ended} ${dryRun ? 'would be released' : 'released'}, of licenses that ended 11 months ago`,
+          ],
+        ]
+      : []),
     ...rows.map(([table, count]) => [table!, `${count} ${done}`]),
     ...(rows.length > 0 ? [] : [['Deleted', 'nothing']]),
   ];

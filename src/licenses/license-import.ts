@@ -142,8 +142,8 @@ const INSERT = `
     select * from unnest($1::bytea[], $2::uuid[], $3::text[], $4::text[], $5::integer[], $6::timestamptz[], $7::text[])
       as license (key_hash, id, key_hint, email, machines_allowed, expires_at, on_expiry)
   ), written as (
-    insert into license (key_hash, id, key_hint, email, machines_allowed, expires_at, on_expiry, created_at)
-    select given.*, $8::timestamptz from given on conflict (key_hash) do nothing returning id
+    insert into license (key_hash, id, key_hint, email, machines_allowed, expires_at, on_expiry, created_at, end_changed_at)
+    select given.*, $8::timestamptz, $8 from given on conflict (key_hash) do nothing returning id
   )
   select key_hash from given where id not in (select id from written)`;
 const REST = ['id', 'key_hint', 'email', 'machines_allowed', 'expires_at', 'on_expiry'] as const;

@@ -43,4 +43,7 @@ export class License {
 
   @Column('timestamptz', { nullable: true })
   ended_at!: Date | null;
+
+  @Column('timestamptz')
+  end_changed_at!: Date;
 }

@@ -23,7 +23,12 @@ export function licenseStatus({
   return staff_status === 'suspended' || purchase_state === 'disputed' ? 'suspended' : 'active';
 }
 
-/** When a license ended, as far as its status and its holder say: from then on it is kept 12 months (retention). */
+/** What decides when a license ends. */
+export interface EndFacts extends Pick<LicenseFacts, 'expires_at' | 'on_expiry'> {
+  readonly ended_at: Date | null;
+}
+
+/** When a license ended as far as its status and its holder say; its expiry is not looked at. */
 export function endedAt(
   license: Pick<LicenseFacts, 'staff_status' | 'purchase_state'> & {
     email: string | null;
@@ -34,6 +39,24 @@ export function endedAt(
   const status = licenseStatus(license);
   const ended = status === 'refunded' || status === 'revoked' || license.email === null;
   return ended ? (license.ended_at ?? now) : null;
+}
+
+/** When a license ends or ended; null where it has no end. The retention policy says the same in SQL. */
+function licenseEnd({ ended_at, expires_at, on_expiry }: EndFacts): number | null {
+  const ends = [ended_at, on_expiry === 'stop' ? expires_at : null].flatMap((end) => end?.getTime() ?? []);
+  return ends.length > 0 ? Math.min(...ends) : null;
+}
+
+/**
+ * When the end of a license was last changed, for a change that is made now. A license is kept 12 months from the later of
+ * its end and this moment, so that a wrong date can be corrected (docs/decisions/0023).
+ */
+export function endChangedAt(
+  before: EndFacts & { readonly end_changed_at: Date },
+  after: EndFacts,
+  now: Date,
+): Date {
+  return licenseEnd(before) === licenseEnd(after) ? before.end_changed_at : now;
 }
 
 /** The refusal a license's status demands, the first in the contract's order; undefined where it is active. */

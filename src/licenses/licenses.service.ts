@@ -11,7 +11,7 @@ import type { SoldIds } from '../keys/sold-ids.js';
 import { announce } from '../mail/mail.service.js';
 import { License } from './license.entity.js';
 import { mailableKey } from './mailable-key.js';
-import { endedAt, type PurchaseState, type StaffStatus } from './license.rules.js';
+import { endChangedAt, endedAt, type PurchaseState, type StaffStatus } from './license.rules.js';
 
 export interface NewLicense {
   /** As `canonicalEmail` gives it. */
@@ -91,7 +91,16 @@ export class LicensesService {
       expires_at: wanted.expires_at ?? null,
       on_expiry: wanted.on_expiry ?? this.config.defaultOnExpiry,
     };
-    await manager.insert(License, { id, key_hash, key_hint, email, ...terms, purchase_id, created_at });
+    await manager.insert(License, {
+      id,
+      key_hash,
+      key_hint,
+      email,
+      ...terms,
+      purchase_id,
+      created_at,
+      end_changed_at: created_at,
+    });
     return { id, license_key, created_at, terms };
   }
 
@@ -109,9 +118,10 @@ export class LicensesService {
         { ...before, ...change, purchase_state: await purchaseState(manager, id) },
         at,
       );
+      const end_changed_at = endChangedAt(before, { ...before, ...change, ended_at }, at);
       const isNewAddress = change.email !== undefined && change.email !== before.email;
       const moved = isNewAddress && { email_changed_at: await afterActivations(manager, id, at) };
-      await manager.update(License, { id }, { ...change, ...moved, ended_at });
+      await manager.update(License, { id }, { ...change, ...moved, ended_at, end_changed_at });
       // The trail outlives an erasure: it says that the address changed, and not to which.
       const told = change.email === undefined ? change : { ...change, email: 'changed' };
       await recordAudit(manager, act, { action: 'license.set', license_id: id, change: { ...told }, at });

@@ -5,8 +5,17 @@ import { firstDayKept } from './cutoff.js';
 import { dropPartition, partitionOf, pastPartitions } from './partitions.js';
 import type { Rule } from './policy.js';
 
+/** What a run goes by: the moment it runs for, and the clock's own. */
+interface Moments {
+  readonly asOf: Date;
+  readonly now: Date;
+}
+
 /** Rows deleted by one statement: few enough that nobody waits for their locks. */
 const BATCH = 5_000;
+
+/** Time between the end of an activation and the deletion of its license, in which a wrong run can be noticed. */
+const GUARD_DAYS = 14;
 
 /** The moment or day (as SQL reads it) before which rows leave. */
 function boundary({ months, days }: Rule, asOf: Date): string {
@@ -14,34 +23,52 @@ function boundary({ months, days }: Rule, asOf: Date): string {
   return new Date(asOf.getTime() - (days ?? 0) * DAY_MS).toISOString();
 }
 
-const leaving = ({ from, only, months }: Rule) =>
-  `${from} < $1::${months === undefined ? 'timestamptz' : 'date'}${only ? ` and ${only}` : ''}`;
+const due = ({ from, only, months }: Rule, place = '$1') =>
+  `${from} < ${place}::${months === undefined ? 'timestamptz' : 'date'}${only ? ` and ${only}` : ''}`;
+
+const leaving = (rule: Rule) => due(rule) + (rule.guard ? ` and ${rule.guard}` : '');
+
+// By the clock as well: no `as_of` in the future shortens the time that a guard gives.
+function valuesOf(rule: Rule, { asOf, now }: Moments): unknown[] {
+  const present = Math.min(asOf.getTime(), now.getTime());
+  return [boundary(rule, asOf), ...(rule.guard ? [new Date(present - GUARD_DAYS * DAY_MS)] : [])];
+}
+
+/**
+ * Asks for the day from which the oldest row counts that is due by a moment, whatever keeps it from being deleted. Where
+ * no row is due, this reads no row, only the index on `from`.
+ * @param place of the value, such as `$1`
+ */
+export function oldestDue(rule: Rule, asOf: Date, place: string): { sql: string; value: string } {
+  const sql = `select (min(${rule.from}))::date::text from ${rule.table} where ${due(rule, place)}`;
+  return { sql, value: boundary(rule, asOf) };
+}
 
 /** How many rows would leave; nothing is changed. */
-export async function countLeaving(runner: QueryRunner, rule: Rule, asOf: Date): Promise<number> {
+export async function countLeaving(runner: QueryRunner, rule: Rule, moments: Moments): Promise<number> {
   const sql = `select count(*)::integer as rows from ${rule.table} where ${leaving(rule)}`;
-  const [counted] = (await runner.query(sql, [boundary(rule, asOf)])) as { rows: number }[];
+  const [counted] = (await runner.query(sql, valuesOf(rule, moments))) as { rows: number }[];
   return counted!.rows;
 }
 
 /** Deletes what leaves, batch by batch, each in a transaction of its own. @returns how many rows */
-export async function deleteLeaving(runner: QueryRunner, rule: Rule, asOf: Date): Promise<number> {
-  if (rule.table !== 'telemetry') return inBatches(runner, rule, asOf);
-  const firstKept = boundary(rule, asOf);
+export async function deleteLeaving(runner: QueryRunner, rule: Rule, moments: Moments): Promise<number> {
+  if (rule.table !== 'telemetry') return inBatches(runner, rule, moments);
+  const firstKept = boundary(rule, moments.asOf);
   const dropped = await dropPast(runner, firstKept);
   // What is left of the past stands in the month that is partly kept.
   const edge = partitionOf(firstKept);
   const [found] = (await runner.query('select to_regclass($1) is not null as there', [edge])) as {
     there: boolean;
   }[];
-  return dropped + (found!.there ? await inBatches(runner, { ...rule, table: edge }, asOf) : 0);
+  return dropped + (found!.there ? await inBatches(runner, { ...rule, table: edge }, moments) : 0);
 }
 
-async function inBatches(runner: QueryRunner, rule: Rule, asOf: Date): Promise<number> {
+async function inBatches(runner: QueryRunner, rule: Rule, moments: Moments): Promise<number> {
   const sql = rule.first ? withFirst(rule, rule.first) : byPlace(rule);
   for (let deleted = 0; ;) {
     const began = performance.now();
-    const [batch] = (await runner.query(sql, [boundary(rule, asOf)])) as { rows: number }[];
+    const [batch] = (await runner.query(sql, valuesOf(rule, moments))) as { rows: number }[];
     deleted += batch!.rows;
     if (batch!.rows < BATCH) return deleted;
     // As long again is left to those whom the database answers meanwhile.

@@ -1,4 +1,5 @@
 import { DataSource, EntityManager } from 'typeorm';
+import { LICENSE_END } from './policy.js';
 
 /** What an erasure came to; kept with the request, and told in the receipt. */
 export interface Erased {
@@ -74,7 +75,9 @@ export async function eraseHoldings(
   // After the bindings were locked: whoever asks at this moment has asked before, or finds them ended.
   await manager.query('delete from release_request where activation_id = any($1)', [activations]);
   await manager.query(
-    'update license set email = null, ended_at = coalesce(ended_at, $2) where id = any($1)',
+    `update license set email = null, ended_at = coalesce(ended_at, $2),
+       end_changed_at = case when ${LICENSE_END} <= $2 then end_changed_at else $2 end
+     where id = any($1)`,
     [licenses, at],
   );
   // Behind the lock on the licenses, which whoever signs in by a key waits for.

@@ -14,11 +14,16 @@ export interface Rule {
   readonly days?: number;
   /** What must be done to other tables first, as SQL; `gone` holds the ids that leave. */
   readonly first?: string;
-  /** What else must hold, as SQL over the row. */
+  /** What else must hold for a row to be due, as SQL over the row. */
   readonly only?: string;
+  /** What must hold before a row that is due is deleted, as SQL over the row; `$2` is two weeks ago. */
+  readonly guard?: string;
 }
 
-const LICENSE_END = `least(ended_at, case when on_expiry = 'stop' then expires_at end)`;
+/** When a license ends or ended, as SQL over its row; null where it has no end. */
+export const LICENSE_END = `least(ended_at, case when on_expiry = 'stop' then expires_at end)`;
+/** From when on a license that ended is kept: a wrong end leaves as much time to correct it (docs/decisions/0023). */
+export const LICENSE_KEPT_FROM = `case when ${LICENSE_END} is not null then greatest(${LICENSE_END}, end_changed_at) end`;
 const YEAR_AFTER = `make_date(extract(year from recorded_on)::integer + 1, 1, 1)`;
 
 /** The whole policy (privacy, Retention and deletion). Every table stands here or in `KEPT`; a test holds that. */
@@ -40,17 +45,20 @@ export const policy = ({ taxRetentionYears }: Pick<Config, 'taxRetentionYears'>)
   {
     table: 'activation',
     what: 'Which machines a license was active on',
-    kept: 'while active, and 12 months after the end',
+    kept: 'while active, and 12 months after the end, at most as long as the license',
     from: 'ended_at',
     months: 12,
   },
   {
     table: 'license',
     what: 'Licenses',
-    kept: 'while valid, and 12 months after they end or are erased',
-    from: LICENSE_END,
+    kept: 'while valid, and 12 months after they end or are erased, or after that was recorded if it was later',
+    from: LICENSE_KEPT_FROM,
     months: 12,
-    first: 'delete from activation where license_id in (select id from gone)',
+    // Activations that never ended keep their license; the foreign key refuses where this statement would not.
+    guard: `not exists (select 1 from activation a
+              where a.license_id = license.id and coalesce(a.ended_at, 'infinity') > $2)`,
+    first: 'delete from activation where license_id in (select id from gone) and ended_at is not null',
   },
   {
     table: 'purchase',
@@ -113,7 +121,7 @@ export const policy = ({ taxRetentionYears }: Pick<Config, 'taxRetentionYears'>)
   // By the database's own clock as well: its trigger deletes none that is younger, whatever `as_of` says.
   {
     table: 'audit_event',
-    what: 'What staff did',
+    what: 'What staff did, and which activations retention ended',
     kept: '24 months',
     from: 'at',
     months: 24,

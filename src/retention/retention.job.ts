@@ -43,9 +43,15 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     this.#running ??= this.runOnce().finally(() => (this.#running = undefined));
   }
 
-  private tell({ telemetry_rows_moved, weeks_counted, deleted, failed }: RetentionReport): void {
+  private tell({
+    telemetry_rows_moved,
+    weeks_counted,
+    activations_ended,
+    deleted,
+    failed,
+  }: RetentionReport): void {
     const rows_deleted = Object.values(deleted).reduce((sum, rows) => sum + rows, 0);
-    this.log.info('retention run', { telemetry_rows_moved, weeks_counted, rows_deleted });
+    this.log.info('retention run', { telemetry_rows_moved, weeks_counted, activations_ended, rows_deleted });
     for (const { table, error } of failed) this.log.failed('retention failed', error, { table });
   }
 

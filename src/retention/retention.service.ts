@@ -7,6 +7,7 @@ import { DatabaseUrl, patiently } from '../database/data-source.js';
 import { clocksAgree, ClocksDiffer } from '../database/database-clock.js';
 import { LOCKS, tryLock } from '../database/locks.js';
 import { countLeaving, deleteLeaving, oldestDay } from './deletion.js';
+import { countEnding, endActivations } from './end-activations.js';
 import { moveInbox } from './inbox.js';
 import { policy, type Rule } from './policy.js';
 import { rollUpWeeks } from './roll-up.js';
@@ -21,6 +22,8 @@ export interface RetentionReport {
   readonly as_of: Date;
   readonly telemetry_rows_moved: number;
   readonly weeks_counted: number;
+  /** Of licenses that ended 11 months ago. */
+  readonly activations_ended: number;
   /** Rows by table, of tables that lost any. Of months of telemetry that went whole, an estimate. */
   readonly deleted: Readonly<Record<string, number>>;
   /** The tables where it went wrong, and why. */
@@ -79,9 +82,17 @@ export class RetentionService {
     const sql = 'select count(*)::integer as rows from telemetry_waiting where received_on < $1';
     const [inbox] = (await runner.query(sql, [utcDay(asOf)])) as { rows: number }[];
     const steps = new Steps();
-    const deleted = await this.each(steps, watch, (rule) => countLeaving(runner, rule, asOf));
-    const { failed } = steps;
-    return { as_of: asOf, telemetry_rows_moved: inbox!.rows, weeks_counted: 0, deleted, failed };
+    const now = this.clock.now();
+    const ended = await steps.attempt('activation', () => countEnding(runner, earlier(asOf, now)));
+    const deleted = await this.each(steps, watch, (rule) => countLeaving(runner, rule, { asOf, now }));
+    return {
+      as_of: asOf,
+      telemetry_rows_moved: inbox!.rows,
+      weeks_counted: 0,
+      activations_ended: ended ?? 0,
+      deleted,
+      failed: steps.failed,
+    };
   }
 
   private async work(runner: QueryRunner, asOf: Date, { watch }: RunOptions): Promise<RetentionReport> {
@@ -91,10 +102,11 @@ export class RetentionService {
     await runner.query(began, [id, asOf, now]);
     const steps = new Steps();
     const moved = await steps.attempt('telemetry_inbox', () => moveInbox(runner, asOf, now));
-    const counted = await steps.attempt('fleet_week', () => rollUpWeeks(runner, asOf < now ? asOf : now));
+    const counted = await steps.attempt('fleet_week', () => rollUpWeeks(runner, earlier(asOf, now)));
+    const ended = await steps.attempt('activation', () => endActivations(runner, earlier(asOf, now), now));
     const oldest: Record<string, string> = {};
     const deleted = await this.each(steps, watch, async (rule) => {
-      const rows = await deleteLeaving(runner, rule, asOf);
+      const rows = await deleteLeaving(runner, rule, { asOf, now });
       const day = await oldestDay(runner, rule);
       if (day !== null && day <= utcDay(asOf)) oldest[rule.table] = day;
       return rows;
@@ -109,6 +121,7 @@ export class RetentionService {
       as_of: asOf,
       telemetry_rows_moved: moved ?? 0,
       weeks_counted: counted ?? 0,
+      activations_ended: ended ?? 0,
       deleted,
       failed,
     };
@@ -124,6 +137,8 @@ export class RetentionService {
     return deleted;
   }
 }
+
+const earlier = (a: Date, b: Date): Date => (a < b ? a : b);
 
 /** What goes wrong in one step keeps nothing in the other tables: data leaves on its day. */
 class Steps {

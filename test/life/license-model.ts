@@ -13,6 +13,7 @@ export const UNGUARDED = '3.2.0';
 export const SELF_RELEASES = 1;
 export const DEFAULT_MACHINES = 2;
 const YEAR = 365 * 86_400_000;
+const TWO_WEEKS = 14 * 86_400_000;
 
 export interface Binding {
   id: string;
@@ -36,6 +37,8 @@ export interface License {
   staff_status: StaffStatus;
   /** Since when it is refunded, revoked or erased: it stays a year after that. */
   ended_at: number | null;
+  /** When its end, or its expiry, was last changed: it stays at least a year after that. */
+  end_changed_at: number;
   /** Whether it had its time, and no row of it is left. */
   is_gone: boolean;
   /** What the processor reported; null of a license that staff issued. */
@@ -53,6 +56,10 @@ export interface Life {
 export type Terms = Partial<
   Pick<License, 'machines_allowed' | 'expires_at' | 'on_expiry' | 'staff_status'> & { email: string }
 >;
+
+/** What a night does, in its order: it ends activations of licenses that ended, then forgets activations and licenses. */
+export const NIGHT = ['end', 'activation', 'license'] as const;
+export type NightRule = (typeof NIGHT)[number];
 
 /** A command; `of` is the license's place in `Life`. Bindings go by their id, requests by their place. */
 export type Command =
@@ -76,7 +83,7 @@ export type Command =
   | { do: 'rekey'; of: number }
   | { do: 'erase'; email: string }
   // A night of retention; of a whole one each rule is a command of its own, for each license.
-  | { do: 'night'; of: number; rule: 'activation' | 'license' }
+  | { do: 'night'; of: number; rule: NightRule }
   | { do: 'restart' }
   | { do: 'move'; seconds: number };
 
@@ -125,20 +132,40 @@ export function end(binding: Binding, at: number, reason: 'released' | 'refunded
   binding.ended ??= { at, reason };
 }
 
-/** What ended leaves a year after that day (privacy, Retention and deletion). */
-function hadItsTime(end: number | null, now: number): boolean {
+/** What ended leaves so many months after that day. */
+function hadItsTime(end: number | null, now: number, months = 12): boolean {
   if (end === null) return false;
   const day = new Date(end);
-  const [year, month] = [day.getUTCFullYear() + 1, day.getUTCMonth()];
+  const first = new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + months, 1));
+  const [year, month] = [first.getUTCFullYear(), first.getUTCMonth()];
   const lastOfMonth = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
   return Date.UTC(year, month, Math.min(day.getUTCDate(), lastOfMonth)) <= now;
 }
 
-export function forget(life: Life, license: License, rule: 'activation' | 'license'): void {
+/** When a license ends or ended; null where it has no end. */
+function endOf({ ended_at, on_expiry, expires_at }: License): number | null {
+  const ends = [ended_at, on_expiry === 'stop' ? expires_at : null].filter((end) => end !== null);
+  return ends.length > 0 ? Math.min(...ends) : null;
+}
+
+function endActivations({ now }: Life, license: License, keptFrom: number | null): void {
+  if (!hadItsTime(keptFrom, now, 11)) return;
+  for (const binding of activeOf(license)) {
+    end(binding, now, 'released');
+    for (const request of binding.requests.filter(({ decision }) => decision === null))
+      Object.assign(request, { decision: 'release', decided_at: now });
+  }
+}
+
+export function forget(life: Life, license: License, rule: NightRule): void {
   const { now } = life;
-  const { ended_at, on_expiry, expires_at, is_issued } = license;
-  const hasEnded = hadItsTime(ended_at, now) || (on_expiry === 'stop' && hadItsTime(expires_at, now));
-  if (rule === 'license' && is_issued && hasEnded) Object.assign(license, { is_gone: true, email: null });
+  const { is_issued, end_changed_at, bindings } = license;
+  const ends = is_issued ? endOf(license) : null;
+  const keptFrom = ends === null ? null : Math.max(ends, end_changed_at);
+  if (rule === 'end') return endActivations(life, license, keptFrom);
+  const isRunLately = bindings.some(({ ended }) => !ended || ended.at > now - TWO_WEEKS);
+  if (rule === 'license' && hadItsTime(keptFrom, now) && !isRunLately)
+    Object.assign(license, { is_gone: true, email: null });
   const [gone, kept] = split(license.bindings, ({ ended }) =>
     rule === 'license' ? license.is_gone : hadItsTime(ended?.at ?? null, now),
   );
@@ -150,10 +177,13 @@ function split<T>(all: readonly T[], isFirst: (each: T) => boolean): [T[], T[]] 
   return [all.filter(isFirst), all.filter((each) => !isFirst(each))];
 }
 
-/** Sets when the license ended, or that it did not. */
-export function noteEnd(license: License, now: number): void {
+/** Does what may change when the license ends, and notes when it ended and that this was changed. */
+export function changeEnd(license: License, now: number, change: () => void): void {
+  const before = license.is_issued ? endOf(license) : undefined;
+  change();
   const { is_issued, email, ended_at } = license;
   if (!is_issued) return;
   const hasEnded = ['refunded', 'revoked'].includes(statusOf(license)) || email === null;
   license.ended_at = hasEnded ? (ended_at ?? now) : null;
+  if (endOf(license) !== before) license.end_changed_at = now;
 }

@@ -8,7 +8,14 @@ import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { answered, call, machineId, type Answer, type Service } from '../harness.js';
 import { inLine } from './in-line.js';
 import { resolve, type Wish } from './license-wishes.js';
-import { DEFAULT_MACHINES, UNGUARDED, type Command, type License, type Life } from './license-model.js';
+import {
+  DEFAULT_MACHINES,
+  NIGHT,
+  UNGUARDED,
+  type Command,
+  type License,
+  type Life,
+} from './license-model.js';
 import { step } from './license-steps.js';
 import {
   expectedViews,
@@ -151,9 +158,7 @@ export class Player {
     expect(report.failed).toEqual([]);
     const said = isAlone ? { says: 'over' } : null;
     return this.life.licenses.flatMap((_license, of) =>
-      (['activation', 'license'] as const).map(
-        (rule) => ({ command: { do: 'night', of, rule }, said }) as const,
-      ),
+      NIGHT.map((rule) => ({ command: { do: 'night', of, rule }, said }) as const),
     );
   }
 
@@ -293,6 +298,7 @@ const unissued = (reports: License['reports']): License => ({
   on_expiry: 'keep',
   staff_status: 'active',
   ended_at: null,
+  end_changed_at: 0,
   is_gone: false,
   reports,
   bindings: [],

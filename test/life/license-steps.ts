@@ -1,8 +1,9 @@
 import {
   activeOf,
+  changeEnd,
   end,
   forget,
-  noteEnd,
+  NIGHT,
   refusal,
   refused,
   selfReleasesLeft,
@@ -85,8 +86,7 @@ function move(life: Life, { seconds }: Of<'move'>): Said {
 
 function restart(life: Life): Said {
   // A start begins with what the night would have done.
-  for (const license of life.licenses)
-    for (const rule of ['activation', 'license'] as const) forget(life, license, rule);
+  for (const license of life.licenses) for (const rule of NIGHT) forget(life, license, rule);
   return { says: 'restarted' };
 }
 
@@ -98,26 +98,26 @@ function night({ life, license }: Scene, { rule }: Of<'night'>): Said {
 function erase(life: Life, { email }: Of<'erase'>): Said {
   life.erased.push(email);
   for (const license of life.licenses.filter((each) => each.email === email)) {
-    license.email = null;
+    changeEnd(license, life.now, () => (license.email = null));
     for (const binding of license.bindings) {
       end(binding, life.now, 'released');
       Object.assign(binding, { machine: '', hostname_hint: null, requests: [] });
     }
-    noteEnd(license, life.now);
   }
   return { says: '200', state: 'honoured' };
 }
 
-function issue({ license }: Scene, { email, terms }: Of<'issue'>): Said {
-  Object.assign(license, { email, is_issued: true, ...terms });
+function issue({ license, now }: Scene, { email, terms }: Of<'issue'>): Said {
+  changeEnd(license, now, () => Object.assign(license, { email, is_issued: true, ...terms }));
   return { says: '201' };
 }
 
 function report({ license, now }: Scene, { email, status }: Of<'report'>): Said {
-  license.reports!.push(status);
-  if (status === 'paid' && !license.is_issued) Object.assign(license, { email, is_issued: true });
+  changeEnd(license, now, () => {
+    license.reports!.push(status);
+    if (status === 'paid' && !license.is_issued) Object.assign(license, { email, is_issued: true });
+  });
   if (status === 'refunded') for (const each of license.bindings) end(each, now, 'refunded');
-  noteEnd(license, now);
   return { says: '204' };
 }
 
@@ -145,8 +145,7 @@ function activate({ license, now, seen }: Scene, command: Of<'activate'>): Said 
 function change({ license, now }: Scene, { terms }: Of<'change'>): Said {
   if (license.is_gone) return refused('not_found', 404, 'fix');
   if (terms.email !== undefined && license.email === null) return refused('license_erased', 409, 'fix');
-  Object.assign(license, terms);
-  noteEnd(license, now);
+  changeEnd(license, now, () => Object.assign(license, terms));
   return { says: '200' };
 }
 

@@ -293,7 +293,8 @@ export const words = {
     statuses: {
       active: 'Active',
       suspended: 'Suspended: the app stops, and goes on once it is active again',
-      revoked: 'Revoked: the app stops for good, and the license leaves 12 months later',
+      revoked:
+        'Revoked: the app stops for good, its machines are released after 11 months, and the license leaves after 12',
     },
     machines: 'Machines allowed',
     machinesHint: 'Fewer than are in use ends none of them: only new ones wait.',
