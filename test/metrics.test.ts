@@ -27,7 +27,7 @@ const samples = () => scrape(service);
 test('where nothing waits, nothing has an age', async () => {
   const { mooring_mails_waiting, mooring_mails_failing, mooring_warnings, ...others } = await samples();
   expect([mooring_mails_waiting, mooring_mails_failing, mooring_warnings]).toEqual([0, 0, 0]);
-  expect(Object.keys(others).filter((name) => /age_days|overdue|expires/.test(name))).toEqual([]);
+  expect(Object.keys(others).filter((name) => /age_days|erasure_overdue|expires/.test(name))).toEqual([]);
   const jobs = Object.entries(others).filter(([name]) => name.startsWith('mooring_jobs_'));
   expect(new Set(jobs.map(([, count]) => count))).toEqual(new Set([0]));
 });

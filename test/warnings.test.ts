@@ -4,7 +4,14 @@ import { Service } from './harness.js';
 import { whileLocked } from './tables.js';
 
 let service: Service;
-beforeAll(async () => void (service = await Service.start()));
+beforeAll(async () => {
+  service = await Service.start();
+  // Runs finish all the time, whatever the clock is set to.
+  await service.sql(
+    `insert into retention_run (id, as_of, started_at, finished_at)
+     values (gen_random_uuid(), '2100-01-01', '2100-01-01', '2100-01-01')`,
+  );
+});
 afterEach(() =>
   service.sql('truncate telemetry_inbox, telemetry, activation, license, erasure_request cascade'),
 );
@@ -52,14 +59,14 @@ const LATE: [late: string, make: () => Promise<unknown>, until: string, from: st
     () => telemetry('2024-11-20'),
     '2026-11-20T23:59:59.999Z',
     '2026-11-21T00:00:00Z',
-    'Telemetry of 2024-11-20 should have left after 24 months.',
+    'Rows of 2024-11-20 in telemetry should have been deleted (kept 24 months from the day it was received).',
   ],
   [
     'an activation that ended',
     () => released('2025-11-20T23:00:00Z'),
     '2026-11-20T23:59:59.999Z',
     '2026-11-21T00:00:00Z',
-    'An activation that ended on 2025-11-20 should have left after 12 months.',
+    'Rows of 2025-11-20 in activation should have been deleted (kept while active, and 12 months after the end, at most as long as the license).',
   ],
   [
     'a deletion request that should have been carried out',
@@ -88,10 +95,10 @@ test('a deletion request that is overdue says so, from the day after it was due'
 test('a run that failed at a table says so, until one did not', async () => {
   await service.sql(
     `insert into retention_run (id, as_of, started_at, finished_at, failed)
-     values (gen_random_uuid(), now(), '2099-01-01', now(), '{telemetry}')`,
+     values (gen_random_uuid(), now(), '2101-01-01', now(), '{telemetry}')`,
   );
   expect(await warnings()).toEqual(['The last retention run failed at telemetry; the log says why.']);
-  await service.sql("delete from retention_run where started_at = '2099-01-01'");
+  await service.sql("delete from retention_run where started_at = '2101-01-01'");
   expect(await warnings()).toEqual([]);
 });
 
@@ -104,8 +111,8 @@ test('the oldest of each is told, one sentence each', async () => {
   service.clock.set('2026-11-20T13:00:00Z');
   expect(await warnings()).toEqual([
     'The telemetry inbox holds rows of 2026-11-05, which should have moved.',
-    'Telemetry of 2023-01-15 should have left after 24 months.',
-    'An activation that ended on 2024-01-01 should have left after 12 months.',
+    'Rows of 2023-01-15 in telemetry should have been deleted (kept 24 months from the day it was received).',
+    'Rows of 2024-01-01 in activation should have been deleted (kept while active, and 12 months after the end, at most as long as the license).',
     'A deletion request was due on 2026-01-31 and is overdue.',
   ]);
 });

@@ -15,7 +15,6 @@ export interface JobCounts {
   readonly failing: number;
 }
 
-// Of the schedule's runs: one for another day says nothing of today.
 const BACKLOG = `
   select (select coalesce(json_agg(of_task), '[]') from (
             select case when task_identifier = any($1) then task_identifier else 'other' end as task,
@@ -23,12 +22,9 @@ const BACKLOG = `
                    count(*) filter (where attempts < max_attempts and locked_at is null
                                       and run_at < now() - interval '5 minutes') as late,
                    count(*) filter (where ${FAILED}) as failing
-            from graphile_worker.jobs group by 1) of_task) as jobs,
-         (select finished_at from retention_run
-          where finished_at is not null and as_of::date = started_at::date
-          order by started_at desc limit 1) as retention_ended`;
+            from graphile_worker.jobs group by 1) of_task) as jobs`;
 
-/** Work that waits, and when the data that leaves was last seen to. */
+/** Work that waits. */
 @Injectable()
 export class Backlog {
   constructor(
@@ -36,13 +32,11 @@ export class Backlog {
     private readonly worker: JobWorker,
   ) {}
 
-  /** One line of `jobs` for each kind that there is; `retention_ended` null before the first run of any instance. */
-  async read(): Promise<{ jobs: JobCounts[]; retention_ended: Date | null }> {
+  /** One line for each kind that there is. */
+  async read(): Promise<JobCounts[]> {
     const { tasks } = this.worker;
-    const [{ jobs, retention_ended }] = (await this.dataSource.query(BACKLOG, [tasks])) as [
-      Awaited<ReturnType<Backlog['read']>>,
-    ];
+    const [{ jobs }] = (await this.dataSource.query(BACKLOG, [tasks])) as [{ jobs: JobCounts[] }];
     const none = [...tasks, 'other'].map((task) => ({ task, waiting: 0, late: 0, failing: 0 }));
-    return { jobs: none.map((each) => jobs.find(({ task }) => task === each.task) ?? each), retention_ended };
+    return none.map((each) => jobs.find(({ task }) => task === each.task) ?? each);
   }
 }

@@ -2,13 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { Clock, DAY_MS } from '../clock.js';
 import { Log } from '../http/log.js';
 import { Backlog, type JobCounts } from './backlog.js';
+import { lastFinished } from './ages.js';
 import type { Figures, Measured } from './figures.js';
 import { WarningsService, type Watched } from './warnings.service.js';
 
 /** What the database is asked for at a scrape. While it does not answer there is no such figure, and nothing old. */
 @Injectable()
 export class DataFigures implements Measured {
-  #seen: (Watched & Awaited<ReturnType<Backlog['read']>>) | null = null;
+  #seen: (Watched & { readonly jobs: readonly JobCounts[] }) | null = null;
 
   constructor(
     private readonly warnings: WarningsService,
@@ -21,8 +22,8 @@ export class DataFigures implements Measured {
   // the same: then it is needed most.
   async look(): Promise<void> {
     try {
-      const [watched, backlog] = await Promise.all([this.warnings.look(), this.backlog.read()]);
-      this.#seen = { ...watched, ...backlog };
+      const [watched, jobs] = await Promise.all([this.warnings.look(), this.backlog.read()]);
+      this.#seen = { ...watched, jobs };
     } catch (error) {
       this.#seen = null;
       this.log.failed('metrics without the database', error);
@@ -44,6 +45,7 @@ export class DataFigures implements Measured {
       () => this.warnings.manifestDays(),
     );
     this.measureAges(figures);
+    this.measureRetention(figures);
     this.measureJobs(figures);
   }
 
@@ -63,12 +65,23 @@ export class DataFigures implements Measured {
         return due ? this.daysSince(due) : null;
       },
     );
+  }
+
+  private measureRetention(figures: Figures): void {
     figures.gauge(
       'mooring_retention_age_seconds',
-      'Seconds since a retention run of any instance ended.',
+      'Seconds since a retention run of any instance ended; before the first, since the database was made.',
       () => {
-        const ended = this.#seen?.retention_ended;
-        return ended && (this.clock.now().getTime() - ended.getTime()) / 1000;
+        const ages = this.#seen?.ages;
+        return ages && (this.clock.now().getTime() - lastFinished(ages).getTime()) / 1000;
+      },
+    );
+    figures.gauge(
+      'mooring_retention_overdue',
+      '1 where rows should have been deleted over a day ago, else 0, by table.',
+      () => {
+        const overdue = Object.entries(this.#seen?.ages.overdue ?? {});
+        return overdue.map(([table, day]) => [{ table }, Number(day !== null)] as const);
       },
     );
     figures.gauge(

@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Clock, DAY_MS, utcDay } from '../clock.js';
+import { Clock, DAY_MS, rfc3339, utcDay } from '../clock.js';
 import { Config } from '../config.js';
 import { Replica } from '../heartbeat/replica.js';
 import { KeyRing } from '../keys/key-ring.js';
-import { firstDayKept } from '../retention/cutoff.js';
 import { SharedLook } from './shared-look.js';
-import { readAges, type Ages } from './ages.js';
+import { policy, type Rule } from '../retention/policy.js';
+import { lastFinished, readAges, type Ages } from './ages.js';
 import { waitingMail, type WaitingMail } from '../mail/waiting-mail.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 
@@ -33,6 +33,7 @@ export class WarningsService {
     () => this.look(),
     () => this.clock.monotonic(),
   );
+  readonly #policy: readonly Rule[];
 
   constructor(
     private readonly dataSource: DataSource,
@@ -41,11 +42,16 @@ export class WarningsService {
     @Inject(Replica) private readonly replica: Pick<Replica, 'trouble'>,
     private readonly clock: Clock,
     private readonly config: Config,
-  ) {}
+  ) {
+    this.#policy = policy(config);
+  }
 
   /** What is watched, asked together: where the database is silent, a probe waits for it once. */
   async look(): Promise<Watched> {
-    const [ages, mail] = await Promise.all([readAges(this.dataSource), waitingMail(this.dataSource)]);
+    const [ages, mail] = await Promise.all([
+      readAges(this.dataSource, this.#policy, this.clock.now()),
+      waitingMail(this.dataSource),
+    ]);
     return { ages, mail };
   }
 
@@ -75,47 +81,42 @@ export class WarningsService {
   }
 
   // Each with a day of grace: what is due today leaves within the hour, and an outage may cost a night.
-  private late({
-    telemetry,
-    telemetry_inbox,
-    ended_activation,
-    erasure_due,
-    erasure_runs,
-    failed,
-  }: Ages): string[] {
+  private late(ages: Ages): string[] {
+    const { telemetry_inbox, overdue, erasure_due, erasure_runs, failed } = ages;
     const now = this.clock.now();
-    const yesterday = new Date(now.getTime() - DAY_MS);
-    const overdue = erasure_due !== null && erasure_due < utcDay(now);
-    const late: [day: string | null, before: string, sentence: (day: string) => string][] = [
-      [
-        telemetry_inbox,
-        utcDay(yesterday),
-        (day) => `The telemetry inbox holds rows of ${day}, which should have moved.`,
-      ],
-      [
-        telemetry,
-        firstDayKept(yesterday, 24),
-        (day) => `Telemetry of ${day} should have left after 24 months.`,
-      ],
-      [
-        ended_activation,
-        firstDayKept(yesterday, 12),
-        (day) => `An activation that ended on ${day} should have left after 12 months.`,
-      ],
-      [
-        // One that is overdue waits as well.
-        overdue ? null : erasure_runs,
-        utcDay(yesterday),
-        (day) => `A deletion request waits since ${day}: mooring erasure run says why.`,
-      ],
-      [erasure_due, utcDay(now), (day) => `A deletion request was due on ${day} and is overdue.`],
+    const yesterday = utcDay(new Date(now.getTime() - DAY_MS));
+    const isErasureOverdue = erasure_due !== null && erasure_due < utcDay(now);
+    const isErasureLate = !isErasureOverdue && erasure_runs !== null && erasure_runs < yesterday;
+    const isMoveLate = telemetry_inbox !== null && telemetry_inbox < yesterday;
+    return [
+      ...this.ofRuns(ages),
+      ...(isMoveLate
+        ? [`The telemetry inbox holds rows of ${telemetry_inbox}, which should have moved.`]
+        : []),
+      ...this.#policy.flatMap(({ table, kept }) =>
+        overdue[table]
+          ? [`Rows of ${overdue[table]} in ${table} should have been deleted (kept ${kept}).`]
+          : [],
+      ),
+      ...(isErasureLate
+        ? [`A deletion request waits since ${erasure_runs}: mooring erasure run says why.`]
+        : []),
+      ...(isErasureOverdue ? [`A deletion request was due on ${erasure_due} and is overdue.`] : []),
+      ...(failed.length > 0
+        ? [`The last retention run failed at ${failed.join(', ')}; the log says why.`]
+        : []),
     ];
-    const past = late.flatMap(([day, before, sentence]) =>
-      day !== null && day < before ? [sentence(day)] : [],
-    );
-    return failed.length > 0
-      ? [...past, `The last retention run failed at ${failed.join(', ')}; the log says why.`]
-      : past;
+  }
+
+  // A run comes every hour. One that hangs, is cut off each time or does not even begin leaves no other trace for months.
+  private ofRuns(ages: Ages): string[] {
+    const since = lastFinished(ages);
+    if (this.clock.now().getTime() - since.getTime() <= DAY_MS) return [];
+    return [
+      ages.retention_finished
+        ? `No retention run has finished since ${rfc3339(since)}; the log says why.`
+        : `No retention run has ever finished, and the database was made at ${rfc3339(since)}; the log says why.`,
+    ];
   }
 
   private ofMail({ failing, late }: WaitingMail): string[] {
