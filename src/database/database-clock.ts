@@ -16,6 +16,11 @@ interface Asked {
 
 /** Whether our clock and the database's agree. What is asked, is asked of the database each time: clocks jump. */
 export async function clocksAgree(clock: Clock, database: Asked): Promise<boolean> {
+  return clock.agreesWith(await databaseTime(database));
+}
+
+/** What the database's clock says. */
+export async function databaseTime(database: Asked): Promise<Date> {
   const [row] = (await database.query('select clock_timestamp() as now')) as [{ now: Date }];
-  return clock.agreesWith(row.now);
+  return row.now;
 }

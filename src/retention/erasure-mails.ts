@@ -21,7 +21,7 @@ export class ErasureMails implements OnModuleInit {
   ) {}
 
   async onModuleInit(): Promise<void> {
-    this.jobs.register(ERASURE_TASK, async ({ erasure_id }) => void (await this.erasures.run(erasure_id!)));
+    this.jobs.register(ERASURE_TASK, async ({ erasure_id }) => this.erasures.runQueued(erasure_id!));
     this.mail.register('erasure_requested', (id) => this.requested(id));
     this.mail.register('erasure_receipt', (id) => this.receipt(id));
     // Before anyone is answered: a restored backup may hold who was erased since.

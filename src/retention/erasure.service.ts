@@ -5,7 +5,7 @@ import { recordAudit, type Act } from '../audit/audit.js';
 import { Clock, DAY_MS, utcDay } from '../clock.js';
 import { Config } from '../config.js';
 import { DatabaseUrl, patiently } from '../database/data-source.js';
-import { clocksAgree, ClocksDiffer } from '../database/database-clock.js';
+import { clocksAgree, ClocksDiffer, databaseTime } from '../database/database-clock.js';
 import { problem } from '../http/problem.js';
 import { addJob } from '../mail/jobs.js';
 import { announce } from '../mail/mail.service.js';
@@ -21,6 +21,8 @@ import { COOLING_DAYS, erasureView, OPEN, READ, type ErasureView, type Row } fro
 import { bury, readTombstones, spare, type Buried, type Tombstones } from './tombstones.js';
 
 export const ERASURE_TASK = 'erasure';
+/** A job that finds the clocks to differ looks again after this. */
+const CLOCKS_DIFFER_RETRY_MS = 10 * 60_000;
 
 /** Deletion requests: asked, taken back, carried out, and carried out again where a restored backup undid it. */
 @Injectable()
@@ -112,6 +114,32 @@ export class ErasureService {
       if (email !== null) await this.carryOut(manager, id, email, act);
       return this.read(manager, id);
     });
+  }
+
+  /**
+   * Carries a request out for its job: one of staff at once, a holder's under the conditions of `runDue`. Where they do not
+   * hold, the job is queued again: it came too early, or one of the clocks is wrong.
+   */
+  async runQueued(id: string): Promise<void> {
+    if (!isUuid(id)) throw problem('not_found');
+    const isPostponed = await this.dataSource.transaction((manager) => this.postpone(manager, id));
+    if (!isPostponed) await this.run(id);
+  }
+
+  /** @returns whether it is not certain that the time of a holder's request has come; then a new job is queued */
+  private async postpone(manager: EntityManager, id: string): Promise<boolean> {
+    // Locked, so that a request that is taken back meanwhile leaves no job behind.
+    const sql = `select runs_at from erasure_request where id = $1 and asked_by = 'holder' and ${OPEN} for update`;
+    const [request] = (await manager.query(sql, [id])) as Pick<Row, 'runs_at'>[];
+    if (!request) return false;
+    const early = request.runs_at.getTime() - this.clock.now().getTime();
+    const doAgree = await clocksAgree(this.clock, manager);
+    if (doAgree && early <= 0) return false;
+    // The queue goes by the database's clock. A job under the key of one that runs is a new one, with all its tries.
+    const wait = doAgree ? early : CLOCKS_DIFFER_RETRY_MS;
+    const runAt = new Date((await databaseTime(manager)).getTime() + wait);
+    await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: jobKey(id), runAt });
+    return true;
   }
 
   /**
