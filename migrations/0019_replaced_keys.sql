@@ -12,12 +12,5 @@ comment on column replaced_key.license_id  is 'The license whose key it was. Kep
 comment on column replaced_key.key_hash    is 'SHA-256 of the license key; the key itself is not stored. Kept with the license.';
 comment on column replaced_key.replaced_at is 'When a new key took its place, never before an activation that was made with it. Kept with the license.';
 
-alter table license add column email_changed_at timestamptz;
-comment on column license.email_changed_at is 'When its e-mail address was last changed, never before an activation that was made with the former address; null where it never was. Kept with the license.';
--- What the audit trail still knows of changes before this column.
-update license l set email_changed_at = e.at
-from (select license_id, max(at) as at from audit_event where action = 'license.set' and change ? 'email' group by 1) e
-where e.license_id = l.id;
-
 -- Whether a machine holds an active binding of any license.
 create index activation_active_machine on activation (machine_id) where ended_at is null;

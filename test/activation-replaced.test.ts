@@ -244,10 +244,10 @@ test('changes of address from before the column are taken over from the audit tr
   const { license } = await activated();
   const { license_id: id } = license;
   await changeAddress(id);
-  await service.sql('update license set email_changed_at = null where id = $1', [id]);
+  await service.sql('update license set email_since = null where id = $1', [id]);
   expectUnknown(await service.activate(license, 'studio'));
-  const migration = readFileSync('migrations/0019_replaced_keys.sql', 'utf8');
-  await service.sql(/^update license l set email_changed_at[^;]+;/m.exec(migration)![0]);
+  const migration = readFileSync('migrations/0016_erasures_after_a_restore.sql', 'utf8');
+  await service.sql(/^update license l set email_since[^;]+;/m.exec(migration)![0]);
   expect((await service.activate(license, 'studio')).status).toBe(200);
 });
 

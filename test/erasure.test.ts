@@ -52,8 +52,7 @@ let erased: ErasureView;
 beforeAll(async () => {
   service = await Service.start({ environment: { LOG_LEVEL: 'trace', DEFAULT_MACHINES_PER_LICENSE: '3' } });
   const bob = await holding('bob@other.example', 'bob-1', ['Bob at home', 'Bob at work'], 'Sold it');
-  ada = await holding(EARLIER, 'kanari-1', LABELS, WORDS);
-  await changeAddress();
+  ada = await holding(EARLIER, 'kanari-1', LABELS, WORDS, changeAddress);
   await waitingMails();
   before = await everyRow(service);
   others = rowsOf(bob.ids, before);
@@ -61,12 +60,16 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A holder of two licenses, one bought and one issued, on machines in turn; the last one is released. */
+/**
+ * A holder of two licenses, one bought and one issued, on machines in turn; the last one is released.
+ * @param meanwhile what happens before support is asked for anything
+ */
 async function holding(
   email: string,
   transaction: string,
   labels: string[],
   words: string,
+  meanwhile: () => Promise<void> = async () => undefined,
 ): Promise<Holdings> {
   const bought = await sell(service, email, transaction);
   const issued = await service.issue({ email });
@@ -84,9 +87,10 @@ async function holding(
     const { json } = await service.activate(license, hostname_hint, { hostname_hint, machine_id });
     bindings.push({ id: json.activation.id, token: json.token });
   }
+  await service.app.get(SignInCodes).ask(email);
+  await meanwhile();
   await service.app.get(ReleaseRequests).ask(bindings[0]!.id, words);
   await service.app.get(ReleaseService).release(bindings.at(-1)!.id, ACT);
-  await service.app.get(SignInCodes).ask(email);
   held.ids.push(...bindings.map(({ id }) => id));
   return { ...held, tokens: bindings.map(({ token }) => token) };
 }
@@ -101,11 +105,11 @@ async function changeAddress(): Promise<void> {
   await service.sql('delete from one_time_code where email = $1', [EARLIER]);
   const licenses = await service.sql<{ id: string }>('select id from license where email = $1', [EARLIER]);
   for (const { id } of licenses) await service.setLicense(id, { email: ADA });
-  await noJobs(service);
 }
 
 /** Mails that cannot be sent: one of a key, one whose recipient nothing else names, one with a code. */
 async function waitingMails(): Promise<void> {
+  await noJobs(service);
   const box = join(service.dataDir, 'outbox');
   await rm(box, { recursive: true });
   await writeFile(box, 'no folder');

@@ -36,8 +36,8 @@ const FIND_BY_MACHINE = {
   name: 'find seat by machine',
   text: `${SEAT}
   join activation a on a.license_id = l.id and a.machine_id = $3 and a.ended_at is null
-  where l.email is not null
-    and (l.email = $2 or l.email_changed_at >= a.activated_at)
+  where (l.email is not null or l.address_lost_at is not null)
+    and (l.email = $2 or l.email_since >= a.activated_at or l.address_lost_at is not null)
     and (l.key_hash = $1 or exists (select 1 from replaced_key
            where license_id = l.id and key_hash = $1 and replaced_at >= a.activated_at))`,
 };

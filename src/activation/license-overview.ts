@@ -56,10 +56,14 @@ interface LicenseRow extends LicenseFacts {
   readonly created_at: Date;
 }
 
-/** The licenses that match one criterion exactly, newest first. */
+/**
+ * The licenses that match one criterion exactly, newest first.
+ * @param forHolder leaves out bindings that ended before the license came to its e-mail address
+ */
 export async function findLicenses(
   dataSource: Pick<DataSource, 'query'>,
   query: LicenseQuery,
+  { forHolder = false } = {},
 ): Promise<LicenseView[]> {
   const [[criterion, text]] = Object.entries(query) as [[keyof LicenseQuery, string]];
   const value = criterion === 'license_key' ? licenseKeyHash(canonicalLicenseKey(text)!) : text;
@@ -72,9 +76,11 @@ export async function findLicenses(
     [value],
   )) as LicenseRow[];
   const bindings = (await dataSource.query(
-    `select id, license_id, hostname_hint, app_version, activated_at, ended_at, ended_reason
-     from activation where license_id = any($1) order by ended_at is not null, activated_at desc, id desc`,
-    [licenses.map(({ id }) => id)],
+    `select a.id, a.license_id, a.hostname_hint, a.app_version, a.activated_at, a.ended_at, a.ended_reason
+     from activation a join license l on l.id = a.license_id
+     where a.license_id = any($1) and (not $2 or coalesce(a.ended_at > l.email_since, true))
+     order by a.ended_at is not null, a.activated_at desc, a.id desc`,
+    [licenses.map(({ id }) => id), forHolder],
   )) as Activation[];
   const byLicense = Map.groupBy(bindings, ({ license_id }) => license_id);
   return licenses.map((license) => licenseView(license, byLicense.get(license.id) ?? []));

@@ -25,9 +25,9 @@ const COUNT = `
          count(*) filter (where change = 'not recorded')::int as key_not_recorded
   from (
     select case when l.key_generation - 1 > (select count(*) from replaced_key where license_id = l.id) then 'not recorded'
-                when k.replaced and l.email_changed_at >= a.activated_at then 'both'
+                when k.replaced and l.email_since >= a.activated_at then 'both'
                 when k.replaced then 'key'
-                when l.email_changed_at >= a.activated_at then 'address'
+                when l.email_since >= a.activated_at then 'address'
                 else 'unchanged' end as change
     from activation a join license l on l.id = a.license_id
     cross join lateral (select exists (select 1 from replaced_key

@@ -52,8 +52,8 @@ export async function bindingsMore(
   )) as { id: string; machine_id: string | null; released_by_holder: boolean }[];
   const requests = (await manager.query(
     `select r.activation_id, r.asked_at, r.reason, r.decided_at, r.decision
-     from release_request r join activation a on a.id = r.activation_id
-     where a.license_id = any($1) order by r.asked_at desc`,
+     from release_request r join activation a on a.id = r.activation_id join license l on l.id = a.license_id
+     where a.license_id = any($1) and coalesce(r.asked_at > l.email_since, true) order by r.asked_at desc`,
     [licenseIds],
   )) as RequestRow[];
   const byBinding = Map.groupBy(requests, ({ activation_id }) => activation_id);
@@ -72,11 +72,15 @@ const requestView = ({ asked_at, reason, decided_at, decision }: RequestRow) => 
   decision,
 });
 
-/** What staff did to licenses, newest first, by license. Who of them did it is about them, not about the holder. */
+/**
+ * What staff did to licenses since they came to their e-mail address, newest first, by license. Who of them did it is
+ * about them, not about the holder; what they did before, and why, is about a former holder.
+ */
 export async function histories(manager: EntityManager, licenseIds: readonly string[]) {
   const rows = (await manager.query(
-    `select license_id, at, action, reason, change from audit_event
-     where license_id = any($1) order by at desc, id desc`,
+    `select e.license_id, e.at, e.action, e.reason, e.change
+     from audit_event e join license l on l.id = e.license_id
+     where e.license_id = any($1) and coalesce(e.at > l.email_since, true) order by e.at desc, e.id desc`,
     [licenseIds],
   )) as { license_id: string; at: Date; action: string; reason: string | null; change: object }[];
   return Map.groupBy(rows, ({ license_id }) => license_id);

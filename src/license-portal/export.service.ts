@@ -39,7 +39,7 @@ export class HolderExport {
   }
 
   private async licenses(manager: EntityManager, email: string) {
-    const found = await findLicenses(manager, { email });
+    const found = await findLicenses(manager, { email }, { forHolder: true });
     const ids = found.map(({ id }) => id);
     const more = await bindingsMore(manager, ids);
     const moreOfLicenses = await licensesMore(manager, ids);

@@ -47,7 +47,7 @@ export class HolderOverview {
   async of(holder: Holder): Promise<Overview> {
     const byCode = holder.email !== null;
     const query: LicenseQuery = byCode ? { email: holder.email } : { id: holder.license_id! };
-    const licenses = await findLicenses(this.dataSource, query);
+    const licenses = await findLicenses(this.dataSource, query, { forHolder: true });
     const email = byCode ? holder.email : licenses[0]?.email;
     if (!email) throw problem('sign_in_required');
     const { taxRetentionYears } = this.config;

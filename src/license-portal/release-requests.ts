@@ -26,16 +26,20 @@ export class ReleaseRequests implements OnModuleInit {
     this.mail.register('release_requested', (id) => this.compose(id));
   }
 
-  /** Asks support to release an active binding, and tells the holder so; asked twice, it is one request. */
-  async ask(activationId: string, reason: string | null): Promise<void> {
+  /**
+   * Asks support to release an active binding, and tells the holder so; asked twice, it is one request.
+   * @param email whose license it must still be; none means that of any holder
+   */
+  async ask(activationId: string, reason: string | null, email: string | null = null): Promise<void> {
     const id = uuidv7();
     const now = this.clock.now();
     await this.dataSource.transaction(async (manager) => {
       const [asked] = (await manager.query(
         `insert into release_request (id, activation_id, reason, asked_at)
-         select $1, id, $3, $4 from activation where id = $2 and ended_at is null for share
+         select $1, a.id, $3, $4 from activation a join license l on l.id = a.license_id
+         where a.id = $2 and a.ended_at is null and l.email = coalesce($5, l.email) for share
          on conflict (activation_id) where decided_at is null do nothing returning id`,
-        [id, activationId, reason, now],
+        [id, activationId, reason, now, email],
       )) as { id: string }[];
       if (asked) await announce(manager, 'release_requested', id, now);
     });

@@ -21,7 +21,10 @@ export class License {
   email!: string | null;
 
   @Column('timestamptz', { nullable: true })
-  email_changed_at!: Date | null;
+  email_since!: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  address_lost_at!: Date | null;
 
   @Column('text')
   staff_status!: StaffStatus;

@@ -32,12 +32,15 @@ export interface EndFacts extends Pick<LicenseFacts, 'expires_at' | 'on_expiry'>
 export function endedAt(
   license: Pick<LicenseFacts, 'staff_status' | 'purchase_state'> & {
     email: string | null;
+    /** Set where a restore lost the address of a holder who is there. */
+    address_lost_at?: Date | null;
     ended_at: Date | null;
   },
   now: Date,
 ): Date | null {
   const status = licenseStatus(license);
-  const ended = status === 'refunded' || status === 'revoked' || license.email === null;
+  const isErased = license.email === null && !license.address_lost_at;
+  const ended = status === 'refunded' || status === 'revoked' || isErased;
   return ended ? (license.ended_at ?? now) : null;
 }
 

@@ -9,6 +9,7 @@ import { problem } from '../http/problem.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { SoldIds } from '../keys/sold-ids.js';
 import { announce } from '../mail/mail.service.js';
+import { clearFormerHolder } from './former-holder.js';
 import { License } from './license.entity.js';
 import { mailableKey } from './mailable-key.js';
 import { endChangedAt, endedAt, type PurchaseState, type StaffStatus } from './license.rules.js';
@@ -111,23 +112,25 @@ export class LicensesService {
   async set(id: string, change: LicenseChange, act: Act): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       const before = await lockLicense(manager, id);
-      // Its holder was erased, and stays so: the next start would erase whoever came after as well.
-      if (before.email === null && change.email !== undefined) throw problem('license_erased');
+      // Its holder was erased, and stays so. One whose address a restore lost has a holder, and gets it back.
+      if (before.email === null && !before.address_lost_at && change.email !== undefined)
+        throw problem('license_erased');
       const at = this.clock.now();
       const ended_at = endedAt(
         { ...before, ...change, purchase_state: await purchaseState(manager, id) },
         at,
       );
       const end_changed_at = endChangedAt(before, { ...before, ...change, ended_at }, at);
-      const isNewAddress = change.email !== undefined && change.email !== before.email;
-      const moved = isNewAddress && { email_changed_at: await afterActivations(manager, id, at) };
-      await manager.update(License, { id }, { ...change, ...moved, ended_at, end_changed_at });
+      const isPassedOn = change.email !== undefined && change.email !== before.email;
+      const since = isPassedOn && { email_since: await afterActivations(manager, id, at), address_lost_at: null };
+      await manager.update(License, { id }, { ...change, ...since, ended_at, end_changed_at });
       // The trail outlives an erasure: it says that the address changed, and not to which.
       const told = change.email === undefined ? change : { ...change, email: 'changed' };
       await recordAudit(manager, act, { action: 'license.set', license_id: id, change: { ...told }, at });
-      if (!isNewAddress) return;
+      if (!isPassedOn) return;
       await endSessions(manager, id);
-      for (const to of [before.email, change.email]) {
+      await clearFormerHolder(manager, id);
+      for (const to of [before.email, change.email!]) {
         if (to !== null) await announce(manager, 'email_changed', id, at, { to });
       }
     });
