@@ -24,7 +24,7 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
   heartbeat: [...only('licenses', 'manifest', 'keys'), /^activation\/(?!.*\.(service|controller|module)$)/],
   purchases: only('licenses', 'activation', 'retention', 'keys', 'audit'),
   // Reaches tables by their SQL names.
-  retention: only('audit', 'mail'),
+  retention: only('keys', 'audit', 'mail'),
   'license-portal': only('licenses', 'activation', 'manifest', 'retention', 'keys', 'audit', 'mail'),
   support: only('licenses', 'activation', 'manifest', 'retention', 'keys', 'audit', 'mail'),
   ops: ANYTHING,

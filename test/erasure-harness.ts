@@ -1,10 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
 import { ErasureService } from '../src/retention/erasure.service.js';
 import type { ErasureView } from '../src/retention/erasure.view.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
-import type { Service } from './harness.js';
+import { createDatabase, type Service } from './harness.js';
 import { formsOfText, type Form } from './leak-search.js';
 
 export const ACT = { actor: 'test', reason: 'a test' };
@@ -18,6 +19,18 @@ export async function until(holds: () => Promise<boolean>): Promise<void> {
 export async function sell(service: Service, email: string, transaction_id: string): Promise<string> {
   const report = { transaction_id, email, status: 'paid' } as const;
   return (await service.app.get(PurchasesService).record(report)).license_id!;
+}
+
+/** A dump, restored: the same rows under another name. Nothing may be connected to the original. */
+export async function copyDatabase(url: string): Promise<Awaited<ReturnType<typeof createDatabase>>> {
+  const nameOf = (of: string) => new URL(of).pathname.slice(1);
+  const copy = await createDatabase();
+  await copy.drop();
+  const admin = new pg.Client(process.env['MOORING_TEST_POSTGRES']);
+  await admin.connect();
+  await admin.query(`create database ${nameOf(copy.url)} template ${nameOf(url)}`);
+  await admin.end();
+  return copy;
 }
 
 /** A header that signs a staff member of this role in. */

@@ -13,6 +13,7 @@ import { PurchasesService } from '../src/purchases/purchases.service.js';
 import { ErasureService } from '../src/retention/erasure.service.js';
 import {
   ACT,
+  copyDatabase,
   everyRow,
   formsOfMachine,
   found,
@@ -57,7 +58,7 @@ beforeAll(async () => {
   service = await start(original.url);
   await held();
   await service.close();
-  restored = await copyOf(original.url);
+  restored = await copyDatabase(original.url);
   await eraseAndComeBack();
   // As later life left it in the restored database: the new purchase was entered again by hand.
   await takeOver(second);
@@ -95,19 +96,6 @@ async function held(): Promise<void> {
     );
   });
 }
-
-/** A dump, restored: the same rows under another name. */
-async function copyOf(url: string): Promise<Awaited<ReturnType<typeof createDatabase>>> {
-  const copy = await createDatabase();
-  await copy.drop();
-  const admin = new pg.Client(process.env['MOORING_TEST_POSTGRES']);
-  await admin.connect();
-  await admin.query(`create database ${nameOf(copy.url)} template ${nameOf(url)}`);
-  await admin.end();
-  return copy;
-}
-
-const nameOf = (url: string) => new URL(url).pathname.slice(1);
 
 /** Life goes on in the original: she buys once more, is erased, and one day buys again. */
 async function eraseAndComeBack(): Promise<void> {

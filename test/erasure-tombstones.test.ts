@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { LicenseKeys } from '../src/keys/license-keys.js';
 import { ErasureService } from '../src/retention/erasure.service.js';
 import { ACT, erase, found, honoured, itsTimeComes, mailsTo, sell, until } from './erasure-harness.js';
 import { Service } from './harness.js';
@@ -38,14 +39,18 @@ async function holder(email: string) {
   return { bought, issued: license_id, purchase: purchase!.id };
 }
 
-test('the file holds ids alone, of each license, purchase and request, and is its owner’s', async () => {
+test('the file holds ids, the moment and a keyed hash of the address, and is its owner’s', async () => {
   const { bought, issued, purchase } = await holder('ada@leak.example');
   const { id } = await erase(service, 'ada@leak.example');
+  const [database] = await service.sql<{ id: string }>('select id from database_identity');
   expect(written().split('\n').toSorted()).toEqual(
     [
       '',
       '',
       '',
+      'at 2026-11-20T13:00:00.000Z',
+      `database ${database!.id}`,
+      `address ${service.app.get(LicenseKeys).erasedAddress('ada@leak.example')}`,
       `license ${bought}`,
       `license ${issued}`,
       `purchase ${purchase}`,

@@ -66,6 +66,26 @@ test('how long the most urgent deletion request is overdue, and no such line whe
   await noJobs(service);
 });
 
+test('deletion requests that TOMBSTONE_FILE lacks, and licenses that a restore left without an address', async () => {
+  expect(await samples()).toMatchObject({
+    mooring_erasures_unrecorded: 0,
+    mooring_licenses_without_address: 0,
+  });
+  await service.sql(
+    `insert into erasure_request (id, asked_by, received_on, runs_at, honoured_at, erased)
+     values (gen_random_uuid(), 'staff', '2026-11-20', $1, $1, '{}')`,
+    [service.clock.now()],
+  );
+  const { license_id } = await service.issue();
+  await service.sql('update license set email = null, address_lost_at = now() where id = $1', [license_id]);
+  expect(await samples()).toMatchObject({
+    mooring_erasures_unrecorded: 1,
+    mooring_licenses_without_address: 1,
+    mooring_warnings: 2,
+  });
+  await service.sql('truncate erasure_request, license cascade');
+});
+
 test('mails that wait, and those that fail', async () => {
   const before = (await samples())['mooring_mails_waiting']!;
   await service.sql(

@@ -14,6 +14,7 @@ import { LicensesService } from '../licenses/licenses.service.js';
 import { Manifest } from '../manifest/manifest.entity.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 import { PurchasesService } from '../purchases/purchases.service.js';
+import { ErasureRecords } from '../retention/erasure-records.js';
 import { ErasureService } from '../retention/erasure.service.js';
 import { Staff } from '../support/staff.entity.js';
 import { StaffToken } from '../support/staff-token.entity.js';
@@ -57,14 +58,17 @@ export async function licensesOf({ config, clock, dataSource }: CommandGround): 
   return new LicensesService(dataSource, await keysOf(config), config, clock);
 }
 
-export const erasuresOf = ({ config, clock, dataSource, databaseUrl }: CommandGround): ErasureService =>
-  new ErasureService(dataSource, new DatabaseUrl(databaseUrl), clock, config);
+export async function erasuresOf(ground: CommandGround): Promise<ErasureService> {
+  const { config, clock, dataSource, databaseUrl } = ground;
+  const records = new ErasureRecords(clock, config, await keysOf(config));
+  return new ErasureService(dataSource, new DatabaseUrl(databaseUrl), clock, config, records);
+}
 
 /** A report by hand goes the way of the webhook. */
 export async function purchasesOf(ground: CommandGround): Promise<PurchasesService> {
   const { config, clock, dataSource } = ground;
   const licenses = await licensesOf(ground);
-  return new PurchasesService(dataSource, licenses, await keysOf(config), erasuresOf(ground), clock);
+  return new PurchasesService(dataSource, licenses, await keysOf(config), await erasuresOf(ground), clock);
 }
 
 const keysOf = async (config: Config) =>

@@ -9,7 +9,7 @@ const EMAIL = emailAddress('The e-mail address');
 
 const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>) =>
   withDatabase(async (ground) => {
-    const erasures = erasuresOf(ground);
+    const erasures = await erasuresOf(ground);
     // The database may be a restored one that no service has begun with yet: what was taken back since must not be done.
     await erasures.replay();
     return work(erasures);

@@ -46,7 +46,7 @@ const COUNTS = `
   select current_setting('server_version') as postgres,
     (select json_agg(name order by id) from schema_migration) as migrations,
     (select coalesce(json_agg(g), '[]') from (
-       select l.staff_status, p.state as purchase_state, l.email is null as is_erased, count(*) as licenses
+       select l.staff_status, p.state as purchase_state, l.email is null and l.address_lost_at is null as is_erased, count(*) as licenses
        from license l left join purchase p on p.id = l.purchase_id group by 1, 2, 3) g) as license_groups,
     (select json_build_object('active', count(*) - count(ended_at), 'ended', count(ended_at)) from activation) as bindings,
     (select json_build_object(
@@ -105,6 +105,7 @@ function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
     ],
     ['Oldest', agesText(status.ages)],
     ['Staff', `${status.staff}`],
+    ...status.erasures.license_ids.map((id) => ['Without address', id]),
     ['Mail', `${status.mail.waiting} waiting`],
     ...status.mail.failing.map((mail) => ['Undelivered', failingText(mail)]),
     ...status.token_keys.map(({ kid, state, since }) => ['Token key', `${kid}  ${state} since ${since}`]),

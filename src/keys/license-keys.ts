@@ -1,3 +1,4 @@
+import { hashErasedAddress } from './erased-address.js';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.js';
 import { deriveSignInCode } from './sign-in-code.js';
 import { deriveSoldIds, type SoldIds } from './sold-ids.js';
@@ -39,5 +40,10 @@ export class LicenseKeys {
   /** The secret of a staff member's mailed link. @param id the link's, a UUID */
   staffLink(id: string): string {
     return deriveStaffLink(this.#secret, id);
+  }
+
+  /** The keyed hash of an erased e-mail address, for TOMBSTONE_FILE. @param email as `canonicalEmail` gives it */
+  erasedAddress(email: string): string {
+    return hashErasedAddress(this.#secret, email);
   }
 }

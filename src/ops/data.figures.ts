@@ -69,6 +69,16 @@ export class DataFigures implements Measured {
 
   private measureRetention(figures: Figures): void {
     figures.gauge(
+      'mooring_erasures_unrecorded',
+      'Deletion requests carried out in the last 30 days that TOMBSTONE_FILE lacks; absent where it cannot be read.',
+      () => this.#seen?.erasures.unrecorded,
+    );
+    figures.gauge(
+      'mooring_licenses_without_address',
+      'Licenses that run without an e-mail address since a restore.',
+      () => this.#seen?.erasures.licenses_without_address,
+    );
+    figures.gauge(
       'mooring_retention_age_seconds',
       'Seconds since a retention run of any instance ended; before the first, since the database was made.',
       () => {

@@ -62,6 +62,9 @@ export function privacyAsMarkdown(taxRetentionYears: number): string {
     'request that waits, and the times of sessions, codes and mails that wait. Not in it are hashes, which are secrets; who',
     'of the staff did something, which is about them; and telemetry, which cannot be found for one person.',
     '',
+    'Where a license gets another e-mail address, labels and machine ids of ended activations and the reasons of release',
+    'requests are emptied, and what happened before is not shown to the new holder. An active machine keeps its label.',
+    '',
     'Nothing is written down of what a holder does there but the thing itself: the audit is of what staff did.',
     '',
     '## Deletion requests',
@@ -70,8 +73,9 @@ export function privacyAsMarkdown(taxRetentionYears: number): string {
     'make runs at once. It ends the bindings and erases the e-mail address, the labels and the machine ids of every license',
     "of that address, its release requests, sessions and codes, and the purchases' e-mail. Of a purchase the transaction id,",
     'the status and the day stay, for tax and refunds. The receipt is mailed, and then the address is gone. The ids of what was',
-    'erased are also written to `TOMBSTONE_FILE`, outside the database: after a backup is restored they are erased again at',
-    'the next start. Telemetry holds no link to a person, so there is nothing of it to find.',
+    'erased and a keyed hash of the address are also written to `TOMBSTONE_FILE`, outside the database: after a backup is',
+    'restored they are erased again at the next start, wherever the address comes back. Telemetry holds no link to a person,',
+    'so there is nothing of it to find.',
     '',
   ].join('\n');
 }

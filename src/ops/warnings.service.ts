@@ -7,6 +7,7 @@ import { KeyRing } from '../keys/key-ring.js';
 import { SharedLook } from './shared-look.js';
 import { policy, type Rule } from '../retention/policy.js';
 import { lastFinished, readAges, type Ages } from './ages.js';
+import { readErasureState, type ErasureState } from './erasure-state.js';
 import { waitingMail, type WaitingMail } from '../mail/waiting-mail.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 
@@ -24,6 +25,7 @@ const MANIFEST_WARNING_DAYS = 14;
 export interface Watched {
   readonly ages: Ages;
   readonly mail: WaitingMail;
+  readonly erasures: ErasureState;
 }
 
 /** Watches the age of the data, not the success of a job: whatever went wrong, this is what it would show as. */
@@ -48,11 +50,13 @@ export class WarningsService {
 
   /** What is watched, asked together: where the database is silent, a probe waits for it once. */
   async look(): Promise<Watched> {
-    const [ages, mail] = await Promise.all([
-      readAges(this.dataSource, this.#policy, this.clock.now()),
+    const now = this.clock.now();
+    const [ages, mail, erasures] = await Promise.all([
+      readAges(this.dataSource, this.#policy, now),
       waitingMail(this.dataSource),
+      readErasureState(this.dataSource, this.config.tombstoneFile, now),
     ]);
-    return { ages, mail };
+    return { ages, mail, erasures };
   }
 
   /** One sentence each, nothing personal; empty where all is well. Callers share one look at the database a second. */
@@ -63,7 +67,12 @@ export class WarningsService {
   /** The same of what `look` has seen; null where the database does not answer. */
   of(watched: Watched | null): string[] {
     const ofData = watched
-      ? [...this.ofClocks(watched.ages), ...this.late(watched.ages), ...this.ofMail(watched.mail)]
+      ? [
+          ...this.ofClocks(watched.ages),
+          ...this.late(watched.ages),
+          ...this.ofErasures(watched.erasures),
+          ...this.ofMail(watched.mail),
+        ]
       : ['The database does not answer.'];
     return [...ofData, ...this.ofReplica(), ...this.ofManifest(), ...this.ofKeys()];
   }
@@ -117,6 +126,21 @@ export class WarningsService {
         ? `No retention run has finished since ${rfc3339(since)}; the log says why.`
         : `No retention run has ever finished, and the database was made at ${rfc3339(since)}; the log says why.`,
     ];
+  }
+
+  private ofErasures({ unrecorded, licenses_without_address }: ErasureState): string[] {
+    const unread = unrecorded === null ? ['TOMBSTONE_FILE cannot be read.'] : [];
+    const missing = unrecorded
+      ? [
+          `TOMBSTONE_FILE lacks deletion requests of the last 30 days: ${unrecorded}. A restored backup would bring that data back.`,
+        ]
+      : [];
+    const lost = licenses_without_address
+      ? [
+          `Licenses without an e-mail address since a restore: ${licenses_without_address}. mooring status names them; set it with mooring license set --email.`,
+        ]
+      : [];
+    return [...unread, ...missing, ...lost];
   }
 
   private ofMail({ failing, late }: WaitingMail): string[] {

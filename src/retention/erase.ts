@@ -1,5 +1,6 @@
 import { DataSource, EntityManager } from 'typeorm';
 import { LICENSE_END } from './policy.js';
+import type { Tombstones } from './tombstones.js';
 
 /** What an erasure came to; kept with the request, and told in the receipt. */
 export interface Erased {
@@ -40,16 +41,27 @@ export async function lockHoldings(manager: EntityManager, email: string): Promi
   return { licenses, purchases };
 }
 
-/** Forgets who signs in by an address, and what is on its way to it: codes, and mails whose recipient no other row names. */
-export async function forgetAddresses(manager: EntityManager, emails: readonly string[]): Promise<void> {
+/**
+ * Forgets who signs in by an address, and what is on its way to it: codes, and mails whose recipient no other row names.
+ * @param before only what is older; null means everything
+ */
+export async function forgetAddresses(
+  manager: EntityManager,
+  emails: readonly string[],
+  before: Date | null = null,
+): Promise<void> {
+  const values = [emails, before];
   // Codes first: whoever spends one at this moment has begun the session before, or finds no code.
-  await manager.query('delete from one_time_code where email = any($1)', [emails]);
-  await manager.query('delete from session where email = any($1)', [emails]);
+  for (const table of ['one_time_code', 'session'])
+    await manager.query(
+      `delete from ${table} where email = any($1) and coalesce(created_at < $2, true)`,
+      values,
+    );
   // A receipt that is still on its way stays: nothing else tells what was erased.
   await manager.query(
-    `delete from mail_recipient where email = any($1) and not exists
+    `delete from mail_recipient where email = any($1) and coalesce(since < $2, true) and not exists
        (select 1 from graphile_worker.jobs where key like 'erasure_receipt % ' || mail_id)`,
-    [emails],
+    values,
   );
 }
 
@@ -115,33 +127,75 @@ export async function purchasesKeptUntil(
   return keptUntil(dataSource, purchases.map(idOf), taxRetentionYears);
 }
 
-/** Empties what a restored backup brought back of what was erased before. @returns how many rows had come back */
+/**
+ * Empties what a restored backup brought back of what was erased before. A license that came to its address after the
+ * erasure is left alone. One of an erased purchase that no tombstone names belonged to somebody else by then: it loses the
+ * address that came back, and keeps running. @returns how many rows had come back
+ */
 export async function eraseAgain(
   manager: EntityManager,
-  buried: Holdings,
+  erased: readonly Tombstones[],
   at: Date,
   taxRetentionYears: number,
 ): Promise<number> {
-  const back = async (sql: string, among: readonly string[]) =>
-    (await manager.query(sql, [among])) as { id: string; email: string | null }[];
-  const purchases = await back(
+  const purchases = (await manager.query(
     'select id, email from purchase where id = any($1) and email is not null for update',
-    buried.purchases,
-  );
-  const licenses = await back(
-    `select id, email from license l where id = any($1) and (email is not null or exists
+    [erased.flatMap(({ purchase }) => purchase)],
+  )) as Returned[];
+  const named = erased.flatMap((block) => block.license.map((id) => ({ id, at: block.at ?? null })));
+  const licenses = (await manager.query(
+    `select l.id, l.email from unnest($1::uuid[], $2::timestamptz[]) as erased (id, at) join license l on l.id = erased.id
+     where coalesce(coalesce(l.email_since, l.created_at) <= erased.at, true) and (l.email is not null or exists
        (select 1 from activation where license_id = l.id and (machine_id is not null or hostname_hint is not null)))
-     for update`,
-    buried.licenses,
+     for update of l`,
+    [named.map(idOf), named.map((each) => each.at)],
+  )) as Returned[];
+  const holdings = { licenses: [...new Set(licenses.map(idOf))], purchases: purchases.map(idOf) };
+  const passedOn = await ids(
+    manager,
+    `select l.id from license l join purchase p on p.id = l.purchase_id
+     where p.id = any($1) and l.email = p.email and l.id <> all($2) for update of l`,
+    [holdings.purchases, holdings.licenses],
   );
-  const holdings = { licenses: licenses.map(idOf), purchases: purchases.map(idOf) };
+  await loseAddresses(manager, passedOn, at);
   await eraseHoldings(manager, holdings, at, taxRetentionYears);
-  const rows = [...purchases, ...licenses];
   await forgetAddresses(
     manager,
-    rows.flatMap(({ email }) => email ?? []),
+    [...purchases, ...licenses].flatMap(({ email }) => email ?? []),
   );
-  return rows.length;
+  return holdings.licenses.length + holdings.purchases.length + passedOn.length;
+}
+
+/** A row that a restored backup brought back. */
+interface Returned {
+  readonly id: string;
+  readonly email: string | null;
+}
+
+/**
+ * Takes the address away from licenses that keep running: the backup names a former holder who was erased, and whom the
+ * license belongs to now is not known. Staff set the address again.
+ */
+export async function loseAddresses(
+  manager: EntityManager,
+  licenses: readonly string[],
+  at: Date,
+): Promise<void> {
+  await manager.query('update license set email = null, address_lost_at = $2 where id = any($1)', [
+    licenses,
+    at,
+  ]);
+  // An active machine is known by its id alone; which of the two holders typed its label is not known.
+  await manager.query(
+    `update activation set hostname_hint = null, machine_id = case when ended_at is null then machine_id end
+     where license_id = any($1)`,
+    [licenses],
+  );
+  await manager.query(
+    'delete from release_request where activation_id in (select id from activation where license_id = any($1))',
+    [licenses],
+  );
+  await manager.query('delete from session where license_id = any($1)', [licenses]);
 }
 
 async function ids(manager: EntityManager, sql: string, values: unknown[]): Promise<string[]> {

@@ -17,8 +17,10 @@ import {
   type Erased,
   type Holdings,
 } from './erase.js';
+import { clearErasedAddress, findErasedAddresses } from './erased-addresses.js';
+import { ErasureRecords } from './erasure-records.js';
 import { COOLING_DAYS, erasureView, OPEN, READ, type ErasureView, type Row } from './erasure.view.js';
-import { bury, readTombstones, spare, type Buried, type Tombstones } from './tombstones.js';
+import type { Buried, Tombstones } from './tombstones.js';
 
 export const ERASURE_TASK = 'erasure';
 /** A job that finds the clocks to differ looks again after this. */
@@ -34,6 +36,7 @@ export class ErasureService {
     private readonly databaseUrl: DatabaseUrl,
     private readonly clock: Clock,
     private readonly config: Config,
+    private readonly records: ErasureRecords,
   ) {}
 
   /**
@@ -85,7 +88,7 @@ export class ErasureService {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
       if ((await this.cancel(manager, [id])) === 0) throw problem('not_found');
-      await spare(this.config.tombstoneFile, id);
+      await this.records.writeTakenBack(manager, id);
     });
   }
 
@@ -170,28 +173,38 @@ export class ErasureService {
   }
 
   /**
-   * After a restore: erases again what the tombstones name. A request that waits here although it was written down was cut
-   * short, or is a backup's: it is over too, and its receipt rather comes twice than never. One that was taken back since
-   * the backup waits no more.
+   * After a restore: erases again what the tombstones name, and erased addresses wherever else they came back. A request
+   * that waits here although it was written down was cut short, or is a backup's: it is over too, and its receipt rather
+   * comes twice than never. One that was taken back since the backup waits no more.
    * @returns how many rows had come back
    */
   async replay(): Promise<number> {
-    const { erased: buried, taken_back } = await this.readBuried();
-    if (buried.length + taken_back.length === 0) return 0;
+    const { erased, taken_back } = await this.readBuried();
+    if (erased.length + taken_back.length === 0) return 0;
     const now = this.clock.now();
     const { taxRetentionYears } = this.config;
     return this.patiently(async (manager) => {
-      const spared = await this.cancel(manager, taken_back);
-      const rows = await eraseAgain(manager, holdingsOf(buried), now, taxRetentionYears);
+      let rows = await this.cancel(manager, taken_back);
+      rows += await eraseAgain(manager, erased, now, taxRetentionYears);
+      const hash = (email: string) => this.records.hash(email);
+      const addresses = await findErasedAddresses(manager, erased, hash, now);
+      for (const address of addresses) rows += await clearErasedAddress(manager, address, now);
       const open = (await manager.query(
-        'select id, email from erasure_request where id = any($1) and email is not null for update',
-        [buried.flatMap(({ erasure_request }) => erasure_request)],
+        `select id, email from erasure_request r where email is not null and (id = any($1) or exists
+           (select 1 from unnest($2::text[], $3::timestamptz[]) as erased (email, at)
+            where erased.email = r.email and r.received_on < erased.at::date))
+         for update`,
+        [
+          erased.flatMap(({ erasure_request }) => erasure_request),
+          addresses.map(({ email }) => email),
+          addresses.map(({ at }) => at),
+        ],
       )) as { id: string; email: string }[];
       for (const { id, email } of open) {
-        const own = holdingsOf(buried.filter(({ erasure_request }) => erasure_request.includes(id)));
+        const own = holdingsOf(erased.filter(({ erasure_request }) => erasure_request.includes(id)));
         await this.honour(manager, id, email, await eraseHoldings(manager, own, now, taxRetentionYears), now);
       }
-      return spared + rows + open.length;
+      return rows + open.length;
     });
   }
 
@@ -205,7 +218,7 @@ export class ErasureService {
   }
 
   private async readBuried(): Promise<Buried> {
-    const buried = await readTombstones(this.config.tombstoneFile);
+    const buried = await this.records.read(this.dataSource);
     const { licenses, purchases } = holdingsOf(buried.erased);
     this.#erasedBefore = new Set([...licenses, ...purchases]);
     return buried;
@@ -224,7 +237,7 @@ export class ErasureService {
     if (act) await recordAudit(manager, act, { action: 'erasure.run', change: { erasure_id: id }, at: now });
     // Last, and before the commit: where it fails nothing is erased yet, and it is tried again.
     const { licenses: license, purchases: purchase } = holdings;
-    await bury(this.config.tombstoneFile, { license, purchase, erasure_request: [id] });
+    await this.records.write(manager, { id, email, at: now }, { license, purchase });
   }
 
   private async honour(

@@ -135,6 +135,13 @@ export const policy = ({ taxRetentionYears }: Pick<Config, 'taxRetentionYears'>)
     months: 12,
   },
   {
+    table: 'repeated_erasure',
+    what: 'Erasures that were carried out again after a restore',
+    kept: '12 months',
+    from: 'repeated_at',
+    months: 12,
+  },
+  {
     table: 'retention_run',
     what: 'The ledger of what was deleted',
     kept: '24 months',
@@ -155,6 +162,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   staff: 'stays until a person is removed',
   passkey: 'stays until it is removed, or its person is',
   manifest: 'stays for ever: published versions, nothing personal',
+  database_identity: 'stays for ever: which database this is, nothing personal',
   schema_migration: 'stays for ever: the history of the database, nothing personal',
   'graphile_worker.migrations': 'stays for ever: the history of the job queue, nothing personal',
   'graphile_worker._private_tasks': 'stays for ever: the kinds of work there are, nothing personal',

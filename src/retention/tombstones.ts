@@ -3,11 +3,17 @@ import { dirname } from 'node:path';
 import { ConfigError } from '../config.js';
 import { JobFailure } from '../mail/jobs.js';
 
-/** The ids of what one request erased, by the table they stand in. */
+/** What one request erased: ids by their table, and by what a restored copy recognises the address. */
 export interface Tombstones {
   readonly license: readonly string[];
   readonly purchase: readonly string[];
   readonly erasure_request: readonly string[];
+  /** These three are missing in what a version before decision 0024 wrote. */
+  readonly at?: Date;
+  /** The keyed hash of the e-mail address. */
+  readonly address?: string;
+  /** The identity of the database that wrote the block. */
+  readonly database?: string;
 }
 
 /** What the file says. */
@@ -17,20 +23,42 @@ export interface Buried {
   readonly taken_back: readonly string[];
 }
 
+/** Who wrote a block, and when: undefined where it does not say. */
+export type Origin = Pick<Tombstones, 'database' | 'at'>;
+
+const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+/** The kinds of line, and the form of what each says. */
+const FORMS = {
+  at: '\\d{4}-[0-9T:.-]+Z',
+  database: UUID,
+  address: '[0-9a-f]{64}',
+  license: UUID,
+  purchase: UUID,
+  erasure_request: UUID,
+  taken_back: UUID,
+};
 // A line that a crash cut short is none.
-const LINE =
-  /^(license|purchase|erasure_request|taken_back) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/gm;
+const LINE = new RegExp(
+  `^(?:${Object.entries(FORMS)
+    .map(([kind, form]) => `${kind} ${form}`)
+    .join('|')})$`,
+  'gm',
+);
 
 /**
- * Writes down what is erased, before that is committed: a database restored from a backup no longer knows. Ids alone,
- * which name nobody once their rows are empty.
+ * Writes down what is erased, before that is committed: a database restored from a backup no longer knows. Nothing names
+ * a person once the rows are empty, except to one who has LICENSE_KEY_SECRET and guesses the address.
  * @throws JobFailure where the file cannot be written
  */
-export async function bury(file: string, ids: Tombstones): Promise<void> {
-  const { license, purchase, erasure_request } = ids;
-  const lines = Object.entries({ license, purchase, erasure_request }).flatMap(([table, of]) =>
-    of.map((id) => `${table} ${id}\n`),
-  );
+export async function bury(file: string, tombstones: Tombstones): Promise<void> {
+  const { license, purchase, erasure_request, address } = tombstones;
+  const lines = [
+    ...originLines(tombstones),
+    ...(address ? [`address ${address}\n`] : []),
+    ...Object.entries({ license, purchase, erasure_request }).flatMap(([table, of]) =>
+      of.map((id) => `${table} ${id}\n`),
+    ),
+  ];
   await append(file, lines.join(''));
 }
 
@@ -38,9 +66,14 @@ export async function bury(file: string, ids: Tombstones): Promise<void> {
  * Writes down that a request was taken back: it may have been written down, and then failed, before; and a restored
  * backup in which it still waits must not carry it out. @throws JobFailure where the file cannot be written
  */
-export async function spare(file: string, request: string): Promise<void> {
-  await append(file, `taken_back ${request}\n`);
+export async function spare(file: string, request: string, origin: Origin = {}): Promise<void> {
+  await append(file, [...originLines(origin), `taken_back ${request}\n`].join(''));
 }
+
+const originLines = ({ database, at }: Origin): string[] => [
+  ...(at ? [`at ${at.toISOString()}\n`] : []),
+  ...(database ? [`database ${database}\n`] : []),
+];
 
 async function append(file: string, lines: string): Promise<void> {
   try {
@@ -54,23 +87,43 @@ async function append(file: string, lines: string): Promise<void> {
   }
 }
 
-/** What was erased so far, a block each, and which requests were taken back. @throws ConfigError where the file is there and cannot be read */
-export async function readTombstones(file: string): Promise<Buried> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
-    throw new ConfigError(`TOMBSTONE_FILE cannot be read: ${file} (${error.code}).`);
-  });
-  const blocks = text
+/**
+ * What was erased so far, a block each, and which requests were taken back.
+ * @param counts whether a block of this origin counts @throws ConfigError where the file is there and cannot be read
+ */
+export async function readTombstones(
+  file: string,
+  counts: (origin: Origin) => boolean = () => true,
+): Promise<Buried> {
+  const blocks = (await read(file))
     .split('\n\n')
-    .map((block) => [...block.matchAll(LINE)].map(([, kind, id]) => [kind!, id!] as const));
+    .map(parseBlock)
+    .filter(({ origin }) => counts(origin));
   // What was written last of a request holds.
-  const last = new Map(blocks.flat().map(([kind, id]) => [id, kind]));
-  const erased = blocks.flatMap((lines) => {
-    const of = (table: string) => lines.flatMap(([kind, id]) => (kind === table ? [id] : []));
+  const last = new Map(blocks.flatMap(({ lines }) => lines).map(([kind, value]) => [value, kind]));
+  const erased = blocks.flatMap(({ origin, lines }) => {
+    const of = (wanted: string) => lines.flatMap(([kind, value]) => (kind === wanted ? [value] : []));
     const ids = { license: of('license'), purchase: of('purchase'), erasure_request: of('erasure_request') };
+    const [address] = of('address');
     // The request stands last: a block without one was cut short, and what it names was not erased.
-    return ids.erasure_request.some((id) => last.get(id) === 'erasure_request') ? [ids] : [];
+    const isWhole = ids.erasure_request.some((id) => last.get(id) === 'erasure_request');
+    return isWhole ? [{ ...ids, ...origin, ...(address && { address }) }] : [];
   });
   const taken_back = [...last].flatMap(([id, kind]) => (kind === 'taken_back' ? [id] : []));
   return { erased, taken_back };
+}
+
+async function read(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw new ConfigError(`TOMBSTONE_FILE cannot be read: ${file} (${error.code}).`);
+  });
+}
+
+function parseBlock(block: string): { origin: Origin; lines: [kind: string, value: string][] } {
+  const lines = [...block.matchAll(LINE)].map(([line]) => line.split(' ') as [string, string]);
+  const first = (wanted: string) => lines.find(([kind]) => kind === wanted)?.[1];
+  const [database, at] = [first('database'), new Date(first('at') ?? NaN)];
+  const isDated = !Number.isNaN(at.getTime());
+  return { origin: { ...(database && { database }), ...(isDated && { at }) }, lines };
 }

@@ -50,6 +50,23 @@ test('a request that was taken back is told, and what was written last of it hol
   expect(new Set(taken_back)).toEqual(new Set([never, first]));
 });
 
+test('a block says when it was written, by which database, and the keyed hash of the address', async () => {
+  const block = { ...some(), at: new Date(), database: randomUUID(), address: 'a1'.repeat(32) };
+  await bury(file, block);
+  expect((await readTombstones(file)).erased).toEqual([block]);
+});
+
+test('a block of an origin that does not count is none, nor does it lift another', async () => {
+  const [ours, theirs] = [randomUUID(), randomUUID()];
+  const [one, two] = [some(), some()];
+  await bury(file, { ...one, database: ours });
+  await bury(file, { ...two, database: theirs });
+  await spare(file, one.erasure_request[0]!, { database: theirs });
+  const { erased, taken_back } = await readTombstones(file, ({ database }) => database === ours);
+  expect(erased).toEqual([{ ...one, database: ours }]);
+  expect(taken_back).toEqual([]);
+});
+
 test('the file is its owner’s alone, and so is the folder that is made for it', async () => {
   await bury(file, some());
   expect(statSync(file).mode & 0o777).toBe(0o600);
