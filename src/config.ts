@@ -41,6 +41,8 @@ export class Config {
   readonly taxRetentionYears: number;
   /** Ids of what was erased, outside the database, so that a restored one can be told. */
   readonly tombstoneFile: string;
+  /** Whether TOMBSTONE_FILE is given; else it is a file of DATA_DIR. */
+  readonly isTombstoneFileGiven: boolean;
   /** Undefined means: no metrics. */
   readonly metricsPort: number | undefined;
   /** How long an instance that was told to end goes on answering, while balancers hear of it (decision 0016). */
@@ -79,7 +81,9 @@ export class Config {
     this.selfReleasesPerYear = integer('SELF_RELEASES_PER_YEAR', selfReleases, 0, 0, 1_000);
     this.logLevel = oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', LOG_LEVELS);
     this.taxRetentionYears = integer('TAX_RETENTION_YEARS', read('TAX_RETENTION_YEARS'), 10, 1, 100);
-    this.tombstoneFile = resolve(read('TOMBSTONE_FILE') ?? join(this.dataDir, 'erased.txt'));
+    const tombstoneFile = read('TOMBSTONE_FILE');
+    this.isTombstoneFileGiven = tombstoneFile !== undefined;
+    this.tombstoneFile = resolve(tombstoneFile ?? join(this.dataDir, 'erased.txt'));
     const metricsPort = read('METRICS_PORT');
     this.metricsPort =
       metricsPort === undefined ? undefined : integer('METRICS_PORT', metricsPort, 0, 0, 65535);

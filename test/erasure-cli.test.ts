@@ -181,3 +181,45 @@ test('exit code 2 for an address that is none, no reason, or an address in the r
     expect(stderr).toMatch(/^[^\n]+\n$/);
   }
 });
+
+test('in production nothing is erased without TOMBSTONE_FILE: one sentence, and exit code 2', async () => {
+  const env = {
+    NODE_ENV: 'production',
+    LICENSE_KEY_SECRET: Buffer.alloc(32, 7).toString('base64'),
+    TOKEN_KEYS_DIR: terminal.file('tokens'),
+    MANIFEST_PUBLIC_KEYS: 'A'.repeat(43),
+  };
+  const before = await rows('select id, email, honoured_at from erasure_request order by id');
+  for (const args of [
+    ['erasure', 'run'],
+    ['erasure', 'request', 'late@example.com', ...WHY],
+  ]) {
+    const { code, stdout, stderr } = await terminal.run(args, { env });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^In production, erasing needs TOMBSTONE_FILE: [^\n]+\.\n$/);
+  }
+  expect(await rows('select id, email, honoured_at from erasure_request order by id')).toEqual(before);
+  const given = { env: { ...env, TOMBSTONE_FILE: terminal.file('production.txt') } };
+  expect(await terminal.json(['erasure', 'request', 'late@example.com', ...WHY], given)).toMatchObject({
+    state: 'waiting',
+  });
+  expect((await terminal.run(['erasure', 'run'], given)).code).toBe(0);
+});
+
+test('status names the licenses that a restore left without an address, and requests that the file lacks', async () => {
+  await rows(
+    `insert into license (id, key_hash, key_hint, machines_allowed, on_expiry, created_at, address_lost_at)
+     values ('01920000-0000-7000-8000-000000000001', sha256('one'), '11', 1, 'keep', now(), now())`,
+  );
+  const env = { TOMBSTONE_FILE: terminal.file('another.txt') };
+  const [json, text] = await Promise.all([
+    terminal.json(['status'], { env }),
+    terminal.run(['status'], { env }),
+  ]);
+  expect(json.warnings).toEqual([
+    expect.stringMatching(/^TOMBSTONE_FILE lacks deletion requests of the last 30 days: \d+\. /),
+    expect.stringMatching(/^Licenses without an e-mail address since a restore: 1\. /),
+  ]);
+  expect(json.licenses.active).toBe(1);
+  expect(text.stdout).toMatch(/^Without address +01920000-0000-7000-8000-000000000001$/m);
+});

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { Config, ConfigError } from '../config.js';
 import type { ErasureService } from '../retention/erasure.service.js';
 import type { ErasureView } from '../retention/erasure.view.js';
 import { erasuresOf, withDatabase } from './database.js';
@@ -7,13 +8,26 @@ import { actOf, aligned, orClocksDiffer, print } from './terminal.js';
 
 const EMAIL = emailAddress('The e-mail address');
 
-const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>) =>
-  withDatabase(async (ground) => {
-    const erasures = await erasuresOf(ground);
-    // The database may be a restored one that no service has begun with yet: what was taken back since must not be done.
-    await erasures.replay();
-    return work(erasures);
-  });
+const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>, config = new Config(process.env)) =>
+  withDatabase(
+    async (ground) => {
+      const erasures = await erasuresOf(ground);
+      // The database may be a restored one that no service has begun with yet: what was taken back since must not be done.
+      await erasures.replay();
+      return work(erasures);
+    },
+    { config },
+  );
+
+/** For commands that erase: on another machine than the service's, the default file is not the one that it reads. */
+function configForErasing(): Config {
+  const config = new Config(process.env);
+  if (config.production && !config.isTombstoneFileGiven)
+    throw new ConfigError(
+      'In production, erasing needs TOMBSTONE_FILE: the file of the running service, which keeps erased data away after a restore.',
+    );
+  return config;
+}
 
 export function erasureCommands(erasure: Command): void {
   erasure
@@ -27,13 +41,19 @@ export function erasureCommands(erasure: Command): void {
 }
 
 async function request(email: string, options: { reason: string }, command: Command): Promise<void> {
-  const asked = await withErasures((erasures) => erasures.request(email, actOf(command, options.reason)));
+  const asked = await withErasures(
+    (erasures) => erasures.request(email, actOf(command, options.reason)),
+    configForErasing(),
+  );
   const next = 'It is carried out by a running service, or now by `mooring erasure run`.';
   print(command, asked, `${lines([asked])}\n${next}`);
 }
 
 async function run(_options: unknown, command: Command): Promise<void> {
-  const done = await withErasures((erasures) => orClocksDiffer(erasures.runDue(actOf(command))));
+  const done = await withErasures(
+    (erasures) => orClocksDiffer(erasures.runDue(actOf(command))),
+    configForErasing(),
+  );
   print(command, done, done.length > 0 ? lines(done) : 'Nothing is due.');
 }
 
