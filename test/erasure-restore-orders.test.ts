@@ -212,7 +212,7 @@ describe('a person who was erased and comes back', () => {
 });
 
 describe('a restored copy that shares the file', () => {
-  test('erases nobody in the original whose request was taken back there, or never asked there', async () => {
+  test('erases no holder in the original whose request was taken back there, or never asked there', async () => {
     let service = await start(original);
     const ada = await adasLicense(service, 'kanari');
     const bob = await service.issue({ email: BOB });
@@ -259,7 +259,7 @@ describe('a restored copy that shares the file', () => {
     const { id } = await erasuresOf(service).request(ADA);
     const [copy, restored] = [await backup(), await backup()];
     service = await start(original);
-    // The copy has looked at the file before the original erased anybody.
+    // The copy has looked at the file before the original erased anything.
     const drill = await start(copy);
     await erasuresOf(service).run(id);
     await erasuresOf(drill).takeBack(id);

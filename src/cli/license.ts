@@ -162,7 +162,7 @@ function licenseText(view: LicenseView): string {
   const facts = [
     ['License', view.id],
     ['Status', view.status],
-    ['E-mail', view.email ?? 'erased'],
+    ['E-mail', view.email ?? 'none (erased, or lost in a restore)'],
     ['Key', `ends in ${view.key_hint}`],
     ['Machines', `${view.machines_in_use} of ${view.machines_allowed} in use`],
     ['Expires', view.expires_at ? `${view.expires_at} (then: ${view.on_expiry})` : 'never'],

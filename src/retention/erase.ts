@@ -87,7 +87,7 @@ export async function eraseHoldings(
   // After the bindings were locked: whoever asks at this moment has asked before, or finds them ended.
   await manager.query('delete from release_request where activation_id = any($1)', [activations]);
   await manager.query(
-    `update license set email = null, ended_at = coalesce(ended_at, $2),
+    `update license set email = null, address_lost_at = null, ended_at = coalesce(ended_at, $2),
        end_changed_at = case when ${LICENSE_END} <= $2 then end_changed_at else $2 end
      where id = any($1)`,
     [licenses, at],
@@ -129,7 +129,7 @@ export async function purchasesKeptUntil(
 
 /**
  * Empties what a restored backup brought back of what was erased before. A license that came to its address after the
- * erasure is left alone. One of an erased purchase that no tombstone names belonged to somebody else by then: it loses the
+ * erasure is left alone. One of an erased purchase that no tombstone names belonged to another holder by then: it loses the
  * address that came back, and keeps running. @returns how many rows had come back
  */
 export async function eraseAgain(

@@ -26,7 +26,10 @@ export const ERASURE_TASK = 'erasure';
 /** A job that finds the clocks to differ looks again after this. */
 const CLOCKS_DIFFER_RETRY_MS = 10 * 60_000;
 
-/** Deletion requests: asked, taken back, carried out, and carried out again where a restored backup undid it. */
+/**
+ * Deletion requests: asked, taken back, carried out, and carried out again where a restored backup undid it. Over 200 lines,
+ * because each of these ends the same requests in the same way.
+ */
 @Injectable()
 export class ErasureService {
   #erasedBefore: ReadonlySet<string> | undefined;
@@ -136,10 +139,10 @@ export class ErasureService {
     const [request] = (await manager.query(sql, [id])) as Pick<Row, 'runs_at'>[];
     if (!request) return false;
     const early = request.runs_at.getTime() - this.clock.now().getTime();
-    const doAgree = await clocksAgree(this.clock, manager);
-    if (doAgree && early <= 0) return false;
+    const isTimeCertain = await clocksAgree(this.clock, manager);
+    if (isTimeCertain && early <= 0) return false;
     // The queue goes by the database's clock. A job under the key of one that runs is a new one, with all its tries.
-    const wait = doAgree ? early : CLOCKS_DIFFER_RETRY_MS;
+    const wait = isTimeCertain ? early : CLOCKS_DIFFER_RETRY_MS;
     const runAt = new Date((await databaseTime(manager)).getTime() + wait);
     await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: jobKey(id), runAt });
     return true;
