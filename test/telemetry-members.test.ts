@@ -150,6 +150,9 @@ test.each([
       'threading.local.get:12',
       'app.http:42',
       'app.x.<lambda>:1',
+      'app.home.show:3',
+      'Detector.Engine.run.<locals>.inner:7',
+      '__main__.<module>:1',
     ],
   ],
   [

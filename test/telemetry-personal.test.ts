@@ -83,6 +83,29 @@ const PERSONAL: Record<string, string[]> = {
     'GNU/Linux /home/ada',
     'a GNU/Linux/ada',
   ],
+  'the name of a computer in its network': [
+    'adas-macbook.local',
+    'adas-macbook.lan',
+    'at adas-mac.home:80',
+    'db.internal',
+    'ada.fritz.box',
+  ],
+  'a disguise of one of these': [
+    'ada＠example.com',
+    'ada%40example.com',
+    'ada%2540example.com',
+    'ada%252540example.com',
+    'ada％40example.com',
+    'ada%EF%BC%A0example.com',
+    'ada&#64;example.com',
+    'ada&amp;#x40;example.com',
+    'ada&commat;example.com',
+    '／Users／ada／x.py',
+    '%2FUsers%2Fada',
+    '%C0%AFUsers',
+    'at ١٩٢.١٦٨.١.٢٠',
+    'adas-mac。lan',
+  ],
 };
 
 /** Sends each value as all of these members at once, and lists what was stored of it. */
@@ -103,7 +126,14 @@ test.each(Object.entries(PERSONAL))('%s is dropped in every text member', async 
 
 test('an IPv4 address is dropped everywhere but where it is a version', async () => {
   const others = ALL_TEXT.filter((name) => !VERSIONS.includes(name));
-  const addresses = ['127.0.0.77', '1.2.3.4', 'ip_192.168.1.20', 'v192.168.1.20x', '192.168.1.20-lan'];
+  const addresses = [
+    '127.0.0.77',
+    '1.2.3.4',
+    'ip_192.168.1.20',
+    'v192.168.1.20x',
+    '192.168.1.20-lan',
+    '１９２.１６８.１.２０',
+  ];
   expect(await leaks([...addresses, 'at 192.168.1.20:8080', '(8.8.8.8)'], others)).toEqual([]);
   expect(await leaks(['1.2.3.4'], VERSIONS)).toHaveLength(3);
 });
@@ -116,7 +146,21 @@ test.each([
   ['00-1A-2B-3C-4D-5E:7'],
   ['app.001a.2b3c.4d5e:7'],
   ['www.example.com:80'],
-])('%s is dropped, though it has the shape of a frame', async (crash_frame) => {
+  ['mail.example.com:443'],
+  ['localhost:3000'],
+  ['jane＠example.com:12'],
+  ['jane%40example.com:12'],
+  ['／Users／jane／x.py:12'],
+  ['%2FUsers%2Fjane%2Fx.py:12'],
+  ['１９２.１６８.１.２０:80'],
+  ['192。168。1。20:80'],
+  ['janes-macbook.lan:7'],
+  ['janes-macbook:7'],
+  ['janes_macbook:7'],
+  ['macbook.lan:7'],
+  ['nas.home:7'],
+  ['db.internal:7'],
+])('%s is dropped, though it ends like a frame', async (crash_frame) => {
   const { dropped, row } = await send({ crash_frame });
   expect({ dropped, stored: row['crash_frame'] }).toEqual({ dropped: ['crash_frame'], stored: null });
 });
