@@ -36,6 +36,10 @@ export class Config {
   readonly defaultOnExpiry: OnExpiry;
   /** How many machines of a license its holder may release without support within a year. */
   readonly selfReleasesPerYear: number;
+  /** The hour (UTC) in which a large table may be rewritten, for which it is locked. */
+  readonly largeTableHour: number;
+  /** How many telemetry rows an instance stores in a day (UTC) at most. */
+  readonly telemetryRowsPerDay: number;
   readonly logLevel: LogLevel;
   /** How long purchases stay, counted from the end of their year. */
   readonly taxRetentionYears: number;
@@ -79,6 +83,9 @@ export class Config {
     this.defaultOnExpiry = oneOf('DEFAULT_ON_EXPIRY', read('DEFAULT_ON_EXPIRY') ?? 'keep', ['keep', 'stop']);
     const selfReleases = read('SELF_RELEASES_PER_YEAR');
     this.selfReleasesPerYear = integer('SELF_RELEASES_PER_YEAR', selfReleases, 0, 0, 1_000);
+    this.largeTableHour = integer('LARGE_TABLE_HOUR', read('LARGE_TABLE_HOUR'), 3, 0, 23);
+    const telemetryRows = read('TELEMETRY_ROWS_PER_DAY');
+    this.telemetryRowsPerDay = integer('TELEMETRY_ROWS_PER_DAY', telemetryRows, 5_000_000, 0, 999_999_999);
     this.logLevel = oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', LOG_LEVELS);
     this.taxRetentionYears = integer('TAX_RETENTION_YEARS', read('TAX_RETENTION_YEARS'), 10, 1, 100);
     const tombstoneFile = read('TOMBSTONE_FILE');

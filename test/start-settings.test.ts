@@ -61,6 +61,16 @@ describe('a setting that cannot be used', () => {
       { SELF_RELEASES_PER_YEAR: '-1' },
       /^SELF_RELEASES_PER_YEAR must be a whole number from 0 to 1000\.$/,
     ],
+    [
+      'LARGE_TABLE_HOUR',
+      { LARGE_TABLE_HOUR: '24' },
+      /^LARGE_TABLE_HOUR must be a whole number from 0 to 23\.$/,
+    ],
+    [
+      'TELEMETRY_ROWS_PER_DAY',
+      { TELEMETRY_ROWS_PER_DAY: '-1' },
+      /^TELEMETRY_ROWS_PER_DAY must be a whole number from 0 to 999999999\.$/,
+    ],
     ['LOG_LEVEL', { LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be one of trace, /],
     [
       'production without any',

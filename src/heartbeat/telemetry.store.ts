@@ -2,10 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { v4 as uuidv4 } from 'uuid';
 import { Clock, utcDay } from '../clock.js';
+import { Config } from '../config.js';
 import { Batch, TooManyWait } from '../database/batch.js';
 import { poolOf } from '../database/data-source.js';
 import { inTime } from '../database/in-time.js';
 import { Log } from '../http/log.js';
+import { DailyLimit } from './daily-limit.js';
 import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES, type TelemetryName } from './telemetry.fields.js';
 
 /** A block over this is not stored (contract, heartbeat). */
@@ -32,15 +34,19 @@ export class TelemetryStore {
   /** How many went out together. */
   readonly batchSizes = this.#inserts.sizes;
   /** Since the start: blocks, by what became of them. */
-  readonly blocks = { stored: 0, refused: 0, failed: 0 };
+  readonly blocks = { stored: 0, refused: 0, over_limit: 0, failed: 0 };
   /** Since the start: members that are known and had a bad value. An unknown one leaves no trace, here neither. */
   droppedMembers = 0;
+  readonly #today: DailyLimit;
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly clock: Clock,
     private readonly log: Log,
-  ) {}
+    config: Config,
+  ) {
+    this.#today = new DailyLimit(config.telemetryRowsPerDay);
+  }
 
   /**
    * Stores a block and waits for the commit. Never throws: telemetry cannot cost a user the license.
@@ -50,6 +56,10 @@ export class TelemetryStore {
   async store(block: unknown, milliseconds: number): Promise<TelemetryOutcome> {
     if (typeof block !== 'object' || block === null || Array.isArray(block) || isTooLarge(block)) {
       this.blocks.refused += 1;
+      return { stored: false, dropped: [] };
+    }
+    if (this.isOverLimit()) {
+      this.blocks.over_limit += 1;
       return { stored: false, dropped: [] };
     }
     const { values, dropped } = readTelemetry(block as Record<string, unknown>);
@@ -64,6 +74,13 @@ export class TelemetryStore {
       if (!(error instanceof TooManyWait)) this.log.failed('telemetry not stored', error);
       return { stored: false, dropped };
     }
+  }
+
+  // A client that sends telemetry without end must not fill the disk. One log line a day says that rows are missing.
+  private isOverLimit(): boolean {
+    const outcome = this.#today.take(this.clock.now());
+    if (outcome === 'reached') this.log.warning('telemetry limit of the day reached');
+    return outcome !== 'counted';
   }
 
   // Rows of the same few milliseconds, in the order of their random ids: no trace of who came first.

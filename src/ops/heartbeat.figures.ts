@@ -29,7 +29,7 @@ export class HeartbeatFigures implements Measured {
     ]);
     figures.counter(
       'mooring_telemetry_blocks_total',
-      'Telemetry blocks: stored, refused (no object, or too large), or failed (no commit in time).',
+      'Telemetry blocks: stored, refused (no object, too large), over_limit (of the day), or failed (no commit).',
       () => Object.entries(this.telemetry.blocks).map(([outcome, count]) => [{ outcome }, count] as const),
     );
     figures.counter(
