@@ -54,6 +54,7 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
       : []),
     ...rows.map(([table, count]) => [table!, `${count} ${done}`]),
     ...(rows.length > 0 ? [] : [['Deleted', 'nothing']]),
+    ...(dryRun ? [] : [['Files', `${counts.files_rewritten} rewritten`]]),
   ];
   print(command, value, aligned(text));
   if (tables.length > 0)

@@ -21,6 +21,8 @@ export interface Ages {
   readonly retention_finished: Date | null;
   /** Since when the database exists. */
   readonly database_since: Date;
+  /** The day of the oldest file that should have been rewritten before the last retention run. */
+  readonly file_rewrite: string | null;
   /** The tables where the last retention run failed. */
   readonly failed: readonly string[];
 }
@@ -38,6 +40,9 @@ const AGES = `
          (select finished_at from retention_run where finished_at is not null and as_of::date = started_at::date
           order by finished_at desc limit 1) as retention_finished,
          (select min(applied_at) from schema_migration) as database_since,
+         (select min(rewritten_at)::date from file_rewrite
+          where rewritten_at + case when is_large then interval '25 days' else interval '2 days' end
+            < (select max(started_at) from retention_run where finished_at is not null))::text as file_rewrite,
          coalesce((select failed from retention_run where finished_at is not null
                    order by started_at desc limit 1), '{}') as failed`;
 

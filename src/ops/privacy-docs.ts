@@ -26,7 +26,7 @@ export function privacyAsMarkdown(taxRetentionYears: number): string {
     '## What telemetry may say',
     '',
     'A heartbeat may carry these fields and no others. Text that looks like an e-mail address, an IP or MAC address, a',
-    'UUID, a URL or a file path is dropped. A row holds a random id, the day, and these; no time, key, token or order of',
+    'UUID, a URL, a file path or the name of a computer, also encoded, is dropped. A row holds a random id, the day, and these; no time, key, token or order of',
     'arrival. It waits in an inbox until midnight (UTC) and moves over with all others of its day in the order of their',
     'random ids: from the next day on nothing in the tables but its own values links it to a license, or to another row',
     "of the same machine. (PostgreSQL's write-ahead log knows the order of writes until it is recycled.)",
@@ -76,6 +76,10 @@ export function privacyAsMarkdown(taxRetentionYears: number): string {
     'erased and a keyed hash of the address are also written to `TOMBSTONE_FILE`, outside the database: after a backup is',
     'restored they are erased again at the next start, wherever the address comes back. Telemetry holds no link to a person,',
     'so there is nothing of it to find.',
+    '',
+    "PostgreSQL keeps the bytes of deleted rows in a table's file until it reuses their space. So the files of all tables with",
+    'personal data are rewritten: within 24 hours, and for a table of over 16 MiB within 25 days. A backup that is made later',
+    'does not contain what was erased. (The write-ahead log does until it is recycled, and earlier backups until they leave.)',
     '',
   ].join('\n');
 }

@@ -91,7 +91,7 @@ export class WarningsService {
 
   // Each with a day of grace: what is due today leaves within the hour, and an outage may cost a night.
   private late(ages: Ages): string[] {
-    const { telemetry_inbox, overdue, erasure_due, erasure_runs, failed } = ages;
+    const { telemetry_inbox, overdue, erasure_due, erasure_runs, file_rewrite, failed } = ages;
     const now = this.clock.now();
     const yesterday = utcDay(new Date(now.getTime() - DAY_MS));
     const isErasureOverdue = erasure_due !== null && erasure_due < utcDay(now);
@@ -111,6 +111,9 @@ export class WarningsService {
         ? [`A deletion request waits since ${erasure_runs}: mooring erasure run says why.`]
         : []),
       ...(isErasureOverdue ? [`A deletion request was due on ${erasure_due} and is overdue.`] : []),
+      ...(file_rewrite !== null
+        ? [`A table was last rewritten on ${file_rewrite}: its file may still hold what was erased since.`]
+        : []),
       ...(failed.length > 0
         ? [`The last retention run failed at ${failed.join(', ')}; the log says why.`]
         : []),

@@ -64,7 +64,7 @@ export class ErasureMails implements OnModuleInit {
         },
         ...kept(row.erased),
         'Telemetry, where you sent any, holds no link to you, to a license or to a machine. So it cannot be found for one person; it leaves by itself after 24 months.',
-        'Copies in backups leave with the backups; where one is ever restored, your data is deleted from it again.',
+        'The last traces leave the files of the database within 25 days. Copies in backups leave with the backups; where one is ever restored, your data is deleted from it again.',
         'This mail was the last thing your address was needed for. It is deleted as well, once the mail is on its way.',
       ],
     };

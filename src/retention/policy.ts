@@ -163,6 +163,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   passkey: 'stays until it is removed, or its person is',
   manifest: 'stays for ever: published versions, nothing personal',
   database_identity: 'stays for ever: which database this is, nothing personal',
+  file_rewrite: 'stays for ever: one row per table, nothing personal',
   schema_migration: 'stays for ever: the history of the database, nothing personal',
   'graphile_worker.migrations': 'stays for ever: the history of the job queue, nothing personal',
   'graphile_worker._private_tasks': 'stays for ever: the kinds of work there are, nothing personal',

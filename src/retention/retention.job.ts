@@ -48,10 +48,12 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     weeks_counted,
     activations_ended,
     deleted,
+    files_rewritten,
     failed,
   }: RetentionReport): void {
     const rows_deleted = Object.values(deleted).reduce((sum, rows) => sum + rows, 0);
-    this.log.info('retention run', { telemetry_rows_moved, weeks_counted, activations_ended, rows_deleted });
+    const counts = { telemetry_rows_moved, weeks_counted, activations_ended, rows_deleted, files_rewritten };
+    this.log.info('retention run', counts);
     for (const { table, error } of failed) this.log.failed('retention failed', error, { table });
   }
 

@@ -10,6 +10,7 @@ import { countLeaving, deleteLeaving, oldestDay } from './deletion.js';
 import { countEnding, endActivations } from './end-activations.js';
 import { moveInbox } from './inbox.js';
 import { policy, type Rule } from './policy.js';
+import { rewriteTable, tablesToRewrite } from './rewrite.js';
 import { rollUpWeeks } from './roll-up.js';
 
 interface Failure {
@@ -26,6 +27,8 @@ export interface RetentionReport {
   readonly activations_ended: number;
   /** Rows by table, of tables that lost any. Of months of telemetry that went whole, an estimate. */
   readonly deleted: Readonly<Record<string, number>>;
+  /** How many tables got a new file, without what was deleted from the old one. */
+  readonly files_rewritten: number;
   /** The tables where it went wrong, and why. */
   readonly failed: readonly Failure[];
 }
@@ -45,14 +48,14 @@ export class RetentionService {
   constructor(
     private readonly databaseUrl: DatabaseUrl,
     private readonly clock: Clock,
-    config: Config,
+    private readonly config: Config,
   ) {
     this.#policy = policy(config);
   }
 
   /**
    * A run, one at a time over all instances, and idempotent: makes partitions ahead, moves the past days' telemetry out of
-   * the inbox, counts whole weeks, deletes what has had its time, and writes down what it did.
+   * the inbox, counts whole weeks, deletes what has had its time, rewrites files, and writes down what it did.
    * @param asOf the moment to go by; none means the present, read after it was compared
    * @returns null where another instance is at it
    * @throws ClocksDiffer where it is not certain which day it is, and it is no dry run
@@ -91,6 +94,7 @@ export class RetentionService {
       weeks_counted: 0,
       activations_ended: ended ?? 0,
       deleted,
+      files_rewritten: 0,
       failed: steps.failed,
     };
   }
@@ -111,6 +115,7 @@ export class RetentionService {
       if (day !== null && day <= utcDay(asOf)) oldest[rule.table] = day;
       return rows;
     });
+    const files_rewritten = await this.rewrite(steps, runner, now);
     const { failed } = steps;
     const tables = [...new Set(failed.map(({ table }) => table))];
     await runner.query(
@@ -123,8 +128,22 @@ export class RetentionService {
       weeks_counted: counted ?? 0,
       activations_ended: ended ?? 0,
       deleted,
+      files_rewritten,
       failed,
     };
+  }
+
+  private async rewrite(steps: Steps, runner: QueryRunner, now: Date): Promise<number> {
+    const { largeTableHour } = this.config;
+    const due = await steps.attempt('file_rewrite', () => tablesToRewrite(runner, now, largeTableHour));
+    let files = 0;
+    for (const table of due ?? []) {
+      await steps.attempt(table, async () => {
+        await rewriteTable(runner, table, now);
+        files += 1;
+      });
+    }
+    return files;
   }
 
   private async each(steps: Steps, watch: RunOptions['watch'], step: (rule: Rule) => Promise<number>) {
