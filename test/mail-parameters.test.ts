@@ -39,7 +39,7 @@ test.each([
     const postman = new Postman(new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL }));
     const mailId = randomUUID();
     const letter = { subject: parameters, body: ['Hello.'] };
-    await postman.deliver(mailId, 'ada@example.com', letter, new AbortController().signal);
+    await postman.deliver(mailId, 'ada@example.com', letter, { signal: new AbortController().signal });
     const mail = await smtp.mail(({ headers }) => headers['message-id']!.includes(mailId));
     expect([mail.to, mail.helo, mail.text]).toEqual([['ada@example.com'], 'licenses.example.org', 'Hello.']);
     for (const print of prints) expect(print).not.toHaveBeenCalled();

@@ -26,7 +26,7 @@ export class SmtpServer {
   readonly #server = createServer((socket) => this.#talk(socket));
   readonly #sockets = new Set<Socket>();
   readonly #events = new EventEmitter().setMaxListeners(0);
-  readonly #misconduct = new Map<Stage, Misconduct>();
+  readonly #misconduct = new Map<Stage, { readonly misconduct: Misconduct; readonly of: RegExp }>();
   readonly #stalled = new Map<Socket, () => void>();
 
   static async start(): Promise<SmtpServer> {
@@ -39,8 +39,9 @@ export class SmtpServer {
     return this.received.filter(({ accepted }) => accepted);
   }
 
-  misbehave(stage: Stage, misconduct: Misconduct): void {
-    this.#misconduct.set(stage, misconduct);
+  /** @param of what is said at the stage, such as the recipient at `rcpt`; where none is given, anything */
+  misbehave(stage: Stage, misconduct: Misconduct, of = /(?:)/): void {
+    this.#misconduct.set(stage, { misconduct, of });
   }
 
   /** Behaves again, and answers those that were kept waiting. */
@@ -97,7 +98,8 @@ export class SmtpServer {
         if (this.#stalled.delete(socket)) this.#events.emit('left');
       });
     const arrive: Arrive = (stage, answer, refused) => {
-      const misconduct = this.#misconduct.get(stage);
+      const found = this.#misconduct.get(stage);
+      const misconduct = found?.of.test(refused) ? found.misconduct : undefined;
       if (misconduct === undefined) answer();
       else if (misconduct === 'stall') this.#stalled.set(socket, answer);
       else if (misconduct === 'drop') socket.destroy();

@@ -136,14 +136,14 @@ export async function patiently<T>(
   }
 }
 
-/** Connections of the job queue's own: mail that waits never keeps a request waiting. */
-export function jobsPool(databaseUrl: string): pg.Pool {
+/** Connections of the job queue's own: mail that waits never keeps a request waiting. @param max how many at once */
+export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
   const { url, options } = addressAndOptions(databaseUrl);
   const pool = new pg.Pool({
     connectionString: url,
     // A host that is gone without a word is noticed within a minute, and its jobs are taken over.
     options: `${options} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`,
-    max: 4,
+    max,
     connectionTimeoutMillis: 5_000,
     statement_timeout: 10_000,
     keepAlive: true,

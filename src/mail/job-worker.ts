@@ -8,8 +8,17 @@ import { isDatabaseAway } from '../database/database-away.js';
 import { DatabaseUrl, jobsPool } from '../database/data-source.js';
 import { JobFailure, type JobIds } from './jobs.js';
 
-/** Jobs under way at once in one instance: each waits for a mail server, not for us. */
-const CONCURRENCY = 5;
+/**
+ * Pools of workers in one instance: a job never waits behind those of the other pool (docs/decisions/0027).
+ * `concurrency` counts jobs under way at once, which wait for a mail server and not for us; `connections` are those to the
+ * database.
+ */
+const POOLS = {
+  main: { concurrency: 5, connections: 4 },
+  sign_in_codes: { concurrency: 1, connections: 2 },
+} as const;
+/** A pool of workers by its name. */
+export type JobPool = keyof typeof POOLS;
 /** Between looks for jobs whose time has come; a new one is heard of at once. */
 const POLL_MS = 2_000;
 const RESCUE_MS = 5_000;
@@ -34,11 +43,11 @@ type Task = (ids: JobIds, signal: AbortSignal) => Promise<void>;
  */
 @Injectable()
 export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #tasks: TaskList = {};
+  readonly #tasks: Readonly<Record<JobPool, TaskList>> = { main: {}, sign_in_codes: {} };
   readonly #ending = new AbortController();
-  #workers: WorkerPool | undefined;
+  readonly #workers: Partial<Record<JobPool, WorkerPool>> = {};
   #done = 0;
-  #running: Promise<void> = Promise.resolve();
+  #running: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly databaseUrl: DatabaseUrl,
@@ -47,12 +56,12 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   /** The kinds of job that there are. */
   get tasks(): string[] {
-    return Object.keys(this.#tasks);
+    return Object.values(this.#tasks).flatMap((tasks) => Object.keys(tasks));
   }
 
   /** Says how a kind of job is done. To be called before the application has started. */
-  register(name: string, task: Task): void {
-    this.#tasks[name] = async (ids, { abortSignal }) => {
+  register(name: string, task: Task, pool: JobPool = 'main'): void {
+    this.#tasks[pool][name] = async (ids, { abortSignal }) => {
       try {
         await task(ids as JobIds, abortSignal);
       } catch (error) {
@@ -63,28 +72,31 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   onApplicationBootstrap(): void {
-    this.#running = this.#keepRunning();
+    const pools = Object.keys(POOLS) as JobPool[];
+    this.#running = Promise.all(pools.map((pool) => this.#keepRunning(pool)));
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     const [started, before] = [performance.now(), this.#done];
     this.#ending.abort();
     // One that has ended by itself may refuse to end again.
-    await Promise.resolve(this.#workers?.gracefulShutdown()).catch(() => undefined);
+    const ended = Object.values(this.#workers).map(async (workers) => workers.gracefulShutdown());
+    await Promise.allSettled(ended);
     await this.#running;
     const milliseconds = Math.round(performance.now() - started);
     this.log.info('jobs ended', { done: this.#done - before, milliseconds });
   }
 
-  async #keepRunning(): Promise<void> {
+  async #keepRunning(pool: JobPool): Promise<void> {
     const { signal } = this.#ending;
     while (!signal.aborted) {
-      const connections = jobsPool(this.databaseUrl.value);
+      const connections = jobsPool(this.databaseUrl.value, POOLS[pool].connections);
       const rescuing = setInterval(() => void rescue(connections), RESCUE_MS);
       try {
-        this.#workers = this.#start(connections);
+        const workers = this.#start(pool, connections);
+        this.#workers[pool] = workers;
         await rescue(connections);
-        await this.#workers.promise;
+        await workers.promise;
       } catch (error) {
         if (!signal.aborted && !isDatabaseAway(error)) this.log.failed('job worker ended', error);
       }
@@ -94,13 +106,13 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     }
   }
 
-  #start(connections: pg.Pool): WorkerPool {
+  #start(pool: JobPool, connections: pg.Pool): WorkerPool {
     const events = this.#events();
     events.on('pool:create', ({ workerPool }) => {
       connections.options.application_name = workerPool.id;
     });
     const options = {
-      concurrency: CONCURRENCY,
+      concurrency: POOLS[pool].concurrency,
       pollInterval: POLL_MS,
       gracefulShutdownAbortTimeout: PATIENCE_MS,
       noHandleSignals: true,
@@ -110,7 +122,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       events,
     };
-    return runTaskList(options, this.#tasks, connections);
+    return runTaskList(options, this.#tasks[pool], connections);
   }
 
   #events(): WorkerEvents {

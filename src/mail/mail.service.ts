@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v4 as uuidv4 } from 'uuid';
-import { JobWorker } from './job-worker.js';
-import { addJob } from './jobs.js';
+import { JobWorker, type JobPool } from './job-worker.js';
+import { addJob, type JobIds } from './jobs.js';
 import type { Letter } from './letter.js';
 import { Postman } from './postman.js';
 
@@ -12,7 +12,7 @@ export const MAIL_TASK = 'mail_';
 interface MailOptions {
   /** For a mail whose recipient no row will name when it is sent; kept until then. */
   readonly to?: string;
-  /** Before other mails: somebody sits and waits for it. */
+  /** Before the other mails of its pool: a person waits for it. Not for what anyone can ask for without limit. */
   readonly urgent?: boolean;
 }
 
@@ -36,6 +36,14 @@ export async function announce(
   await addJob(manager, MAIL_TASK + kind, { mail_id, about }, { key, ...(urgent && { priority: -1 }) });
 }
 
+/** How a kind of mail is sent. */
+interface MailKindOptions {
+  /** The workers that send it; `main` where none is named. */
+  readonly pool?: JobPool;
+  /** What the mail server may take for it in all; a minute where no limit is given. */
+  readonly timeoutMs?: number;
+}
+
 /** Sends what was announced. Each room registers the mails it sends; this one knows none of them. */
 @Injectable()
 export class MailService {
@@ -50,14 +58,19 @@ export class MailService {
    * @param compose makes the letter of what it is about, from how things are when it is sent; null where there is
    * nothing to say any more
    */
-  register(kind: string, compose: (about: string) => Promise<Letter | null>): void {
-    this.jobs.register(MAIL_TASK + kind, async ({ mail_id, about }, signal) => {
+  register(
+    kind: string,
+    compose: (about: string) => Promise<Letter | null>,
+    { pool, timeoutMs }: MailKindOptions = {},
+  ): void {
+    const send = async ({ mail_id, about }: JobIds, signal: AbortSignal) => {
       const kept = await this.keptRecipient(mail_id!);
       const letter = await compose(about!);
       const to = kept ?? letter?.to;
-      if (letter && to) await this.postman.deliver(mail_id!, to, letter, signal);
+      if (letter && to) await this.postman.deliver(mail_id!, to, letter, { signal, timeoutMs });
       if (kept) await this.dataSource.query('delete from mail_recipient where mail_id = $1', [mail_id]);
-    });
+    };
+    this.jobs.register(MAIL_TASK + kind, send, pool);
   }
 
   private async keptRecipient(mailId: string): Promise<string | undefined> {

@@ -15,8 +15,15 @@ const PATIENCE = {
   socketTimeout: 20_000,
   dnsTimeout: 5_000,
 };
-/** And for all of them: a server may also be slow without end. */
+/** And for all of them, where the mail itself gives no other limit: a server may also be slow without end. */
 const WHOLE_MS = 60_000;
+
+interface DeliveryOptions {
+  /** Aborted where the service ends. */
+  readonly signal: AbortSignal;
+  /** What the mail server may take in all before the mail is tried again later. */
+  readonly timeoutMs?: number | undefined;
+}
 
 /** Parameters of an address that would write mails into our log, or bring them elsewhere than to its server. */
 const OURS =
@@ -40,7 +47,12 @@ export class Postman {
    * Hands a letter over. @param mailId stays the same however often it is tried: a copy can be told by its Message-ID
    * @throws JobFailure saying why not, without a name
    */
-  async deliver(mailId: string, to: string, letter: Omit<Letter, 'to'>, signal: AbortSignal): Promise<void> {
+  async deliver(
+    mailId: string,
+    to: string,
+    letter: Omit<Letter, 'to'>,
+    options: DeliveryOptions,
+  ): Promise<void> {
     // They would be taken out: the mail would go to another address.
     if (/[<>]/.test(to)) throw new JobFailure('the e-mail address has a bracket in it, which cannot be sent');
     const from = this.config.mailFrom;
@@ -57,11 +69,15 @@ export class Postman {
       // No holiday note is wanted in answer.
       headers: { 'Auto-Submitted': 'auto-generated' },
     };
-    if (this.#smtpUrl) await this.send(this.#smtpUrl, message, signal);
+    if (this.#smtpUrl) await this.send(this.#smtpUrl, message, options);
     else await this.write(mailId, message);
   }
 
-  private async send(url: string, message: SendMailOptions, signal: AbortSignal): Promise<void> {
+  private async send(
+    url: string,
+    message: SendMailOptions,
+    { signal, timeoutMs = WHOLE_MS }: DeliveryOptions,
+  ): Promise<void> {
     const transport = createTransport({
       url,
       ...PATIENCE,
@@ -70,7 +86,7 @@ export class Postman {
       disableFileAccess: true,
       disableUrlAccess: true,
     });
-    const whole = AbortSignal.timeout(WHOLE_MS);
+    const whole = AbortSignal.timeout(timeoutMs);
     try {
       await transport.sendMail({ ...message, signal: AbortSignal.any([signal, whole]) });
     } catch (error) {
