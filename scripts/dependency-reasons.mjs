@@ -25,7 +25,6 @@ export const REASONS = {
   pg: 'The driver of PostgreSQL, for TypeORM, for jobs and for the hot path.',
   pino: 'Logs, one structured line a request. Fastify brings it anyway.',
   'prom-client': 'Metrics in the text form of Prometheus.',
-  'rate-limiter-flexible': 'Counts attempts in memory under keys of our own, never by address.',
   'reflect-metadata': 'A peer of the framework and of TypeORM: the types that dependency injection reads.',
   rxjs: 'A peer of the framework, which asks for it; imported nowhere here.',
   standardwebhooks:

@@ -30,7 +30,7 @@ export class HolderLicensesController {
   @HttpCode(202)
   async sendKey(@Param('id') named: string, @SignedInHolder() holder: Holder): Promise<void> {
     const id = await demandLicense(this.dataSource, holder, named);
-    await this.#keyMails.count(id);
+    this.#keyMails.count(id);
     await this.licenses.sendKey(id);
   }
 }

@@ -20,13 +20,13 @@ export class WebhookGuard implements CanActivate {
     this.#webhook = purchaseWebhookSecret === undefined ? undefined : new Webhook(purchaseWebhookSecret);
   }
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean {
     if (!this.#webhook) throw problem('not_found');
     const { body, headers } = context.switchToHttp().getRequest<FastifyRequest<{ Body: Buffer }>>();
     // The library would sign what is left of it.
     if (Buffer.isBuffer(body) && !isUtf8(body)) throw problem('malformed_request');
     if (Buffer.isBuffer(body) && isSigned(this.#webhook, body, headers)) return true;
-    await this.#wrongSignatures.count('purchases');
+    this.#wrongSignatures.count('purchases');
     throw problem('webhook_signature_invalid');
   }
 }

@@ -55,7 +55,7 @@ export class PasskeySignIn {
       const token = await this.begin(known, count);
       if (token) return token;
     }
-    await this.#wrong.count(known.staff_id);
+    this.#wrong.count(known.staff_id);
     throw problem('passkey_invalid');
   }
 

@@ -1,21 +1,28 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { RateLimit } from '../../src/http/rate-limit.js';
 
-const codesOf = async (limit: RateLimit, ...who: string[]) => {
-  const codes: string[] = [];
-  for (const each of who)
-    codes.push(
-      await limit.count(each).then(
-        () => 'counted',
-        (refused: { code: string }) => refused.code,
-      ),
-    );
-  return codes;
+const codesOf = (limit: RateLimit, ...who: string[]) =>
+  who.map((each) => {
+    try {
+      limit.count(each);
+      return 'counted';
+    } catch (refused) {
+      return (refused as { code: string }).code;
+    }
+  });
+
+const retryAfter = (work: () => void) => {
+  try {
+    work();
+  } catch (refused) {
+    return (refused as { headers: Record<string, string> }).headers['retry-after'];
+  }
+  return undefined;
 };
 
-test('refuses the next one after so many of one, and of nobody else', async () => {
+test('refuses the next one after so many of one, and of nobody else', () => {
   const limit = new RateLimit(2, 60);
-  expect(await codesOf(limit, 'ada', 'ada', 'ada', 'grace')).toEqual([
+  expect(codesOf(limit, 'ada', 'ada', 'ada', 'grace')).toEqual([
     'counted',
     'counted',
     'too_many_requests',
@@ -23,31 +30,52 @@ test('refuses the next one after so many of one, and of nobody else', async () =
   ]);
 });
 
-test('says for how long', async () => {
-  const limit = new RateLimit(1, 60);
-  await limit.count('ada');
-  await expect(limit.count('ada')).rejects.toMatchObject({ headers: { 'retry-after': '60' } });
+test('counts from the first attempt, says for how long, and then begins anew', () => {
+  let now = 5_000;
+  const limit = new RateLimit(2, 60, 10, () => now);
+  limit.count('ada');
+  now += 20_000;
+  limit.count('ada');
+  expect(retryAfter(() => limit.count('ada'))).toBe('40');
+  now += 39_999;
+  expect(retryAfter(() => limit.count('ada'))).toBe('1');
+  now += 1;
+  expect(codesOf(limit, 'ada', 'ada', 'ada')).toEqual(['counted', 'counted', 'too_many_requests']);
 });
 
-test('never for longer than it counts, also where the clock was set back', async () => {
+test('a check refuses as the next attempt would be, and counts nothing', () => {
   const limit = new RateLimit(1, 60);
-  await limit.count('ada');
-  const aYearAgo = Date.now() - 365 * 86_400_000;
-  const clock = jest.spyOn(Date, 'now').mockReturnValue(aYearAgo);
-  try {
-    await expect(limit.count('ada')).rejects.toMatchObject({ headers: { 'retry-after': '60' } });
-  } finally {
-    clock.mockRestore();
-  }
+  for (let times = 0; times < 3; times += 1) limit.check('ada');
+  expect(codesOf(limit, 'ada')).toEqual(['counted']);
+  expect(retryAfter(() => limit.check('ada'))).toBe('60');
 });
 
-test('remembers so many and no more: a flood of others makes it forget the oldest, and not grow', async () => {
+test('a flood of others makes it forget those with the fewest attempts, the oldest of them first', () => {
+  const limit = new RateLimit(3, 60, 3);
+  codesOf(limit, 'twice', 'once', 'twice', 'once too');
+  // Forgets `once`, then `once too`.
+  codesOf(limit, 'd', 'e');
+  expect(codesOf(limit, 'twice', 'twice')).toEqual(['counted', 'too_many_requests']);
+  expect(codesOf(limit, 'once', 'once', 'once', 'once').at(-1)).toBe('too_many_requests');
+});
+
+test('one that has reached its limit is not forgotten, however many others come', () => {
+  const limit = new RateLimit(10, 60, 50);
+  codesOf(limit, ...Array<string>(10).fill('ada'));
+  for (let number = 0; number < 5_000; number += 1) codesOf(limit, `other ${number}`, `other ${number}`);
+  expect(codesOf(limit, 'ada')).toEqual(['too_many_requests']);
+});
+
+test('where all have reached their limit a new one is let through, and none of them is', () => {
   const limit = new RateLimit(1, 60, 3);
-  expect(await codesOf(limit, 'ada', 'b', 'c', 'ada')).toEqual([
-    'counted',
-    'counted',
-    'counted',
-    'too_many_requests',
-  ]);
-  expect(await codesOf(limit, 'd', 'ada', 'c')).toEqual(['counted', 'counted', 'too_many_requests']);
+  expect(codesOf(limit, 'a', 'b', 'c', 'd', 'd')).toEqual(Array(5).fill('counted'));
+  expect(codesOf(limit, 'a', 'b', 'c')).toEqual(Array(3).fill('too_many_requests'));
+});
+
+test('forgets what has ended, so that others take its place', () => {
+  let now = 0;
+  const limit = new RateLimit(1, 60, 1, () => now);
+  codesOf(limit, 'a');
+  now = 60_000;
+  expect(codesOf(limit, 'b', 'b')).toEqual(['counted', 'too_many_requests']);
 });
