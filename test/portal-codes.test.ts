@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
+import { Config } from '../src/config.js';
+import { licenseKeySecret } from '../src/keys/key-material.js';
 import { everyRow, noJobs, outbox } from './erasure-harness.js';
 import { Service } from './harness.js';
 import { Browser, codesOf, withoutIds, wrong } from './portal-harness.js';
@@ -123,6 +125,19 @@ describe('works only in the browser that asked for it', () => {
       expect(await type(browser, `x${email}`, code)).toMatchObject(refused);
     expect(await type(browser, email, code)).toMatchObject(signedIn);
   });
+});
+
+test('LICENSE_KEY_SECRET and the id in the cookie do not give the code', async () => {
+  const { email, browser, code } = await asked();
+  const secret = await licenseKeySecret(service.app.get(Config));
+  const id = browser.cookies.get('mooring_code')!;
+  // The derivations that need nothing from the database: the one before decision 0027, and the new one without its nonce.
+  const guesses = ['mooring sign-in code v1\0', 'mooring sign-in code v2\0'].map((domain) => {
+    const digest = createHmac('sha256', secret).update(domain).update(id).digest('hex');
+    return String(BigInt(`0x${digest}`) % 10n ** 8n).padStart(8, '0');
+  });
+  for (const guess of guesses) expect(await type(browser, email, guess)).toMatchObject(refused);
+  expect(await type(browser, email, code)).toMatchObject(signedIn);
 });
 
 describe('five tries', () => {

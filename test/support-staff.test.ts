@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
+import { Config } from '../src/config.js';
+import { licenseKeySecret } from '../src/keys/key-material.js';
 import { StaffService } from '../src/support/staff.service.js';
 import { StaffTokensService } from '../src/support/staff-tokens.service.js';
 import type { Service } from './harness.js';
@@ -182,6 +184,20 @@ describe('a mailed link', () => {
       lastMailTo(office, email),
     )![1]!;
   const signIn = (link: string) => new Browser(service, ORIGIN).post('session/link', { link });
+
+  test('cannot be made from LICENSE_KEY_SECRET and its id', async () => {
+    const { id, email } = await added();
+    await admin.post(`staff/${id}/link`);
+    const [row] = await service.sql<{ id: string }>('select id from staff_link where staff_id = $1', [id]);
+    await office.jobs.done('staff_link', row!.id);
+    const secret = await licenseKeySecret(service.app.get(Config));
+    // The derivations that need nothing from the database: the one before decision 0027, and the new one without its nonce.
+    for (const domain of ['mooring staff link v1\0', 'mooring staff link v2\0']) {
+      const guess = createHmac('sha256', secret).update(domain).update(row!.id).digest('base64url');
+      expect((await signIn(guess)).json?.code).toBe('link_invalid');
+    }
+    expect((await signIn(linkOf(email))).status).toBe(204);
+  });
 
   test('goes to the person alone, signs in once, and leaves an entry', async () => {
     const { id, email } = await added();

@@ -1,3 +1,4 @@
+import type { DerivedFrom } from './derived-from.js';
 import { hashErasedAddress } from './erased-address.js';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.js';
 import { deriveSignInCode } from './sign-in-code.js';
@@ -32,14 +33,14 @@ export class LicenseKeys {
     return deriveSoldIds(this.#secret, transactionId);
   }
 
-  /** The 8 digits of a sign-in code. @param id the code's, a UUID */
-  signInCode(id: string): string {
-    return deriveSignInCode(this.#secret, id);
+  /** The 8 digits of a sign-in code. @param row the code's */
+  signInCode(row: DerivedFrom): string {
+    return deriveSignInCode(this.#secret, row);
   }
 
-  /** The secret of a staff member's mailed link. @param id the link's, a UUID */
-  staffLink(id: string): string {
-    return deriveStaffLink(this.#secret, id);
+  /** The secret of a staff member's mailed link. @param row the link's */
+  staffLink(row: DerivedFrom): string {
+    return deriveStaffLink(this.#secret, row);
   }
 
   /** The keyed hash of an erased e-mail address, for TOMBSTONE_FILE. @param email as `canonicalEmail` gives it */

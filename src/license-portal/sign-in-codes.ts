@@ -4,6 +4,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { v4 as uuidv4, validate as isUuid } from 'uuid';
 import { Clock } from '../clock.js';
 import { Config } from '../config.js';
+import { newNonce, type DerivedFrom } from '../keys/derived-from.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { Letter } from '../mail/letter.js';
 import { announce, MailService } from '../mail/mail.service.js';
@@ -35,13 +36,13 @@ export class SignInCodes implements OnModuleInit {
 
   /** Mails a code. @param email as `canonicalEmail` gives it @returns the code's id, never the code */
   async ask(email: string): Promise<string> {
-    const id = uuidv4();
+    const [id, nonce] = [uuidv4(), newNonce()];
     const now = this.clock.now();
     const expires_at = new Date(now.getTime() + CODE_MINUTES * 60_000);
     await this.dataSource.transaction(async (manager) => {
       await manager.query(
-        'insert into one_time_code (id, email, created_at, expires_at) values ($1, $2, $3, $4)',
-        [id, email, now, expires_at],
+        'insert into one_time_code (id, nonce, email, created_at, expires_at) values ($1, $2, $3, $4, $5)',
+        [id, nonce, email, now, expires_at],
       );
       await announce(manager, 'sign_in_code', id, now, { urgent: true });
     });
@@ -54,23 +55,24 @@ export class SignInCodes implements OnModuleInit {
    */
   async spend(manager: EntityManager, { id, email, code }: TypedCode): Promise<boolean> {
     if (!id || !isUuid(id)) return false;
-    const [, counted] = (await manager.query(
+    const [[row]] = (await manager.query(
       `update one_time_code set tries = tries + 1
-       where id = $1 and email = $2 and expires_at > $3 and tries < ${TRIES}`,
+       where id = $1 and email = $2 and expires_at > $3 and tries < ${TRIES} returning id, nonce`,
       [id, email, this.clock.now()],
-    )) as [unknown, number];
-    const right = Buffer.from(this.keys.signInCode(id));
-    if (counted === 0 || !timingSafeEqual(Buffer.from(code), right)) return false;
-    await manager.query('delete from one_time_code where id = $1', [id]);
+    )) as [DerivedFrom[], number];
+    if (!row || !timingSafeEqual(Buffer.from(code), Buffer.from(this.keys.signInCode(row)))) return false;
+    await manager.query('delete from one_time_code where id = $1', [row.id]);
     return true;
   }
 
   // Here and not where it was asked for: who asks learns from no answer, and from no clock, whether a license has this
   // address. A code that has ended while a mail server was away helps nobody.
   private async compose(id: string): Promise<Letter | null> {
-    const sql = `select email from one_time_code c where id = $1 and expires_at > $2
+    const sql = `select id, nonce, email from one_time_code c where id = $1 and expires_at > $2
       and exists (select 1 from license where email = c.email)`;
-    const [code] = (await this.dataSource.query(sql, [id, this.clock.now()])) as { email: string }[];
+    const [code] = (await this.dataSource.query(sql, [id, this.clock.now()])) as (DerivedFrom & {
+      readonly email: string;
+    })[];
     if (!code) return null;
     const product = this.config.mailFrom.name;
     return {
@@ -78,7 +80,7 @@ export class SignInCodes implements OnModuleInit {
       subject: `Your code to sign in to ${product}`,
       body: [
         `This is your code to see your licenses for ${product}:`,
-        { code: this.keys.signInCode(id) },
+        { code: this.keys.signInCode(code) },
         `It works once, within ${CODE_MINUTES} minutes, in the browser that asked for it. Nobody of ours will ever ask you for it.`,
         'If you did not ask for it, you need not do anything.',
       ],

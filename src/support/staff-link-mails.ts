@@ -5,6 +5,7 @@ import type { Act } from '../audit/audit.js';
 import { Clock } from '../clock.js';
 import { problem } from '../http/problem.js';
 import { tokenHash } from '../http/token-hash.js';
+import { newNonce, type DerivedFrom } from '../keys/derived-from.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { Letter } from '../mail/letter.js';
 import { announce, MailService } from '../mail/mail.service.js';
@@ -31,22 +32,24 @@ export class StaffLinkMails implements OnModuleInit {
     await this.dataSource.transaction(async (manager) => {
       await lockStaff(manager, staffId);
       if (await hasPasskey(manager, staffId)) throw problem('has_passkey');
-      const id = uuidv4();
-      const secret = this.keys.staffLink(id);
-      await this.links.keep(manager, { id, staff_id: staffId, secret, mailed: true }, act);
+      const [id, nonce] = [uuidv4(), newNonce()];
+      const secret = this.keys.staffLink({ id, nonce });
+      await this.links.keep(manager, { id, staff_id: staffId, secret, nonce }, act);
       await announce(manager, 'staff_link', id, this.clock.now(), { urgent: true });
     });
   }
 
   // A link that was spent or has ended while a mail server was away helps nobody.
   private async compose(id: string): Promise<Letter | null> {
-    const secret = this.keys.staffLink(id);
     const [link] = (await this.dataSource.query(
-      `select s.email from staff_link l join staff s on s.id = l.staff_id
-       where l.id = $1 and l.token_hash = $2 and l.expires_at > $3`,
-      [id, tokenHash(secret), this.clock.now()],
-    )) as { email: string }[];
+      `select l.id, l.nonce, l.token_hash, s.email from staff_link l join staff s on s.id = l.staff_id
+       where l.id = $1 and l.nonce is not null and l.expires_at > $2`,
+      [id, this.clock.now()],
+    )) as (DerivedFrom & { readonly token_hash: Buffer; readonly email: string })[];
     if (!link) return null;
+    const secret = this.keys.staffLink(link);
+    // With another LICENSE_KEY_SECRET than the link was made with, the mail would hold a link that does not work.
+    if (!tokenHash(secret).equals(link.token_hash)) return null;
     return {
       to: link.email,
       subject: 'Your link to sign in to support',

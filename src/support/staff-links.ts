@@ -32,27 +32,24 @@ export class StaffLinks {
       const sql = 'select id from staff where email = $1 for key share';
       const [staff] = (await manager.query(sql, [email])) as { id: string }[];
       if (!staff) throw problem('not_found');
-      const expires_at = await this.keep(
-        manager,
-        { id: uuidv4(), staff_id: staff.id, secret, mailed: false },
-        act,
-      );
+      const expires_at = await this.keep(manager, { id: uuidv4(), staff_id: staff.id, secret }, act);
       return { link: this.address(secret), expires_at };
     });
   }
 
-  /** Writes a link down, by a hash of its secret, and who made it. @returns when it ends */
+  /** Writes a link down, by a hash of its secret, and who made it. @param link with a nonce if mailed @returns when it ends */
   async keep(
     manager: EntityManager,
-    { id, staff_id, secret, mailed }: { id: string; staff_id: string; secret: string; mailed: boolean },
+    { id, staff_id, secret, nonce }: { id: string; staff_id: string; secret: string; nonce?: Buffer },
     act: Act,
   ): Promise<Date> {
+    const mailed = nonce !== undefined;
     const at = this.clock.now();
     const expires_at = new Date(at.getTime() + LINK_MINUTES * 60_000);
     await manager.query(
-      `insert into staff_link (id, staff_id, token_hash, mailed, created_at, expires_at)
-       values ($1, $2, $3, $4, $5, $6)`,
-      [id, staff_id, tokenHash(secret), mailed, at, expires_at],
+      `insert into staff_link (id, staff_id, token_hash, mailed, nonce, created_at, expires_at)
+       values ($1, $2, $3, $4, $5, $6, $7)`,
+      [id, staff_id, tokenHash(secret), mailed, nonce ?? null, at, expires_at],
     );
     await recordAudit(manager, act, { action: 'staff.link', change: { staff_id, mailed }, at });
     return expires_at;

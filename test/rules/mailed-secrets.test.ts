@@ -1,0 +1,28 @@
+import { expect, test } from '@jest/globals';
+import { newNonce } from '../../src/keys/derived-from.js';
+import { deriveSignInCode } from '../../src/keys/sign-in-code.js';
+import { deriveStaffLink } from '../../src/keys/staff-link.js';
+
+const secret = Buffer.alloc(32, 7);
+const row = { id: '01980000-0000-4000-8000-000000000001', nonce: Buffer.alloc(32, 1) };
+
+// They were computed with another program: printf, openssl dgst -mac HMAC, and bc for the remainder.
+test('derives a code and a link from the secret, the id and the nonce, each with a label of its own', () => {
+  expect(deriveSignInCode(secret, row)).toBe('67402944');
+  expect(deriveStaffLink(secret, row)).toBe('L5_4dpwHhg6uY0uRr2zWNbAWeVo5vy4EfBd7F0JBgrY');
+});
+
+test.each([
+  ['another nonce', secret, { ...row, nonce: Buffer.alloc(32, 2) }],
+  ['another id', secret, { ...row, id: '01980000-0000-4000-8000-000000000002' }],
+  ['another secret', Buffer.alloc(32, 8), row],
+])('with %s both are others', (_what, otherSecret, otherRow) => {
+  expect(deriveSignInCode(otherSecret, otherRow)).not.toBe(deriveSignInCode(secret, row));
+  expect(deriveStaffLink(otherSecret, otherRow)).not.toBe(deriveStaffLink(secret, row));
+});
+
+test('a nonce is 256 random bits', () => {
+  const nonces = Array.from({ length: 1_000 }, newNonce);
+  expect(new Set(nonces.map((nonce) => nonce.toString('hex'))).size).toBe(1_000);
+  expect(nonces.every((nonce) => nonce.length === 32)).toBe(true);
+});
