@@ -20,6 +20,7 @@ export function kindsOf(port, data) {
   const beat = requestsOf('telemetry', data);
   const kinds = {
     ...Object.fromEntries(rows),
+    code: kept(() => code(data.seats), 202),
     purchase: kept(() => purchase(data.webhookSecret), 204),
     malformed: kept(() => post('/v1/heartbeat', { token: randomUUID().repeat(9), telemetry: [{}] }), 422),
     garbage: async () => held(await alone(port, Buffer.from(`\0${randomUUID()}\r\n\r\n`)), 400),
@@ -27,6 +28,16 @@ export function kindsOf(port, data) {
     broken: () => broken(port, beat()),
   };
   return { kinds, end: () => lines.end() };
+}
+
+let codesAsked = 0;
+
+/** In turn for a made-up address and for one that a license has. */
+function code(seats) {
+  codesAsked += 1;
+  const { email } =
+    codesAsked % 2 ? { email: `${randomUUID()}@example.com` } : seats[codesAsked % seats.length];
+  return post('/portal/api/session/code', { email });
 }
 
 function purchase(secret) {
