@@ -7,7 +7,7 @@ export class Clock {
     return new Date();
   }
 
-  /** Milliseconds since some moment in the past, for spans of time: no correction of the clock moves it. */
+  /** Milliseconds that this process has run: a clock that no change of the time moves. */
   monotonic(): number {
     return performance.now();
   }

@@ -22,6 +22,7 @@ import type { Role } from '../src/support/staff.entity.js';
 import { StaffService } from '../src/support/staff.service.js';
 import { StaffTokensService } from '../src/support/staff-tokens.service.js';
 import { validateAnswer } from './openapi.js';
+import { LOOK_LIMITS } from '../src/ops/shared-look.js';
 import { generous } from './request-limits.js';
 
 /** What production has, before any test changes it. */
@@ -30,9 +31,6 @@ const ACT = { actor: 'test', reason: 'a test' };
 
 /** A clock that a test sets. */
 export class FakeClock extends Clock {
-  /** Milliseconds that pass between two readings of the monotonic clock, so that no answer is shared in passing. */
-  monotonicStep = 1_000;
-  #monotonic = 0;
 
   constructor(private time = new Date('2026-11-20T13:00:00Z')) {
     super();
@@ -50,8 +48,9 @@ export class FakeClock extends Clock {
     this.time = new Date(this.time.getTime() + milliseconds);
   }
 
+  // A test that sets the time means time that has passed.
   override monotonic(): number {
-    return (this.#monotonic += this.monotonicStep);
+    return this.time.getTime();
   }
 
   // A test's time is its own: the database is taken to share it.
@@ -138,6 +137,8 @@ export class Service {
     const clock = options.clock ?? new FakeClock();
     // A slow machine earns no 503. One that a test wants comes from `whileLocked`, or `withLimitsOfProduction`.
     Object.assign(REQUEST_LIMITS_MS, generous(LIMITS_OF_PRODUCTION));
+    // Tests look again at once.
+    LOOK_LIMITS.sharedMs = 0;
     const created = options.databaseUrl ? undefined : await createDatabase();
     const databaseUrl = options.databaseUrl ?? created!.url;
     const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'mooring-data-')));

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type pg from 'pg';
 import { DeadlineClient } from '../src/database/deadline-client.js';
+import { LOOK_LIMITS } from '../src/ops/shared-look.js';
 import { Service } from './harness.js';
 
 let service: Service;
@@ -17,21 +18,22 @@ test('callers of /health/ready share one look at the database a second', async (
   await ready();
   const one = await statementsOf(ready);
   expect(one).toBeGreaterThan(0);
-  service.clock.monotonicStep = 0;
+  LOOK_LIMITS.sharedMs = 1_000;
   expect(await statementsOf(() => Promise.all(Array.from({ length: 20 }, ready)))).toBe(0);
   for (const [passed, asked] of [
     [999, 0],
     [1, one],
     [0, 0],
   ] as const) {
-    service.clock.monotonicStep = passed;
+    service.clock.advance(passed);
     expect(await statementsOf(ready)).toBe(asked);
   }
-  service.clock.monotonicStep = 1_000;
+  service.clock.advance(1_000);
   // What another instance writes shows a second later.
   await service.sql("insert into telemetry_inbox (id, received_on) values (gen_random_uuid(), '2026-11-01')");
   expect((await ready()).json.warnings).toEqual([expect.stringContaining('2026-11-01')]);
   await service.sql('delete from telemetry_inbox');
+  LOOK_LIMITS.sharedMs = 0;
 });
 
 /** How many statements about the age of the data and waiting mail were asked meanwhile: the service polls others too. */

@@ -39,12 +39,20 @@ export class SessionController {
     takeCookieBack(reply, this.config, 'code');
   }
 
-  /** The same answer whether or not a license has this address. */
+  /**
+   * The same answer whether or not a license has this address. A session is not needed; one that a key began has limits of
+   * its own.
+   */
   @Post('code')
   @BeforeSignIn()
   @HttpCode(202)
-  async code(@Body() { email }: CodeRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
-    const id = await this.signIn.askForCode(canonicalEmail(email)!);
+  async code(
+    @Body() { email }: CodeRequest,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<void> {
+    const session = await this.sessions.find(readCookie(request, this.config, 'holder'));
+    const id = await this.signIn.askForCode(canonicalEmail(email)!, session);
     giveCookie(reply, this.config, 'code', id, CODE_MINUTES * 60);
   }
 

@@ -1,5 +1,5 @@
 /** No look begins sooner after the one before: an answer is at most so old. */
-const SHARED_MS = 1_000;
+export const LOOK_LIMITS = { sharedMs: 1_000 };
 
 /**
  * A question that costs something, asked at most once a second however many callers want the answer. Callers that come
@@ -18,7 +18,7 @@ export class SharedLook<Answer> {
   get(): Promise<Answer> {
     const now = this.monotonic();
     const latest = this.#latest;
-    if (latest && (!latest.isOver || now - latest.began < SHARED_MS)) return latest.answer;
+    if (latest && (!latest.isOver || now - latest.began < LOOK_LIMITS.sharedMs)) return latest.answer;
     const begun = { answer: this.look(), began: now, isOver: false };
     const end = () => void (begun.isOver = true);
     begun.answer.then(end, end);

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { FakeClock, Service } from '../harness.js';
-import { sell } from '../erasure-harness.js';
+import { answered, FakeClock, Service } from '../harness.js';
+import { noJobs, sell } from '../erasure-harness.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
-import { codeAfter } from '../portal-harness.js';
+import { Browser, codeAfter } from '../portal-harness.js';
 import { Pages } from './browser.js';
 import { headline, openByCode, openByKey } from './portal-browser.js';
 import { bind, expectFocus, said, type Holder } from './steps.js';
@@ -85,6 +85,12 @@ test('deletion says plainly what it ends and what is kept, is asked for, and is 
 });
 
 test('a key alone neither downloads nor deletes: the way to the code stands there, and leads on', async () => {
+  // Others have asked for as many codes for this address as there are in a day.
+  const askAsOthers = () =>
+    new Browser(service, origin).call('POST', '/session/code', { email: license.email });
+  for (let times = 0; times < 10; times += 1) await answered(askAsOthers);
+  expect((await answered(askAsOthers)).status).toBe(429);
+  await noJobs(service, 'mail_sign_in_code');
   const page = await browser.page(origin, { now: NOW });
   await openByKey(page, origin, license);
   await page.getByText('a key may lie on many machines').waitFor();
