@@ -214,7 +214,8 @@ test('status counts what there is', async () => {
     staff: 1,
     token_keys: [{ state: 'active' }, { state: 'next' }],
     manifest: null,
-    warnings: [expect.stringContaining('2026-01-02')],
+    // By the system's clock, the run at the service's start may be long ago.
+    warnings: expect.arrayContaining([expect.stringContaining('2026-01-02')]),
   });
   expect(status.migrations).toContain('licenses0000000000001');
   expect((await terminal.run(['status'])).stdout).toMatch(/^Versions +Mooring /);

@@ -234,7 +234,11 @@ test('a holder who asks after staff did does not put it off', async () => {
 
 test('one that nobody carried out warns in /health/ready from the day after it was due', async () => {
   await erasures.request(ADA);
-  const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings;
+  // No retention ran in these weeks either, which is another warning.
+  const warnings = async () =>
+    (await service.call('GET', '/health/ready')).json.warnings.filter((each: string) =>
+      each.startsWith('A deletion request'),
+    );
   service.clock.set('2096-03-11T23:59:59Z');
   expect(await warnings()).toEqual([expect.stringContaining('waits since')]);
   service.clock.set('2096-03-12T00:00:00Z');

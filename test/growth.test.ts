@@ -136,6 +136,17 @@ test.each<[string, () => Promise<Answer>, string]>([
   }
 });
 
+test('/health/ready looks at each rule of retention by an index, and touches some pages in all', async () => {
+  const statements = await statementsOf(() => service.call('GET', '/health/ready'));
+  expect(statements.filter(({ text }) => text.includes('overdue_days'))).toHaveLength(1);
+  for (const statement of statements) {
+    const { whole, pagesARow } = await look(statement);
+    expect({ sql: statement.text, whole }).toEqual({ sql: statement.text, whole: [] });
+    // Twenty-odd look-ups, and one row for all of them.
+    expect(pagesARow).toBeLessThan(3 * FEW_PAGES);
+  }
+});
+
 test('five hundred heartbeats together read as much as each by itself', async () => {
   const ids = Array.from({ length: 500 }, (_, place) => uuid(3, 1 + place * 399));
   const { whole, pagesARow } = await look({ text: READ, values: [ids] });
