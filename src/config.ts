@@ -1,8 +1,9 @@
 import { isIPv4 } from 'node:net';
 import { join, resolve } from 'node:path';
+import { ConfigError } from './config/config-error.js';
+import { databaseHost, databaseUrlWithTls, demandTls, smtpUrlWithTls } from './config/transport.js';
 
-/** A setting that cannot be used. Its message is one sentence for an operator; the program exits with 2. */
-export class ConfigError extends Error {}
+export { ConfigError };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 export type OnExpiry = 'keep' | 'stop';
@@ -105,7 +106,9 @@ export class Config {
     this.#smtpUrl = smtpUrl(read('SMTP_URL'));
     this.mailFrom = mailFrom(read('MAIL_FROM'), this);
     this.#purchaseWebhookSecret = webhookSecret(read('PURCHASE_WEBHOOK_SECRET'));
-    if (this.production) this.demandWhatProductionNeeds();
+    if (!this.production) return;
+    this.demandWhatProductionNeeds();
+    demandTls(this.publicUrl, environment['NODE_TLS_REJECT_UNAUTHORIZED']);
   }
 
   /** Undefined means: an embedded PostgreSQL under `dataDir`. */
@@ -202,11 +205,10 @@ function httpUrl(name: string, text: string): string {
 function databaseUrl(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const url = URL.parse(text);
-  const hasHost = url && (url.hostname !== '' || url.searchParams.has('host'));
-  if (!hasHost || !/^postgres(ql)?:$/.test(url.protocol)) {
+  if (!url || !/^postgres(ql)?:$/.test(url.protocol) || !databaseHost(url)) {
     throw new ConfigError(`${name} must be an address of the form postgres://user:password@host:port/name.`);
   }
-  return text;
+  return databaseUrlWithTls(name, url);
 }
 
 function secret(name: string, text: string | undefined): Buffer | undefined {
@@ -218,13 +220,14 @@ function secret(name: string, text: string | undefined): Buffer | undefined {
 
 // Never repeated in an error: the address holds a password.
 function smtpUrl(text: string | undefined): string | undefined {
-  const url = text === undefined ? undefined : URL.parse(text);
-  if (url === null || (url && (!/^smtps?:$/.test(url.protocol) || !url.hostname))) {
+  if (text === undefined) return undefined;
+  const url = URL.parse(text);
+  if (!url || !/^smtps?:$/.test(url.protocol) || !url.hostname) {
     throw new ConfigError(
       'SMTP_URL must be an address of the form smtp://user:password@host:port or smtps://….',
     );
   }
-  return text;
+  return smtpUrlWithTls(url);
 }
 
 function mailFrom(text: string | undefined, { product, smtpUrl }: Config): MailAddress {

@@ -174,6 +174,7 @@ describe('what is not done here', () => {
 const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'database/free-port.ts': { 'node:net': ['createServer'] }, // finds a free port to listen on
   'config.ts': { 'node:net': ['isIPv4'] }, // reads a text
+  'config/transport.ts': { 'node:net': ['BlockList', 'isIP'] }, // reads a text
   'http/malformed.ts': { 'node:http': ['STATUS_CODES'] }, // words
   'heartbeat/personal.ts': { 'node:net': ['isIP'] }, // reads a text
   'ops/metrics.ts': { 'node:http': ['createServer'] }, // answers on METRICS_PORT

@@ -1,5 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { Certificate } from './certificate.js';
 import { parseMail, type Mail } from './mail-message.js';
 import { freePort } from './server-process.js';
 
@@ -14,6 +16,8 @@ export interface Received extends Mail {
   readonly helo: string;
   readonly from: string;
   readonly to: readonly string[];
+  /** Whether it came over TLS. */
+  readonly isEncrypted: boolean;
   /** Whether the sender was told; else it cannot know. */
   accepted: boolean;
 }
@@ -23,6 +27,10 @@ export class SmtpServer {
   /** Every mail that arrived, accepted or not. */
   readonly received: Received[] = [];
   port = 0;
+  /** With one it offers STARTTLS. */
+  certificate: Certificate | undefined;
+  /** The commands it was given, without what they are about. */
+  readonly commands: string[] = [];
   readonly #server = createServer((socket) => this.#talk(socket));
   readonly #sockets = new Set<Socket>();
   readonly #events = new EventEmitter().setMaxListeners(0);
@@ -110,7 +118,7 @@ export class SmtpServer {
       if (mail.accepted) this.#events.emit('accepted');
       else this.received.push(mail);
     };
-    new Conversation(socket, arrive, took).begin();
+    new Conversation(socket, arrive, took, this).begin();
   }
 }
 
@@ -126,20 +134,33 @@ class Conversation {
   #lines: string[] | undefined;
 
   constructor(
-    private readonly socket: Socket,
+    private socket: Socket,
     private readonly arrive: Arrive,
     /** Told when it has arrived, and once more when it is accepted. */
     private readonly took: (mail: Received) => void,
+    private readonly server: Pick<SmtpServer, 'certificate' | 'commands'>,
   ) {}
 
   begin(): void {
+    this.#listen();
+    this.#at('connect', '220 mail.example.com ESMTP');
+  }
+
+  #listen(): void {
     let rest = '';
     this.socket.setEncoding('latin1').on('data', (chunk: string) => {
       const lines = (rest + chunk).split('\r\n');
       rest = lines.pop()!;
       for (const line of lines) this.#take(line);
     });
-    this.#at('connect', '220 mail.example.com ESMTP');
+  }
+
+  /** From now on the same conversation is encrypted. */
+  #encrypt(certificate: Certificate): void {
+    this.socket.removeAllListeners('data').write('220 go ahead\r\n');
+    this.socket = new TLSSocket(this.socket, { isServer: true, ...certificate });
+    this.socket.on('error', () => undefined);
+    this.#listen();
   }
 
   #at(stage: Stage, text: string, then: () => void = () => undefined, refused = this.#to.at(-1) ?? ''): void {
@@ -158,11 +179,19 @@ class Conversation {
 
   #command(line: string): void {
     const [address] = /(?<=:<).*(?=>)/.exec(line) ?? [''];
-    switch (line.slice(0, 4).toUpperCase()) {
+    const { certificate, commands } = this.server;
+    const isEncrypted = this.socket instanceof TLSSocket;
+    commands.push(line.slice(0, 4).toUpperCase());
+    switch (commands.at(-1)) {
       case 'HELO':
       case 'EHLO':
         this.#helo = line.slice(5);
-        return this.#at('ehlo', '250-mail.example.com\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n250 AUTH PLAIN');
+        return this.#at(
+          'ehlo',
+          `250-mail.example.com\r\n${certificate && !isEncrypted ? '250-STARTTLS\r\n' : ''}250-8BITMIME\r\n250-SMTPUTF8\r\n250 AUTH PLAIN`,
+        );
+      case 'STAR':
+        return certificate ? this.#encrypt(certificate) : void this.socket.write('502 not here\r\n');
       case 'AUTH':
         return this.#at('auth', '235 welcome', undefined, line);
       case 'MAIL':
@@ -183,7 +212,8 @@ class Conversation {
   #message(lines: string[]): void {
     this.#lines = undefined;
     const [helo, from, to] = [this.#helo, this.#from, this.#to];
-    const mail: Received = { helo, from, to, ...parseMail(lines.join('\r\n')), accepted: false };
+    const isEncrypted = this.socket instanceof TLSSocket;
+    const mail = { helo, from, to, isEncrypted, ...parseMail(lines.join('\r\n')), accepted: false };
     const accept = () => {
       mail.accepted = true;
       this.took(mail);

@@ -46,6 +46,11 @@ describe('a setting that cannot be used', () => {
       /^With DATABASE_READ_URL, DATABASE_URL must be given\.$/,
     ],
     [
+      'DATABASE_URL with an sslmode of perhaps',
+      { DATABASE_URL: `postgres://u:${SECRET}@db.example.com/d?sslmode=prefer` },
+      /^The sslmode of DATABASE_URL must be verify-full, no-verify or disable\.$/,
+    ],
+    [
       'MANIFEST_PUBLIC_KEYS',
       { MANIFEST_PUBLIC_KEYS: SECRET },
       /^MANIFEST_PUBLIC_KEYS must be Ed25519 public keys/,
@@ -86,6 +91,18 @@ describe('a setting that cannot be used', () => {
         TOKEN_KEYS_DIR: room,
       },
       /^In production these settings must be given: MANIFEST_PUBLIC_KEYS \(/,
+    ],
+    [
+      'production on plain http',
+      {
+        NODE_ENV: 'production',
+        DATABASE_URL: `postgres://mooring:${SECRET}@127.0.0.1/mooring`,
+        LICENSE_KEY_SECRET: `${'A'.repeat(43)}=`,
+        TOKEN_KEYS_DIR: room,
+        MANIFEST_PUBLIC_KEYS: 'A'.repeat(43),
+        PUBLIC_URL: 'http://licensing.example.com',
+      },
+      /^In production PUBLIC_URL must be an https address, unless it is a loopback one\.$/,
     ],
   ];
   const dataDir = join(room, 'never-made');

@@ -5,6 +5,7 @@ import { Config } from '../config.js';
 import { DatabaseUrl, patiently } from '../database/data-source.js';
 import { pendingMigrations } from '../database/migrations.js';
 import { migrateWhenThere, openDatabase } from '../database/open-database.js';
+import { tlsRefused } from '../database/tls-refusal.js';
 import { Log } from '../http/log.js';
 import { licenseKeySecret } from '../keys/key-material.js';
 import { LicenseKeys } from '../keys/license-keys.js';
@@ -49,6 +50,8 @@ export async function withDatabase<T>(
     const applied = migrates || pending.length > 0 ? await migrateWhenThere(url, say) : [];
     const ground = { config, clock: new Clock(), databaseUrl: url, applied };
     return await patiently(url, (dataSource) => work({ ...ground, dataSource }), { entities: ENTITIES });
+  } catch (error) {
+    throw tlsRefused(error) ?? error;
   } finally {
     await close();
   }

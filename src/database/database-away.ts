@@ -1,5 +1,6 @@
 import { types } from 'node:util';
 import { TooManyWait } from './batch.js';
+import { isTlsFailure } from './tls-refusal.js';
 
 /** SQLSTATE classes and codes that mean "not now" rather than "wrong": the same request may succeed later. */
 const PASSING = /^(08|53|57P|57014|40001|40P01|55P03|25006|25P0[34]|58|XX)/;
@@ -14,7 +15,7 @@ const NETWORK = new Set([
 ]);
 /** What `pg` and its pool say without any code. */
 const DRIVER_SAYS =
-  /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool after|The server does not support SSL|QueryRunnerAlreadyReleased|Query runner already released)/;
+  /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool after|There was an error establishing an SSL connection|QueryRunnerAlreadyReleased|Query runner already released)/;
 
 /** Whether the database cannot answer just now (away, shutting down, overloaded, a lock held too long). */
 export function isDatabaseAway(error: unknown): boolean {
@@ -26,6 +27,7 @@ export function isDatabaseAway(error: unknown): boolean {
     syscall?: unknown;
     errors?: unknown;
   };
+  if (isTlsFailure(cause)) return true;
   if (Array.isArray(cause.errors)) return cause.errors.some(isDatabaseAway);
   if (typeof cause.code !== 'string') return DRIVER_SAYS.test(cause.message);
   // Without a system call it is a caller's connection that broke, not ours to the database.

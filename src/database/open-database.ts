@@ -3,6 +3,7 @@ import { Config, ConfigError } from '../config.js';
 import { isDatabaseAway } from './database-away.js';
 import { migrate } from './migrations.js';
 import { isPoolersRefusal, poolerRefused } from './pooler.js';
+import { tlsRefused } from './tls-refusal.js';
 
 /** A database that may come up beside us (compose, a rolling upgrade) gets this long. */
 const PATIENCE_MS = 30_000;
@@ -63,6 +64,8 @@ export async function migrateWhenThere(
       return await migrate(url);
     } catch (error) {
       if (isPoolersRefusal(error)) throw poolerRefused(error);
+      const refused = tlsRefused(error);
+      if (refused) throw refused;
       if (!isDatabaseAway(error) || Date.now() > deadline) throw error;
       if (!told) say('Waiting for the database to answer.');
       await wait(500, undefined, { signal });

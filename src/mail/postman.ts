@@ -143,6 +143,8 @@ function reason(error: unknown): string {
     responseCode?: number;
     command?: string;
   };
+  // With requireTLS nodemailer asks for STARTTLS although the server does not offer it, and is answered with a no.
+  if (code === 'ETLS' && responseCode) return 'the mail server offers no TLS (STARTTLS)';
   if (code === 'EAUTH') return `the mail server refused the sign-in (${responseCode ?? code})`;
   if (responseCode) {
     return `the mail server refused the ${command === 'RCPT TO' ? 'recipient' : 'mail'} (${responseCode})`;

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { Config, ConfigError } from '../../src/config.js';
 
-const SMTP_URL = 'smtp://mooring:kanari-secret@mail.example.com:587';
+const SMTP_URL = 'smtp://mooring:kanari-secret@mail.example.com:587?requireTLS=true';
 const MAIL_FROM = 'Example App <licenses@example.com>';
 const PURCHASE_WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 'kanari').toString('base64')}`;
 

@@ -1,0 +1,96 @@
+import { accessSync, constants } from 'node:fs';
+import { BlockList, isIP } from 'node:net';
+import { ConfigError } from './config-error.js';
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/** Whether a connection to this host stays on this machine: by address, or by the names that RFC 6761 reserves for it. */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  if (name === 'localhost' || name.endsWith('.localhost')) return true;
+  const family = isIP(name);
+  // An IPv4 address that is mapped into IPv6 is looked up as the IPv4 address.
+  return family !== 0 && LOOPBACK.check(name, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+/** What each sslmode becomes. `require` and `verify-ca` verify the whole certificate, as they do in pg 8. */
+const SSL_MODES: ReadonlyMap<string, string> = new Map([
+  ['verify-full', 'verify-full'],
+  ['verify-ca', 'verify-full'],
+  ['require', 'verify-full'],
+  ['no-verify', 'no-verify'],
+  ['disable', 'disable'],
+]);
+/** Parameters that pg reads as files, anew for each connection. */
+const SSL_FILES = ['sslrootcert', 'sslcert', 'sslkey'];
+
+// No error repeats a URL: it holds a password.
+
+/**
+ * The URL with the sslmode that it means (docs/decisions/0029): off this machine, TLS with a verified certificate is the
+ * default. Each connection is made from this URL, so each one obeys it.
+ * @param name the setting @param url as the setting has it @throws ConfigError
+ */
+export function databaseUrlWithTls(name: string, url: URL): string {
+  const { searchParams } = url;
+  if (searchParams.has('ssl') || searchParams.has('uselibpqcompat')) {
+    throw new ConfigError(`${name} must give sslmode in place of ssl and uselibpqcompat.`);
+  }
+  // pg takes the last of several.
+  const given = searchParams.getAll('sslmode').at(-1);
+  const mode = given === undefined ? undefined : SSL_MODES.get(given);
+  if (given !== undefined && mode === undefined) {
+    throw new ConfigError(`The sslmode of ${name} must be verify-full, no-verify or disable.`);
+  }
+  for (const file of SSL_FILES) refuseUnreadable(name, file, searchParams.getAll(file).at(-1));
+  const host = databaseHost(url);
+  if (mode === undefined && (host.startsWith('/') || isLoopbackHost(host))) return url.href;
+  searchParams.set('sslmode', mode ?? 'verify-full');
+  return url.href;
+}
+
+/** The host that pg connects to: a name, an address, or the folder of a Unix socket; empty where the URL has none. */
+export function databaseHost({ searchParams, hostname }: URL): string {
+  const given = searchParams.getAll('host').at(-1);
+  if (given) return given;
+  try {
+    return decodeURIComponent(hostname);
+  } catch {
+    return '';
+  }
+}
+
+function refuseUnreadable(name: string, parameter: string, path: string | undefined): void {
+  if (!path) return;
+  try {
+    accessSync(path, constants.R_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigError(`The file that ${name} names as ${parameter} cannot be read (${code}).`);
+  }
+}
+
+/**
+ * The URL of a mail server with `requireTLS=true` where mail leaves this machine: STARTTLS is then mandatory, and its
+ * certificate is verified. Only `requireTLS=false` in the URL switches that off (docs/decisions/0029).
+ */
+export function smtpUrlWithTls(url: URL): string {
+  if (url.protocol !== 'smtp:' || isLoopbackHost(url.hostname)) return url.href;
+  if (url.searchParams.getAll('requireTLS').join() !== 'false') url.searchParams.set('requireTLS', 'true');
+  return url.href;
+}
+
+/** Refuses settings that switch encryption off without a word in a production. @throws ConfigError */
+export function demandTls(publicUrl: string, nodeTlsRejectUnauthorized: string | undefined): void {
+  const { protocol, hostname } = new URL(publicUrl);
+  if (protocol !== 'https:' && !isLoopbackHost(hostname)) {
+    throw new ConfigError('In production PUBLIC_URL must be an https address, unless it is a loopback one.');
+  }
+  if (nodeTlsRejectUnauthorized === '0') {
+    throw new ConfigError(
+      'In production NODE_TLS_REJECT_UNAUTHORIZED must not be 0: no certificate would be verified.',
+    );
+  }
+}

@@ -1,0 +1,166 @@
+import { describe, expect, test } from '@jest/globals';
+import { Config, ConfigError } from '../../src/config.js';
+import { isLoopbackHost } from '../../src/config/transport.js';
+
+const MAIL_FROM = 'App <licenses@example.com>';
+const SECRET = 'kanari-secret';
+
+describe('a loopback host', () => {
+  test.each([
+    'localhost',
+    'LOCALHOST',
+    'db.localhost',
+    '127.0.0.1',
+    '127.0.0.2',
+    '127.255.255.255',
+    '::1',
+    '[::1]',
+    '0:0:0:0:0:0:0:1',
+    '::ffff:127.0.0.1',
+    '[::ffff:7f00:1]',
+  ])('%s is one', (host) => expect(isLoopbackHost(host)).toBe(true));
+
+  test.each([
+    '',
+    '0.0.0.0',
+    '::',
+    '10.0.0.5',
+    '128.0.0.1',
+    '127.0.0.1.example.com',
+    '127.1',
+    '0x7f.0.0.1',
+    '2130706433',
+    'localhost.example.com',
+    'notlocalhost',
+    'localhost.',
+    '::ffff:10.0.0.5',
+    '::127.0.0.1',
+    'fe80::1',
+    'db',
+    'db.example.com',
+  ])('%s is none', (host) => expect(isLoopbackHost(host)).toBe(false));
+});
+
+describe.each(['DATABASE_URL', 'DATABASE_READ_URL'] as const)('%s', (name) => {
+  const primary = 'postgres://127.0.0.1/mooring';
+  const used = (url: string) => {
+    const config = new Config({ DATABASE_URL: primary, [name]: url });
+    return name === 'DATABASE_URL' ? config.databaseUrl : config.databaseReadUrl;
+  };
+
+  test.each([
+    'postgres://u:p@db.example.com:5432/mooring',
+    'postgres://u:p@10.0.0.5/mooring',
+    'postgres://u:p@127.0.0.1.example.com/mooring',
+    'postgres://u:p@localhost/mooring?host=db.example.com',
+    'postgres://u:p@localhost/mooring?host=localhost&host=db.example.com',
+    'postgresql://db/mooring?options=-c%20search_path%3Dx',
+  ])('%s means TLS with a verified certificate', (url) => {
+    const { searchParams } = new URL(used(url)!);
+    expect(searchParams.getAll('sslmode')).toEqual(['verify-full']);
+    expect(searchParams.get('options')).toBe(new URL(url).searchParams.get('options'));
+  });
+
+  test.each([
+    'postgres://u:p@127.0.0.1:5432/mooring',
+    'postgres://u:p@localhost/mooring',
+    'postgres://u:p@[::1]:5432/mooring',
+    'postgres:///mooring?host=%2Fvar%2Frun%2Fpostgresql',
+    'postgres://u:p@%2Fvar%2Frun%2Fpostgresql/mooring',
+    'postgres://u:p@db.example.com/mooring?host=localhost',
+  ])('%s stays on this machine, and stays as it is', (url) => expect(used(url)).toBe(url));
+
+  test.each([
+    ['require', 'verify-full'],
+    ['verify-ca', 'verify-full'],
+    ['verify-full', 'verify-full'],
+    ['no-verify', 'no-verify'],
+    ['disable', 'disable'],
+    ['disable&sslmode=require', 'verify-full'],
+  ])('sslmode=%s means %s, here and elsewhere', (given, meant) => {
+    for (const host of ['db.example.com', 'localhost'])
+      expect(used(`postgres://u:p@${host}/mooring?sslmode=${given}`)).toBe(
+        `postgres://u:p@${host}/mooring?sslmode=${meant}`,
+      );
+  });
+
+  test.each([
+    ['sslmode=prefer', /^The sslmode of \w+ must be verify-full, no-verify or disable\.$/],
+    ['sslmode=allow', /sslmode/],
+    ['sslmode=', /sslmode/],
+    ['sslmode=toString', /sslmode/],
+    ['ssl=0', /^\w+ must give sslmode in place of ssl and uselibpqcompat\.$/],
+    ['ssl=true', /sslmode/],
+    ['uselibpqcompat=true&sslmode=require', /sslmode/],
+    ['sslrootcert=/none/ca.pem', /^The file that \w+ names as sslrootcert cannot be read \(ENOENT\)\.$/],
+  ])('with %s is refused in a sentence', (parameters, sentence) => {
+    const attempt = () => used(`postgres://u:${SECRET}@db.example.com/mooring?${parameters}`);
+    expect(attempt).toThrow(ConfigError);
+    expect(attempt).toThrow(sentence);
+    expect(attempt).toThrow(name);
+    expect(attempt).not.toThrow(SECRET);
+  });
+
+  test.each(['postgres:///mooring', 'postgres:///mooring?host=', 'postgres://%zz/mooring'])(
+    '%s names no host',
+    (url) => expect(() => used(url)).toThrow(/must be an address of the form/),
+  );
+});
+
+describe('SMTP_URL', () => {
+  const used = (url: string) => new Config({ SMTP_URL: url, MAIL_FROM }).smtpUrl;
+
+  test.each([
+    '',
+    '?requireTLS=true',
+    '?requireTLS=0',
+    '?requireTLS=',
+    '?requireTLS=false&requireTLS=x',
+    '?requireTLS=no',
+  ])('smtp://…%s demands STARTTLS of a server elsewhere', (parameters) => {
+    const { searchParams } = new URL(used(`smtp://u:p@mail.example.com:587${parameters}`)!);
+    expect(searchParams.getAll('requireTLS')).toEqual(['true']);
+  });
+
+  test.each([
+    'smtp://u:p@mail.example.com?requireTLS=false',
+    'smtps://u:p@mail.example.com',
+    'smtp://127.0.0.1:2525',
+    'smtp://[::1]:25',
+    'smtp://localhost:25?requireTLS=true',
+  ])('%s stays as it is', (url) => expect(used(url)).toBe(url));
+});
+
+describe('a production', () => {
+  const production = {
+    NODE_ENV: 'production',
+    DATABASE_URL: 'postgres://127.0.0.1/mooring',
+    LICENSE_KEY_SECRET: `${'A'.repeat(43)}=`,
+    TOKEN_KEYS_DIR: '/none',
+    MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+  };
+
+  test.each(['http://licensing.example.com', 'http://10.0.0.5:3000', 'http://127.0.0.1.example.com'])(
+    'is not reached at %s',
+    (PUBLIC_URL) =>
+      expect(() => new Config({ ...production, PUBLIC_URL })).toThrow(
+        /^In production PUBLIC_URL must be an https address, unless it is a loopback one\.$/,
+      ),
+  );
+
+  test.each(['https://licensing.example.com', 'http://localhost:3000', 'http://[::1]:3000', 'http://127.1'])(
+    'may be reached at %s',
+    (PUBLIC_URL) => expect(new Config({ ...production, PUBLIC_URL }).production).toBe(true),
+  );
+
+  test('is the only one that is refused a PUBLIC_URL of http', () => {
+    expect(new Config({ PUBLIC_URL: 'http://licensing.example.com' }).production).toBe(false);
+  });
+
+  test('does not start with certificates unverified everywhere', () => {
+    expect(() => new Config({ ...production, NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toThrow(
+      /^In production NODE_TLS_REJECT_UNAUTHORIZED must not be 0/,
+    );
+    expect(new Config({ ...production, NODE_TLS_REJECT_UNAUTHORIZED: '1' }).production).toBe(true);
+  });
+});
