@@ -1,8 +1,20 @@
 import { Injectable } from '@nestjs/common';
 
+/** An offset of the wall clock from the monotonic one, and since when it is there. */
+interface Offset {
+  readonly milliseconds: number;
+  /** By the monotonic clock. */
+  readonly since: number;
+}
+
 /** The one source of the present. Tests put another in its place; nothing else asks the system. */
 @Injectable()
 export class Clock {
+  /** How far the wall clock is from the monotonic one, as it was believed last. */
+  #believedMs: number | undefined;
+  /** Another offset, which is believed only after a time. */
+  #candidate: Offset | undefined;
+
   now(): Date {
     return new Date();
   }
@@ -10,6 +22,24 @@ export class Clock {
   /** Milliseconds that this process has run: a clock that no change of the time moves. */
   monotonic(): number {
     return performance.now();
+  }
+
+  /**
+   * Whether the wall clock went ahead by more than an hour that the monotonic clock did not count (docs/decisions/0030).
+   * The first call learns how far the two are apart; a retention run makes it at the start of the service and each hour. A
+   * difference is believed once it has stayed for as long as it is itself: a machine that slept for 8 hours is believed
+   * after 8 hours, a clock that jumped by a year after a restart.
+   */
+  hasJumpedAhead(): boolean {
+    const monotonic = this.monotonic();
+    const offset = this.now().getTime() - monotonic;
+    const aheadMs = offset - (this.#believedMs ??= offset);
+    if (!this.#candidate || Math.abs(offset - this.#candidate.milliseconds) > CLOCK_TOLERANCE_MS) {
+      this.#candidate = { milliseconds: offset, since: monotonic };
+    }
+    if (monotonic - this.#candidate.since < Math.abs(aheadMs)) return aheadMs > CLOCK_TOLERANCE_MS;
+    this.#believedMs = offset;
+    return false;
   }
 
   /** Whether the database's clock says the same as ours, give or take an hour (decision 0015). */

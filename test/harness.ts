@@ -31,6 +31,7 @@ const ACT = { actor: 'test', reason: 'a test' };
 
 /** A clock that a test sets. */
 export class FakeClock extends Clock {
+  #jumped = 0;
 
   constructor(private time = new Date('2026-11-20T13:00:00Z')) {
     super();
@@ -50,7 +51,13 @@ export class FakeClock extends Clock {
 
   // A test that sets the time means time that has passed.
   override monotonic(): number {
-    return this.time.getTime();
+    return this.time.getTime() - this.#jumped;
+  }
+
+  /** Sets the time ahead, or back, as nothing but a wrong clock does: no such time has passed. */
+  jump(milliseconds: number): void {
+    this.advance(milliseconds);
+    this.#jumped += milliseconds;
   }
 
   // A test's time is its own: the database is taken to share it.

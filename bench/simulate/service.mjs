@@ -20,6 +20,11 @@ class ToldClock extends Clock {
     return new Date(this.at);
   }
 
+  /** The time that it is told has passed. */
+  monotonic() {
+    return this.at;
+  }
+
   /** The database's clock stays behind, and is no witness here. */
   agreesWith() {
     return true;

@@ -1,10 +1,11 @@
 import type { Clock } from '../clock.js';
 
-/** Nothing is deleted by a clock that is wrong: what is deleted is gone (decision 0015). */
+/** Nothing is deleted by a clock that is wrong: what is deleted is gone (docs/decisions/0015, docs/decisions/0030). */
 export class ClocksDiffer extends Error {
   constructor() {
     super(
-      'The clocks here and of the database differ by more than an hour: nothing is deleted before they agree.',
+      'The clocks here and of the database differ by more than an hour, or the one here has jumped ahead: nothing is ' +
+        'deleted before the time is certain.',
     );
   }
 }
@@ -14,8 +15,12 @@ interface Asked {
   query(sql: string): Promise<unknown>;
 }
 
-/** Whether our clock and the database's agree. What is asked, is asked of the database each time: clocks jump. */
+/**
+ * Whether it is certain what time it is: our clock and the database's agree, and ours has not jumped ahead, as both of one
+ * machine would together. The database is asked each time: clocks jump.
+ */
 export async function clocksAgree(clock: Clock, database: Asked): Promise<boolean> {
+  if (clock.hasJumpedAhead()) return false;
   return clock.agreesWith(await databaseTime(database));
 }
 

@@ -194,7 +194,8 @@ export class LicensesService {
 
   /**
    * Before anyone is told that a license has expired: a clock that is wrong would stop what is paid for (contract, No
-   * false `stop`; decision 0015). Throws `unavailable` where the database's clock says otherwise than ours.
+   * false `stop`; decision 0015). Throws `unavailable` where the database's clock says otherwise than ours, or ours has
+   * jumped ahead.
    */
   async refuseWrongTime(): Promise<void> {
     if (!(await clocksAgree(this.clock, this.dataSource))) throw problem('unavailable');

@@ -84,9 +84,14 @@ export class WarningsService {
   }
 
   private ofClocks({ now }: Ages): string[] {
-    return this.clock.agreesWith(now)
-      ? []
-      : ['The clocks here and of the database differ by more than an hour: nothing is deleted meanwhile.'];
+    return [
+      ...(this.clock.agreesWith(now)
+        ? []
+        : ['The clocks here and of the database differ by more than an hour: nothing is deleted meanwhile.']),
+      ...(this.clock.hasJumpedAhead()
+        ? ['The clock here has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.']
+        : []),
+    ];
   }
 
   // Each with a day of grace: what is due today leaves within the hour, and an outage may cost a night.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseMoment, rfc3339, utcDay } from '../../src/clock.js';
+import { Clock, DAY_MS, parseMoment, rfc3339, utcDay } from '../../src/clock.js';
 
 describe('a moment that a person writes', () => {
   test.each([
@@ -33,4 +33,99 @@ describe('a moment that a person writes', () => {
 
 test('a day is the day in UTC', () => {
   expect(utcDay(new Date('2026-12-31T23:59:59.999Z'))).toBe('2026-12-31');
+});
+
+describe('a wall clock that the monotonic clock watches', () => {
+  const HOUR_MS = 3_600_000;
+  const YEAR_MS = 365 * DAY_MS;
+
+  /** Both clocks of one process, set by the test. */
+  class TwoClocks extends Clock {
+    wall = Date.parse('2026-11-20T13:00:00Z');
+    counted = 5;
+
+    override now(): Date {
+      return new Date(this.wall);
+    }
+
+    override monotonic(): number {
+      return this.counted;
+    }
+
+    pass(milliseconds: number): void {
+      this.wall += milliseconds;
+      this.counted += milliseconds;
+    }
+  }
+
+  /** One that has run for a day, and was looked at each hour. */
+  function running(): TwoClocks {
+    const clock = new TwoClocks();
+    for (let hour = 0; hour < 24; hour++) {
+      expect(clock.hasJumpedAhead()).toBe(false);
+      clock.pass(HOUR_MS);
+    }
+    return clock;
+  }
+
+  test.each([
+    [2 * HOUR_MS, 2],
+    [8 * HOUR_MS, 8],
+    [30 * DAY_MS, 720],
+  ])('a jump of %d ms is not believed before %d hours have passed', (jump, hours) => {
+    const clock = running();
+    clock.wall += jump;
+    for (let hour = 0; hour < hours; hour++) {
+      expect(clock.hasJumpedAhead()).toBe(true);
+      clock.pass(HOUR_MS);
+    }
+    expect(clock.hasJumpedAhead()).toBe(false);
+    clock.pass(HOUR_MS);
+    expect(clock.hasJumpedAhead()).toBe(false);
+  });
+
+  test('a jump of a year is not believed for months, and is no jump once it was taken back', () => {
+    const clock = running();
+    clock.wall += YEAR_MS;
+    for (let day = 0; day < 100; day++) {
+      expect(clock.hasJumpedAhead()).toBe(true);
+      clock.pass(DAY_MS);
+    }
+    clock.wall -= YEAR_MS;
+    expect(clock.hasJumpedAhead()).toBe(false);
+  });
+
+  test('the time that a jump has to wait for begins anew with another jump', () => {
+    const clock = running();
+    clock.wall += 8 * HOUR_MS;
+    expect(clock.hasJumpedAhead()).toBe(true);
+    clock.pass(7 * HOUR_MS);
+    clock.wall += YEAR_MS;
+    expect(clock.hasJumpedAhead()).toBe(true);
+    clock.pass(20 * HOUR_MS);
+    expect(clock.hasJumpedAhead()).toBe(true);
+  });
+
+  test('NTP that slews, a step of seconds, and a sleep of less than an hour each night are no jumps', () => {
+    const clock = running();
+    for (let night = 0; night < 400; night++) {
+      clock.pass(DAY_MS);
+      clock.wall += night % 2 === 0 ? 59 * 60_000 : -2_000;
+      expect(clock.hasJumpedAhead()).toBe(false);
+    }
+  });
+
+  test('a wall clock that jumps back, and forward to where it was, is not ahead', () => {
+    const clock = running();
+    clock.wall -= YEAR_MS;
+    expect(clock.hasJumpedAhead()).toBe(false);
+    clock.pass(30 * DAY_MS);
+    clock.wall += YEAR_MS;
+    expect(clock.hasJumpedAhead()).toBe(false);
+  });
+
+  test('the clocks of this system agree with each other', () => {
+    const clock = new Clock();
+    expect([clock.hasJumpedAhead(), clock.hasJumpedAhead()]).toEqual([false, false]);
+  });
 });
