@@ -31,8 +31,12 @@ export interface Proxy {
   close(): Promise<void>;
 }
 
-export async function openProxy(ports: readonly number[]): Promise<Proxy> {
-  return HAS_HAPROXY ? HAProxy.start(ports) : Door.start(ports);
+/** @param settings of HAProxy's, beside those that every one is given */
+export async function openProxy(
+  ports: readonly number[],
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Proxy> {
+  return HAS_HAPROXY ? HAProxy.start(ports, settings) : Door.start(ports);
 }
 
 class HAProxy implements Proxy {
@@ -51,10 +55,10 @@ class HAProxy implements Proxy {
       stream.setEncoding('utf8').on('data', (text: string) => void (this.said += text));
   }
 
-  static async start(ports: readonly number[]): Promise<HAProxy> {
+  static async start(ports: readonly number[], settings: Readonly<Record<string, string>>): Promise<HAProxy> {
     const port = await freePort();
     const instances = ports.map((each, index) => [`INSTANCE_${index + 1}`, `127.0.0.1:${each}`] as const);
-    const environment = { LISTEN: `127.0.0.1:${port}`, ...Object.fromEntries(instances) };
+    const environment = { LISTEN: `127.0.0.1:${port}`, ...Object.fromEntries(instances), ...settings };
     const proxy = new HAProxy(`http://127.0.0.1:${port}`, environment);
     while (!(await accepts(port))) {
       if (proxy.#child.exitCode !== null) throw new Error(`HAProxy ended: ${proxy.said}`);

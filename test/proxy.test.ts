@@ -24,6 +24,10 @@ class Witness {
   async listen(): Promise<number> {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
+    return this.port;
+  }
+
+  get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }
 
@@ -62,8 +66,8 @@ afterAll(async () => {
 });
 
 /** A request from an address that nothing else has. @returns its status, and which instance answered */
-async function ask(method: string, path: string, headers: Record<string, string> = {}) {
-  const { port } = new URL(proxy.url);
+async function ask(method: string, path: string, headers: Record<string, string> = {}, by = proxy) {
+  const { port } = new URL(by.url);
   const body = method === 'POST' ? '{}' : undefined;
   const request = httpRequest({
     host: '127.0.0.1',
@@ -113,6 +117,46 @@ describe(PROXY_NAME, () => {
 
   // What the proxy decides; a door decides nothing.
   if (HAS_HAPROXY) {
+    /** However its path is written: an instance decodes it before it looks for the route. */
+    const PURCHASES = [
+      '/v1/purchases',
+      '/v1/purchases/',
+      '/v1/purchases?a=b',
+      '/v1/purchases;a=b',
+      '/v1/%70urchases',
+      '/v1%2fpurchases',
+      '/%76%31/purchases',
+      '/v1/PURCHASES',
+      '//v1/purchases',
+    ];
+
+    test('does not publish /v1/purchases, and answers as an instance does for an unknown address', async () => {
+      for (const path of [...PURCHASES, `${proxy.url}/v1/purchases`])
+        expect(await ask('POST', path)).toMatchObject({ status: 404 });
+      expect(one.asked.concat(two.asked)).toEqual([]);
+      const { status, json } = await call(proxy.url, 'POST', '/v1/purchases', {});
+      expect([status, json.code, json.client_action]).toEqual([404, 'not_found', 'fix']);
+      for (const path of ['/v1/activate', '/v1/manifest', '/portal/purchases'])
+        expect(await ask('GET', path)).toMatchObject({ status: 200 });
+    });
+
+    test('publishes /v1/purchases where PUBLISH_PURCHASES says yes, and for no other value', async () => {
+      const ports = witnesses.map((each) => each.port);
+      for (const [PUBLISH_PURCHASES, status] of [
+        ['yes', 200],
+        ['', 404],
+        ['no', 404],
+      ] as const) {
+        const other = await openProxy(ports, { PUBLISH_PURCHASES });
+        try {
+          expect(await ask('POST', '/v1/purchases', {}, other)).toMatchObject({ status });
+        } finally {
+          await other.close();
+        }
+      }
+      expect(one.asked.concat(two.asked)).toEqual(['POST /v1/purchases']);
+    });
+
     test('asks another instance where that is harmless, and not where it may happen twice', async () => {
       one.answers = false;
       // Each is begun at the one that breaks it, or at the other; in four, both.
