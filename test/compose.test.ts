@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { Config } from '../src/config.js';
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
 
@@ -15,8 +16,8 @@ interface ComposeService {
 
 const text = read('docker-compose.yml');
 const { services } = parse(text, { merge: true }) as { services: Record<string, ComposeService> };
-const { service, second, proxy, postgres } = services as Record<
-  'service' | 'second' | 'proxy' | 'postgres',
+const { service, second, operator, proxy, postgres } = services as Record<
+  'service' | 'second' | 'operator' | 'proxy' | 'postgres',
   ComposeService
 >;
 /** The proxy's configuration without its comments. */
@@ -57,6 +58,55 @@ test('the proxy has its configuration, which names the instances by what it is g
   expect([INSTANCE_1, INSTANCE_2]).toEqual(
     ['service', 'second'].map((name) => `${name}:${services[name]!.environment['PORT']}`),
   );
+});
+
+test('each container sees the secrets that it needs and no other, and reads them alone', () => {
+  const mounts = (of: ComposeService) => of.volumes.map((volume) => volume.split(':'));
+  const secrets = (of: ComposeService) => mounts(of).filter(([from]) => from!.startsWith('./secrets'));
+  const tokens = ['./secrets/mooring/tokens', service.environment['TOKEN_KEYS_DIR']!];
+  expect(secrets(service)).toEqual([[...tokens, 'ro']]);
+  expect(secrets(second)).toEqual([[...tokens, 'ro']]);
+  expect(secrets(proxy)).toEqual([['./secrets/tls', '/tls', 'ro']]);
+  expect(secrets(postgres)).toEqual([]);
+  // A rotation writes; it is asked for by hand, and ends.
+  expect(secrets(operator)).toEqual([tokens]);
+  expect(operator).toMatchObject({
+    profiles: ['operator'],
+    restart: 'no',
+    ports: [],
+    entrypoint: ['mooring'],
+  });
+  expect(operator.environment).toEqual(service.environment);
+  const folder = service.environment['TOMBSTONE_FILE']!.replace(/\/[^/]+$/, '');
+  for (const each of [service, second, operator])
+    expect(mounts(each).filter(([from]) => !from!.startsWith('./secrets'))).toEqual([
+      ['./tombstones', folder],
+    ]);
+});
+
+test('what compose gives an instance is a production that starts, with no TLS to the database beside it alone', () => {
+  const given: Record<string, string> = {
+    POSTGRES_PASSWORD: 'kanari',
+    PUBLIC_URL: 'https://licensing.example.com',
+    LICENSE_KEY_SECRET: `${'A'.repeat(43)}=`,
+    MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+  };
+  const filled = (value: string) =>
+    value.replaceAll(
+      /\$\{(\w+):[-?]([^}]*)\}/g,
+      (all, name: string, fallback: string) => given[name] ?? (all.includes(':?') ? '' : fallback),
+    );
+  const environment = Object.entries(service.environment).map(([name, value]) => [name, filled(value)]);
+  const config = new Config(Object.fromEntries(environment) as Record<string, string>);
+  expect(config.production).toBe(true);
+  expect(config.databaseUrl).toBe('postgres://mooring:kanari@postgres:5432/mooring?sslmode=disable');
+});
+
+test('the proxy publishes purchases only where it is asked to', () => {
+  const rule =
+    /\.if strneq\("\$\{PUBLISH_PURCHASES\}","yes"\)\n +http-request return status 404 .* \/v1\/purchases \}\n\.endif\n/;
+  expect(configuration.replaceAll(/^\n/gm, '')).toMatch(rule);
+  expect(proxy.environment['PUBLISH_PURCHASES']).toBe('${PUBLISH_PURCHASES:-}');
 });
 
 /** What of a configuration would write, count, keep or pass on who called, or show what is kept. */
