@@ -44,6 +44,8 @@ let before: { paid: string[]; bound: Bound[] };
 let ada: Bound;
 let moved: Bound;
 let refunded: Bound;
+/** Whose license got another address after the backup, and who was erased then. */
+let passedOn: Bound;
 /** The desks: of before the backup; on a license of before; on one sold since; and on the seat that was moved. */
 let old: Desk;
 let young: Desk;
@@ -53,6 +55,14 @@ let second: Desk;
 let newer: SignedManifest;
 
 const activations = ({ name, status }: Timed) => name === 'activation' && status === 201;
+
+const NEXT_HOLDER = 'next@example.com';
+const emailOfPassedOn = async () =>
+  (
+    await service.sql(
+      "select l.email from license l join purchase p on p.id = l.purchase_id where transaction_id = 'passed-on'",
+    )
+  )[0]!['email'];
 
 const start = (databaseUrl: string) =>
   Service.start({
@@ -94,6 +104,7 @@ async function lifeBefore(): Promise<void> {
     return market.bound.at(-1)!;
   };
   [ada, moved, refunded] = [await bound('ada'), await bound('moved'), await bound('refunded')];
+  passedOn = await bound('passed-on');
   await publish(service, '3.2');
   await market.sell('unused');
   old = await desk(await market.sell('old'));
@@ -103,6 +114,10 @@ async function lifeBefore(): Promise<void> {
 async function lifeSince(): Promise<void> {
   await load!.more(21, activations);
   await erase(service, ada.email);
+  // The address is changed and erased later than the backup, by the clock as well.
+  clock.advance(1_000);
+  await service.setLicense((await sold(service, 'passed-on'))!.license_id!, { email: NEXT_HOLDER });
+  await erase(service, passedOn.email);
   await market.happens('refunded', 'refunded');
   await service.app.get(ReleaseService).release(moved.activation_id, ACT);
   second = await desk(moved);
@@ -197,6 +212,7 @@ describe('with the archive, and the end of the log that was not yet in it', () =
   test('nothing that was acknowledged is lost', async () => {
     await expectPurchases(market.paid);
     await expectTheRest(market.bound);
+    expect(await emailOfPassedOn()).toBe(NEXT_HOLDER);
     expect([await said(ada), await said(moved), await said(refunded)]).toEqual([
       'binding_released',
       'binding_released',
@@ -271,6 +287,14 @@ describe('from the backup alone', () => {
   test('each is the license it was, with the key that its buyer has', async () => {
     for (const { transaction_id, license_key } of market.bound)
       expect((await market.buyer(transaction_id)).license_key).toBe(license_key);
+  });
+
+  test('a license that changed hands since goes on without an address, where its former holder was erased', async () => {
+    expect([await emailOfPassedOn(), await said(passedOn)]).toEqual([null, 200]);
+    expect(await service.sql('select id from purchase where email = $1', [passedOn.email])).toEqual([]);
+    expect((await service.call('GET', '/health/ready')).json.warnings).toContainEqual(
+      expect.stringMatching(/^Licenses without an e-mail address since a restore: 1\./),
+    );
   });
 
   test('who was erased since is not there again, whether the backup knew of them or not', async () => {
