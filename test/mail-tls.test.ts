@@ -39,7 +39,9 @@ test('with requireTLS a mail goes encrypted to a server whose certificate holds'
   const SMTP_URL = `smtp://user:password@127.0.0.1:${smtp.port}?requireTLS=true&tls.ca=${ca}`;
   const postman = new Postman(new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL }));
   const letter = { subject: 'Hello', body: ['Hello.'] };
-  await postman.deliver('a-mail', 'ada@example.com', letter, new AbortController().signal);
+  await postman.deliver('a-mail', 'ada@example.com', letter, {
+    signal: new AbortController().signal,
+  });
   expect(smtp.accepted.map(({ to, isEncrypted }) => [to, isEncrypted])).toEqual([
     [['ada@example.com'], true],
   ]);

@@ -122,7 +122,10 @@ export class LicensesService {
       );
       const end_changed_at = endChangedAt(before, { ...before, ...change, ended_at }, at);
       const isPassedOn = change.email !== undefined && change.email !== before.email;
-      const since = isPassedOn && { email_since: await afterActivations(manager, id, at), address_lost_at: null };
+      const since = isPassedOn && {
+        email_since: await afterActivations(manager, id, at),
+        address_lost_at: null,
+      };
       await manager.update(License, { id }, { ...change, ...since, ended_at, end_changed_at });
       // The trail outlives an erasure: it says that the address changed, and not to which.
       const told = change.email === undefined ? change : { ...change, email: 'changed' };
