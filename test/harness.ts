@@ -31,7 +31,7 @@ const ACT = { actor: 'test', reason: 'a test' };
 
 /** A clock that a test sets. */
 export class FakeClock extends Clock {
-  #jumped = 0;
+  #elapsed = 0;
 
   constructor(private time = new Date('2026-11-20T13:00:00Z')) {
     super();
@@ -41,23 +41,24 @@ export class FakeClock extends Clock {
     return new Date(this.time);
   }
 
+  /** Sets the time. Time that lies ahead has passed then; to set a clock back takes no time. */
   set(time: string | Date): void {
+    const before = this.time.getTime();
     this.time = new Date(time);
+    this.#elapsed += Math.max(0, this.time.getTime() - before);
   }
 
   advance(milliseconds: number): void {
-    this.time = new Date(this.time.getTime() + milliseconds);
+    this.set(new Date(this.time.getTime() + milliseconds));
   }
 
-  // A test that sets the time means time that has passed.
   override monotonic(): number {
-    return this.time.getTime() - this.#jumped;
+    return this.#elapsed;
   }
 
-  /** Sets the time ahead, or back, as nothing but a wrong clock does: no such time has passed. */
+  /** Sets the time ahead as only a wrong clock does: no such time has passed. */
   jump(milliseconds: number): void {
-    this.advance(milliseconds);
-    this.#jumped += milliseconds;
+    this.time = new Date(this.time.getTime() + milliseconds);
   }
 
   // A test's time is its own: the database is taken to share it.

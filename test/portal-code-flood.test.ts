@@ -71,7 +71,7 @@ describe('a flood of requests for codes', () => {
   test('is let through again as fast as the bucket fills, by a clock that does not jump', async () => {
     await flood(CAPACITY);
     const through = letThrough();
-    service.clock.set('2026-11-30T13:00:00Z');
+    service.clock.jump(10 * DAY_MS);
     await flood(20);
     expect(through()).toBe(0);
     service.clock.advance(3_000);
