@@ -48,14 +48,12 @@ export class WarningsService {
     this.#policy = policy(config);
   }
 
-  /** What is watched, asked together: where the database is silent, a probe waits for it once. */
+  /** What is watched, asked one after the other: a probe takes one connection, and waits once for a silent database. */
   async look(): Promise<Watched> {
     const now = this.clock.now();
-    const [ages, mail, erasures] = await Promise.all([
-      readAges(this.dataSource, this.#policy, now),
-      waitingMail(this.dataSource),
-      readErasureState(this.dataSource, this.config.tombstoneFile, now),
-    ]);
+    const ages = await readAges(this.dataSource, this.#policy, now);
+    const mail = await waitingMail(this.dataSource);
+    const erasures = await readErasureState(this.dataSource, this.config.tombstoneFile, now);
     return { ages, mail, erasures };
   }
 
