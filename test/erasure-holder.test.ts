@@ -43,7 +43,7 @@ afterEach(async () => {
     `select graphile_worker.remove_job(key) from graphile_worker.jobs where task_identifier = 'erasure'`,
   );
   await service.sql(
-    'truncate erasure_request, license, session, activation, purchase, release_request, mail_recipient',
+    'truncate erasure_request, license, session, activation, purchase, release_request, mail_recipient cascade',
   );
   await noJobs(service);
   await rm(join(service.dataDir, 'outbox'), { recursive: true, force: true });

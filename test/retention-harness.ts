@@ -13,6 +13,7 @@ type Row = Readonly<Record<string, unknown>>;
 /** What a row must say beside what a test is about. */
 const BLANK: Readonly<Record<string, () => Row>> = {
   telemetry_inbox: () => ({ id: randomUUID() }),
+  repeated_erasure: () => ({ erasure_request_id: randomUUID() }),
   telemetry: () => ({ id: randomUUID() }),
   fleet_week: () => ({}),
   fleet_cell: () => ({ dimension: 'mac_model', is_other: true, heartbeats: 280 }),

@@ -70,12 +70,13 @@ const OVERDUE: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   audit_event: () => ground.insert('audit_event', { at: OLD }),
   erasure_request: () => ground.insert('erasure_request', { honoured_at: OLD }),
+  repeated_erasure: () => ground.insert('repeated_erasure', { repeated_at: OLD }),
   retention_run: () => ground.insert('retention_run', { started_at: OLD }),
 };
 
 const clear = async () => {
   await service.sql('truncate telemetry, license, activation, purchase, session, one_time_code cascade');
-  await service.sql('truncate staff_link, passkey_challenge, staff_token, mail_recipient, erasure_request');
+  await service.sql('truncate staff_link, passkey_challenge, staff_token, mail_recipient, erasure_request, repeated_erasure');
   await service.sql('delete from graphile_worker._private_jobs');
   for (const [table, column] of [
     ['fleet_week', 'week_end'],
