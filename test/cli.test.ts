@@ -50,6 +50,7 @@ describe('license', () => {
       id: license_id,
       key_hint: license_key.slice(-2),
       email: 'grace@example.com',
+      is_address_lost: false,
       status: 'active',
       expires_at: null,
       on_expiry: 'keep',

@@ -90,7 +90,7 @@ async function adasLicense(service: Service, transaction?: string) {
   const ids = [released, active].map(({ activation }) => activation.id as string) as [string, string];
   for (const id of ids) await service.app.get(ReleaseRequests).ask(id, 'Kanari words');
   await service.app.get(ReleaseService).release(ids[0], ACT);
-  return { id: license.license_id, token: active.token as string };
+  return { id: license.license_id, license_key: license.license_key, token: active.token as string };
 }
 
 async function bought(service: Service, transaction: string) {
@@ -125,7 +125,7 @@ describe('a license that changed hands after the backup, and whose former holder
     '%s: the address is nowhere, the machine goes on, and staff are told to set the address again',
     async (_what, transaction) => {
       let service = await start(original);
-      const { id, token } = await adasLicense(service, transaction);
+      const { id, license_key, token } = await adasLicense(service, transaction);
       await onTheWay(service);
       const restored = await backup();
       service = await start(original);
@@ -140,6 +140,15 @@ describe('a license that changed hands after the backup, and whose former holder
       expect(await service.sql('select email, ended_at from license where id = $1', [id])).toEqual([
         { email: null, ended_at: null },
       ]);
+      // Its machine activates again with the key that it has, whichever address it had; no other machine does.
+      for (const email of [ADA, BOB]) {
+        const own = { license_key, email };
+        expect((await service.activate(own, 'active')).status).toBe(200);
+        expect((await service.activate(own, 'another')).json.code).toBe('license_not_found');
+      }
+      const staff = { authorization: `Bearer ${await service.staffToken()}` };
+      const seen = await service.call('GET', `/support/api/licenses/${id}`, undefined, staff);
+      expect(seen.json.license).toMatchObject({ email: null, is_address_lost: true, status: 'active' });
       const warning = [expect.stringMatching(/^Licenses without an e-mail address since a restore: 1\./)];
       expect(await warnings(service)).toEqual(warning);
       // It is neither deleted as an erased one, nor erased by a later start.

@@ -133,6 +133,7 @@ test('a search shows a license as staff need it: newest license first, active bi
     id: newer.license_id,
     key_hint: newer.license_key.slice(-2),
     email,
+    is_address_lost: false,
     status: 'active',
     expires_at: '2027-05-01T00:00:00Z',
     on_expiry: 'keep',

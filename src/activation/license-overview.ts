@@ -20,7 +20,10 @@ export interface BindingView {
 export interface LicenseView {
   readonly id: string;
   readonly key_hint: string;
+  /** Null where its holder was erased, or where a restore lost the address. */
   readonly email: string | null;
+  /** Whether a restore lost its address: it keeps running until staff set the address again (docs/decisions/0024). */
+  readonly is_address_lost: boolean;
   readonly status: LicenseStatus;
   readonly expires_at: string | null;
   readonly on_expiry: OnExpiry;
@@ -52,6 +55,7 @@ interface LicenseRow extends LicenseFacts {
   readonly id: string;
   readonly key_hint: string;
   readonly email: string | null;
+  readonly is_address_lost: boolean;
   readonly machines_allowed: number;
   readonly created_at: Date;
 }
@@ -70,6 +74,7 @@ export async function findLicenses(
   const licenses = (await dataSource.query(
     // Not a join: the planner, which is told nothing of e-mail addresses, would read all purchases for a few licenses.
     `select l.id, l.key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,
+            l.address_lost_at is not null as is_address_lost,
             (select state from purchase where id = l.purchase_id) as purchase_state
      from license l
      where ${WHERE[criterion]} order by l.created_at desc, l.id desc`,
@@ -91,6 +96,7 @@ function licenseView(license: LicenseRow, bindings: Activation[]): LicenseView {
     id: license.id,
     key_hint: license.key_hint,
     email: license.email,
+    is_address_lost: license.is_address_lost,
     status: licenseStatus(license),
     expires_at: rfc3339OrNull(license.expires_at),
     on_expiry: license.on_expiry,

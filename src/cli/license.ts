@@ -162,7 +162,11 @@ function licenseText(view: LicenseView): string {
   const facts = [
     ['License', view.id],
     ['Status', view.status],
-    ['E-mail', view.email ?? 'none (erased, or lost in a restore)'],
+    [
+      'E-mail',
+      view.email ??
+        (view.is_address_lost ? 'unknown since a restore: set it with license set --email' : 'erased'),
+    ],
     ['Key', `ends in ${view.key_hint}`],
     ['Machines', `${view.machines_in_use} of ${view.machines_allowed} in use`],
     ['Expires', view.expires_at ? `${view.expires_at} (then: ${view.on_expiry})` : 'never'],

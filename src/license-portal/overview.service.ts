@@ -21,7 +21,10 @@ interface HolderBinding extends BindingView {
 }
 
 /** A license as its holder sees it; whose it is stands above. */
-interface HolderLicense extends Omit<LicenseView, 'email' | 'created_at' | 'activations'> {
+interface HolderLicense extends Omit<
+  LicenseView,
+  'email' | 'is_address_lost' | 'created_at' | 'activations'
+> {
   readonly self_releases_left: number;
   readonly activations: HolderBinding[];
 }

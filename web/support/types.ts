@@ -30,8 +30,9 @@ export type OnExpiry = 'keep' | 'stop';
 export interface License {
   readonly id: string;
   readonly key_hint: string;
-  /** Null once its holder was erased. */
+  /** Null once its holder was erased, or where a restore lost it. */
   readonly email: string | null;
+  readonly is_address_lost: boolean;
   readonly status: StaffStatus | 'refunded';
   readonly expires_at: string | null;
   readonly on_expiry: OnExpiry;

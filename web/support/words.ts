@@ -141,6 +141,7 @@ export const words = {
     expiry: 'Expiry',
     machines: 'Machines',
     erased: 'Erased',
+    addressLost: 'Address unknown',
     machinesOf: '{used} of {allowed} in use',
   },
   license: {
@@ -156,6 +157,8 @@ export const words = {
       created: 'Issued',
       id: 'License id',
     },
+    addressLost:
+      'Unknown since a backup was restored. The machines keep running. Set the address again with “Change”.',
     erasedHolder: 'Erased: the e-mail is gone, and with it the names of the machines.',
     noPurchase: 'None: issued by staff, or imported',
     purchase: '{id}, {state}, recorded {day}',

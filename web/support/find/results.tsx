@@ -28,7 +28,12 @@ const COLUMNS: readonly Column<License>[] = [
   },
   {
     name: say.holder,
-    cell: ({ email }) => (email ? <Stranger text={email} /> : <span class="quiet">{say.erased}</span>),
+    cell: ({ email, is_address_lost }) =>
+      email ? (
+        <Stranger text={email} />
+      ) : (
+        <span class="quiet">{is_address_lost ? say.addressLost : say.erased}</span>
+      ),
   },
   { name: say.status, cell: (license) => <Status license={license} /> },
   { name: say.expiry, cell: (license) => <Expiry license={license} /> },

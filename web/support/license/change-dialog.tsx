@@ -56,7 +56,7 @@ export function ChangeDialog({ license, email, onClose, onDone }: Props) {
         onValue={(status) => edit({ ...draft, status })}
       />
       <TermsFields terms={draft} onTerms={edit} errors={errors} machinesHint={say.machinesHint} />
-      {email && (
+      {(email || license.is_address_lost) && (
         <Field
           label={say.email}
           name="email"

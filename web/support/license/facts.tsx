@@ -14,7 +14,9 @@ export function Facts({ license }: { license: LicenseDetail }) {
         {license.email ? (
           <Stranger text={license.email} />
         ) : (
-          <span class="quiet">{words.license.erasedHolder}</span>
+          <span class="quiet">
+            {license.is_address_lost ? words.license.addressLost : words.license.erasedHolder}
+          </span>
         )}
       </Fact>
       <Fact name={facts.machines}>
