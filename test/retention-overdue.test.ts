@@ -76,7 +76,9 @@ const OVERDUE: Readonly<Record<string, () => Promise<unknown>>> = {
 
 const clear = async () => {
   await service.sql('truncate telemetry, license, activation, purchase, session, one_time_code cascade');
-  await service.sql('truncate staff_link, passkey_challenge, staff_token, mail_recipient, erasure_request, repeated_erasure');
+  await service.sql(
+    'truncate staff_link, passkey_challenge, staff_token, mail_recipient, erasure_request, repeated_erasure',
+  );
   await service.sql('delete from graphile_worker._private_jobs');
   for (const [table, column] of [
     ['fleet_week', 'week_end'],
