@@ -10,7 +10,7 @@ import { countLeaving, deleteLeaving, oldestDay } from './deletion.js';
 import { countEnding, endActivations } from './end-activations.js';
 import { moveInbox } from './inbox.js';
 import { policy, type Rule } from './policy.js';
-import { rewriteTable, tablesToRewrite } from './rewrite.js';
+import { rewriteTable, tablesToRewrite, waitForOldTransactions } from './rewrite.js';
 import { rollUpWeeks } from './roll-up.js';
 
 interface Failure {
@@ -135,7 +135,11 @@ export class RetentionService {
 
   private async rewrite(steps: Steps, runner: QueryRunner, now: Date): Promise<number> {
     const { largeTableHour } = this.config;
-    const due = await steps.attempt('file_rewrite', () => tablesToRewrite(runner, now, largeTableHour));
+    const due = await steps.attempt('file_rewrite', async () => {
+      const tables = await tablesToRewrite(runner, now, largeTableHour);
+      if (tables.length > 0) await waitForOldTransactions(runner);
+      return tables;
+    });
     let files = 0;
     for (const table of due ?? []) {
       await steps.attempt(table, async () => {

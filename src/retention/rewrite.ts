@@ -1,5 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { PoolClient } from 'pg';
 import { QueryRunner } from 'typeorm';
 import { DAY_MS } from '../clock.js';
 
@@ -69,36 +68,55 @@ export async function tablesToRewrite(
     .map(({ table_name }) => table_name);
 }
 
-/** A transaction that began before the rewrite can still read deleted rows, so PostgreSQL copied them. */
+/** A transaction that began before the run can still read rows that were deleted before it, so PostgreSQL copies them. */
 export class DeletedRowsRemain extends Error {
   constructor() {
     super(
-      'An open transaction, a replication slot or a replica still needs deleted rows: their bytes remain.',
+      'An open transaction, a replication slot or a replica still needs rows that were deleted: their bytes would remain.',
     );
+  }
+}
+
+/** A busy table always has rows that were deleted a moment ago; what was deleted before the run is what must go. */
+const OLD_TRANSACTIONS_TIMEOUT_MS = 10_000;
+const OLD_TRANSACTIONS_POLL_MS = 100;
+
+const NEXT_TRANSACTION = 'select pg_snapshot_xmax(pg_current_snapshot())::xid::text as next';
+// `vacuum full` keeps what any of these may still read, by the oldest transaction that each of them sees as running.
+const OLD_TRANSACTIONS = `
+  select count(*)::integer as held from (
+    select unnest(array[backend_xid, backend_xmin]) as oldest from pg_stat_activity
+    where pid <> pg_backend_pid() and (datname = current_database() or datname is null)
+    union all select xmin from pg_replication_slots
+    union all select transaction from pg_prepared_xacts where database = current_database()
+  ) holder where age(oldest) > age($1::text::xid)`;
+
+/**
+ * Waits until PostgreSQL keeps no row for anybody that was deleted before this call: a rewrite then leaves none behind.
+ * @throws DeletedRowsRemain where a transaction, a replication slot or a replica stays that may read such rows
+ */
+export async function waitForOldTransactions(runner: QueryRunner): Promise<void> {
+  const [{ next }] = (await runner.query(NEXT_TRANSACTION)) as [{ next: string }];
+  for (let waited = 0; ; waited += OLD_TRANSACTIONS_POLL_MS) {
+    const [{ held }] = (await runner.query(OLD_TRANSACTIONS, [next])) as [{ held: number }];
+    if (held === 0) return;
+    if (waited >= OLD_TRANSACTIONS_TIMEOUT_MS) throw new DeletedRowsRemain();
+    await wait(OLD_TRANSACTIONS_POLL_MS);
   }
 }
 
 /**
  * Rewrites the file of a table and of all its indexes, and records it. A run that ends before that is repeated by the next.
- * @param now the moment the run began @throws DeletedRowsRemain
+ * @param now a moment before `waitForOldTransactions` was called: what was deleted by then is in no file any more
  */
 export async function rewriteTable(runner: QueryRunner, table: string, now: Date): Promise<void> {
-  const client = (await runner.connect()) as PoolClient;
-  let deletedRowsCopied: number | undefined;
-  // Of all notices of `verbose` one has a detail, which begins with this count in every version and language.
-  const read = ({ detail }: { detail?: string | undefined }) => {
-    if (detail) deletedRowsCopied = Number(/\d+/.exec(detail)?.[0]);
-  };
-  client.on('notice', read);
   try {
     // With more memory the indexes are rebuilt sooner, and the lock is released sooner.
     await runner.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}; set maintenance_work_mem = '128MB'`);
-    await withLockRetries(() => runner.query(`vacuum (full, verbose) ${table}`));
+    await withLockRetries(() => runner.query(`vacuum (full) ${table}`));
   } finally {
-    client.off('notice', read);
     await runner.query("set lock_timeout = '5s'");
   }
-  if (deletedRowsCopied !== 0) throw new DeletedRowsRemain();
   await runner.query('update file_rewrite set rewritten_at = $2 where table_name = $1', [table, now]);
 }
 
