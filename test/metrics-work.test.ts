@@ -135,6 +135,7 @@ test('nothing names anyone, and each label has its closed set', async () => {
     'reason',
     'stat',
     'status',
+    'table',
     'version',
   ]);
 });
