@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { ReleaseService } from '../src/activation/release.service.js';
-import { ACT, noJobs, outbox } from './erasure-harness.js';
+import { ACT, noJobs, outbox, until } from './erasure-harness.js';
 import { Service } from './harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseen, withoutIds } from './portal-harness.js';
 
@@ -104,6 +104,25 @@ describe('POST activations/:id/release-request', () => {
     expect((await ask(await new Browser(service).byKey(license), license.id)).status).toBe(202);
     expect(await requests(license.id)).toEqual([]);
     expect(await mailsOf(license.email, /^You asked to release/)).toEqual([]);
+  });
+
+  test('waits for the lock of the license without a lock of the activation', async () => {
+    const license = await activated();
+    const holder = await new Browser(service).byCode(license.email);
+    const release = await service.database.connect();
+    await release.query('begin');
+    await release.query('select 1 from license where id = $1 for update', [license.license_id]);
+    const asked = ask(holder, license.id);
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await until(async () => (await service.sql(waiting)).length > 0);
+    const sql = `update activation set ended_at = now(), ended_reason = 'released' where id = $1`;
+    await release.query(`set local lock_timeout = '100ms'`);
+    const ended = await release.query(sql, [license.id]).catch((error: Error) => error.message);
+    await release.query('commit');
+    release.release();
+    expect(ended).toMatchObject({ rowCount: 1 });
+    expect((await asked).status).toBe(202);
+    expect(await requests(license.id)).toEqual([]);
   });
 
   test('whatever else keeps somebody out', async () => {

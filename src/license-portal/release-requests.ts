@@ -34,10 +34,15 @@ export class ReleaseRequests implements OnModuleInit {
     const id = uuidv7();
     const now = this.clock.now();
     await this.dataSource.transaction(async (manager) => {
+      // The license is locked before its activation, as everywhere: a release holds the first and waits for the second.
+      await manager.query(
+        `select 1 from license l join activation a on a.license_id = l.id where a.id = $1 for share of l`,
+        [activationId],
+      );
       const [asked] = (await manager.query(
         `insert into release_request (id, activation_id, reason, asked_at)
          select $1, a.id, $3, $4 from activation a join license l on l.id = a.license_id
-         where a.id = $2 and a.ended_at is null and l.email = coalesce($5, l.email) for share
+         where a.id = $2 and a.ended_at is null and l.email = coalesce($5, l.email) for share of a
          on conflict (activation_id) where decided_at is null do nothing returning id`,
         [id, activationId, reason, now, email],
       )) as { id: string }[];
