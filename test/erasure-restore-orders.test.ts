@@ -220,6 +220,20 @@ describe('a person who was erased and comes back', () => {
   });
 });
 
+test('a license that got another holder after an erasure that was written and not committed keeps running', async () => {
+  let service = await start(original);
+  const { id, token } = await adasLicense(service);
+  const request = await erasuresOf(service).request(ADA);
+  const [own] = await service.sql<{ id: string }>('select id from database_identity');
+  const lines = [`at ${clock.now().toISOString()}`, `database ${own!.id}`, `license ${id}`];
+  writeFileSync(file, `\n\n${[...lines, `erasure_request ${request.id}`].join('\n')}\n`, { flag: 'a' });
+  clock.advance(HOUR_MS);
+  await service.setLicense(id, { email: BOB });
+  service = await restart(original);
+  expect([await emailOf(service, id), (await service.heartbeat(token)).status]).toEqual([BOB, 200]);
+  expect(await service.sql('select 1 from erasure_request where email is not null')).toEqual([]);
+});
+
 describe('a restored copy that shares the file', () => {
   test('erases no holder in the original whose request was taken back there, or never asked there', async () => {
     let service = await start(original);

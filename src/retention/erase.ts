@@ -166,6 +166,15 @@ export async function eraseAgain(
   return holdings.licenses.length + holdings.purchases.length + passedOn.length;
 }
 
+/** The same holdings after `eraseAgain`, without licenses that it left alone: they belong to another holder now. */
+export async function withoutOtherHolders(
+  manager: EntityManager,
+  { licenses, purchases }: Holdings,
+): Promise<Holdings> {
+  const sql = 'select id from license where id = any($1) and email is null and address_lost_at is null';
+  return { licenses: await ids(manager, sql, [licenses]), purchases };
+}
+
 /** A row that a restored backup brought back. */
 interface Returned {
   readonly id: string;

@@ -14,6 +14,7 @@ import {
   eraseHoldings,
   forgetAddresses,
   lockHoldings,
+  withoutOtherHolders,
   type Erased,
   type Holdings,
 } from './erase.js';
@@ -204,7 +205,8 @@ export class ErasureService {
         ],
       )) as { id: string; email: string }[];
       for (const { id, email } of open) {
-        const own = holdingsOf(erased.filter(({ erasure_request }) => erasure_request.includes(id)));
+        const named = holdingsOf(erased.filter(({ erasure_request }) => erasure_request.includes(id)));
+        const own = await withoutOtherHolders(manager, named);
         await this.honour(manager, id, email, await eraseHoldings(manager, own, now, taxRetentionYears), now);
       }
       return rows + open.length;
