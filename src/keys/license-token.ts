@@ -21,13 +21,17 @@ export interface LicenseClaims {
   exp: number;
 }
 
+/** The `mch` claim is made of the first bytes of SHA-256 over this label and the machine_id. */
+export const MACHINE_LABEL = Buffer.from('mooring machine v1\0');
+export const MACHINE_DIGEST_BYTES = 16;
+
 /**
  * The `mch` claim of a machine_id of 32 bytes. A client sends no token of another machine (docs/clients.md); a heartbeat
  * carries no machine_id, so the service itself cannot tell where a token comes from.
  */
 export function machineDigest(machineId: Buffer): string {
-  const digest = hash('sha256', Buffer.concat([Buffer.from('mooring machine v1\0'), machineId]), 'buffer');
-  return digest.subarray(0, 16).toString('base64url');
+  const digest = hash('sha256', Buffer.concat([MACHINE_LABEL, machineId]), 'buffer');
+  return digest.subarray(0, MACHINE_DIGEST_BYTES).toString('base64url');
 }
 
 /** A compact JWS. Throws where the key's private half is not held. */
