@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { licenseKeyHash } from '../src/keys/license-key.js';
+import { LicensesService } from '../src/licenses/licenses.service.js';
 import { CLI, Terminal, type Run } from './cli-harness.js';
 import { Service } from './harness.js';
 import { formsOfText, LeakSearch } from './leak-search.js';
@@ -168,6 +169,20 @@ describe('a file', () => {
     expect(await importing(padded + more.join('\r\n'), '--json')).toMatchObject(imported);
   });
 
+  test('does not give a license a key that was replaced', async () => {
+    const key = newKey();
+    const file = [HEAD, ...linesOf([key])];
+    expect((await importing(file, '--json')).json).toEqual({ imported: 1 });
+    const [license] = await service.sql<{ id: string }>('select id from license where key_hash = $1', [
+      licenseKeyHash(key),
+    ]);
+    await service.app.get(LicensesService).rekey(license!.id, { actor: 'test', reason: 'a test' });
+    for (const content of [file, [...file, `${newKey()},nobody`]])
+      expect((await refused(() => importing(content, '--json')))[0]).toBe(
+        'line 2: a license has this key already, or had it until it was replaced',
+      );
+  });
+
   test('of 20,000 lines is imported whole, and once', async () => {
     const keys = newKeys(20_000);
     const file = [HEAD, ...linesOf(keys)];
@@ -176,9 +191,9 @@ describe('a file', () => {
     const sql = 'select count(distinct id)::int as licenses from license where key_hash = any($1)';
     expect(await service.sql(sql, [hashes])).toEqual([{ licenses: 20_000 }]);
     const told = await refused(() => importing(file, '--json'));
-    expect(told[0]).toBe('line 2: a license has this key already');
+    expect(told[0]).toBe('line 2: a license has this key already, or had it until it was replaced');
     expect(told.slice(19)).toEqual([
-      'line 21: a license has this key already',
+      'line 21: a license has this key already, or had it until it was replaced',
       '… and 19980 more',
       'Nothing was imported.',
     ]);
@@ -263,7 +278,7 @@ test('what is wrong is told by line and column, and neither keys nor addresses a
     'line 7: on_expiry must be one of stop, keep',
     'line 9: the number of cells must be 5, as in the header',
     'line 10: license_key is missing',
-    'line 11: a license has this key already',
+    'line 11: a license has this key already, or had it until it was replaced',
     'line 12: machines_allowed must be a whole number from 1 to 100000',
     'line 12: this key stands already in line 11 (O counts as 0, I and L as 1)',
     'line 13: email is missing',
@@ -289,7 +304,9 @@ describe('at the same time', () => {
       stdout: '',
       stderr: expect.stringMatching(/ more\nNothing was imported\.\n$/),
     });
-    expect(lost.stderr).toMatch(/^(line \d+: a license has this key already\n){20}… and 11980 more\n/);
+    expect(lost.stderr).toMatch(
+      /^(line \d+: a license has this key already, or had it until it was replaced\n){20}… and 11980 more\n/,
+    );
     const { licenses, entries } = before;
     expect(await counts()).toEqual({ licenses: licenses + 12_050, entries: entries + 1 });
     const owners = await service.sql('select distinct email from license where key_hash = any($1)', [
@@ -317,7 +334,8 @@ describe('at the same time', () => {
       );
       expect((await service.activate(await service.issue())).status).toBe(201);
       await other.query(end);
-      const told = 'line 3: a license has this key already\nNothing was imported.\n';
+      const told =
+        'line 3: a license has this key already, or had it until it was replaced\nNothing was imported.\n';
       expect(await run).toMatchObject(
         end === 'commit' ? { code: 1, stdout: '', stderr: told } : { code: 0, json: { imported: 3 } },
       );

@@ -135,7 +135,10 @@ export async function importLicenses(
   });
 }
 
-const TAKEN = 'select key_hash from license where key_hash = any($1)';
+// A key that was replaced is known to others: it never activates a further machine, by no other license either.
+const TAKEN = `
+  select key_hash from license where key_hash = any($1)
+  union select key_hash from replaced_key where key_hash = any($1)`;
 // A key that another writes at this moment is waited for. Answers those that were taken.
 const INSERT = `
   with given as (
@@ -143,7 +146,9 @@ const INSERT = `
       as license (key_hash, id, key_hint, email, machines_allowed, expires_at, on_expiry)
   ), written as (
     insert into license (key_hash, id, key_hint, email, machines_allowed, expires_at, on_expiry, created_at, end_changed_at)
-    select given.*, $8::timestamptz, $8 from given on conflict (key_hash) do nothing returning id
+    select given.*, $8::timestamptz, $8 from given
+    where not exists (select 1 from replaced_key where key_hash = given.key_hash)
+    on conflict (key_hash) do nothing returning id
   )
   select key_hash from given where id not in (select id from written)`;
 const REST = ['id', 'key_hint', 'email', 'machines_allowed', 'expires_at', 'on_expiry'] as const;
@@ -184,7 +189,7 @@ class Writing {
       : this.manager.query(TAKEN, [hashes]))) as { key_hash: Buffer }[];
     for (const { key_hash } of taken) {
       const line = this.#lines.get(key_hash.toString('base64'))!;
-      faults.push({ line, what: 'a license has this key already' });
+      faults.push({ line, what: 'a license has this key already, or had it until it was replaced' });
     }
     faults.sort((a, b) => a.line - b.line);
     this.#faults.push(...faults.map(({ line, what }) => `line ${line}: ${what}`));
