@@ -44,7 +44,7 @@ export class HolderExport {
     const more = await bindingsMore(manager, ids);
     const moreOfLicenses = await licensesMore(manager, ids);
     const byLicense = await histories(manager, ids);
-    return found.map(({ activations, ...license }) => ({
+    return found.map(({ activations, is_address_lost: _, ...license }) => ({
       ...license,
       ...moreOfLicenses.get(license.id),
       activations: activations.map((binding) => ({ ...binding, ...more.get(binding.id) })),
