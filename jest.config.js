@@ -15,6 +15,8 @@ export default {
   testTimeout: 600_000,
   // Each brings services with their connections to one PostgreSQL, which takes a hundred.
   maxWorkers: Math.min(availableParallelism(), 2),
+  // What a file has loaded is never freed: a worker that holds more begins anew before its next file.
+  workerIdleMemoryLimit: '1500MB',
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {

@@ -19,6 +19,9 @@ update activation a set machine_id = null, hostname_hint = null
 from license l
 where l.id = a.license_id and a.ended_at <= l.email_since
   and (a.machine_id is not null or a.hostname_hint is not null);
+delete from release_request r
+using activation a join license l on l.id = a.license_id
+where a.id = r.activation_id and r.asked_at <= l.email_since and r.decided_at is null;
 update release_request r set reason = null
 from activation a join license l on l.id = a.license_id
 where a.id = r.activation_id and r.asked_at <= l.email_since and r.reason is not null;

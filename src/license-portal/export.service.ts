@@ -44,16 +44,20 @@ export class HolderExport {
     const more = await bindingsMore(manager, ids);
     const moreOfLicenses = await licensesMore(manager, ids);
     const byLicense = await histories(manager, ids);
-    return found.map(({ activations, is_address_lost: _, ...license }) => ({
-      ...license,
-      ...moreOfLicenses.get(license.id),
-      activations: activations.map((binding) => ({ ...binding, ...more.get(binding.id) })),
-      history: (byLicense.get(license.id) ?? []).map(({ at, action, reason, change }) => ({
-        at: rfc3339(at),
-        action,
-        reason,
-        change,
-      })),
-    }));
+    return found.map((view) => {
+      // An address that is lost has no holder who could ask for an export.
+      const { activations, is_address_lost: _, ...license } = view;
+      return {
+        ...license,
+        ...moreOfLicenses.get(license.id),
+        activations: activations.map((binding) => ({ ...binding, ...more.get(binding.id) })),
+        history: (byLicense.get(license.id) ?? []).map(({ at, action, reason, change }) => ({
+          at: rfc3339(at),
+          action,
+          reason,
+          change,
+        })),
+      };
+    });
   }
 }

@@ -128,7 +128,8 @@ export class LicensesService {
       };
       await manager.update(License, { id }, { ...change, ...since, ended_at, end_changed_at });
       // The trail outlives an erasure: it says that the address changed, and not to which.
-      const told = change.email === undefined ? change : { ...change, email: 'changed' };
+      const { email: _, ...terms } = change;
+      const told = isPassedOn ? { ...terms, email: 'changed' } : terms;
       await recordAudit(manager, act, { action: 'license.set', license_id: id, change: { ...told }, at });
       if (!isPassedOn) return;
       await endSessions(manager, id);

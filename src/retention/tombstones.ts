@@ -109,8 +109,10 @@ export async function readTombstones(
     const isWhole = ids.erasure_request.some((id) => last.get(id) === 'erasure_request');
     return isWhole ? [{ ...ids, ...origin, ...(address && { address }) }] : [];
   });
+  // One whose commit failed is written again: by then another license may have the address, or another address the license.
+  const latest = new Map(erased.map((block) => [block.erasure_request.join(), block]));
   const taken_back = [...last].flatMap(([id, kind]) => (kind === 'taken_back' ? [id] : []));
-  return { erased, taken_back };
+  return { erased: [...latest.values()], taken_back };
 }
 
 async function read(file: string): Promise<string> {

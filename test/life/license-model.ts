@@ -30,7 +30,11 @@ export interface License {
   /** Null until it is issued, and once its holder was erased: `is_issued` tells which. */
   email: string | null;
   is_issued: boolean;
+  /** When it came to its address from another; null where it never did. */
+  email_since: number | null;
   generation: number;
+  /** When each key before the one in force was replaced, the first key first. */
+  replaced_at: number[];
   machines_allowed: number;
   expires_at: number | null;
   on_expiry: 'keep' | 'stop';
@@ -110,8 +114,15 @@ export function statusOf(license: License): string {
 
 export const activeOf = ({ bindings }: License) => bindings.filter(({ ended }) => !ended);
 
-export const selfReleasesLeft = ({ bindings }: License, now: number) =>
-  SELF_RELEASES - bindings.filter(({ by_holder, ended }) => by_holder && now - ended!.at < YEAR).length;
+export const selfReleasesLeft = (license: License, now: number) =>
+  SELF_RELEASES -
+  license.bindings.filter(
+    (binding) => binding.by_holder && now - binding.ended!.at < YEAR && !isOfFormerHolder(license, binding),
+  ).length;
+
+/** Whether a binding ended before its license came to its address. */
+export const isOfFormerHolder = ({ email_since }: License, { ended }: Binding): boolean =>
+  ended !== null && email_since !== null && ended.at <= email_since;
 
 /** The first refusal in the contract's order. */
 export function refusal(license: License, binding: Binding | null, app_version: string, now: number) {

@@ -292,7 +292,9 @@ export class Player {
 const unissued = (reports: License['reports']): License => ({
   email: null,
   is_issued: false,
+  email_since: null,
   generation: 1,
+  replaced_at: [],
   machines_allowed: DEFAULT_MACHINES,
   expires_at: null,
   on_expiry: 'keep',

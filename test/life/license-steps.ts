@@ -122,8 +122,8 @@ function report({ license, now }: Scene, { email, status }: Of<'report'>): Said 
 }
 
 function activate({ license, now, seen }: Scene, command: Of<'activate'>): Said {
-  const { generation, email, machine, hostname_hint, app_version } = command;
-  if (generation !== license.generation || email !== license.email) return refused('license_not_found', 404);
+  const { machine, hostname_hint, app_version } = command;
+  if (!isKnown(license, command)) return refused('license_not_found', 404);
   const no = refusal(license, null, app_version, now);
   if (no) return no;
   const { machines_allowed, expires_at } = license;
@@ -142,18 +142,41 @@ function activate({ license, now, seen }: Scene, command: Of<'activate'>): Said 
   return { says: taken ? '200' : '201', binding: seat.id, hostname_hint: seat.hostname_hint, ...facts };
 }
 
+/** By its key and its address; a machine that is active, also by those that it activated with (docs/decisions/0028). */
+function isKnown(license: License, { generation, email, machine }: Of<'activate'>): boolean {
+  const isItsKey = generation === license.generation;
+  const isItsEmail = email === license.email;
+  if (isItsKey && isItsEmail) return true;
+  const own = activeOf(license).find((each) => each.machine === machine);
+  if (!own) return false;
+  const isKeyKnown = isItsKey || (license.replaced_at[generation - 1] ?? 0) >= own.activated_at;
+  return isKeyKnown && (isItsEmail || (license.email_since ?? 0) >= own.activated_at);
+}
+
 function change({ license, now }: Scene, { terms }: Of<'change'>): Said {
   if (license.is_gone) return refused('not_found', 404, 'fix');
   if (terms.email !== undefined && license.email === null) return refused('license_erased', 409, 'fix');
+  const isPassedOn = terms.email !== undefined && terms.email !== license.email;
   changeEnd(license, now, () => Object.assign(license, terms));
+  if (isPassedOn) passOn(license, now);
   return { says: '200' };
 }
 
-function rekey({ license }: Scene): Said {
+/** What named the former holder goes: labels of what ended, and requests that wait. */
+function passOn(license: License, now: number): void {
+  license.email_since = now;
+  for (const binding of license.bindings) {
+    if (binding.ended) binding.hostname_hint = null;
+    binding.requests = binding.requests.filter(({ decision }) => decision !== null);
+  }
+}
+
+function rekey({ license, now }: Scene): Said {
   if (license.is_gone) return refused('not_found', 404, 'fix');
   if (license.email === null || statusOf(license) === 'refunded')
     return refused('key_not_mailable', 409, 'fix');
   license.generation += 1;
+  license.replaced_at.push(now);
   return { says: '202' };
 }
 

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Answer } from '../harness.js';
 import {
   activeOf,
+  isOfFormerHolder,
   purchaseState,
   refusal,
   selfReleasesLeft,
@@ -122,7 +123,8 @@ export function expectedViews(
   const seenBy = (email: string) =>
     licenses.map((license) => {
       if (license.email !== email) return null;
-      const activations = inOrder(license.bindings).map((binding) => {
+      const own = license.bindings.filter((binding) => !isOfFormerHolder(license, binding));
+      const activations = inOrder(own).map((binding) => {
         const open = binding.ended ? undefined : binding.requests.find(({ decision }) => decision === null);
         return { ...bindingOf(binding), release_requested_at: open?.at ?? null };
       });

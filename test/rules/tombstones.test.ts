@@ -50,6 +50,16 @@ test('a request that was taken back is told, and what was written last of it hol
   expect(new Set(taken_back)).toEqual(new Set([never, first]));
 });
 
+test('of a request that was written down twice the last whole block counts: the first attempt was not committed', async () => {
+  const [first, erasure_request] = [some(), [randomUUID()]];
+  await bury(file, { ...first, erasure_request });
+  const second = { ...some(), erasure_request };
+  await bury(file, second);
+  expect((await readTombstones(file)).erased).toEqual([second]);
+  appendFileSync(file, `\n\nlicense ${randomUUID()}\n`);
+  expect((await readTombstones(file)).erased).toEqual([second]);
+});
+
 test('a block says when it was written, by which database, and the keyed hash of the address', async () => {
   const block = { ...some(), at: new Date(), database: randomUUID(), address: 'a1'.repeat(32) };
   await bury(file, block);
