@@ -1,5 +1,13 @@
 // A Chromium for tests and pictures: the one that CHROMIUM_PATH names, one that is installed, else the one that npm brings.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -23,9 +31,17 @@ export async function findChromium() {
   const env = {
     ...process.env,
     LD_LIBRARY_PATH: join(folder, 'al2023/lib'),
-    FONTCONFIG_PATH: join(folder, 'fonts'),
+    FONTCONFIG_FILE: fontsOf(folder),
   };
   return { executablePath: join(folder, 'chromium'), args, env };
+}
+
+/** The package's own configuration looks for its fonts in /tmp: without any font a page shows no text. */
+function fontsOf(folder) {
+  const file = join(CACHE, 'fonts.conf');
+  const [fonts, cache] = [join(folder, 'fonts'), join(CACHE, 'fontconfig')];
+  writeFileSync(file, `<fontconfig><dir>${fonts}</dir><cachedir>${cache}</cachedir></fontconfig>\n`);
+  return file;
 }
 
 /** Unpacks once; of two that come at the same time, each unpacks its own and one of them stays. */
