@@ -330,6 +330,21 @@ test('an erased license has no holder to send a key to', async () => {
     expect(await button(page, name).count()).toBe(0);
 });
 
+test('a license whose address a restore lost says so, and an admin sets the address again', async () => {
+  const sold = await license('lost@example.com');
+  await service.sql('update license set email = null, address_lost_at = now() where id = $1', [
+    sold.license_id,
+  ]);
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin', `#license/${sold.license_id}`);
+  await page.getByText(/^Unknown since a backup was restored/).waitFor();
+  await browser.expectGoodLooks(page);
+  await button(page, 'Change …').click();
+  await dialog(page).getByLabel('E-mail of the holder').fill('Found@example.com');
+  await sayWhy(page, 'Asked by phone', 'Change');
+  await fact(page, 'Holder').getByText('found@example.com').waitFor();
+});
+
 test('the role support is not shown what only an admin may do', async () => {
   const sold = await license('roles@example.com');
   const page = await browser.page(origin);
