@@ -160,8 +160,8 @@ describe('license.json copied to five other machines, for a license of one', () 
   });
 });
 
-/** The token as a user may write it, for this machine and for 400 days. */
-function edited(token: string, machine: string, kid?: string): string {
+/** The token as a user may write it: for this machine, for 400 days unless `change` says otherwise. */
+function edited(token: string, machine: string, kid?: string, change: object = {}): string {
   const [head, payload, mark] = token.split('.');
   const read = (part?: string) => JSON.parse(Buffer.from(part!, 'base64url').toString()) as object;
   const write = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
@@ -169,9 +169,13 @@ function edited(token: string, machine: string, kid?: string): string {
     ...read(payload),
     mch: machineDigest(machineId(machine)),
     exp: (START + 400 * DAY) / 1000,
+    ...change,
   };
   return `${kid ? write({ ...read(head), kid }) : head}.${write(claims)}.${mark}`;
 }
+
+/** The last second that a token's times may hold. */
+const YEAR_9999_ENDS = 253_402_300_799;
 
 describe('a copied license.json whose token was edited', () => {
   async function editedCopy(areKeysShipped: boolean, change: (token: string, machine: string) => string) {
@@ -193,6 +197,15 @@ describe('a copied license.json whose token was edited', () => {
   test.each([
     ['to another format', () => 'no token at all'],
     ['under the kid of the service', (token: string, machine: string) => edited(token, machine)],
+    [
+      'under an invented kid, for longer than 7 days',
+      (token: string, machine: string) => edited(token, machine, 'invented'),
+    ],
+    [
+      'under an invented kid, with an exp that is not after iat',
+      (token: string, machine: string) =>
+        edited(token, machine, 'invented', { iat: YEAR_9999_ENDS, exp: YEAR_9999_ENDS }),
+    ],
   ])('%s, with token keys shipped: it gains nothing', async (_name, change) => {
     const { copy, license, start } = await editedCopy(true, change);
     expect((await start()).kind).toBe('needs_network');
@@ -206,11 +219,16 @@ describe('a copied license.json whose token was edited', () => {
   });
 
   test.each([
-    ['with an invented kid, though token keys are shipped', true, 'invented'],
-    ['in any way, without token keys', false, undefined],
-  ])('%s: it gains 7 days, and no place on the license', async (_name, areKeysShipped, kid) => {
+    [
+      'with an invented kid, though token keys are shipped',
+      true,
+      'invented',
+      { exp: START / 1000 + 7 * 86_400 },
+    ],
+    ['in any way, without token keys', false, undefined, {}],
+  ])('%s: it gains 7 days, and no place on the license', async (_name, areKeysShipped, kid, claims) => {
     const { copy, exp, license, start } = await editedCopy(areKeysShipped, (token, machine) =>
-      edited(token, machine, kid),
+      edited(token, machine, kid, claims),
     );
     expect((await start()).kind).toBe('running');
     await copy.client.close();
@@ -219,6 +237,54 @@ describe('a copied license.json whose token was edited', () => {
     copy.isOnline = true;
     expect((await copy.client.heartbeatNow()).kind).toBe('stopped');
     expect(await activeMachines(license)).toHaveLength(1);
+  });
+
+  describe.each([true, false])('with an iat far in the future, token keys shipped: %p', (areKeysShipped) => {
+    const farAway = async (iat: number, exp: number) => {
+      const given = await editedCopy(areKeysShipped, (token, machine) =>
+        edited(token, machine, 'invented', { iat, exp }),
+      );
+      await given.copy.edit(({ license }) => void (license.offline_until = '9999-12-31T23:59:59Z'));
+      return given;
+    };
+
+    test('one edit allows no start after the running time up to exp', async () => {
+      const { copy, start, license } = await farAway(YEAR_9999_ENDS - 60, YEAR_9999_ENDS);
+      expect((await start()).kind).toBe('running');
+      await copy.pass(8 * HOUR);
+      for (const days of [0, 8, 30, 365, 3000]) {
+        await copy.client.close();
+        copy.time.wall = START + days * DAY;
+        expect([days, (await start()).kind]).toEqual([days, 'needs_network']);
+        await copy.pass(HOUR);
+      }
+      copy.isOnline = true;
+      expect((await copy.client.heartbeatNow()).kind).toBe('stopped');
+      expect(await activeMachines(license)).toHaveLength(1);
+    });
+
+    test.each([YEAR_9999_ENDS - 8 * 86_400, Date.parse('2060-01-01T00:00:00Z') / 1000])(
+      'one edit to %i gains 7 days of running time, however long they take',
+      async (iat) => {
+        const { copy, start, license } = await farAway(iat, iat + 7 * 86_400);
+        for (let day = 0; day < 7; day++) {
+          expect([day, (await start()).kind]).toEqual([day, 'running']);
+          await copy.pass(DAY);
+          await copy.client.close();
+          copy.time.wall += 100 * DAY;
+        }
+        // The end itself is the last moment of a start.
+        await start();
+        await copy.pass(MINUTE);
+        await copy.client.close();
+        for (const days of [0, 100, 3000]) {
+          copy.time.wall += days * DAY;
+          expect([days, (await start()).kind]).toEqual([days, 'needs_network']);
+          await copy.client.close();
+        }
+        expect(await activeMachines(license)).toHaveLength(1);
+      },
+    );
   });
 
   test('to another format, without token keys: offline_until alone counts, as docs/clients.md says', async () => {
@@ -270,4 +336,74 @@ describe('a stop that was kept, beside the token of another machine', () => {
     expect((await copy.client.activate(license.license_key, license.email)).kind).toBe('running');
     expect(await activeMachines(license)).toEqual([machineId(copy.hardware!)]);
   });
+});
+
+describe('a released machine whose stored token was replaced', () => {
+  // docs/clients.md, "What copying the file gains".
+  const REPLACED: [name: string, change: (token: string, machine: string) => string, calls: string[]][] = [
+    ['text that is no token', () => 'no token at all', ['/v1/heartbeat 403']],
+    ['an mch of another machine', (token) => edited(token, 'another machine'), []],
+    ['an unknown kid', (token, machine) => edited(token, machine, 'unknown'), ['/v1/heartbeat 403']],
+  ];
+
+  async function released(change: (token: string, machine: string) => string) {
+    const { license, owner } = await copied();
+    await owner.client.close();
+    await service.sql(
+      `update activation set ended_at = $2, ended_reason = 'released' where license_id = $1`,
+      [license.license_id, new Date(START)],
+    );
+    await owner.edit(({ license: stored }) => {
+      stored.token = change(stored.token, owner.hardware!);
+    });
+    owner.answered.length = 0;
+    return { license, owner };
+  }
+
+  test.each(REPLACED)(
+    'by %s: it takes a seat that is free, in the background',
+    async (_name, change, calls) => {
+      const { license, owner } = await released(change);
+      expect((await owner.open()).kind).toBe('running');
+      await owner.pass(10 * MINUTE);
+      expect(owner.said).toEqual([...calls, '/v1/activate 201']);
+      expect(await activeMachines(license)).toEqual([machineId('the owner')]);
+    },
+  );
+
+  test.each(REPLACED)(
+    'by %s: the limit holds, and it says machine_limit_reached',
+    async (_name, change, calls) => {
+      const { license, owner } = await released(change);
+      const other = await ServiceDesk.on(service, 'the machine that has the seat now');
+      await other.activate(license);
+      expect((await owner.open()).kind).toBe('running');
+      await owner.pass(10 * MINUTE);
+      expect(owner.said).toEqual([...calls, '/v1/activate 409']);
+      expect(owner.client.status).toMatchObject({ kind: 'running', machine_limit_reached: {} });
+      owner.time.wall += 8 * DAY;
+      await owner.restart();
+      expect(await owner.client.heartbeatNow()).toMatchObject({ reason: 'machine_limit_reached' });
+      expect(await activeMachines(license)).toEqual([machineId('the machine that has the seat now')]);
+    },
+  );
+});
+
+test('copies whose machine id cannot be read are confirmed for as long as that lasts, and no longer', async () => {
+  const { license, copies, owner } = await copied();
+  for (const copy of copies) {
+    const { hardware } = copy;
+    copy.hardware = null;
+    await copy.open();
+    await copy.pass(DAY);
+    copy.time.wall += 8 * DAY;
+    expect((await copy.restart()).kind).toBe('running');
+    expect(new Set(copy.said)).toEqual(new Set(['/v1/heartbeat 200']));
+    copy.hardware = hardware;
+    copy.answered.length = 0;
+    await copy.restart();
+    await copy.pass(DAY);
+    expect(new Set(copy.said)).toEqual(new Set(['/v1/activate 409']));
+  }
+  expect(await activeMachines(license)).toEqual([machineId(owner.hardware!)]);
 });

@@ -144,6 +144,30 @@ describe('one home folder is used on two computers in turn', () => {
   });
 });
 
+describe('one home folder on two computers, one of which is released', () => {
+  test.each([1, 2])(
+    'with %i machines allowed: it activates again only where a machine is free',
+    async (allowed) => {
+      const { license, desk } = await activated(2);
+      const [first] = await active(license);
+      await desk.client.close();
+      desk.hardware = 'the second hardware';
+      await desk.open();
+      await desk.pass(10 * MINUTE);
+      await release(first!.id);
+      await service.setLicense(license.license_id, { machines_allowed: allowed });
+      await desk.client.close();
+      desk.hardware = 'the first hardware';
+      desk.answered.length = 0;
+      await desk.open();
+      await desk.pass(10 * MINUTE);
+      expect(desk.said).toEqual([allowed === 2 ? '/v1/activate 201' : '/v1/activate 409']);
+      expect(await active(license)).toHaveLength(allowed);
+      expectNeverStopped(desk);
+    },
+  );
+});
+
 describe('a backup of the state file is restored', () => {
   test.each([3, 400])('one that is %i days old: the next heartbeat renews it', async (days) => {
     const { license, desk } = await activated();

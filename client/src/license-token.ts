@@ -33,7 +33,8 @@ const SIGNATURE = /^[A-Za-z0-9_-]{85}[AQgw]$/;
 /**
  * Reads the token of a stored license, a compact JWS. Never throws.
  * @param tokenKeys the token keys shipped with the application. With any, a token that has another format or fails its
- * key is not believable. A `kid` that is not among them is no failure: the service may have rotated its keys since.
+ * key is not believable. A `kid` that is not among them is no failure where the times can be the service's: it may have
+ * rotated its keys since.
  */
 export function readToken(
   { token, offline_until }: Pick<StoredLicense, 'token' | 'offline_until'>,
@@ -45,7 +46,9 @@ export function readToken(
   if (typeof kid !== 'string' || !claims)
     return { claims: undefined, isBelievable: tokenKeys.length === 0, offline_until };
   const trusted = tokenKeys.find(({ key_id }) => key_id === kid);
-  const isBelievable = !trusted || isSignedBy(trusted, `${header}.${payload}`, signature);
+  const isBelievable = trusted
+    ? isSignedBy(trusted, `${header}.${payload}`, signature)
+    : tokenKeys.length === 0 || hasTimesOfTheService(claims);
   const end = Math.min(claims.exp, claims.iat + MAX_OFFLINE_SECONDS) * 1000;
   const isEarlier = end < Date.parse(offline_until);
   return { claims, isBelievable, offline_until: isEarlier ? formatTime(end) : offline_until };
@@ -99,6 +102,11 @@ function decoded(segment: string): Record<string, unknown> | undefined {
 function claimsOf(payload: Record<string, unknown> | undefined): TokenClaims | undefined {
   const { mch, iat, exp } = payload ?? {};
   return typeof mch === 'string' && isTime(iat) && isTime(exp) ? { mch, iat, exp } : undefined;
+}
+
+/** The service signs a token for 7 days at most. */
+function hasTimesOfTheService({ iat, exp }: TokenClaims): boolean {
+  return iat < exp && exp <= iat + MAX_OFFLINE_SECONDS;
 }
 
 function isTime(value: unknown): value is number {

@@ -1,4 +1,4 @@
-import { formatTime, parseTime, type Clock } from './time.js';
+import { formatTime, parseTime, representable, type Clock } from './time.js';
 
 export interface StoredTime {
   /** The latest moment this installation has known it to be, in the service's time. */
@@ -22,6 +22,8 @@ export interface StoredTime {
  *   confirmation sets everything back to the service's time, so it never lasts.
  * - A clock that is behind is not corrected: when it is put right, that must not look like time gone by.
  * - The `iat` of the token is a floor: a file in which the highest time seen was deleted gains no time before it.
+ * - The highest time seen stays within what the file can hold. A later one would be lost at the next start, which would
+ *   then go by the wall clock alone.
  */
 export class SeenTime {
   #highest: number;
@@ -33,7 +35,7 @@ export class SeenTime {
     this.#clock = clock;
     this.#ahead = Math.max(0, stored.clock_ahead_seconds) * 1000;
     this.#measuredAt = clock.monotonic();
-    this.#highest = parseTime(stored.highest_seen) ?? clock.now() - this.#ahead;
+    this.#highest = representable(parseTime(stored.highest_seen) ?? clock.now() - this.#ahead);
   }
 
   /** Milliseconds since 1970; never less than at the call before, until a confirmation says better. */
@@ -46,20 +48,20 @@ export class SeenTime {
     // Somebody set the clock back: what it was ahead by is no longer true, or time would now stand still.
     if (wall - this.#ahead < this.#highest)
       this.#ahead = Math.min(this.#ahead, Math.max(0, wall - this.#highest));
-    this.#highest = Math.max(this.#highest, wall - this.#ahead);
+    this.#highest = representable(Math.max(this.#highest, wall - this.#ahead));
     return this.#highest;
   }
 
   /** It cannot be earlier than this: the service has issued something at that moment. */
   atLeast(time: number): void {
-    this.#highest = Math.max(this.#highest, time);
+    this.#highest = representable(Math.max(this.#highest, time));
   }
 
   /** A confirmation's `server_time` outranks all that was seen before it. */
   confirm(serverTime: number): void {
     this.#measuredAt = this.#clock.monotonic();
     this.#ahead = Math.max(0, this.#clock.now() - serverTime);
-    this.#highest = serverTime;
+    this.#highest = representable(serverTime);
   }
 
   toStored(): StoredTime {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { StoredTime } from './seen-time.js';
 import type { CrashSignature } from './telemetry.js';
+import { parseTime } from './time.js';
 
 export interface StoredLicense {
   license_key: string;
@@ -169,7 +170,7 @@ function isTime(value: unknown): value is StoredTime {
 }
 
 function isInstant(value: unknown): value is string {
-  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
+  return parseTime(value) !== undefined;
 }
 
 function sequencesOf(value: Members): Record<string, SeenSequence> {

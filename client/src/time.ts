@@ -29,7 +29,15 @@ export function parseTime(value: unknown): number | undefined {
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
 }
 
-/** RFC 3339 in UTC; the inverse of `parseTime`. */
+/** The last millisecond of the year 9999: a later time has no RFC 3339 form. */
+const LATEST = 253_402_300_799_999;
+
+/** The nearest time, in milliseconds since 1970, that `parseTime` reads back once `formatTime` has written it. */
+export function representable(milliseconds: number): number {
+  return Math.min(Math.max(milliseconds, 0), LATEST);
+}
+
+/** RFC 3339 in UTC; the inverse of `parseTime` for a time that is `representable`. */
 export function formatTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }

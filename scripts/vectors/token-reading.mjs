@@ -5,6 +5,8 @@ import { CLAIMS, header, jws } from './tokens.mjs';
 const MACHINE_ID = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 const OTHER_MACHINE_ID = 'd84ff7a02ff241567cbb80f6670f9360217fa971826966778c6a9d5da1ae45c5';
 const WEEK = 7 * 86_400;
+/** The end of the year 9999. */
+const LATEST = 253_402_300_799;
 const at = (seconds) => new Date(seconds * 1000).toISOString();
 
 export function tokenReadings() {
@@ -126,8 +128,58 @@ export function tokenReadings() {
       }),
       reads(
         'A kid that is not shipped is read like a token without keys.',
-        { ...shipped, token: withClaims({ exp: exp + 400 * 86_400 }, STRANGER), offline_until: late },
-        { claims: { mch, iat, exp: exp + 400 * 86_400 } },
+        { ...shipped, token: withClaims({ exp: exp - 86_400 }, STRANGER), offline_until: late },
+        { claims: { mch, iat, exp: exp - 86_400 }, offline_until: at(exp - 86_400) },
+      ),
+      reads(
+        'An exp more than seven days after iat is not believed under a kid that is not shipped.',
+        { ...shipped, token: withClaims({ exp: exp + 1 }, STRANGER), offline_until: late },
+        { claims: { mch, iat, exp: exp + 1 }, ...refused },
+      ),
+      reads(
+        'An exp more than seven days after iat is believed under the shipped key, and ends seven days after iat.',
+        { ...shipped, token: withClaims({ exp: exp + 1 }), offline_until: late },
+        { claims: { mch, iat, exp: exp + 1 } },
+      ),
+      reads(
+        'An exp equal to iat is not believed under a kid that is not shipped.',
+        { ...shipped, token: withClaims({ exp: iat }, STRANGER) },
+        { claims: { mch, iat, exp: iat }, ...refused, offline_until: at(iat) },
+      ),
+      reads(
+        'An exp before iat is not believed under a kid that is not shipped.',
+        { ...shipped, token: withClaims({ iat: exp, exp: iat }, STRANGER) },
+        { claims: { mch, iat: exp, exp: iat }, ...refused, offline_until: at(iat) },
+      ),
+      reads(
+        'An exp before iat ends at exp without keys, which is before the floor that iat sets.',
+        { token: withClaims({ iat: exp, exp: iat }) },
+        { claims: { mch, iat: exp, exp: iat }, offline_until: at(iat) },
+      ),
+      reads(
+        'A token of the last minute of the year 9999 ends in that year.',
+        {
+          token: withClaims({ iat: LATEST - 60, exp: LATEST }),
+          offline_until: '9999-12-31T23:59:59.999Z',
+        },
+        { claims: { mch, iat: LATEST - 60, exp: LATEST }, offline_until: at(LATEST) },
+      ),
+      reads(
+        'The same under a kid that is not shipped: a future iat is no failure, and is the floor of the time seen.',
+        {
+          ...shipped,
+          token: withClaims({ iat: LATEST - 60, exp: LATEST }, STRANGER),
+          offline_until: '9999-12-31T23:59:59.999Z',
+        },
+        { claims: { mch, iat: LATEST - 60, exp: LATEST }, offline_until: at(LATEST) },
+      ),
+      reads(
+        'Seven days after an iat at the end of the year 9999 end at exp, which is in that year.',
+        {
+          token: withClaims({ iat: LATEST, exp: LATEST }),
+          offline_until: '9999-12-31T23:59:59.999Z',
+        },
+        { claims: { mch, iat: LATEST, exp: LATEST }, offline_until: at(LATEST) },
       ),
       opaque('Text that is no token is kept as it is, and offline_until alone counts.', 'v2:not-a-jws'),
       reads(
@@ -147,7 +199,7 @@ export function tokenReadings() {
       opaque('A token without exp is another format.', withClaims({ exp: undefined })),
       opaque('An exp that is not whole is another format.', withClaims({ exp: exp + 0.5 })),
       opaque('An exp before 1970 is another format.', withClaims({ exp: -1 })),
-      opaque('An exp after the year 9999 is another format.', withClaims({ exp: 253_402_300_800 })),
+      opaque('An exp after the year 9999 is another format.', withClaims({ exp: LATEST + 1 })),
     ],
   };
 }

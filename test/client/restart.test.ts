@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { readFile, writeFile } from 'node:fs/promises';
+import type { State } from '../../client/src/state-file.js';
 import { DAY, Desk, EMAIL, HOUR, KEY, MINUTE, problem, START } from './harness.js';
 
 describe('a restart', () => {
@@ -162,5 +164,34 @@ describe('the clock', () => {
     desk.service.offset = 0;
     expect((await desk.restartAfter(6 * DAY)).kind).toBe('running');
     expect((await desk.restartAfter(2 * DAY)).kind).toBe('needs_network');
+  });
+
+  test('past the year 9999 is kept as the last time that the file can hold, and is not forgotten', async () => {
+    const desk = await Desk.activated();
+    const online = desk.service.answer;
+    desk.service.unplug();
+    desk.time.wall = Date.parse('+012026-01-01T00:00:00Z');
+    expect((await desk.restart()).kind).toBe('needs_network');
+    await desk.client.close();
+    const { time } = JSON.parse(await readFile(desk.stateFile, 'utf8')) as State;
+    expect(time.highest_seen).toBe('9999-12-31T23:59:59.999Z');
+    desk.time.wall = START;
+    expect((await desk.open()).kind).toBe('needs_network');
+    desk.service.answer = online;
+    expect((await desk.client.heartbeatNow()).kind).toBe('running');
+    desk.service.unplug();
+    expect((await desk.restartAfter(6 * DAY)).kind).toBe('running');
+  });
+
+  test.each([1e12, 1e300])('said to be %p seconds ahead in the file crashes no start', async (seconds) => {
+    const desk = await Desk.activated();
+    await desk.client.close();
+    const state = JSON.parse(await readFile(desk.stateFile, 'utf8')) as State;
+    const time = { highest_seen: null, clock_ahead_seconds: seconds };
+    await writeFile(desk.stateFile, JSON.stringify({ ...state, time }));
+    expect((await desk.open()).kind).toBe('running');
+    await desk.client.close();
+    const kept = JSON.parse(await readFile(desk.stateFile, 'utf8')) as State;
+    expect(kept.time.highest_seen).toMatch(/^\d{4}-/);
   });
 });

@@ -80,7 +80,10 @@ describe('the state file', () => {
     const file = join(await folder(), 'license.json');
     const module = pathToFileURL(join(process.cwd(), 'client/src/state-file.ts')).href;
     const license = JSON.stringify(stateWith('t'.repeat(2000)));
-    const script = `import { writeState } from ${JSON.stringify(module)};
+    // The child runs the sources: where they import a .js file, there is a .ts file.
+    const script = `import { registerHooks } from 'node:module';
+      registerHooks({ resolve: (name, context, next) => next(name.replace(/^(\\..*)\\.js$/, '$1.ts'), context) });
+      const { writeState } = await import(${JSON.stringify(module)});
       for (;;) { await writeState(${JSON.stringify(file)}, ${license}); process.stdout.write('.'); }`;
     for (let round = 0; round < 5; round++) {
       const child = spawn(process.execPath, [
@@ -90,7 +93,8 @@ describe('the state file', () => {
         script,
       ]);
       const ended = new Promise((resolve) => child.once('exit', resolve));
-      await new Promise((resolve) => child.stdout.once('data', resolve));
+      const written = new Promise((resolve) => child.stdout.once('data', () => resolve('written')));
+      expect(await Promise.race([written, ended])).toBe('written');
       await wait(3 + round * 7);
       child.kill('SIGKILL');
       await ended;

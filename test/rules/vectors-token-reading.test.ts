@@ -57,10 +57,13 @@ test('jose agrees with what is believed under a shipped key', async () => {
     kid: trustedKey(x).key_id,
     key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }),
   }));
-  // jose takes a signature in any spelling.
+  // jose takes a signature in any spelling, and does not look at the times.
   const shipped = cases.filter(
     ({ name, token_keys, expected }) =>
-      token_keys.length > 0 && expected.claims && !name.includes('another spelling'),
+      token_keys.length > 0 &&
+      expected.claims &&
+      !name.includes('another spelling') &&
+      !name.includes('not believed under a kid that is not shipped'),
   );
   for (const { name, token, expected } of shipped) {
     const holds = await compactVerify(token, ({ kid }) => publicKeys.find((each) => each.kid === kid)!.key, {
