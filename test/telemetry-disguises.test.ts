@@ -18,6 +18,10 @@ const fullWidth = (character: string) =>
 const percentEncoded = (text: string) =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
 const asEntity = (character: string) => `&#${character.codePointAt(0)};`;
+const asJavaScript = (character: string) =>
+  `%u${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+const quotedPrintable = (text: string) =>
+  [...Buffer.from(text)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
 const asHexEntity = (character: string) => `&#x${character.codePointAt(0)!.toString(16).toUpperCase()};`;
 const hidden = (character: string) => `${character}\u200B`;
 const hiddenByDefault = (character: string) => `\uFE0F${character}`;
@@ -31,6 +35,8 @@ const step = fc.constantFrom(
   percentEncoded,
   asEntity,
   asHexEntity,
+  asJavaScript,
+  quotedPrintable,
   hidden,
   hiddenByDefault,
 );
@@ -56,6 +62,12 @@ const PERSONAL = [
   'adas-mac.lan',
   'ada.home',
   'db.internal',
+  'adas-mac.local.',
+  'Adas-MacBook-Pro',
+  'DESKTOP-AB12CD3',
+  'mail.ada.com',
+  'MOOR_XWAT-577G-Y3KN-E457',
+  'eyJhbGci.eyJzdWIi.c2ln',
 ];
 const ADDRESS = '10.0.0.77';
 
@@ -106,9 +118,89 @@ test('crash_frame stores every path of ASCII identifiers before a line', () => {
   const frame = fc
     .tuple(fc.array(name, { minLength: 1, maxLength: 6 }), fc.constantFrom('run', '<lambda>', '__init__'))
     .map(([path, last]) => `${[...path, last].join('.')}:120`)
-    .filter((text) => !/macbook|mac_?mini|imac|iphone|ipad/.test(text));
+    // What begins like a home directory, or names a computer.
+    .filter((text) => !/^home\.|s_(macbook|imac|mac_?mini|mbp)/.test(text));
   fc.assert(
     fc.property(frame, (value) => expect(stored(value, ['crash_frame'])).toEqual(['crash_frame'])),
     runs(500),
   );
 });
+
+test.each([
+  ['a license key', 'MOOR_XWAT-577G-Y3KN-E457'],
+  ['a license key in lower case', 'key moor_xwat-577g-y3kn-e457'],
+  ['a license key without digits', 'moor_xwat-yyyg-ykkn-ewwe'],
+  ['a license key with other separators', 'MOOR-XWAT.577G.Y3KN.E457'],
+  ['a license key without its prefix', 'XWAT-577G-Y3KN-E457'],
+  ['a token', 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ4In0.c2ln'],
+  ['a token cut short', 'token=eyJhbGciOiJFZERTQSJ9.eyJzdWI'],
+  ['the name of a computer with a final dot', 'janes-macbook.local.'],
+  ['the name of a computer in a sentence', 'Could not resolve janes-mbp.local.'],
+  ['the name of a computer behind a router', 'nas.fritz.box.'],
+  ['the name of a computer that ends in two dots', 'janes-mac.local..'],
+  ['a name that macOS gives', 'Janes-MacBook-Pro'],
+  ['a name that macOS gives, as shown', 'Jane’s MacBook Pro'],
+  ['a name that macOS gives in German', 'MacBook-Pro-von-Jane'],
+  ['a name that Windows gives', 'DESKTOP-AB12CD3'],
+  ['a name that Windows gives a portable', 'laptop-9k2m4x7q'],
+  ['a domain', 'mail.example.com'],
+  ['the name of a computer behind a number', '3.nas.local'],
+  ['the name of a computer in another script', 'жук.local'],
+  ['a JavaScript escape', 'jane%u0040example%u002ecom'],
+  ['quoted-printable text', 'jane=40example=2Ecom'],
+  ['quoted-printable UTF-8', 'jane=EF=BC=A0example'],
+  ['a named entity that is not shown', 'nas&ZeroWidthSpace;.local'],
+  ['a soft hyphen as an entity', 'nas.lo&shy;cal'],
+  ['a zero-width space as a number', 'nas&#8203;.lo&#x200B;cal'],
+  ['slashes of box drawing', '╱Users╱jane╱x.py'],
+  ['backslashes of box drawing', 'C꞉╲Users╲jane'],
+  ['mathematical slashes', '⟋Users⟋jane'],
+  ['the sign of a ratio', 'fe80∶∶1ff∶fe23∶4567∶890a'],
+  ['a modifier colon', 'aa꞉bb꞉cc꞉dd꞉ee꞉01'],
+  ['bullets', 'nas•local'],
+  ['dot operators', 'nas⋅local'],
+  ['Arabic full stops', 'nas۔local'],
+  ['combining marks', 'nas.\u0323local'],
+  ['digits in circles', '➀➈➁.➀➅➇.➀.➀0'],
+  ['digits in black circles', '❶❾❷.❶❻❽.❶.❶0'],
+])('no text member stores %s', (_what, value) => expect(stored(value, TEXTS)).toEqual([]));
+
+test.each([
+  'MOOR_XWAT_577G_Y3KN_E457:1',
+  'moor_xwat_577g_y3kn_e457:1',
+  'app.MOOR_XWAT.H77G.Y3KN.E457:1',
+  'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ4In0.abc:1',
+  'Users.jane.Documents.secret:12',
+  'C.Users.jane:3',
+  'home.jane.app:3',
+  '-[jane.local]:1',
+  '+[janes.home]:12',
+  '-[AppDelegate.run]:9',
+  'janes_mbp:1',
+  'DESKTOP_AB12CD3.x:1',
+  'nas.fritz.box:80',
+  'jane.example.com:443',
+  'jane.example.biz:443',
+  'jane.example.co.uk:443',
+  'a1b2c3d4e5f6:7',
+])('crash_frame does not store %s', (value) => expect(stored(value, ['crash_frame'])).toEqual([]));
+
+test.each([
+  ['crash_frame', 'homography.box:12'],
+  ['crash_frame', 'detector.bounding.box:12'],
+  ['crash_frame', 'decade123456:3'],
+  ['crash_frame', 'deadbeef0001:4'],
+  ['crash_frame', 'camera.mac_mini.x:3'],
+  ['crash_frame', 'ui.iphone_layout.draw:3'],
+  ['crash_frame', 'platforms.is_mac:3'],
+  ['crash_frame', 'users.views.show:3'],
+  ['crash_frame', 'detector_load_data_from_file:3'],
+  ['crash_frame', 'jane.example.de:443'],
+  ['mac_model', 'MacBookPro18,1'],
+  ['mac_model', 'MacBook Pro'],
+  ['os_version', 'Microsoft .NET 8'],
+  ['crash_label', 'app.internal.Oops'],
+  ['crash_label', 'com.example.app'],
+  ['crash_label', 'R&D, timeout=30 = 1.5 m²'],
+  ['crash_label', 'top-most-user-code-line'],
+])('%s keeps %s', (member, value) => expect(stored(value, [member])).toEqual([member]));

@@ -1,14 +1,13 @@
 import { characterCount, isStorableText } from '../http/text.js';
 import { isVersion } from '../keys/signed-manifest.js';
-import { frameLooksPersonal, looksLikeHost, looksPersonal } from './personal.js';
+import { frameLooksPersonal, looksPersonal } from './personal.js';
 
 /** A dotted version with a build part: `3.2.0+451`, `3.2.0 (451)`, `3.2.0-rc.1+451`, `3.2.0.dev0`. */
 const BUILD_VERSION = /^\d[0-9A-Za-z]*([.+-][0-9A-Za-z]+)*( ?\([0-9A-Za-z. ]{1,20}\))?$/;
 
 /** A name in code, or what Python calls code without a name. */
 const IDENTIFIER = '(?:[A-Za-z_$][\\w$]*|<[a-z]{1,20}>)';
-const CODE_PATH = `${IDENTIFIER}(?:\\.${IDENTIFIER})*`;
-const FRAME = new RegExp(`^(?:${CODE_PATH}|[-+]\\[${CODE_PATH}\\]):\\d{1,9}$`);
+const FRAME = new RegExp(`^${IDENTIFIER}(?:\\.${IDENTIFIER})*:\\d{1,9}$`);
 
 /** A field of the telemetry block: its column's type, and the value to store, or undefined where it is not one. */
 interface Field {
@@ -83,24 +82,20 @@ function count(): Field {
 
 function text({ mayHoldVersion = false } = {}): Field {
   return textWhere(
-    (value) =>
-      characterCount(value) <= 120 &&
-      value.trim() !== '' &&
-      !looksLikeHost(value) &&
-      !looksPersonal(value, mayHoldVersion),
+    (value) => characterCount(value) <= 120 && value.trim() !== '' && !looksPersonal(value, mayHoldVersion),
   );
 }
 
 /** An enumeration whose values the seed leaves open. */
 function word(): Field {
   const shape = /^[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}$/;
-  return textWhere((value) => shape.test(value) && !looksLikeHost(value) && !looksPersonal(value));
+  return textWhere((value) => shape.test(value) && !looksPersonal(value));
 }
 
 /**
- * `module.path.function:line`: ASCII identifiers, or a name such as `<lambda>` that Python gives to code without one; an
- * Objective-C method stands in brackets. The shape leaves no room for another script, an encoding, a hyphen within a name
- * or an address. A module may be called `http` or `data`, so a frame is tested against less than a text.
+ * `module.path.function:line`: ASCII identifiers, or a name such as `<lambda>` that Python gives to code without one. The
+ * shape leaves no room for another script, an encoding, a hyphen within a name or an IP address. A module may be called
+ * `http` or `data`, so a frame is tested against less than a text.
  */
 function frame(): Field {
   return textWhere((value) => value.length <= 120 && FRAME.test(value) && !frameLooksPersonal(value));

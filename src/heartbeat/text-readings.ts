@@ -1,0 +1,58 @@
+/** A text that is still another after so many decodings was made to hide something. */
+const MAX_DECODINGS = 5;
+/** Nothing in it can be decoded. */
+const PLAIN_TEXT = /^[^%&=\P{ASCII}]*$/u;
+/** Digits that NFKC does not make ASCII, bytes that are no UTF-8, and HTML entities that `ENTITIES` does not name. */
+const UNREADABLE = /(?!\d)\p{N}|\uFFFD|&[a-z][a-z0-9]{1,30};/iu;
+/** Bytes in quoted-printable, which is written in capitals: printable ASCII, or the UTF-8 of one other character. */
+const QUOTED_PRINTABLE = /(?:=[2-7][0-9A-F]|=[C-F][0-9A-F](?:=[89AB][0-9A-F]){1,3})+/g;
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  bsol: '\\',
+  colon: ':',
+  commat: '@',
+  dash: '-',
+  equals: '=',
+  gt: '>',
+  hyphen: '-',
+  lowbar: '_',
+  lt: '<',
+  num: '#',
+  percnt: '%',
+  period: '.',
+  semi: ';',
+  shy: '',
+  sol: '/',
+};
+
+/** A text and what it says after each decoding, or null where it cannot be read to its end (docs/decisions/0026). */
+export function textReadings(value: string): string[] | null {
+  if (PLAIN_TEXT.test(value)) return [value];
+  const readings = [value];
+  for (let last = value; ;) {
+    const next = decoded(last);
+    if (next === last) return UNREADABLE.test(last) ? null : readings;
+    if (readings.length > MAX_DECODINGS) return null;
+    readings.push((last = next));
+  }
+}
+
+function decoded(value: string): string {
+  return value
+    .normalize('NFKC')
+    .replace(/[\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/gu, '')
+    .replace(/\p{Pd}/gu, '-')
+    .replace(/[\u00B7\u06D4\u2022\u2027\u22C5\u3002\u30FB]/g, '.')
+    .replace(/[\u02D0\u05C3\u2236\uA789]/g, ':')
+    .replace(/(?:%[0-9a-f]{2})+/gi, utf8)
+    .replace(QUOTED_PRINTABLE, utf8)
+    .replace(/%u([0-9a-f]{4})/gi, (_whole, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .replace(/&#(?:x([0-9a-f]{1,6})|(\d{1,7}));?/gi, (whole, hex: string | undefined, decimal: string) => {
+      const codePoint = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+      return codePoint <= 0x10_ffff ? String.fromCodePoint(codePoint) : whole;
+    })
+    .replace(/&([a-z]{2,6});/gi, (whole, name: string) => ENTITIES[name.toLowerCase()] ?? whole);
+}
+
+const utf8 = (bytes: string) => Buffer.from(bytes.replaceAll(/[%=]/g, ''), 'hex').toString();
