@@ -4,6 +4,7 @@ import type { OnExpiry } from '../config.js';
 import { canonicalLicenseKey, licenseKeyHash } from '../keys/license-key.js';
 import { licenseStatus, type LicenseFacts, type LicenseStatus } from '../licenses/license.rules.js';
 import type { Activation, EndedReason } from './activation.entity.js';
+import { sinceHolder } from '../licenses/former-holder.js';
 
 /** A binding as people see it. */
 export interface BindingView {
@@ -83,7 +84,7 @@ export async function findLicenses(
   const bindings = (await dataSource.query(
     `select a.id, a.license_id, a.hostname_hint, a.app_version, a.activated_at, a.ended_at, a.ended_reason
      from activation a join license l on l.id = a.license_id
-     where a.license_id = any($1) and (not $2 or coalesce(a.ended_at > l.email_since, true))
+     where a.license_id = any($1) and (not $2 or ${sinceHolder('a.ended_at')})
      order by a.ended_at is not null, a.activated_at desc, a.id desc`,
     [licenses.map(({ id }) => id), forHolder],
   )) as Activation[];

@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
 import { DAY_MS } from '../clock.js';
+import { sinceHolder } from '../licenses/former-holder.js';
 
 /** A year as holders' own releases are counted. Ended bindings stay 12 months, so none is forgotten before. */
 const YEAR_MS = 365 * DAY_MS;
@@ -17,7 +18,7 @@ export async function selfReleases(
     `select a.license_id, count(*)::integer as released
      from activation a join license l on l.id = a.license_id
      where a.license_id = any($1) and a.released_by_holder and a.ended_at > $2
-       and coalesce(a.ended_at > l.email_since, true)
+       and ${sinceHolder('a.ended_at')}
      group by 1`,
     [licenseIds, new Date(now.getTime() - YEAR_MS)],
   )) as { license_id: string; released: number }[];

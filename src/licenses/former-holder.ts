@@ -1,6 +1,12 @@
 import { EntityManager } from 'typeorm';
 
 /**
+ * Whether something happened since a license came to its e-mail address, as SQL: what was before is about a former holder.
+ * @param at the column that says when it happened; the license is `l`
+ */
+export const sinceHolder = (at: string): string => `coalesce(${at} > l.email_since, true)`;
+
+/**
  * Removes from a license what names its former holder, when it gets another e-mail address: labels and machine ids of
  * ended activations, the reasons of decided requests, and requests that still wait, for the new holder did not make them.
  * Active machines keep running under their labels. The caller holds the lock of the license.
