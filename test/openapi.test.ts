@@ -74,7 +74,7 @@ describe('the document', () => {
       const code = pointer.split('/').at(-1) as keyof typeof PROBLEMS;
       const { status, client_action } = PROBLEMS[code];
       expect(value).toMatchObject({
-        unevaluatedProperties: false,
+        additionalProperties: false,
         properties: {
           code: { const: code },
           status: { const: status },
@@ -177,7 +177,7 @@ describe('an answer', () => {
     ]);
     const leakingProblem = { ...problem('license_not_found', 404, 'stop'), email: 'x' };
     expect(check('POST', '/v1/activate', 404, problemHeaders, leakingProblem)).toEqual([
-      '/ must NOT have unevaluated properties: email',
+      '/ must NOT have additional properties: email',
     ]);
   });
 
@@ -262,7 +262,7 @@ describe('an answer', () => {
     expect(check('POST', '/v1/activate', 403, problemHeaders, uncovered)).toEqual([]);
     const leaking = { ...uncovered, expires_at: null };
     expect(check('POST', '/v1/activate', 403, problemHeaders, leaking)).toEqual([
-      '/ must NOT have unevaluated properties: expires_at',
+      '/ must NOT have additional properties: expires_at',
     ]);
     const bare = problem('machine_limit_reached', 409, 'stop');
     expect(check('POST', '/v1/activate', 409, problemHeaders, bare)).toHaveLength(3);
