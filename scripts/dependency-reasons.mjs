@@ -75,3 +75,17 @@ export const BINARIES = [
     reason: 'Node 24 for whoever has another ([0003](decisions/0003-node-24-and-pinned-tools.md)).',
   },
 ];
+
+/** What `npm run judges` installs into judges/, apart from everything else. */
+export const JUDGES = {
+  '@hey-api/openapi-ts':
+    'Generates types from `docs/openapi.yaml`, as clients do; a second generator, since each reads it its own way.',
+  '@redocly/cli': 'Lints `docs/openapi.yaml`.',
+  '@scarf/scarf':
+    'An empty package of ours in place of one that reports each installation to a third party; the packages of Stoplight ask for it.',
+  '@stoplight/prism-cli':
+    'Stands before the service as a proxy, and refuses each answer that `docs/openapi.yaml` does not describe.',
+  '@stoplight/spectral-cli': 'Lints `docs/openapi.yaml`, by other rules.',
+  'openapi-typescript': 'Generates types from `docs/openapi.yaml`, as clients do.',
+  typescript: 'Compiles the generated types. 5.9, which `openapi-typescript` asks for.',
+};

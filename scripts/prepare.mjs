@@ -12,24 +12,39 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Runs `npm ci` unless node_modules is what package-lock.json asks for. */
 export async function ensureInstalled() {
-  const stamp = join(root, 'node_modules/.mooring-install');
-  const wanted = hash(
-    read('package-lock.json'),
-    JSON.stringify({ ...JSON.parse(read('package.json')), scripts: {} }),
-  );
-  const current = () => {
-    if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return true;
-    // Installed by hand: npm writes this file last.
-    return (
-      mtime('node_modules/.package-lock.json') > Math.max(mtime('package-lock.json'), mtime('package.json'))
+  const byHand = () =>
+    // npm writes this file last.
+    mtime('node_modules/.package-lock.json') > Math.max(mtime('package-lock.json'), mtime('package.json'));
+  await install('', ['--include=dev', '--include=optional'], byHand);
+}
+
+/** Runs `npm ci` in judges/ unless its node_modules matches its package-lock.json. No install script runs there. */
+export async function ensureJudgesInstalled() {
+  try {
+    await install('judges', ['--include=dev', '--ignore-scripts']);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const [, reason] = /npm (?:error|ERR!) code (\w+)/.exec(error.message) ?? [];
+    throw new Fault(
+      `The judges are not installed: \`npm ci\` in judges/ failed${reason ? ` (${reason})` : ''}. ` +
+        'It needs a registry that npm reaches; run `npm run judges` again when there is one.',
     );
-  };
+  }
+}
+
+async function install(folder, flags, byHand = () => false) {
+  const stamp = join(root, folder, 'node_modules/.mooring-install');
+  const wanted = hash(
+    read(join(folder, 'package-lock.json')),
+    JSON.stringify({ ...JSON.parse(read(join(folder, 'package.json'))), scripts: {} }),
+  );
+  const current = () => (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) || byHand();
   if (current()) return;
   await alone(async () => {
     if (current()) return;
-    console.error('Installing what is missing (npm ci) …');
+    console.error(`Installing what is missing${folder && ` in ${folder}/`} (npm ci) …`);
     // Without engine warnings: npm itself may well run on an older Node than ours.
-    await quietly('npm ci', 'npm', ['ci', '--loglevel=error', '--include=dev', '--include=optional']);
+    await quietly('npm ci', 'npm', ['ci', '--loglevel=error', ...flags], join(root, folder));
     writeFileSync(stamp, wanted);
   });
 }
@@ -132,10 +147,10 @@ export async function step(program, args, options = {}, how = (signal) => signal
   return { code, output };
 }
 
-async function quietly(name, program, args) {
+async function quietly(name, program, args, cwd = root) {
   const stdio = ['ignore', 'pipe', 'pipe'];
   // Killed, for npm goes on for long when told to end; what is half done is done anew.
-  const { code, output } = await step(program, args, { stdio }, () => 'SIGKILL');
+  const { code, output } = await step(program, args, { stdio, cwd }, () => 'SIGKILL');
   if (code !== 0) throw new Fault(`${output.trim()}\n${name} failed.`);
 }
 

@@ -9,16 +9,22 @@ interface Locked {
 }
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+const LOCK_FILES = ['package-lock.json', 'judges/package-lock.json'];
 const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> };
-/** Every package of the lock file but our own: its path there, and what the lock says of it. */
-const locked = Object.entries(lock.packages).filter(
-  ([path, { link }]) => path.includes('node_modules/') && !link,
-);
+
+/** Every package of a lock file but our own: its path there, and what the lock says of it. */
+function lockedIn(file: string): [path: string, Locked][] {
+  const { packages } = JSON.parse(read(file)) as { packages: Record<string, Locked> };
+  return Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && !link);
+}
+
 /** The names to judge: where it lies, and what it is where it was installed under another name. */
-const names = locked.flatMap(([path, { name }]) => [
-  path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
-  ...(name ? [name] : []),
-]);
+function namesIn(file: string): string[] {
+  return lockedIn(file).flatMap(([path, { name }]) => [
+    path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
+    ...(name ? [name] : []),
+  ]);
+}
 
 /** What tells a third party of our users, our operators or our developers. */
 const REPORTERS: readonly [kind: string, pattern: RegExp][] = [
@@ -33,7 +39,7 @@ const REPORTERS: readonly [kind: string, pattern: RegExp][] = [
   ['product analytics', /^(universal-analytics|insight|react-ga4?|ga-4-react|keen-(tracking|js)|snowplow)/],
   [
     'product analytics',
-    /(google-analytics|gtag|matomo|piwik|plausible|umami|countly|pendo|snowplow-tracker)/,
+    /(google-analytics|(^|[/-])gtag|matomo|piwik|plausible|umami|countly|pendo|snowplow-tracker)/,
   ],
   [
     'session recordings',
@@ -65,10 +71,14 @@ function reporter(name: string): string | undefined {
 }
 
 describe('what reports to third parties', () => {
-  test('stands nowhere in the lock file, neither as our dependency nor as a dependency of one', () => {
-    expect(names.length).toBeGreaterThan(200);
-    expect(names.filter(reporter).map((name) => `${name}: ${reporter(name)}`)).toEqual([]);
-  });
+  test.each(LOCK_FILES)(
+    'stands nowhere in %s, neither as our dependency nor as a dependency of one',
+    (file) => {
+      const names = namesIn(file);
+      expect(names.length).toBeGreaterThan(200);
+      expect(names.filter(reporter).map((name) => `${name}: ${reporter(name)}`)).toEqual([]);
+    },
+  );
 
   // The list is only worth what it catches.
   test.each(
@@ -130,11 +140,14 @@ describe('what reports to third parties', () => {
     'fast-check',
     '@fastify/under-pressure',
     'v8-to-istanbul',
+    'has-tostringtag',
     'ws',
   ])('is not seen in %s', (name) => expect(reporter(name)).toBeUndefined());
 });
 
-describe('the lock file', () => {
+describe.each(LOCK_FILES)('the lock file %s', (file) => {
+  const locked = lockedIn(file);
+
   test('names no address to download from: the registry is whoever installs it chooses', () => {
     expect(locked.filter(([, { resolved }]) => resolved).map(([path]) => path)).toEqual([]);
   });

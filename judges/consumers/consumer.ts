@@ -1,0 +1,106 @@
+// A client written with generated types. `npm run judges` compiles it twice and never runs it: `api.ts` is a copy of
+// openapi-typescript.ts or of hey-api.ts. A type that became `any` or `unknown` does not compile here.
+import type {
+  Activated,
+  ActivateProblem,
+  ActivationRequest,
+  HeartbeatAnswer,
+  HeartbeatProblem,
+  HeartbeatRequest,
+  KeySet,
+  Manifest,
+  ManifestProblem,
+} from './api.js';
+
+/** True for two identical types; `any` and `unknown` equal no other type. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const sure = <_ extends true>(): void => undefined;
+
+sure<Same<Activated['token'], string>>();
+sure<Same<Activated['heartbeat_after_seconds'], number>>();
+sure<Same<Activated['activation']['hostname_hint'], string | null>>();
+sure<Same<Activated['license']['status'], 'active'>>();
+sure<Same<Activated['license']['expires_at'], string | null>>();
+sure<Same<HeartbeatAnswer['offline_until'], string>>();
+sure<Same<NonNullable<HeartbeatAnswer['telemetry']>['stored'], boolean>>();
+sure<Same<Manifest['minimum_license_expiry'], string | null>>();
+sure<Same<Manifest['signatures'][number]['signature'], string>>();
+sure<Same<KeySet['keys'][number]['key_ops'][number], 'verify'>>();
+sure<Same<KeySet['keys'][number]['for'], 'license-token' | 'update-manifest'>>();
+sure<Same<NonNullable<NonNullable<HeartbeatRequest['telemetry']>['cpu_cores']>, number>>();
+
+export const request: ActivationRequest = {
+  license_key: 'MOOR_E6S7-Z8KJ-TB3R-QKX6',
+  email: 'ada@example.com',
+  machine_id: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+  app_version: '3.2.0',
+};
+// @ts-expect-error -- without a key
+export const keyless: ActivationRequest = { email: '', machine_id: '', app_version: '' };
+export const beat: HeartbeatRequest = {
+  token: 'a token',
+  app_version: '3.2.0',
+  telemetry: { cpu_cores: 10, detector_compute: 'ane' },
+};
+// @ts-expect-error -- a value that the document does not list
+export const wrong: HeartbeatRequest = { ...beat, telemetry: { detector_compute: 'abacus' } };
+
+export function seats({ license }: Activated): number {
+  return license.machines_allowed - license.machines_in_use;
+}
+
+export function dropped({ telemetry }: HeartbeatAnswer): readonly string[] {
+  return telemetry?.dropped ?? [];
+}
+
+export function algorithms({ keys }: KeySet): readonly 'Ed25519'[] {
+  return keys.map(({ alg }) => alg);
+}
+
+export function explain(problem: ActivateProblem): string {
+  switch (problem.code) {
+    case 'license_expired':
+      return `expired at ${problem.expired_at.slice(0, 10)}`;
+    case 'version_not_covered':
+      return problem.newest_covered_version?.trim() ?? `nothing before ${problem.minimum_license_expiry}`;
+    case 'machine_limit_reached':
+      return `${problem.machines_in_use.toFixed()} of ${problem.machines_allowed.toFixed()}`;
+    case 'invalid_request':
+      return problem.errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ');
+    case 'license_not_found':
+    case 'license_suspended':
+    case 'license_refunded':
+    case 'license_revoked':
+      return problem.client_action satisfies 'stop';
+    case 'malformed_request':
+    case 'body_too_large':
+    case 'unsupported_media_type':
+      return problem.client_action satisfies 'fix';
+    case 'internal_error':
+    case 'unavailable':
+      return problem.client_action satisfies 'retry';
+    default:
+      return problem satisfies never;
+  }
+}
+
+/** Only `stop` ends the application, and each code has one `client_action`. */
+export function afterHeartbeat(problem: HeartbeatProblem): 'stop' | 'reactivate' | 'go on' {
+  switch (problem.client_action) {
+    case 'stop':
+      sure<Same<Extract<typeof problem, { code: 'binding_released' }>['status'], 403>>();
+      return 'stop';
+    case 'reactivate':
+      return (problem.code satisfies 'token_invalid') && 'reactivate';
+    case 'fix':
+    case 'retry':
+      return 'go on';
+    default:
+      return problem satisfies never;
+  }
+}
+
+export function isPublished(problem: ManifestProblem): boolean {
+  sure<Same<typeof problem.code, 'no_version_published' | 'internal_error' | 'unavailable'>>();
+  return problem.code !== 'no_version_published';
+}

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { DOCUMENT } from './prism.js';
+
+interface Response {
+  readonly $ref?: string;
+  readonly content?: { readonly 'application/problem+json'?: { readonly schema: Shape } };
+}
+interface Shape {
+  readonly $ref?: string;
+  readonly oneOf?: readonly Shape[];
+}
+interface Operation {
+  readonly responses: Record<string, Response>;
+}
+// oxlint-disable-next-line no-explicit-any -- a schema is any tree, and the tests change it
+type Tree = any;
+
+export interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components: { responses: Record<string, Response>; schemas: Record<string, Tree> };
+  'x-everywhere': Record<string, { readonly $ref: string }>;
+}
+
+/**
+ * docs/openapi.yaml, with one more path for each response that no operation has: Prism validates responses of operations only.
+ */
+export function readDocument(): Document {
+  const document = parse(readFileSync(DOCUMENT, 'utf8')) as Document;
+  for (const [name, response] of Object.entries(document['x-everywhere'])) {
+    const found = /^#\/components\/responses\/(.+)$/.exec(response.$ref);
+    if (!found) continue;
+    const status = { method_not_allowed: '405' }[name]!;
+    document.paths[`/x-everywhere/${name}`] = { get: { responses: { [status]: response } } };
+  }
+  return document;
+}
+
+/** A place where the document says that a problem is answered. */
+export interface Place {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly code: string;
+}
+
+/** Every problem of every operation. */
+export function places({ paths, components }: Document): Place[] {
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, { responses }]) =>
+      Object.entries(responses ?? {}).flatMap(([status, given]) => {
+        const response = given.$ref ? components.responses[given.$ref.split('/').at(-1)!]! : given;
+        const schema = response.content?.['application/problem+json']?.schema;
+        const shapes = schema?.oneOf ?? (schema ? [schema] : []);
+        return shapes.map(({ $ref }) => ({
+          method: method.toUpperCase(),
+          path,
+          status: Number(status),
+          code: $ref!.split('/').at(-1)!,
+        }));
+      }),
+    ),
+  );
+}
+
+/** An earlier description of a problem: merged by allOf, its unanchored pattern matches no text. */
+export function unanchor({ components: { schemas } }: Document, code: string): void {
+  const { status, client_action } = schemas[code].properties;
+  schemas[code] = {
+    allOf: [{ $ref: '#/components/schemas/Problem' }],
+    type: 'object',
+    unevaluatedProperties: false,
+    required: ['code'],
+    properties: {
+      type: { type: 'string', pattern: `/docs/errors#${code}$` },
+      status,
+      code: { const: code },
+      client_action,
+    },
+  };
+}
+
+/** An earlier description of a license key: without the U that an imported key may hold. */
+export function withoutU({ components: { schemas } }: Document): void {
+  const key = schemas['ActivationRequest'].properties.license_key;
+  key.pattern = key.pattern.replaceAll('A-Za-z]{4}', 'A-TV-Za-tv-z]{4}');
+}

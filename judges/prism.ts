@@ -1,0 +1,94 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Answer, Service } from '../test/harness.js';
+
+const PRISM = fileURLToPath(new URL('node_modules/.bin/prism', import.meta.url));
+export const DOCUMENT = fileURLToPath(new URL('../docs/openapi.yaml', import.meta.url));
+
+export interface PrismOptions {
+  readonly document?: string;
+  /** Whether a request that the document does not describe is refused too; else it reaches the service. */
+  readonly validatesRequests: boolean;
+}
+
+/** `prism proxy --errors`: an answer that the document does not describe arrives as an error of Prism's own. */
+export class Prism {
+  static readonly #running = new Set<ChildProcess>();
+
+  private constructor(readonly url: string) {}
+
+  static async before(
+    upstream: string,
+    { document = DOCUMENT, validatesRequests }: PrismOptions,
+  ): Promise<Prism> {
+    const flags = ['--errors', `--validate-request=${validatesRequests}`, '--cors=false', '--port=0'];
+    const child = spawn(process.execPath, [PRISM, 'proxy', document, upstream, ...flags], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    Prism.#running.add(child);
+    let said = '';
+    child.stdout.setEncoding('utf8');
+    for await (const text of child.stdout.iterator({ destroyOnReturn: false }) as AsyncIterable<string>) {
+      said += text;
+      const [, url] = /Prism is listening on (http:\/\/127\.0\.0\.1:\d+)/.exec(said) ?? [];
+      if (!url) continue;
+      child.stdout.resume();
+      return new Prism(url);
+    }
+    throw new Error(`Prism ended: ${said}`);
+  }
+
+  /** Ends every Prism, also one whose start failed. */
+  static async closeAll(): Promise<void> {
+    for (const child of Prism.#running) {
+      const ended = once(child, 'exit');
+      if (child.exitCode === null && child.kill()) await ended;
+    }
+    Prism.#running.clear();
+  }
+}
+
+/** What Prism objected to, or nothing; also what it would only warn of, such as a status that is not documented. */
+export function objections(headers: Headers, text: string): string | undefined {
+  const violations = headers.get('sl-violations') ?? undefined;
+  return violations ?? (text.startsWith('{"type":"https://stoplight.io/prism/') ? text : undefined);
+}
+
+/** How many answers Prism let pass. */
+export const passed = { answers: 0 };
+
+/** A request through Prism. Throws what Prism objects to. */
+export async function ask(
+  prism: Prism,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const isText = body === undefined || typeof body === 'string';
+  const response = await fetch(prism.url + path, {
+    method,
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    body: isText ? body : JSON.stringify(body),
+  });
+  const text = await response.text();
+  const objection = objections(response.headers, text);
+  if (objection) throw new Error(`${method} ${path} ${response.status}: ${objection}`);
+  passed.answers += 1;
+  const isJson = /json/.test(response.headers.get('content-type') ?? '');
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    // Prism makes one header of several.
+    cookies: response.headers.getSetCookie().flatMap((cookies) => cookies.split(/,(?=(?:__Host-)?mooring_)/)),
+    text,
+    json: isJson && text ? JSON.parse(text) : undefined,
+  };
+}
+
+/** The same service, asked through Prism: the helpers of the tests take it for the service itself. */
+export function through(prism: Prism, service: Service): Service {
+  const call: Service['call'] = (method, path, body, headers) => ask(prism, method, path, body, headers);
+  return Object.create(service, { url: { value: prism.url }, call: { value: call } }) as Service;
+}

@@ -1,0 +1,127 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PROBLEMS, type ProblemCode } from '../src/http/problem.js';
+import { activation, call, Service } from '../test/harness.js';
+import { places, readDocument, unanchor, withoutU, type Place } from './documents.js';
+import { ask, passed, Prism } from './prism.js';
+import { answersOf, Upstream, type Repeated } from './upstream.js';
+
+/*
+ * Each problem of the catalogue passes through Prism at each operation that the document lists it for, including the problems
+ * that a running service rarely answers. The controls are a document with an earlier fault, and answers with a fault.
+ */
+
+/** What satisfies the security of any operation. */
+const CREDENTIALS = {
+  authorization: 'Bearer a-token',
+  cookie: 'mooring_holder=a-session; mooring_staff=a-session',
+  'webhook-id': 'msg_1',
+  'webhook-timestamp': '1795179600',
+  'webhook-signature': 'v1,AAAA',
+};
+const U_KEY = 'SHOP_U0UU-2345-6789-UUUU';
+
+const directory = mkdtempSync(join(tmpdir(), 'mooring-judges-'));
+const document = readDocument();
+const described = places(document);
+let upstream: Upstream;
+let sound: Prism;
+let faulty: Prism;
+
+beforeAll(async () => {
+  upstream = await Upstream.start();
+  const changed = readDocument();
+  unanchor(changed, 'license_not_found');
+  withoutU(changed);
+  [sound, faulty] = await Promise.all([
+    Prism.before(upstream.url, { document: written('sound', document), validatesRequests: false }),
+    Prism.before(upstream.url, { document: written('faulty', changed), validatesRequests: true }),
+  ]);
+});
+afterAll(async () => {
+  await Prism.closeAll();
+  await upstream?.close();
+  rmSync(directory, { recursive: true, force: true });
+  console.log(`${passed.answers} problems`);
+});
+
+function written(name: string, content: object): string {
+  const path = join(directory, `${name}.json`);
+  writeFileSync(path, JSON.stringify(content));
+  return path;
+}
+
+/** Has an answer repeated behind Prism. */
+async function repeat(prism: Prism, { method, path }: Place, answer: Repeated): Promise<void> {
+  upstream.repeats = answer;
+  const there = path.replace('{id}', '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6');
+  const { status, text } = await ask(prism, method, there, undefined, CREDENTIALS);
+  expect([upstream.received?.method, upstream.received?.path]).toEqual([method, there]);
+  expect([status, JSON.parse(text)]).toEqual([answer.status, JSON.parse(answer.text)]);
+}
+
+describe('each problem of the catalogue', () => {
+  const codes = Object.keys(PROBLEMS) as ProblemCode[];
+
+  test('has a place in the document', () => {
+    expect([...new Set(described.map(({ code }) => code))].toSorted()).toEqual(codes.toSorted());
+  });
+
+  test.each(codes)('%s passes wherever it is described', async (code) => {
+    for (const place of described.filter((each) => each.code === code)) {
+      for (const answer of answersOf(code)) await repeat(sound, place, answer);
+    }
+  });
+});
+
+test('the answer of the service to an unknown method, which Prism does not forward itself', async () => {
+  const service = await Service.start();
+  try {
+    const { status, headers, text } = await call(service.url, 'DELETE', '/v1/manifest');
+    expect([status, headers['allow']]).toEqual([405, 'GET, HEAD']);
+    const place = described.find(({ code }) => code === 'method_not_allowed')!;
+    const { connection: _, 'keep-alive': __, 'content-length': ___, ...kept } = headers;
+    await repeat(sound, place, { status, headers: kept, text });
+  } finally {
+    await service.close();
+  }
+});
+
+describe('Prism would notice', () => {
+  const place = described.find(({ path, code }) => path === '/v1/activate' && code === 'license_not_found')!;
+  const [answer] = answersOf('license_not_found') as [Repeated];
+  const activate = (prism: Prism, license_key: string) => {
+    const body = activation({ license_key, email: 'ada@example.com' });
+    return ask(prism, 'POST', '/v1/activate', body);
+  };
+
+  test('a pattern that is merged by allOf and fits no text', async () => {
+    upstream.repeats = answer;
+    await activate(sound, 'MOOR_E6S7-Z8KJ-TB3R-QKX6');
+    const refused = activate(faulty, 'MOOR_E6S7-Z8KJ-TB3R-QKX6');
+    await expect(refused).rejects.toThrow(/500: .*response.*body.*type.*must match pattern/);
+  });
+
+  test('a license key without U, which the service takes', async () => {
+    upstream.repeats = answer;
+    await activate(sound, U_KEY);
+    upstream.received = undefined;
+    await expect(activate(faulty, U_KEY)).rejects.toThrow(/422: .*license_key.*must match pattern/);
+    expect(upstream.received).toBeUndefined();
+  });
+
+  const broken: [string, Partial<Repeated>][] = [
+    ['a member too many', { text: answer.text.replace('{', '{"email":"ada@example.com",') }],
+    ['a member that is missing', { text: answer.text.replace('"request_id"', '"x"') }],
+    ['another code', { text: answer.text.replaceAll('license_not_found', 'not_found') }],
+    ['a header that is missing', { headers: { 'content-type': 'application/problem+json' } }],
+    ['another media type', { headers: { ...answer.headers, 'content-type': 'text/plain' } }],
+    ['a status that is not described', { status: 418 }],
+  ];
+  test.each(broken)('%s', async (_name, change) => {
+    const wrong = repeat(sound, place, { ...answer, ...change });
+    await expect(wrong).rejects.toThrow(/^POST \/v1\/activate \d+: .*(response|violation)/i);
+  });
+});

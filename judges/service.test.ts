@@ -1,0 +1,360 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PROBLEMS, type ProblemCode } from '../src/http/problem.js';
+import { licenseKeyHash } from '../src/keys/license-key.js';
+import { StaffService } from '../src/support/staff.service.js';
+import { Authenticator } from '../test/authenticator.js';
+import { activation, machineId, Service, type Answer } from '../test/harness.js';
+import { documentedRoutes } from '../test/openapi.js';
+import { Browser as Holder, wrong } from '../test/portal-harness.js';
+import { publish } from '../test/publish.js';
+import { ACT, Browser as Staff, signedIn } from '../test/support-harness.js';
+import { whileGone, whileLocked } from '../test/tables.js';
+import { ORIGIN } from '../test/visitor.js';
+import { PURCHASES, signed, TAKES_PURCHASES } from '../test/webhook.js';
+import { passed, Prism, through } from './prism.js';
+
+/*
+ * The service answers through Prism, over sockets. `ask` throws what Prism objects to. Longer than 200 lines: it holds one
+ * call of each route, and one case for each code of the catalogue.
+ */
+
+const SETTINGS = { ...TAKES_PURCHASES, SELF_RELEASES_PER_YEAR: '1' };
+const UNKNOWN = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
+
+let direct: Service;
+/** Refuses a request that the document does not describe. */
+let strict: Prism;
+/** Lets each request through. */
+let lenient: Prism;
+/** The service behind each. */
+let service: Service;
+let misused: Service;
+/** The manifest, before any was published. */
+let unpublished: Answer;
+
+beforeAll(async () => {
+  direct = await Service.start({ environment: SETTINGS });
+  await direct.app.get(StaffService).add('root@example.com', 'admin', ACT);
+  [strict, lenient] = await Promise.all([
+    Prism.before(direct.url, { validatesRequests: true }),
+    Prism.before(direct.url, { validatesRequests: false }),
+  ]);
+  service = through(strict, direct);
+  misused = through(lenient, direct);
+  unpublished = await service.call('GET', '/v1/manifest');
+});
+afterAll(async () => {
+  await Prism.closeAll();
+  await direct?.close();
+  console.log(`${passed.answers} answers of the service`);
+});
+
+const bearer = async (role: 'support' | 'admin') => ({
+  authorization: `Bearer ${await direct.staffToken(role, `${role}-script@example.com`)}`,
+});
+const statusOf = ({ status }: Answer) => status;
+const report = (to: Service, body: object) => {
+  const text = JSON.stringify(body);
+  return to.call('POST', PURCHASES, text, signed(text));
+};
+
+/** The routes that succeeded through Prism. */
+const succeeded = new Set<string>();
+async function succeeds(asked: Promise<Answer>, route: string, status = 200): Promise<Answer> {
+  const answer = await asked;
+  expect([route, answer.status, answer.json?.code]).toEqual([route, status, undefined]);
+  succeeded.add(route);
+  return answer;
+}
+
+describe('an answer to what the document describes', () => {
+  test('of the client API', async () => {
+    await publish(direct, '4.0.0');
+    const license = await direct.issue({ machines_allowed: 2 });
+    const body = activation(license, 'a machine', { hostname_hint: 'Studio Mac' });
+    const activated = await succeeds(service.call('POST', '/v1/activate', body), 'POST /v1/activate', 201);
+    await succeeds(service.activate(license), 'POST /v1/activate');
+    const telemetry = { app_version: '3.2.0', cpu_cores: 10, detector_compute: 'ane' };
+    await succeeds(service.heartbeat(activated.json.token), 'POST /v1/heartbeat');
+    const { json } = await succeeds(
+      service.heartbeat(activated.json.token, { telemetry }),
+      'POST /v1/heartbeat',
+    );
+    expect(json.telemetry).toEqual({ stored: true, dropped: [] });
+    const manifest = await succeeds(service.call('GET', '/v1/manifest'), 'GET /v1/manifest');
+    const headers = { 'if-none-match': manifest.headers['etag']! };
+    await succeeds(service.call('GET', '/v1/manifest', undefined, headers), 'GET /v1/manifest', 304);
+    await succeeds(service.call('GET', '/v1/keys'), 'GET /v1/keys');
+  });
+
+  test('to an imported key that holds a U, which the service takes', async () => {
+    const license = await imported('SHOP_U0UU-2345-6789-UUUU');
+    await succeeds(service.activate(license), 'POST /v1/activate', 201);
+  });
+
+  test('of a purchase, of health and of the pages that explain', async () => {
+    const body = { transaction_id: 'tx-1', email: 'buyer@example.com', status: 'paid' };
+    await succeeds(report(service, body), 'POST /v1/purchases', 204);
+    for (const path of ['/health/live', '/health/ready', '/privacy/data', '/docs/errors'])
+      await succeeds(service.call('GET', path), `GET ${path}`);
+  });
+
+  test('of the portal', async () => {
+    const license = await direct.issue({ email: 'holder@example.com', machines_allowed: 2 });
+    const { json } = await service.activate(license);
+    const other = (await service.activate(license, 'another machine')).json.activation.id as string;
+    const id = json.activation.id as string;
+    const holder = await new Holder(service).byCode(license.email);
+    for (const route of ['POST /session/code', 'POST /session'])
+      succeeded.add(route.replace(' ', ' /portal/api'));
+    const call = (method: string, path: string, status: number, template = path, body?: unknown) =>
+      succeeds(holder.call(method, path, body), `${method} /portal/api${template}`, status);
+    await call('GET', '/licenses', 200);
+    await call('POST', `/licenses/${license.license_id}/send-key`, 202, '/licenses/{id}/send-key');
+    const path = `/activations/${id}/release`;
+    await call('POST', `${path}-request`, 202, '/activations/{id}/release-request', { reason: 'Sold.' });
+    await call('POST', `/activations/${other}/release`, 200, '/activations/{id}/release');
+    await call('GET', '/licenses', 200);
+    await call('GET', '/export', 200);
+    await call('POST', '/erasure', 202);
+    await call('GET', '/export', 200);
+    await call('DELETE', '/erasure', 204);
+    await call('DELETE', '/session', 204);
+  });
+
+  test('of support', async () => {
+    const license = await direct.issue({ email: 'customer@example.com' });
+    const { id } = (await service.activate(license)).json.activation;
+    const holder = await new Holder(service).byKey(license);
+    await holder.call('POST', `/activations/${id}/release-request`, { reason: null });
+    const admin = await signedIn(service, 'admin');
+    succeeded.add('POST /support/api/session/link');
+    const call = (method: string, path: string, status: number, template = path, body?: unknown) =>
+      succeeds(admin.call(method, path, body), `${method} /support/api/${template}`, status);
+
+    const reason = 'Asked by phone.';
+    const one = `licenses/${license.license_id}`;
+    await call('GET', 'session', 200);
+    await call('POST', 'licenses/search', 200, undefined, { email: license.email });
+    await call('POST', 'licenses', 201, undefined, { email: 'new@example.com' });
+    await call('GET', one, 200, 'licenses/{id}');
+    await call('PATCH', one, 200, 'licenses/{id}', { machines_allowed: 3, reason });
+    await call('POST', `${one}/send-key`, 202, 'licenses/{id}/send-key', { reason });
+    await call('POST', `${one}/rekey`, 202, 'licenses/{id}/rekey', { reason });
+    const { release_requests } = (await call('GET', 'release-requests', 200)).json;
+    const request = `release-requests/${release_requests.at(-1).id}`;
+    await call('POST', request, 200, 'release-requests/{id}', { decision: 'decline', reason });
+    await call('POST', `activations/${id}/release`, 200, 'activations/{id}/release', { reason });
+    await call('GET', one, 200, 'licenses/{id}');
+    const erasure = { email: license.email, reason };
+    const { json } = await call('POST', 'erasures', 202, undefined, erasure);
+    await call('POST', `erasures/${json.erasure.id}/run`, 200, 'erasures/{id}/run');
+    for (const path of ['erasures', 'fleet', 'fleet?weeks=2', 'audit', 'manifests', 'retention'])
+      await call('GET', path, 200, path.split('?')[0]);
+    await call('GET', `audit?license_id=${license.license_id}`, 200, 'audit');
+
+    const added = await call('POST', 'staff', 201, undefined, { email: 'linus@example.com', role: 'admin' });
+    const person = `staff/${added.json.staff.id}`;
+    await call('PATCH', person, 200, 'staff/{id}', { role: 'support', reason });
+    await call('POST', `${person}/link`, 202, 'staff/{id}/link');
+    await bearer('support');
+    const { tokens } = (await call('GET', 'tokens', 200)).json;
+    await call('POST', `tokens/${tokens[0].id}/revoke`, 204, 'tokens/{id}/revoke', { reason });
+    await call('POST', `${person}/remove`, 204, 'staff/{id}/remove', { reason });
+    await call('GET', 'staff', 200);
+
+    const authenticator = new Authenticator(ORIGIN);
+    const enrolment = (await call('POST', 'passkeys/options', 200)).json;
+    const response = authenticator.create(enrolment.options);
+    const { passkey } = (await call('POST', 'passkeys', 201, undefined, { response })).json;
+    await call('GET', 'passkeys', 200);
+    const signIn = (await call('POST', 'session/options', 200)).json;
+    const answer = { response: authenticator.get(signIn.options) };
+    await call('POST', 'session', 204, undefined, answer);
+    await call('DELETE', `passkeys/${passkey.id}`, 204, 'passkeys/{id}');
+    await call('DELETE', 'session', 204);
+  });
+
+  test('came from each route of the document', () => {
+    const routes = documentedRoutes().map(({ method, path }) => `${method} ${path}`);
+    expect([...succeeded].toSorted()).toEqual(routes.toSorted());
+  });
+});
+
+/** How each problem comes about; `method_not_allowed` is in problems.test.ts: Prism does not forward an unknown method. */
+const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<Answer>> = {
+  malformed_request: () => misused.call('POST', '/v1/activate', [1]),
+  not_found: async () =>
+    misused.call('GET', `/support/api/licenses/${UNKNOWN}`, undefined, await bearer('support')),
+  body_too_large: () => misused.call('POST', '/v1/activate', { email: 'x'.repeat(20_000) }),
+  unsupported_media_type: () =>
+    misused.call('POST', '/v1/activate', 'text', { 'content-type': 'text/plain' }),
+  invalid_request: () => misused.call('POST', '/v1/activate', { email: 'nobody', machine_id: 7 }),
+  license_not_found: async () =>
+    service.activate({ ...(await direct.issue()), email: 'another@example.com' }),
+  license_suspended: () => withStatus('suspended'),
+  license_refunded: async () => service.activate(await refunded('tx-refunded')),
+  license_revoked: () => withStatus('revoked'),
+  license_expired: async () => {
+    const expires_at = new Date('2026-11-01T00:00:00Z');
+    return service.activate(await direct.issue({ expires_at, on_expiry: 'stop' }));
+  },
+  version_not_covered: async () => {
+    await publish(direct, '9.0.0', '2030-01-01T00:00:00Z');
+    const license = await direct.issue({ expires_at: new Date('2027-01-01T00:00:00Z') });
+    const { json } = await service.activate(license);
+    expect(statusOf(await service.activate(license, 'another', { app_version: '9.0.0' }))).toBe(403);
+    return service.heartbeat(json.token, { app_version: '9.0.0' });
+  },
+  machine_limit_reached: async () => {
+    const license = await direct.issue();
+    await service.activate(license);
+    return service.activate(license, 'another machine');
+  },
+  binding_released: async () => {
+    const { json } = await service.activate(await direct.issue());
+    const path = `/support/api/activations/${json.activation.id}/release`;
+    await service.call('POST', path, { reason: 'Sold.' }, await bearer('support'));
+    return service.heartbeat(json.token);
+  },
+  token_invalid: () => service.heartbeat('no token'),
+  no_version_published: async () => unpublished,
+  sign_in_required: async () => {
+    await service.call('GET', '/portal/api/licenses', undefined, { cookie: 'mooring_holder=none' });
+    return service.call('GET', '/support/api/audit', undefined, { authorization: 'Bearer none' });
+  },
+  forbidden: async () => service.call('GET', '/support/api/staff', undefined, await bearer('support')),
+  cross_origin: async () =>
+    service.call(
+      'POST',
+      '/portal/api/session/code',
+      { email: 'ada@example.com' },
+      { origin: 'https://evil.example' },
+    ),
+  mailbox_proof_needed: async () =>
+    (await new Holder(service).byKey(await direct.issue())).call('GET', '/export'),
+  release_needs_support: async () => {
+    const license = await direct.issue({ email: 'mover@example.com', machines_allowed: 2 });
+    const ids = [await service.activate(license), await service.activate(license, 'another machine')];
+    const holder = await new Holder(service).byCode(license.email);
+    const [, last] = [
+      await holder.call('POST', `/activations/${ids[0]!.json.activation.id}/release`),
+      await holder.call('POST', `/activations/${ids[1]!.json.activation.id}/release`),
+    ];
+    return last!;
+  },
+  code_invalid: async () => {
+    const { email } = await direct.issue({ email: 'coded@example.com' });
+    const holder = new Holder(service);
+    return holder.call('POST', '/session', { email, code: wrong(await holder.ask(email)) });
+  },
+  link_invalid: () => new Staff(service).post('session/link', { link: 'x'.repeat(43) }),
+  passkey_invalid: async () => {
+    const browser = new Staff(service);
+    const { options } = (await browser.post('session/options')).json;
+    return browser.post('session', { response: new Authenticator(ORIGIN).get(options) });
+  },
+  key_not_mailable: async () => {
+    const send = async ({ license_id }: { license_id: string }) =>
+      service.call(
+        'POST',
+        `/support/api/licenses/${license_id}/send-key`,
+        { reason: 'Lost.' },
+        await bearer('support'),
+      );
+    const answers = [
+      await send(await imported('SHOP_UUUU-2345-6789-ABCD')),
+      await send(await refunded('tx-sent')),
+      await send(await erased()),
+    ];
+    expect(answers.map(({ json }) => json.reason)).toEqual(['not_made_here', 'refunded', 'erased']);
+    return answers[0]!;
+  },
+  license_erased: async () => {
+    const path = `/support/api/licenses/${(await erased()).license_id}`;
+    const body = { email: 'back@example.com', reason: 'Asked.' };
+    return service.call('PATCH', path, body, await bearer('admin'));
+  },
+  has_passkey: async () => {
+    const browser = await signedIn(service, 'support', 'passkey@example.com');
+    const { options } = (await browser.post('passkeys/options')).json;
+    await browser.post('passkeys', { response: new Authenticator(ORIGIN).create(options) });
+    const { id } = (await browser.get('session')).json;
+    return service.call('POST', `/support/api/staff/${id}/link`, undefined, await bearer('admin'));
+  },
+  last_admin: async () => {
+    const headers = await bearer('admin');
+    await direct.sql(`update staff set role = 'support' where email <> 'admin-script@example.com'`);
+    const { staff } = (await service.call('GET', '/support/api/staff', undefined, headers)).json;
+    const { id } = staff.find(({ role }: { role: string }) => role === 'admin');
+    return service.call('PATCH', `/support/api/staff/${id}`, { role: 'support', reason: 'Less.' }, headers);
+  },
+  webhook_signature_invalid: () => {
+    const body = { transaction_id: 'tx-2', status: 'refunded' };
+    return service.call('POST', PURCHASES, body, signed('another body'));
+  },
+  too_many_requests: async () => {
+    const license = await direct.issue({ email: 'impatient@example.com' });
+    const holder = await new Holder(service).byKey(license);
+    const send = () => holder.call('POST', `/licenses/${license.license_id}/send-key`);
+    for (let times = 0; times < 10; times += 1) expect(statusOf(await send())).toBe(202);
+    return send();
+  },
+  internal_error: async () => {
+    const license = await direct.issue();
+    return whileGone(direct, 'license', () => service.activate(license));
+  },
+  unavailable: async () => {
+    const license = await direct.issue();
+    return whileLocked(direct, 'license', () => service.activate(license));
+  },
+};
+
+async function withStatus(staff_status: 'suspended' | 'revoked'): Promise<Answer> {
+  const license = await direct.issue();
+  await direct.sql('update license set staff_status = $1 where id = $2', [staff_status, license.license_id]);
+  return service.activate(license);
+}
+
+/** A license with the key of another maker. */
+async function imported(license_key: string) {
+  const license = await direct.issue();
+  const values = [licenseKeyHash(license_key), license.license_id];
+  await direct.sql('update license set key_hash = $1 where id = $2', values);
+  return { ...license, license_key };
+}
+
+async function refunded(transaction_id: string) {
+  const license = await direct.issue();
+  await direct.sql(
+    `with sold as (insert into purchase (id, transaction_id, email, state, paid, recorded_on)
+       values ($1, $2, $3, 'refunded', true, '2026-11-20') returning id)
+     update license set purchase_id = (select id from sold) where id = $4`,
+    [
+      UNKNOWN.replace(/^.{8}/, machineId(transaction_id).slice(0, 8)),
+      transaction_id,
+      license.email,
+      license.license_id,
+    ],
+  );
+  return license;
+}
+
+async function erased() {
+  const license = await direct.issue({ email: 'gone@example.com' });
+  await direct.sql('update license set email = null, ended_at = now() where id = $1', [license.license_id]);
+  return license;
+}
+
+describe('a problem', () => {
+  test.each(Object.keys(CASES) as (keyof typeof CASES)[])('%s', async (code) => {
+    const { status, json } = await CASES[code]();
+    expect([status, json.code]).toEqual([PROBLEMS[code].status, code]);
+  });
+
+  test('has a case here, except the one that Prism does not forward', () => {
+    expect([...Object.keys(CASES), 'method_not_allowed'].toSorted()).toEqual(
+      Object.keys(PROBLEMS).toSorted(),
+    );
+  });
+});

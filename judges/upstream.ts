@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { PROBLEMS, problem, problemDocument, type ProblemCode } from '../src/http/problem.js';
+
+/** An answer to repeat, byte for byte. */
+export interface Repeated {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+/** An upstream server for Prism in place of the service. It answers each request with `repeats`. */
+export class Upstream {
+  /** The next answer. */
+  repeats: Repeated = { status: 204, headers: {}, text: '' };
+  /** What arrived last. */
+  received:
+    { readonly method: string; readonly path: string; readonly headers: IncomingHttpHeaders } | undefined;
+  url = '';
+  readonly #server = createServer((request, response) => {
+    this.received = { method: request.method!, path: request.url!, headers: request.headers };
+    request.resume().once('end', () => this.#answer(response));
+  });
+
+  static async start(): Promise<Upstream> {
+    const upstream = new Upstream();
+    upstream.#server.listen(0, '127.0.0.1');
+    await once(upstream.#server, 'listening');
+    upstream.url = `http://127.0.0.1:${(upstream.#server.address() as AddressInfo).port}`;
+    return upstream;
+  }
+
+  #answer(response: ServerResponse): void {
+    const { status, headers, text } = this.repeats;
+    response.writeHead(status, { ...headers }).end(text);
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+}
+
+type Case = readonly [members: Record<string, unknown>, headers?: Record<string, string>];
+
+/** The extra members and headers of the codes that have any, one case for each variant. */
+const CASES: Partial<Record<ProblemCode, readonly Case[]>> = {
+  invalid_request: [[{ errors: [{ pointer: '/email', detail: 'must be an e-mail address' }] }]],
+  license_expired: [[{ expired_at: new Date('2026-11-01T00:00:00Z') }]],
+  version_not_covered: [
+    [
+      {
+        minimum_license_expiry: new Date('2027-01-04T00:00:00Z'),
+        newest_covered_version: null,
+        download_url: null,
+      },
+    ],
+    [
+      {
+        minimum_license_expiry: new Date('2027-01-04T00:00:00Z'),
+        newest_covered_version: '2.9.4',
+        download_url: 'https://dl.example.com/App-2.9.4.dmg',
+      },
+    ],
+  ],
+  machine_limit_reached: [
+    [{ machines_allowed: 1, machines_in_use: 1, portal_url: 'https://licenses.example.org/shop/portal/' }],
+  ],
+  key_not_mailable: [[{ reason: 'not_made_here' }], [{ reason: 'refunded' }], [{ reason: 'erased' }]],
+  too_many_requests: [[{}, { 'retry-after': '86400' }]],
+  method_not_allowed: [[{}, { allow: 'GET, HEAD' }]],
+};
+
+/** The answers that the service's own problem writer makes of a code, with the headers that `ProblemFilter` sends. */
+export function answersOf(code: ProblemCode): Repeated[] {
+  return (CASES[code] ?? [[{}]]).map(([members, headers]) => {
+    const refusal = problem(code, members, headers);
+    return {
+      status: PROBLEMS[code].status,
+      headers: {
+        'content-type': 'application/problem+json; charset=utf-8',
+        'cache-control': 'no-store',
+        ...refusal.headers,
+      },
+      text: problemDocument(
+        refusal,
+        'https://licenses.example.org/shop',
+        '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f7',
+      ),
+    };
+  });
+}

@@ -1,0 +1,157 @@
+// npm run judges: third-party tools check docs/openapi.yaml, and check the answers of the service against it (CONTRIBUTING.md).
+// Each tool checks the document, and then a copy with a fault that it must report.
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { jest } from './jest.mjs';
+import {
+  command,
+  ensureBuilt,
+  ensureInstalled,
+  ensureJudgesInstalled,
+  ensureWebBuilt,
+  node24,
+  root,
+  step,
+} from './prepare.mjs';
+
+const DOCUMENT = join(root, 'docs/openapi.yaml');
+const folder = join(root, 'judges');
+const directory = mkdtempSync(join(tmpdir(), 'mooring-judges-'));
+process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+const connections = join(directory, 'connections');
+
+const env = {
+  ...process.env,
+  NODE_OPTIONS: `--import=${pathToFileURL(join(folder, 'loopback-only.mjs'))}`,
+  MOORING_CONNECTIONS: connections,
+  // By default Redocly reports each run to its maker and asks for newer versions.
+  REDOCLY_TELEMETRY: 'off',
+  REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+};
+const piped = { stdio: ['ignore', 'pipe', 'pipe'], env };
+
+/** Each judge returns its objection to the document, or an empty text. */
+const JUDGES = {
+  Spectral: () =>
+    linted(
+      ['spectral', 'lint', '--ruleset=judges/spectral.yaml', '--fail-severity=warn'],
+      ['array-items', withoutItems],
+    ),
+  Redocly: () =>
+    linted(
+      ['redocly', 'lint', '--config=judges/redocly.yaml', '--max-problems=1000'],
+      ['no-invalid-media-type-examples', withWrongExample],
+    ),
+  'openapi-typescript': () =>
+    compiled('openapi-typescript', (document, into) => [
+      'openapi-typescript',
+      document,
+      `--output=${join(into, 'openapi-typescript.ts')}`,
+    ]),
+  'Hey API': () =>
+    compiled('hey-api', (document, into) => [
+      'openapi-ts',
+      `--input=${document}`,
+      `--output=${into}`,
+      '--plugins=@hey-api/typescript',
+      '--no-log-file',
+    ]),
+};
+
+await command(async () => {
+  await ensureInstalled();
+  await ensureBuilt();
+  await ensureWebBuilt();
+  await ensureJudgesInstalled();
+  const count = { passed: 0, failed: 0 };
+  const tell = (name, objection, what = '') => {
+    console.log(`${name}: ${objection ? `failed\n${objection}` : `ok${what}`}`);
+    count[objection ? 'failed' : 'passed'] += 1;
+  };
+  for (const [name, judge] of Object.entries(JUDGES)) tell(name, await judge());
+
+  const { passed, failed, output } = await jest(['--config=judges/jest.config.js'], piped);
+  const seen = [...output.matchAll(/^\s*(\d+ (?:answers of the service|problems))$/gm)].map(
+    ([, what]) => what,
+  );
+  console.log(failed > 0 ? `Prism: failed\n${output.trim()}` : `Prism: ok (${seen.toSorted().join(', ')})`);
+  count.passed += passed;
+  count.failed += failed;
+
+  tell('No connection to another machine', await connected());
+  console.log(`${count.passed} passed, ${count.failed} failed`);
+  return count.failed > 0 ? 1 : 0;
+});
+
+function tool([name, ...args]) {
+  return step(node24(), [join('judges/node_modules/.bin', name), ...args], piped);
+}
+
+/** A linter must accept the document, and name the rule for the copy with the fault. */
+async function linted(lint, [rule, fault]) {
+  const { code, output } = await tool([...lint, DOCUMENT]);
+  if (code !== 0) return output.trim();
+  const faulty = await tool([...lint, await changed(fault)]);
+  return faulty.code !== 0 && faulty.output.includes(rule) ? '' : `It does not report a fault: ${rule}`;
+}
+
+/** Generated types must compile with their consumer, and must not when a type became unknown. */
+async function compiled(generator, generate) {
+  const [sound, faulty] = [join(directory, generator), join(directory, `${generator}-faulty`)];
+  const objection = await compile(generator, sound, generate, DOCUMENT);
+  if (objection) return objection;
+  const noticed = await compile(generator, faulty, generate, await changed(withoutType));
+  return noticed.includes('consumer.ts') ? '' : `A type that became unknown compiles: ${noticed}`;
+}
+
+async function compile(generator, into, generate, document) {
+  const generated = join(into, 'generated');
+  mkdirSync(generated, { recursive: true });
+  for (const name of ['consumer.ts', 'tsconfig.json'])
+    cpSync(join(folder, 'consumers', name), join(into, name));
+  cpSync(join(folder, 'consumers', `${generator}.ts`), join(into, 'api.ts'));
+  writeFileSync(join(into, 'package.json'), '{ "type": "module" }');
+  const { code, output } = await tool(generate(document, generated));
+  if (code !== 0) return output.trim();
+  const types = await tool(['tsc', '--project', into]);
+  return types.code === 0 ? '' : types.output.trim();
+}
+
+/** The document with a fault, as a file of its own. */
+async function changed(fault) {
+  // Imported late: ensureInstalled() has to run first.
+  const { parse } = await import('yaml');
+  const document = parse(readFileSync(DOCUMENT, 'utf8'));
+  fault(document);
+  const path = join(directory, `${fault.name}.json`);
+  writeFileSync(path, JSON.stringify(document));
+  return path;
+}
+
+function withoutItems({ components: { schemas } }) {
+  schemas.KeySet.properties.keys.items.properties.key_ops = { type: 'array', const: ['verify'] };
+}
+
+function withoutType({ components: { schemas } }) {
+  schemas.Token = {};
+}
+
+function withWrongExample({ components: { examples } }) {
+  examples.Activated.value.license.status = 'lapsed';
+}
+
+/** The connections that loopback-only.mjs refused. Then one to an address of RFC 5737 shows that it refuses any. */
+async function connected() {
+  const before = read(connections);
+  if (before) return before;
+  await step(node24(), ['--eval', "fetch('http://192.0.2.1/').catch(() => undefined)"], piped);
+  return read(connections)
+    ? ''
+    : 'judges/loopback-only.mjs did not refuse a connection that was made on purpose.';
+}
+
+function read(path) {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}
