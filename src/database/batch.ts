@@ -43,7 +43,8 @@ export class Batch<Item, Result> {
     // After this turn's input was read: requests that arrived together travel together.
     setImmediate(() => {
       this.#scheduled = false;
-      void this.#flush();
+      // A failure may have rejected those who waited: an empty batch would only ask the database once more.
+      if (this.#waiting.length > 0) void this.#flush();
     });
   }
 

@@ -26,3 +26,16 @@ test('no more wait for a batch than may: the next is asked for patience, until t
   }
   expect(await all).toEqual([1, 2, 3, 5]);
 });
+
+test('a failure that rejects all who wait starts no batch of none', async () => {
+  const sizes: number[] = [];
+  const failing = new Batch<number, number>((items) => {
+    sizes.push(items.length);
+    return Promise.reject(new Error('no database'));
+  }, 1);
+  const both = await Promise.allSettled([failing.add(1), failing.add(2)]);
+  await settle();
+  await settle();
+  expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(sizes).toEqual([1]);
+});
