@@ -1,0 +1,40 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type fc from 'fast-check';
+
+/** Turns of the event loop after which everything has settled that waits neither for the scheduler nor for I/O. */
+const SETTLING_TURNS = 3;
+/** Turns without a scheduled task after which the work counts as lost: a promise of it is never settled. */
+const MAX_IDLE_TURNS = 1_000;
+
+/** Resolves when everything that waits neither for the scheduler nor for I/O has settled. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
+}
+
+/**
+ * Releases the tasks of a scheduler one at a time, in its random order, until the work is over. Before each release the
+ * code under test runs until it waits for the scheduler, so a seed always gives the same order.
+ * @param isWaiting is false while the code under test waits for real I/O: then no task is released
+ * @throws Error if the work is not over and nothing is left to release
+ */
+export async function releaseAll<T>(
+  scheduler: fc.Scheduler,
+  work: Promise<T>,
+  isWaiting: () => boolean = () => true,
+): Promise<T> {
+  let isOver = false;
+  const end = () => void (isOver = true);
+  work.then(end, end);
+  let idleTurns = 0;
+  for (;;) {
+    await settled();
+    if (isOver) return work;
+    if (!isWaiting()) continue;
+    if (scheduler.count() > 0) {
+      idleTurns = 0;
+      await scheduler.waitNext(1);
+    } else if ((idleTurns += 1) > MAX_IDLE_TURNS) {
+      throw new Error(`The work never ends: nothing is left to release. ${String(scheduler)}`);
+    }
+  }
+}
