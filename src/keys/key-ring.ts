@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
-import { access, link, mkdir, readFile, rm } from 'node:fs/promises';
+import { access, link, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isEd25519, thumbprint } from './ed25519.js';
 import {
@@ -7,9 +7,11 @@ import {
   keyLines,
   parseRing,
   readRingText,
+  readText,
   writeRing,
   type KeyLine,
   type KeyState,
+  type ReadText,
   type RingEntry,
 } from './ring-file.js';
 
@@ -35,15 +37,17 @@ interface Ring {
 /** The token-signing keys of a directory (keys, License tokens). */
 export class KeyRing {
   #trouble: string | null = null;
+  #reloading: Promise<unknown> = Promise.resolve();
 
   private constructor(
     private readonly dir: string,
+    private readonly read: ReadText,
     private ring: Ring,
   ) {}
 
   /** Throws one sentence where the ring or a key in it is missing or wrong. */
-  static async open(dir: string): Promise<KeyRing> {
-    return new KeyRing(dir, await readRing(dir, await readRingText(dir)));
+  static async open(dir: string, read = readText): Promise<KeyRing> {
+    return new KeyRing(dir, read, await readRing(dir, read, await readRingText(dir, read)));
   }
 
   get active(): TokenKey {
@@ -71,10 +75,17 @@ export class KeyRing {
   }
 
   /** Reads the ring again where ring.json changed, and says whether it did. A broken one throws; the old stays. */
-  async reload(): Promise<boolean> {
-    const text = await readRingText(this.dir);
+  reload(): Promise<boolean> {
+    // One at a time: a slow reload must not put a key back into use whose revocation a later one has read.
+    const reloaded = this.#reloading.then(() => this.#reload());
+    this.#reloading = reloaded.catch(() => undefined);
+    return reloaded;
+  }
+
+  async #reload(): Promise<boolean> {
+    const text = await readRingText(this.dir, this.read);
     if (text === this.ring.text) return false;
-    this.ring = await readRing(this.dir, text);
+    this.ring = await readRing(this.dir, this.read, text);
     return true;
   }
 
@@ -118,18 +129,18 @@ export async function createKeyRing(dir: string, now: Date): Promise<void> {
   }
 }
 
-async function readRing(dir: string, text: string): Promise<Ring> {
+async function readRing(dir: string, read: ReadText, text: string): Promise<Ring> {
   const entries = parseRing(text);
   // A revoked key's file is never read: its owner may well have destroyed it.
   const usable = entries.filter((entry) => entry.state !== 'revoked');
-  const keys = await Promise.all(usable.map((entry) => readKey(dir, entry)));
+  const keys = await Promise.all(usable.map((entry) => readKey(dir, read, entry)));
   const active = keys.find((key) => key.state === 'active');
   if (!active) throw new Error('ring.json must have an active key.');
   return { text, entries, active, byHeader: new Map(keys.map((key) => [key.header, key])) };
 }
 
-async function readKey(dir: string, { kid, file, state }: RingEntry): Promise<TokenKey> {
-  const pem = await readFile(join(dir, file), 'utf8').catch(() => null);
+async function readKey(dir: string, read: ReadText, { kid, file, state }: RingEntry): Promise<TokenKey> {
+  const pem = await read(join(dir, file)).catch(() => null);
   if (pem === null) throw new Error(`The token key file ${file} is missing or cannot be read.`);
   const key = parseKey(pem);
   if (!key || !isEd25519(key)) throw new Error(`The token key file ${file} is not an Ed25519 key in PEM.`);

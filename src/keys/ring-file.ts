@@ -57,9 +57,14 @@ async function handOver(dir: string, file: string): Promise<void> {
   await chown(join(dir, file), uid, gid);
 }
 
+/** Reads a file as text. */
+export type ReadText = (path: string) => Promise<string>;
+
+export const readText: ReadText = (path) => readFile(path, 'utf8');
+
 /** What ring.json says; throws one sentence where it cannot be read. */
-export async function readRingText(dir: string): Promise<string> {
-  const text = await readFile(join(dir, 'ring.json'), 'utf8').catch(() => null);
+export async function readRingText(dir: string, read = readText): Promise<string> {
+  const text = await read(join(dir, 'ring.json')).catch(() => null);
   if (text === null) throw new Error(`${dir} holds no ring.json that can be read.`);
   return text;
 }
