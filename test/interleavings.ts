@@ -38,3 +38,8 @@ export async function releaseAll<T>(
     }
   }
 }
+
+/** Releases what waits for the scheduler, and what that leads to, until nothing does. */
+export async function releaseQueued(scheduler: fc.Scheduler): Promise<void> {
+  for (await settled(); scheduler.count() > 0; await settled()) await scheduler.waitNext(1);
+}

@@ -1,5 +1,7 @@
+import { CallQueue } from './call-queue.js';
 import { License } from './license.js';
 import { trustedKey } from './manifest-signature.js';
+import { NamedTimers } from './named-timers.js';
 import { completed, type ClientOptions } from './options.js';
 import * as schedule from './schedule.js';
 import { SeenTime } from './seen-time.js';
@@ -24,23 +26,23 @@ export class MooringClient {
   readonly #store: Store;
   readonly #transport: Transport;
   readonly #updates: UpdateChecker;
+  readonly #timers: NamedTimers<'start' | 'heartbeat' | 'manifest'>;
   readonly #closing = new AbortController();
   #time: SeenTime | undefined;
   #license: License | undefined;
   #starting: Promise<Status> | undefined;
   #beating: Promise<void> | undefined;
-  #queue: Promise<unknown> = Promise.resolve();
-  #checking: Promise<unknown> = Promise.resolve();
-  #heartbeatTimer: unknown;
-  #manifestTimer: unknown;
+  readonly #queue = new CallQueue();
+  #checking: Promise<UpdateCheck> | undefined;
   #failures = 0;
   #telemetryOff = true;
   #announced = '';
 
   constructor(options: ClientOptions) {
     this.#options = completed(options);
-    const { appVersion, product, stateFile, baseUrl, trustedKeys, log, fetch, clock, timers } = this.#options;
-    this.#store = new Store(stateFile, log);
+    const { appVersion, product, storage, baseUrl, trustedKeys, log, fetch, clock, timers } = this.#options;
+    this.#timers = new NamedTimers(timers);
+    this.#store = new Store(storage, log);
     this.#transport = new Transport(baseUrl, { fetch, clock, timers, signal: this.#closing.signal });
     this.#updates = new UpdateChecker({
       transport: this.#transport,
@@ -71,7 +73,7 @@ export class MooringClient {
     await this.start();
     if (this.#closed) throw new Error('the client is closed');
     const activation = { license_key, email, hostname_hint: hostname_hint.trim() || null };
-    await this.#serially(async () => this.#plan(await this.#license!.activate(activation)));
+    await this.#queue.run(async () => this.#plan(await this.#license!.activate(activation)));
     return this.#announce();
   }
 
@@ -86,33 +88,27 @@ export class MooringClient {
   async checkForUpdate(): Promise<UpdateCheck> {
     await this.start();
     if (this.#closed) return { available: false, reason: 'unreachable' };
-    const checking = this.#updates.check();
-    this.#checking = checking;
-    const check = await checking;
+    const check = await (this.#checking = this.#updates.check());
     this.#options.onUpdateCheck(check);
     return check;
   }
 
-  /**
-   * Hands over the signature of a crash that the start found. It goes with the next heartbeat, once, and is kept on
-   * disk until then; under the opt-out it is dropped at once.
-   */
+  /** Hands over the signature of a crash that the start found: kept for one heartbeat, or dropped under the opt-out. */
   async reportCrash(crash: CrashSignature): Promise<void> {
     await this.start();
-    if (!this.#telemetryOff) await this.#store.save({ crash: pickCrash(crash) });
+    if (!this.#telemetryOff && !this.#closed) await this.#store.save({ crash: pickCrash(crash) });
   }
 
   /** Resolves when no call and no write is under way. */
   async idle(): Promise<void> {
-    await Promise.allSettled([this.#starting, this.#queue, this.#checking]);
+    await Promise.allSettled([this.#starting, this.#queue.idle(), this.#checking]);
     await this.#store.idle();
   }
 
   /** Ends the timers and the calls under way, and leaves the state whole on disk. */
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#options.timers.clear(this.#heartbeatTimer);
-    this.#options.timers.clear(this.#manifestTimer);
+    this.#timers.end();
     await this.idle();
     await this.#license?.rememberTime();
   }
@@ -122,13 +118,32 @@ export class MooringClient {
   }
 
   async #start(): Promise<Status> {
-    const { app, appVersion, environment, telemetry, machineId, tokens, clock, log } = this.#options;
-    this.#telemetryOff = telemetryDisabled(app, environment);
+    this.#telemetryOff = telemetryDisabled(this.#options.app, this.#options.environment);
+    // The read is queued like a call, so that it never replaces what an activation has just received.
+    await this.#queue.run(() => this.#open());
+    return this.#announce();
+  }
+
+  /** Reads the state and begins with it. A state that cannot be read is opened again later, unless an activation replaces it. */
+  async #open(): Promise<void> {
+    if (this.#closed || (this.#license && !this.#store.unread)) return;
     await this.#store.load();
     // What was kept for the next heartbeat must not outlive the opt-out.
     if (this.#telemetryOff && this.#store.state.crash) await this.#store.save({ crash: null });
+    // A later attempt keeps the timer; else the read of the manifest would never be due.
+    if (!this.#license) this.#planManifest(schedule.firstManifestMs(this.#options.random()));
+    this.#license = this.#openLicense();
+    if (this.#store.unread) {
+      this.#starting = undefined;
+      this.#timers.set('start', () => this.start(), schedule.START_AGAIN_MS);
+    }
+    this.#plan(await this.#license.start());
+  }
+
+  #openLicense(): License {
+    const { appVersion, telemetry, machineId, tokens, clock, log } = this.#options;
     this.#time = new SeenTime(clock, this.#store.state.time);
-    this.#license = new License({
+    return new License({
       transport: this.#transport,
       store: this.#store,
       time: this.#time,
@@ -139,49 +154,40 @@ export class MooringClient {
         this.#telemetryOff ? undefined : telemetryBlock(appVersion, telemetry, this.#store.state.crash, log),
       log,
     });
-    this.#planManifest(schedule.firstManifestMs(this.#options.random()));
-    if (this.#store.unread) {
-      this.#starting = undefined;
-      this.#options.timers.set(() => this.start(), schedule.START_AGAIN_MS);
-    }
-    await this.#serially(async () => this.#plan(await this.#license!.start()));
-    return this.#announce();
   }
 
   /** One heartbeat at a time: whoever asks while one is under way gets that one. */
   #beat(): Promise<void> {
-    this.#beating ??= this.#serially(async () => {
-      if (!this.#closed) this.#plan(await this.#license!.heartbeat());
-      this.#announce();
-    }).finally(() => (this.#beating = undefined));
+    this.#beating ??= this.#queue
+      .run(async () => {
+        if (!this.#closed) this.#plan(await this.#license!.heartbeat());
+        this.#announce();
+      })
+      .finally(() => (this.#beating = undefined));
     return this.#beating;
   }
 
   /** Sets the one timer of the next heartbeat. After a `stop` there is none: a restart or the user asks again. */
   #plan(end: CallEnd): void {
-    this.#options.timers.clear(this.#heartbeatTimer);
+    this.#timers.clear('heartbeat');
     if (this.#closed || ['not_activated', 'stopped'].includes(this.status.kind)) return;
     this.#failures = end.kind === 'unconfirmed' ? this.#failures + 1 : 0;
-    this.#heartbeatTimer = this.#options.timers.set(() => this.#beat(), this.#delayAfter(end));
-  }
-
-  #delayAfter(end: CallEnd): number {
-    const random = this.#options.random();
-    if (end.kind === 'not_called') return schedule.firstHeartbeatMs(random);
-    if (end.kind === 'confirmed') return schedule.nextHeartbeatMs(end.heartbeat_after_seconds, random);
-    const retry =
-      this.status.kind === 'needs_network' ? schedule.retryLateRestartMs : schedule.retryHeartbeatMs;
-    return retry(this.#failures, end.retry_after_seconds, random);
+    const isLateRestart = this.status.kind === 'needs_network';
+    const delay = schedule.afterCallMs(
+      end,
+      { isLateRestart, failures: this.#failures },
+      this.#options.random(),
+    );
+    this.#timers.set('heartbeat', () => this.#beat(), delay);
   }
 
   /** The daily read goes on whatever the license is; nothing switches it off (seed, manifest). */
   #planManifest(milliseconds: number): void {
-    this.#options.timers.clear(this.#manifestTimer);
-    if (this.#closed) return;
-    this.#manifestTimer = this.#options.timers.set(() => {
+    const read = () => {
       this.#planManifest(schedule.nextManifestMs(this.#options.random()));
       return this.checkForUpdate();
-    }, milliseconds);
+    };
+    this.#timers.set('manifest', read, milliseconds);
   }
 
   #announce(): Status {
@@ -190,11 +196,5 @@ export class MooringClient {
     if (text !== this.#announced) this.#options.onStateChange(status);
     this.#announced = text;
     return status;
-  }
-
-  #serially<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#queue.then(work);
-    this.#queue = done.catch(() => {});
-    return done;
   }
 }

@@ -1,6 +1,7 @@
 import { checkedMachineId, readMachineId } from './machine-id.js';
 import { TokenReader } from './license-token.js';
 import { trustedKey } from './manifest-signature.js';
+import { fileStorage, type StateStorage } from './state-file.js';
 import type { Status } from './status.js';
 import type { Telemetry } from './telemetry.js';
 import { systemClock, systemTimers, type Clock, type Timers } from './time.js';
@@ -37,6 +38,8 @@ export interface ClientOptions {
   clock?: Clock;
   timers?: Timers;
   fetch?: Fetch;
+  /** In place of `stateFile`. */
+  storage?: StateStorage;
   /** From 0 up to 1. */
   random?: () => number;
   /** The digest, never the UUID itself. */
@@ -55,6 +58,7 @@ export function completed(options: ClientOptions) {
     onUpdateCheck: harmless(options.onUpdateCheck, log),
     environment: options.environment ?? process.env,
     fetch: options.fetch ?? ((url: string, init: RequestInit) => fetch(url, init)),
+    storage: options.storage ?? fileStorage(options.stateFile, log),
     random: options.random ?? Math.random,
     clock: options.clock ?? systemClock,
     timers: guarded(options.timers ?? systemTimers, log),

@@ -1,3 +1,5 @@
+import type { CallEnd } from './status.js';
+
 /** When the client calls. All pure: `random` is a number from 0 up to 1, results are milliseconds. */
 
 const SECOND = 1000;
@@ -8,6 +10,18 @@ const HOUR = 60 * MINUTE;
 export const START_AGAIN_MS = 30 * SECOND;
 
 export const DEFAULT_HEARTBEAT_SECONDS = 21_600;
+
+/** The next heartbeat. @param failures calls in a row that were not confirmed */
+export function afterCallMs(
+  end: CallEnd,
+  { isLateRestart, failures }: { isLateRestart: boolean; failures: number },
+  random: number,
+): number {
+  if (end.kind === 'not_called') return firstHeartbeatMs(random);
+  if (end.kind === 'confirmed') return nextHeartbeatMs(end.heartbeat_after_seconds, random);
+  const retry = isLateRestart ? retryLateRestartMs : retryHeartbeatMs;
+  return retry(failures, end.retry_after_seconds, random);
+}
 
 /**
  * A few minutes after startup (seed, heartbeat rule 1), and never in the first two, in which a crash loop or a computer

@@ -26,6 +26,14 @@ export interface SeenSequence {
   digest: string;
 }
 
+/** Where the state is kept. */
+export interface StateStorage {
+  /** Never throws. @returns undefined where there is a state that cannot be read just now */
+  read(): Promise<State | undefined>;
+  /** Replaces the state as a whole, or throws and leaves the one before. */
+  write(state: State): Promise<void>;
+}
+
 const READ_ATTEMPTS = 5;
 const READ_PAUSE_MS = 100;
 
@@ -48,6 +56,10 @@ export function emptyState(): State {
     crash: null,
     sequences: {},
   };
+}
+
+export function fileStorage(file: string, log: (message: string) => void): StateStorage {
+  return { read: () => readState(file, log), write: (state) => writeState(file, state) };
 }
 
 /**

@@ -1,15 +1,15 @@
-import { emptyState, readState, writeState, type State } from './state-file.js';
+import { emptyState, type State, type StateStorage } from './state-file.js';
 
-/** The state in memory and its file. Changes are made at once; writes follow one another. */
+/** The state in memory and where it is kept. Changes are made at once; writes follow one another. */
 export class Store {
   #state: State = emptyState();
   #unread = false;
   #writing: Promise<void> = Promise.resolve();
-  readonly #file: string;
+  readonly #storage: StateStorage;
   readonly #log: (message: string) => void;
 
-  constructor(file: string, log: (message: string) => void) {
-    this.#file = file;
+  constructor(storage: StateStorage, log: (message: string) => void) {
+    this.#storage = storage;
     this.#log = log;
   }
 
@@ -22,10 +22,17 @@ export class Store {
     return this.#state;
   }
 
+  /** Keeps what was learned while the state could not be read. */
   async load(): Promise<void> {
-    const state = await readState(this.#file, this.#log);
+    const state = await this.#storage.read();
     this.#unread = state === undefined;
-    this.#state = state ?? emptyState();
+    if (!state) return;
+    const { crash, sequences } = this.#state;
+    this.#state = {
+      ...state,
+      crash: crash ?? state.crash,
+      sequences: highestOf(state.sequences, sequences),
+    };
   }
 
   /** Resolves when the change is on disk, or when that failed: a full disk must not stop the application. */
@@ -35,7 +42,7 @@ export class Store {
     if (change.license) this.#unread = false;
     if (this.#unread) return this.#writing;
     this.#writing = this.#writing
-      .then(() => writeState(this.#file, this.#state))
+      .then(() => this.#storage.write(this.#state))
       .catch(() => this.#log('the license state could not be written'));
     return this.#writing;
   }
@@ -43,4 +50,11 @@ export class Store {
   idle(): Promise<void> {
     return this.#writing;
   }
+}
+
+function highestOf(stored: State['sequences'], seen: State['sequences']): State['sequences'] {
+  const higher = Object.entries(seen).filter(
+    ([key, { sequence }]) => sequence > (stored[key]?.sequence ?? -Infinity),
+  );
+  return { ...stored, ...Object.fromEntries(higher) };
 }

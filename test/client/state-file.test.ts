@@ -4,11 +4,11 @@ import { chmod, mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { emptyState, readState, writeState, type State } from '../../client/src/state-file.js';
+import { emptyState, fileStorage, readState, writeState, type State } from '../../client/src/state-file.js';
 import { MooringClient } from '../../client/src/client.js';
 import { Store } from '../../client/src/store.js';
 import { temporaryFolder } from './folders.js';
-import { Desk, EMAIL, KEY } from './harness.js';
+import { Desk, EMAIL, HOUR, KEY } from './harness.js';
 
 const folder = temporaryFolder;
 const quiet = () => {};
@@ -62,7 +62,8 @@ describe('the state file', () => {
     // A folder in its place cannot be read, whoever runs this.
     await mkdir(file);
     const log: string[] = [];
-    const store = new Store(file, (line) => log.push(line));
+    const note = (line: string) => void log.push(line);
+    const store = new Store(fileStorage(file, note), note);
     await store.load();
     expect(store.state).toEqual(emptyState());
     await store.save({ sequences: { key: { sequence: 2, digest: 'd' } } });
@@ -144,4 +145,31 @@ test('a license whose file could not be read at the start is there as soon as it
   expect((await client.start()).kind).toBe('running');
   await client.close();
   expect((await readState(file, quiet))?.license?.token).toBe('one');
+});
+
+describe('a state that can be neither read nor written', () => {
+  const storage = { read: async () => undefined, write: () => Promise.reject(new Error('the file is held')) };
+
+  test('does not take back an activation of this run', async () => {
+    const desk = await Desk.make();
+    await desk.open({ storage });
+    expect((await desk.client.activate(KEY, EMAIL)).kind).toBe('running');
+    await desk.pass(HOUR);
+    expect(desk.client.status.kind).toBe('running');
+    expect(desk.states.map(({ kind }) => kind)).toEqual(['not_activated', 'running']);
+  });
+
+  test('does not keep the manifest from being read', async () => {
+    const desk = await Desk.make();
+    await desk.open({ storage });
+    await desk.pass(HOUR);
+    expect(desk.service.of('/v1/manifest')).toHaveLength(1);
+  });
+
+  test('is not asked for again once the client is closed', async () => {
+    const desk = await Desk.make();
+    await desk.open({ storage });
+    await desk.client.close();
+    expect(desk.time.pending.size).toBe(0);
+  });
 });

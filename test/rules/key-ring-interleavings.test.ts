@@ -8,7 +8,7 @@ import { KeyRing } from '../../src/keys/key-ring.js';
 import { signLicenseToken, verifyLicenseToken, type LicenseClaims } from '../../src/keys/license-token.js';
 import type { KeyState, RingEntry } from '../../src/keys/ring-file.js';
 import { runs } from '../fuzz.js';
-import { releaseAll, settled } from '../interleavings.js';
+import { releaseAll, releaseQueued } from '../interleavings.js';
 
 const START = Date.parse('2026-11-20T13:00:00Z');
 const PRODUCT = 'com.example.app';
@@ -239,7 +239,6 @@ test('a watch looks one at a time, reports each error once, and does nothing aft
       async (scheduler, { commands, failures }, stopsAt) => {
         const [directory, observer] = await opened(scheduler, failures);
         const { ring } = observer;
-        const isReading = () => scheduler.count() > unreleased;
         let [lastTold, isStopped, isTicking] = [null as string | null, false, false];
         // Gathered, because the watch itself catches what is thrown within it.
         const broken: string[] = [];
@@ -262,10 +261,8 @@ test('a watch looks one at a time, reports each error once, and does nothing aft
           else if (!isStopped) expect(ring.trouble).toBe(lastTold);
           return observer.check() >= 0;
         };
-        let unreleased = 2 * commands.length;
         const work = [...commands, ...commands].map(async (command, index) => {
           await scheduler.schedule(Promise.resolve(), index === stopsAt ? 'stop' : command);
-          unreleased -= 1;
           if (index === stopsAt) {
             stop();
             isStopped = true;
@@ -274,15 +271,12 @@ test('a watch looks one at a time, reports each error once, and does nothing aft
         });
         await releaseAll(scheduler, Promise.all(work), released);
 
-        const quiet = async () => {
-          for (await settled(); isReading(); await settled()) await scheduler.waitNext(1);
-        };
-        await quiet();
+        await releaseQueued(scheduler);
         directory.failures = [false];
         directory.change('rotate');
         const before = observer.check();
         tick();
-        await quiet();
+        await releaseQueued(scheduler);
         expect(observer.check()).toBe(isStopped ? before : directory.version);
         if (!isStopped) expect(ring.trouble).toBeNull();
         stop();

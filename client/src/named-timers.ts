@@ -1,0 +1,28 @@
+import type { Timers } from './time.js';
+
+/** At most one timer for each name. Once ended, there is none and none is set. */
+export class NamedTimers<Name extends string> {
+  readonly #timers: Timers;
+  readonly #set = new Map<Name, unknown>();
+  #isEnded = false;
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  /** In place of the timer that this name has. */
+  set(name: Name, work: () => unknown, milliseconds: number): void {
+    this.clear(name);
+    if (!this.#isEnded) this.#set.set(name, this.#timers.set(work, milliseconds));
+  }
+
+  clear(name: Name): void {
+    this.#timers.clear(this.#set.get(name));
+    this.#set.delete(name);
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    for (const name of this.#set.keys()) this.clear(name);
+  }
+}

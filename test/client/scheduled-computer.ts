@@ -1,0 +1,343 @@
+import type fc from 'fast-check';
+import { MooringClient, type Status } from '../../client/src/client.js';
+import { emptyState, type State, type StateStorage } from '../../client/src/state-file.js';
+import { at, DAY, EMAIL, FakeTime, json, KEY, MACHINE_ID, problem } from './harness.js';
+import { makeKey, manifest } from './publisher.js';
+
+// Over 200 lines: the process, the computer and their promises belong together.
+
+/** What becomes of a call: an answer of the service, or what stands between it and the client. */
+export const ANSWERS = ['confirm', 'stop', 'full', 'retry', 'fix', 'reactivate', 'page', 'cut'] as const;
+export type AnswerKind = (typeof ANSWERS)[number];
+/** The sequence of the manifest that is published; 0: none can be read. */
+export type Manifest = number;
+
+export interface Faults {
+  /** In the order of the calls; then again from the first. */
+  readonly answers: AnswerKind[];
+  readonly manifests: Manifest[];
+  /** Whether a read or a write of the state fails, in their order; then again from the first. */
+  readonly reads: boolean[];
+  readonly writes: boolean[];
+}
+
+export const NO_FAULTS: Faults = { answers: ['confirm'], manifests: [1], reads: [false], writes: [false] };
+
+const SIGNER = makeKey();
+const MANIFESTS = Array.from({ length: 6 }, (_, sequence) =>
+  manifest({ sequence, version: `4.${sequence}.0`, expires_at: '2030-01-01T00:00:00Z' }, [SIGNER]),
+);
+
+/** One process of the application, from its start to its end or its death. */
+export class Run {
+  readonly client: MooringClient;
+  readonly inFlight = new Map<string, number>();
+  /** Whether a background call was answered with a stop that must be obeyed. */
+  wasStopped = false;
+  wasConfirmed = false;
+  isEverConfirmed = false;
+  hasFailedWrites = false;
+  /** Clicks on Activate whose call has not begun. */
+  clicks = 0;
+  /** Whether the state could not be read: then it may hold what this run does not know. */
+  hadUnreadState = false;
+  /** `closed` promises that nothing happens any more; `killed` is a process that is gone, whatever it was about to do. */
+  end: 'closing' | 'closed' | 'killed' | undefined;
+  kill!: () => void;
+  /** What a killed process was asked for is never answered. */
+  readonly killed = new Promise<void>((resolve) => {
+    this.kill = () => {
+      this.end = 'killed';
+      resolve();
+    };
+  });
+  highestOffer = 0;
+  #status: Status | undefined;
+  #nextActivationIsBackground = false;
+
+  constructor(private readonly computer: ScheduledComputer) {
+    const { time } = computer;
+    this.client = new MooringClient({
+      baseUrl: 'https://license.example',
+      app: 'EXAMPLE',
+      product: 'com.example.app',
+      appVersion: '3.1.0',
+      trustedKeys: [SIGNER.x],
+      stateFile: 'unused',
+      storage: this.#storage(),
+      environment: {},
+      telemetry: () => ({ arch: 'arm64' }),
+      clock: time.clock,
+      timers: {
+        set: (work, milliseconds) => (this.end === 'killed' ? null : time.timers.set(work, milliseconds)),
+        clear: time.timers.clear,
+      },
+      fetch: this.#fetch,
+      random: () => 0.5,
+      machineId: () => this.#pause('machine id').then(() => MACHINE_ID),
+      log: () => {},
+      onStateChange: (status) => this.observe(status),
+      onUpdateCheck: (check) => {
+        if (!check.available) return;
+        const sequence = Number(check.offer.version.split('.')[1]);
+        if (sequence < this.highestOffer)
+          computer.broken.push(`offered ${sequence} after ${this.highestOffer}`);
+        this.highestOffer = sequence;
+      },
+    });
+  }
+
+  /** Waits for the scheduler; in a process that was killed meanwhile, for ever. */
+  async #pause(label: string): Promise<void> {
+    await this.computer.pause(label);
+    if (this.end === 'killed') await new Promise(() => {});
+  }
+
+  #endedBefore(what: string): void {
+    if (this.end === 'closed') this.computer.broken.push(`${what} after the end`);
+  }
+
+  /** Holds a change of the status against the promises. */
+  observe(status: Status): void {
+    const before = this.#status?.kind;
+    const { kind } = status;
+    this.#status = status;
+    if (this.end === 'killed') return;
+    this.#endedBefore(kind);
+    if (before === undefined || before === kind) return;
+    const isAllowed =
+      (kind === 'running' && (this.wasConfirmed || this.hadUnreadState)) ||
+      (kind === 'stopped' && (this.wasStopped || (before === 'not_activated' && this.hadUnreadState))) ||
+      (kind === 'needs_network' && before === 'not_activated' && this.hadUnreadState);
+    if (!isAllowed) this.computer.broken.push(`${before} became ${kind}`);
+    // What allowed this change allows no other.
+    this.wasConfirmed &&= kind !== 'running';
+    this.wasStopped &&= kind !== 'stopped';
+  }
+
+  get status(): Status | undefined {
+    return this.#status;
+  }
+
+  #fetch = async (url: string, { signal }: RequestInit): Promise<Response> => {
+    const { computer } = this;
+    const path = new URL(url).pathname;
+    const kind = path === '/v1/manifest' ? 'manifest' : 'license';
+    this.#endedBefore(path);
+    const isBackground = path === '/v1/heartbeat' || this.#nextActivationIsBackground;
+    if (kind === 'license') this.#nextActivationIsBackground = false;
+    if (!isBackground && kind === 'license' && (this.clicks -= 1) < 0)
+      computer.broken.push('an activation that nobody asked for');
+    this.inFlight.set(kind, (this.inFlight.get(kind) ?? 0) + 1);
+    if (this.inFlight.get(kind)! > 1) computer.broken.push(`two calls of ${kind} at once`);
+    let isOver = false;
+    const end = () => {
+      if (!isOver) this.inFlight.set(kind, this.inFlight.get(kind)! - 1);
+      isOver = true;
+    };
+    signal!.addEventListener('abort', end);
+    const isActivation = path === '/v1/activate';
+    const answer = kind === 'manifest' ? 'manifest' : computer.nextAnswer(path);
+    const response = kind === 'manifest' ? computer.manifest() : computer.answer(answer);
+    await this.#pause(`${path} ${answer}`);
+    // Too late: the client has given up, and must not believe it any more.
+    if (!isOver) this.#delivered(answer, isBackground, isActivation);
+    end();
+    if (!response) throw new TypeError('fetch failed');
+    return response;
+  };
+
+  #delivered(answer: AnswerKind | 'manifest', isBackground: boolean, isActivation: boolean): void {
+    if (answer === 'confirm') this.wasConfirmed = this.isEverConfirmed = true;
+    const { status } = this;
+    const isLenient =
+      answer === 'full' &&
+      isActivation &&
+      status?.kind === 'running' &&
+      Date.parse(status.offline_until) >= this.computer.time.wall;
+    if (isBackground && (answer === 'stop' || answer === 'full') && !isLenient) this.wasStopped = true;
+    if (answer === 'manifest') return;
+    this.#nextActivationIsBackground = answer === 'reactivate' && isBackground && status?.kind !== 'stopped';
+  }
+
+  #storage(): StateStorage {
+    const { computer } = this;
+    let isWriting = false;
+    return {
+      read: async () => {
+        const isUnreadable = computer.nextReadFails();
+        // What is read is what there is at the start or at the end of the read.
+        const early = computer.disk;
+        await this.#pause(isUnreadable ? 'read fails' : 'read');
+        if (isUnreadable) this.hadUnreadState = true;
+        return isUnreadable ? undefined : structuredClone(early);
+      },
+      write: async (state) => {
+        const text = structuredClone(state);
+        if (isWriting) computer.broken.push('two writes at once');
+        this.#endedBefore('a write');
+        isWriting = true;
+        const isFailing = computer.nextWriteFails();
+        await this.#pause(isFailing ? 'write fails' : 'write');
+        isWriting = false;
+        this.hasFailedWrites ||= isFailing;
+        if (isFailing) throw new Error('the disk is full');
+        computer.write(text, this);
+      },
+    };
+  }
+}
+
+/** A computer whose network, disk and timers wait for a scheduler; it holds what happens against the promises. */
+export class ScheduledComputer {
+  readonly time = new FakeTime();
+  readonly broken: string[] = [];
+  disk: State = emptyState();
+  run!: Run;
+  #tokens = 0;
+  #counts = { answers: 0, manifests: 0, reads: 0, writes: 0 };
+  /** Until faults are let in, everything succeeds. */
+  #faults = NO_FAULTS;
+  #isChangingRun = false;
+
+  constructor(private readonly scheduler: fc.Scheduler) {}
+
+  pause(label: string): Promise<void> {
+    return this.scheduler.schedule(Promise.resolve(), label);
+  }
+
+  /** An application that was paid for and activated, before anything fails. */
+  async activated(faults: Faults): Promise<void> {
+    await this.open();
+    await this.activate();
+    this.#faults = faults;
+  }
+
+  /** The user clicks Activate. */
+  async activate(): Promise<void> {
+    this.run.clicks += 1;
+    await this.run.client.activate(KEY, EMAIL, 'Studio Mac');
+  }
+
+  /** The same computer, whose application is started with these faults: its state may be unreadable. */
+  async reopened(faults: Faults): Promise<void> {
+    await this.run.client.close();
+    this.run.end = 'closed';
+    this.#counts = { answers: 0, manifests: 0, reads: 0, writes: 0 };
+    this.#faults = faults;
+    await this.open();
+  }
+
+  heal(): void {
+    this.#faults = { ...NO_FAULTS, manifests: [5] };
+  }
+
+  /** Starts the application. Within seven days of what the disk holds it runs, whatever the network says. */
+  async open(): Promise<void> {
+    const { license, stopped } = this.disk;
+    const isLate = license && this.time.wall > Date.parse(license.offline_until);
+    const run = new Run(this);
+    this.run = run;
+    await Promise.race([run.client.start(), run.killed]);
+    if (run.end || run.hadUnreadState || !license) return;
+    const { kind } = run.client.status;
+    const isWithinTime = !stopped && this.time.wall <= Date.parse(license.offline_until);
+    if (isWithinTime && kind !== 'running') this.broken.push(`a start within seven days is ${kind}`);
+    if (run.isEverConfirmed) return;
+    if (stopped && kind !== 'stopped') this.broken.push(`a start after a stop is ${kind}`);
+    if (isLate && kind === 'running') this.broken.push('a start after seven days runs');
+    if (kind === 'not_activated') this.broken.push('a start lost the license');
+  }
+
+  /** Quits, lets time pass without the application, and starts it again. */
+  async restart(off: number): Promise<void> {
+    if (this.#isChangingRun) return;
+    this.#isChangingRun = true;
+    const { run } = this;
+    run.end = 'closing';
+    await run.client.close();
+    run.end = 'closed';
+    const isStopped = run.client.status.kind === 'stopped';
+    if (isStopped && !this.disk.stopped && !run.hasFailedWrites) this.broken.push('a stop was not kept');
+    if (this.time.pending.size > 0) this.broken.push('a timer outlived its client');
+    this.time.wall += off;
+    this.#isChangingRun = false;
+    await this.open();
+  }
+
+  /** The process dies without a word, and starts again. */
+  async kill(): Promise<void> {
+    if (this.#isChangingRun) return;
+    this.run.kill();
+    this.time.pending.clear();
+    await this.open();
+  }
+
+  /** Time passes until the next timer is due, or so long at most. */
+  tick(atMost: number): void {
+    const { time } = this;
+    const dues = [...time.pending].map(({ due }) => due - time.measured);
+    const passed = Math.max(0, Math.min(atMost, ...dues));
+    time.wall += passed;
+    time.measured += passed;
+    for (const timer of [...time.pending].filter(({ due }) => due <= time.measured)) {
+      time.pending.delete(timer);
+      timer.work();
+    }
+  }
+
+  write(state: State, run: Run): void {
+    const { disk, broken } = this;
+    this.disk = state;
+    const token = (of: State) => Number(of.license?.token.slice('token-'.length) ?? 0);
+    if (token(state) < token(disk)) broken.push(`token ${token(disk)} was replaced by ${token(state)}`);
+    if (token(state) > token(disk)) return;
+    if (disk.stopped && !state.stopped) broken.push('a stop was forgotten');
+    if ((state.time.highest_seen ?? '') < (disk.time.highest_seen ?? '')) broken.push('time went back');
+    if (run.hadUnreadState) return;
+    const sequence = (of: State) => Object.values(of.sequences)[0]?.sequence ?? 0;
+    if (sequence(state) < sequence(disk)) broken.push('the sequence went back');
+  }
+
+  nextAnswer(path: string): AnswerKind {
+    const { answers } = this.#faults;
+    const answer = answers[this.#counts.answers++ % answers.length]!;
+    // An activation is never answered with these.
+    return path === '/v1/activate' && answer === 'reactivate' ? 'retry' : answer;
+  }
+
+  answer(kind: AnswerKind | 'manifest'): Response | undefined {
+    if (kind === 'stop') return problem(403, 'license_revoked', 'stop');
+    if (kind === 'full') return problem(409, 'machine_limit_reached', 'stop', { machines_allowed: 1 });
+    if (kind === 'retry') return problem(503, 'unavailable', 'stop', {}, { 'retry-after': '60' });
+    if (kind === 'fix') return problem(422, 'invalid_request', 'fix');
+    if (kind === 'reactivate') return problem(403, 'token_invalid', 'reactivate');
+    if (kind === 'page')
+      return new Response('<html>Sign in</html>', { headers: { 'content-type': 'text/html' } });
+    if (kind === 'cut') return undefined;
+    const now = this.time.wall;
+    return json(200, {
+      token: `token-${(this.#tokens += 1)}`,
+      offline_until: at(now + 7 * DAY),
+      heartbeat_after_seconds: 21_600,
+      server_time: at(now),
+      license: { status: 'active', expires_at: null },
+    });
+  }
+
+  manifest(): Response | undefined {
+    const { manifests } = this.#faults;
+    const sequence = manifests[this.#counts.manifests++ % manifests.length]!;
+    return sequence === 0 ? undefined : json(200, MANIFESTS[sequence]);
+  }
+
+  nextReadFails(): boolean {
+    const { reads } = this.#faults;
+    return reads[this.#counts.reads++ % reads.length]!;
+  }
+
+  nextWriteFails(): boolean {
+    const { writes } = this.#faults;
+    return writes[this.#counts.writes++ % writes.length]!;
+  }
+}
