@@ -40,6 +40,9 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Undefined before the first look. */
   #isWell: boolean | undefined;
   #lookedAt = 0;
+  #isLooking = false;
+  /** Queries that failed since the start. */
+  #failures = 0;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -54,6 +57,8 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   async onApplicationBootstrap(): Promise<void> {
     if (!this.#pool) return;
     await this.look();
+    // The service may have been ended during the first look.
+    if (this.#pool.ending) return;
     this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();
   }
 
@@ -94,15 +99,21 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   private async look(): Promise<void> {
+    // One at a time: what a slow look has seen must not replace what a later one has.
+    if (this.#isLooking) return;
+    this.#isLooking = true;
     const began = this.clock.now().getTime();
     // An outage of the primary is told by those who need it.
     await this.notePosition().catch(() => undefined);
+    const failures = this.#failures;
     // The heartbeats' own statement: what it cannot do here (an older schema, say) it cannot do for them.
     await this.ask([]).then(
-      () => this.turn(true),
+      // A failure of a heartbeat meanwhile is the later word: the next look decides.
+      () => this.#failures === failures && this.turn(true),
       (error: unknown) => this.turn(false, error),
     );
     this.#lookedAt = began;
+    this.#isLooking = false;
   }
 
   private async notePosition(): Promise<void> {
@@ -122,6 +133,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   private turn(isWell: boolean, error?: unknown): void {
+    if (!isWell) this.#failures += 1;
     if (this.#isWell === isWell || this.#pool?.ending) return;
     this.#isWell = isWell;
     if (isWell) this.log.info('the replica answers heartbeats');
