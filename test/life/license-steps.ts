@@ -153,8 +153,15 @@ function isKnown(license: License, { generation, email, machine }: Of<'activate'
   return isKeyKnown && (isItsEmail || (license.email_since ?? 0) >= own.activated_at);
 }
 
+/** Whether staff find no such license: it is not issued yet, or no row of it is left. */
+const isUnknown = ({ is_issued, is_gone }: License): boolean => !is_issued || is_gone;
+
+/** The time of a change, never before an activation that is there already, even where two clocks say otherwise. */
+const afterActivations = ({ bindings }: License, now: number): number =>
+  Math.max(now, ...bindings.map(({ activated_at }) => activated_at));
+
 function change({ license, now }: Scene, { terms }: Of<'change'>): Said {
-  if (license.is_gone) return refused('not_found', 404, 'fix');
+  if (isUnknown(license)) return refused('not_found', 404, 'fix');
   if (terms.email !== undefined && license.email === null) return refused('license_erased', 409, 'fix');
   const isPassedOn = terms.email !== undefined && terms.email !== license.email;
   changeEnd(license, now, () => Object.assign(license, terms));
@@ -164,7 +171,7 @@ function change({ license, now }: Scene, { terms }: Of<'change'>): Said {
 
 /** What named the former holder goes: labels of what ended, and requests that wait. */
 function passOn(license: License, now: number): void {
-  license.email_since = now;
+  license.email_since = afterActivations(license, now);
   for (const binding of license.bindings) {
     if (binding.ended) binding.hostname_hint = null;
     binding.requests = binding.requests.filter(({ decision }) => decision !== null);
@@ -172,11 +179,11 @@ function passOn(license: License, now: number): void {
 }
 
 function rekey({ license, now }: Scene): Said {
-  if (license.is_gone) return refused('not_found', 404, 'fix');
+  if (isUnknown(license)) return refused('not_found', 404, 'fix');
   if (license.email === null || statusOf(license) === 'refunded')
     return refused('key_not_mailable', 409, 'fix');
   license.generation += 1;
-  license.replaced_at.push(now);
+  license.replaced_at.push(afterActivations(license, now));
   return { says: '202' };
 }
 
