@@ -13,9 +13,12 @@ const NETWORK = new Set([
   'EAI_AGAIN',
   'EHOSTUNREACH',
 ]);
-/** What `pg` and its pool say without any code. */
+/**
+ * What `pg`, its pool and TypeORM say without any code. TypeORM's two sentences follow a connection that broke between two
+ * statements of a transaction.
+ */
 const DRIVER_SAYS =
-  /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool after|There was an error establishing an SSL connection|QueryRunnerAlreadyReleased|Query runner already released)/;
+  /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool after|There was an error establishing an SSL connection|Query runner already released|Database connection provided by a query runner was already released)/;
 
 /** Whether the database cannot answer just now (away, shutting down, overloaded, a lock held too long). */
 export function isDatabaseAway(error: unknown): boolean {
