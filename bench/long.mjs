@@ -1,14 +1,18 @@
-// The long form of tests that are random: -- --runs N plays so many of each, --seed N the same ones as before.
+// The long form of tests that are random: -- --runs N plays so many of each (of histories: --operations N), --seed N the
+// same ones as before.
 import { parseArgs } from 'node:util';
 import { command, ensureBuilt, ensureInstalled, Fault, node24, step } from '../scripts/prepare.mjs';
 import { wholeNumbers } from './bench-command.mjs';
 
-/** Runs these tests (patterns of Jest's) in their long form. */
-export async function longForm(patterns) {
+/**
+ * Runs these tests (patterns of Jest's) in their long form.
+ * @param counted the option that says how much is played @param standard its value where it is not given
+ */
+export async function longForm(patterns, { counted = 'runs', standard = 100 } = {}) {
   await command(async () => {
-    const options = { runs: { type: 'string', default: '100' }, seed: { type: 'string' } };
-    const { runs, seed } = parseArgs({ options }).values;
-    const env = { ...process.env, MOORING_RUNS: String(wholeNumbers({ runs }).runs) };
+    const options = { [counted]: { type: 'string', default: String(standard) }, seed: { type: 'string' } };
+    const { [counted]: runs, seed } = parseArgs({ options }).values;
+    const env = { ...process.env, MOORING_RUNS: String(wholeNumbers({ [counted]: runs })[counted]) };
     // Those of fast-check may be below 0.
     if (seed !== undefined && !Number.isInteger(Number(seed)))
       throw new Fault('--seed wants a whole number.');

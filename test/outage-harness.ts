@@ -40,6 +40,11 @@ export class FragilePostgres {
     await this.#server.stop();
   }
 
+  /** Breaks every connection to it; new ones are accepted at once. */
+  cutConnections(): void {
+    this.#front.cut();
+  }
+
   /** From here on each of its answers comes so much later. */
   delay(milliseconds: number): void {
     this.#front.delayMs = milliseconds;
@@ -125,6 +130,11 @@ export class Front {
 
   close(): void {
     this.#server?.close();
+    this.cut();
+  }
+
+  /** Breaks every connection; new ones are accepted at once. */
+  cut(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
 

@@ -1,0 +1,106 @@
+import { check } from './checker.js';
+import type { FaultedDeployment } from './faulted-deployment.js';
+import { FaultInjector, planFaults, type FaultKind } from './faults.js';
+import { printed } from './history.js';
+import { plan } from './plan.js';
+import { record, type Recorded } from './recorder.js';
+import { smallest, type Contradiction } from './shrink.js';
+
+/** Licenses whose clients work at the same time. */
+const LICENSES_AT_ONCE = 6;
+
+export interface CampaignResult {
+  operations: number;
+  /** Of them, operations without an answer, which may have happened or not. */
+  unanswered: number;
+  histories: number;
+  /** Histories for which the search was given up. */
+  undecided: number;
+  /** How often each answer was given. */
+  readonly answers: Record<string, number>;
+  readonly faults: Partial<Record<FaultKind, number>>;
+  /** What instances logged that no fault explains. */
+  errors: string[];
+  /** Histories that no order explains, as they are printed. */
+  readonly findings: string[];
+}
+
+/** Plays scenarios one seed after the other, until so many operations were recorded, and checks each history. */
+export async function campaign(
+  deployment: FaultedDeployment,
+  seed: number,
+  operations: number,
+  progress: (result: CampaignResult, finding?: string) => void = () => undefined,
+): Promise<CampaignResult> {
+  const injector = new FaultInjector(deployment, planFaults(seed, operations));
+  const { struck: faults } = injector;
+  const result: CampaignResult = {
+    operations: 0,
+    unanswered: 0,
+    histories: 0,
+    undecided: 0,
+    answers: {},
+    faults,
+    errors: [],
+    findings: [],
+  };
+  let next = seed;
+  const failures: unknown[] = [];
+  const work = async () => {
+    while (result.operations < operations && failures.length === 0) {
+      const scenario = plan((next += 1));
+      const name = `history-${scenario.seed}`;
+      const recorded = await record(deployment, scenario, name, injector);
+      progress(result, judge(recorded, result));
+    }
+  };
+  // The others end what they have begun before a failure is told.
+  const workers = Array.from({ length: LICENSES_AT_ONCE }, () =>
+    work().catch((error) => failures.push(error)),
+  );
+  await Promise.all(workers);
+  await injector.end();
+  if (failures.length > 0) throw failures[0];
+  result.errors = deployment.errors;
+  return result;
+}
+
+/** @returns the finding, where no order explains the history */
+function judge(recorded: Recorded, result: CampaignResult): string | undefined {
+  const { operations, initial } = recorded;
+  result.histories += 1;
+  result.operations += operations.length;
+  for (const { command, said } of operations) {
+    if (said === null) result.unanswered += 1;
+    const name = `${command.do} ${said?.says ?? 'without an answer'}`;
+    result.answers[name] = (result.answers[name] ?? 0) + 1;
+  }
+  const { verdict } = check(initial, operations);
+  if (verdict === 'undecided') result.undecided += 1;
+  if (verdict !== 'not linearizable') return undefined;
+  const finding = explained(recorded);
+  result.findings.push(finding);
+  return finding;
+}
+
+/** The contradiction, and the whole history that it was found in. */
+export function explained(recorded: Recorded): string {
+  const { initial, operations } = recorded;
+  const whole = `The whole history:\n\n${printed(operations)}`;
+  return `${contradiction(recorded, smallest(initial, operations))}\n\n${whole}`;
+}
+
+/** The operations that contradict each other, with what a person needs to know beside them. */
+export function contradiction(
+  { scenario: { seed, isSold, machines_allowed, on_expiry } }: Pick<Recorded, 'scenario'>,
+  { operations, irrelevant }: Contradiction,
+): string {
+  const license = isSold
+    ? 'sold license'
+    : `license for ${machines_allowed} machines (on expiry: ${on_expiry})`;
+  const others =
+    irrelevant > 0
+      ? `\n${irrelevant} other operations explain it neither, whether they happened or not.`
+      : '';
+  return `No order of these operations on a ${license} (seed ${seed}) has these answers:\n\n${printed(operations)}${others}`;
+}
