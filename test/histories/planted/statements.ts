@@ -1,0 +1,66 @@
+import type pg from 'pg';
+import { resultOf, type Planting, type Statement } from './planting.js';
+
+/*
+ * The statements that bugs are planted in, known by what they do. A pattern that no statement matches any more fails the
+ * test of its bug: `this bug was not planted`.
+ */
+
+/** Reads the license of a key and an address, with the machine's activation. */
+export const FIND_LICENSE = /from license l .*where l\.key_hash = \$1 and l\.email = \$2$/;
+/** Activates a machine: license, revision, new id, machine, hint, version and time. */
+export const ACTIVATE = /^select \* from \w+\(\$1, \$2, \$3, \$4, \$5, \$6, \$7\)$/;
+/** Reads activations for heartbeats. */
+export const READ_ACTIVATIONS = /^select a\.id as activation_id.* where a\.id = any\(\$1::uuid\[\]\)$/;
+/** Locks a license. */
+export const LOCK_LICENSE = /from "license" .* for update$/i;
+/** Ends activations, by a release or by a refund. */
+export const END_ACTIVATIONS = /^update "activation" set "ended_at" = /i;
+export const CHANGE_LICENSE = /^update "license" set /i;
+/** Counts the self-releases of a year. */
+export const COUNT_SELF_RELEASES = /from activation .*\.released_by_holder and /;
+/** Stores a reported purchase where it is new. */
+export const STORE_PURCHASE = /^insert into purchase .* on conflict do nothing$/;
+export const CHANGE_PURCHASE_STATE = /^update purchase set state = /;
+export const STORE_REPLACED_KEY = /^insert into replaced_key /;
+export const COMMIT = /^commit$/i;
+
+/** A bug of locking: each reader of a license passes without its lock. */
+export function withoutLock(planting: Planting): void {
+  planting.replace(LOCK_LICENSE, / for update$/i, '');
+}
+
+interface Room {
+  readonly machines_allowed: number;
+  readonly machines_in_use: number;
+  readonly activation_id: string | null;
+}
+
+const readRoom = (count: string) => `
+  select l.machines_allowed, (select count(*)::integer from activation where license_id = l.id and ${count}) as machines_in_use,
+         a.id as activation_id, a.activated_at, a.hostname_hint
+  from license l left join activation a on a.license_id = l.id and a.machine_id = $2 and a.ended_at is null
+  where l.id = $1`;
+const INSERT = `
+  insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
+  values ($1, $2, $3, $4, $5, $6) returning id as activation_id, activated_at, hostname_hint`;
+
+/**
+ * Activates a machine without the function of the database that does it right.
+ * @param between runs after the count and before the insert
+ */
+export async function activateWrongly(
+  { values, run }: Statement,
+  {
+    between = async () => {},
+    isFree = ({ machines_in_use, machines_allowed }: Room) => machines_in_use < machines_allowed,
+    count = 'ended_at is null',
+  },
+): Promise<pg.QueryResult> {
+  const [license, , id, machine, hint, version, at] = values;
+  const [room] = (await run(readRoom(count), [license, machine])).rows as [Room];
+  await between();
+  if (room.activation_id || !isFree(room)) return resultOf([room]);
+  const [made] = (await run(INSERT, [id, license, machine, hint, version, at])).rows as [object];
+  return resultOf([{ ...room, ...made, machines_in_use: room.machines_in_use + 1 }]);
+}
