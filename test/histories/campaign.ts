@@ -100,7 +100,7 @@ export function contradiction(
     : `license for ${machines_allowed} machines (on expiry: ${on_expiry})`;
   const others =
     irrelevant > 0
-      ? `\n${irrelevant} other operations explain it neither, whether they happened or not.`
+      ? `\n${irrelevant} other operations do not explain it either, whether they happened or not.`
       : '';
   return `No order of these operations on a ${license} (seed ${seed}) has these answers:\n\n${printed(operations)}${others}`;
 }

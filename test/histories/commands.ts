@@ -6,7 +6,6 @@ export interface Known {
   /** The moment that planned expiries count from. */
   readonly start: number;
   readonly email: string;
-  readonly isSold: boolean;
   /** The generation of the newest key that was announced. */
   generation: number;
   /** Activations by their id, the first one first, with the newest token of each. */
@@ -16,8 +15,8 @@ export interface Known {
 }
 
 const MINUTE = 60_000;
-/** From the start: past and ahead, and a few minutes on either side, which a clock that is stepped passes. */
-const EXPIRIES = [null, -120 * MINUTE, -10 * MINUTE, 20 * MINUTE, 60 * 24 * 30 * MINUTE];
+/** From the start, past and ahead: a clock that is set passes some, the last one only by more than an hour. */
+const EXPIRIES = [null, -120 * MINUTE, -10 * MINUTE, 20 * MINUTE, 90 * MINUTE];
 const MACHINES = 4;
 
 const pickOf = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;

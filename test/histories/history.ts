@@ -64,19 +64,34 @@ export function printed(operations: readonly Operation[]): string {
     .map((operation) => {
       const { client, instance, command, invoked, returned, said, lost } = operation;
       const interval = `${time(invoked)}–${returned === null ? '' : time(returned)} ms`;
-      const answer = said === null ? `no answer (${lost ?? 'not needed'})` : words(said);
-      const line = `${interval}, client ${client}, instance ${instance}: ${words(command)} → ${answer}`;
+      const { do: name, ...asked } = command;
+      const { says, ...facts } = said ?? { says: `no answer (${lost ?? 'not needed'})` };
+      const line = `${interval}, client ${client}, instance ${instance}: ${name} ${words(asked)} → ${says} ${words(facts)}`;
       return named(line, names);
     })
     .join('\n');
 }
 
-const HIDDEN = new Set(['token', 'of', 'email', 'telemetry', 'on_expiry', 'holders', 'clients', 'requested']);
-const words = (value: unknown) =>
-  JSON.stringify(value, (key, each: unknown) => (HIDDEN.has(key) ? undefined : each)).replaceAll(
-    /["{}]/g,
-    '',
-  );
+const HIDDEN = new Set([
+  'token',
+  'of',
+  'email',
+  'telemetry',
+  'app_version',
+  'holders',
+  'clients',
+  'requested',
+]);
+/** Numbers from here on are times. */
+const TIMES_FROM = 1e12;
+
+const words = (value: object) =>
+  JSON.stringify(value, (key, each: unknown) => {
+    if (HIDDEN.has(key)) return undefined;
+    return typeof each === 'number' && each > TIMES_FROM ? new Date(each).toISOString().slice(0, 19) : each;
+  })
+    .replaceAll(/["{}]/g, '')
+    .replaceAll(',', ', ');
 
 /** Activations get short names in the order in which they were made known. */
 function namesOfBindings(operations: readonly Operation[]): Map<string, string> {

@@ -10,6 +10,8 @@ import type { State } from './transition.js';
 
 /** How far behind the primary a replica's yes may be (docs/decisions/0013), and how often an instance looks at it. */
 const REPLICA_LAG_MS = 65_000;
+/** A clock that is wrong by more than this refuses nothing as expired (docs/decisions/0015). */
+const CLOCK_TOLERANCE_MS = 3_600_000;
 /** A refusal of the request itself, which says nothing of the license: the clock of the instance is wrong. */
 const SAYS_NOTHING = /webhook_signature_invalid/;
 
@@ -36,7 +38,7 @@ export async function record(
   observer: Observer = {},
 ): Promise<Recorded> {
   const requests = await LicenseRequests.begin(deployment, scenario, name);
-  const recorder = new Recorder(deployment, requests, scenario, observer);
+  const recorder = new Recorder(deployment, requests, observer);
   const { prologue, clients } = scenario;
   observer.clients?.(1);
   for (const wish of prologue) await recorder.play(wish, 0);
@@ -63,7 +65,6 @@ class Recorder {
   constructor(
     private readonly deployment: Deployment,
     private readonly requests: LicenseRequests,
-    { isSold }: Scenario,
     private readonly observer: Observer,
   ) {
     // In whole seconds, as times are written on the wire.
@@ -71,7 +72,6 @@ class Recorder {
     this.#known = {
       start,
       email: requests.email,
-      isSold,
       generation: 1,
       tokens: new Map(),
       ended: new Set(),
@@ -90,7 +90,7 @@ class Recorder {
     const returned = performance.now();
     const [from, to] = instance.clockBetween(invoked, returned);
     const told = answer && tells(answer) ? said(command, answer) : null;
-    // Of a license that another model operation may depend on, a yes of the replica may be a minute old.
+    // A yes of an instance with a replica may be what the replica says.
     const isCopy = command.do === 'heartbeat' && instance.hasReplica && told?.says === '200';
     this.operations.push({
       number: this.operations.length + 1,
@@ -100,12 +100,19 @@ class Recorder {
       invoked,
       returned: told && returned,
       earliest: isCopy ? invoked - REPLICA_LAG_MS : invoked,
-      clock: told ? [from, to] : [from, to + UNKNOWN_CLOCK_MS],
+      clock: told ? this.credible(told, [from, to]) : [from, to + UNKNOWN_CLOCK_MS],
       said: told,
       ...(!told && { lost: answer ? String(answer.json?.code ?? answer.status) : 'connection lost' }),
     });
     if (told) this.learn(command, told, answer!);
     this.observer.returned?.(command);
+  }
+
+  /** The times by which an answer may have been given: none that is further ahead than a clock may be for a refusal. */
+  private credible({ says }: Said, [from, to]: readonly [number, number]): readonly [number, number] {
+    if (!says.includes('license_expired')) return [from, to];
+    const latest = this.deployment.now() + CLOCK_TOLERANCE_MS;
+    return [Math.min(from, latest), Math.min(to, latest)];
   }
 
   /** What all clients together see in the end. */
