@@ -4,6 +4,7 @@ import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/Postgres
 import { DeadlineClient } from './deadline-client.js';
 import { ReplicaClient } from './replica-client.js';
 import { REQUEST_LIMITS_MS } from './request-limits.js';
+import { SingleReleasePool } from './single-release-pool.js';
 
 /** TypeORM prints a failing query with its parameters, which are keys and e-mails; the filter logs what may be told. */
 const silent: Logger = {
@@ -139,7 +140,7 @@ export async function patiently<T>(
 /** Connections of the job queue's own: mail that waits never keeps a request waiting. @param max how many at once */
 export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
   const { url, options } = addressAndOptions(databaseUrl);
-  const pool = new pg.Pool({
+  const pool = new SingleReleasePool({
     connectionString: url,
     // A host that is gone without a word is noticed within a minute, and its jobs are taken over.
     options: `${options} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`,
