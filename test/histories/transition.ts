@@ -35,13 +35,18 @@ export function* after({ life, holders }: State, operation: Operation): Generato
 const isTimed = (command: Command | Look) =>
   command.do === 'activate' || command.do === 'heartbeat' || command.do === 'rekey';
 
+/** Clocks of one moment differ by less, unless a fault has set one. */
+const MINUTE_MS = 60_000;
+
 /** Two states with the same key allow the same histories. */
 export function keyOf({ life }: State): string {
   const licenses = life.licenses.map((license) => {
     const { bindings, ended_at: _, end_changed_at: __, ...rest } = license;
     // Their order says only who came first.
     const each = bindings.map((binding) => JSON.stringify(keyOfBinding(license, binding)));
-    return { ...rest, bindings: each.toSorted() };
+    // A key that is replaced later counts as replaced after the latest activation, which a wrong clock may have set ahead.
+    const latest = Math.max(0, ...bindings.map(({ activated_at }) => activated_at));
+    return { ...rest, latest: Math.floor(latest / MINUTE_MS), bindings: each.toSorted() };
   });
   return JSON.stringify([licenses, life.erased]);
 }
