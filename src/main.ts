@@ -1,94 +1,13 @@
-import 'reflect-metadata';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { AppModule } from './app.module.js';
-import { Clock } from './clock.js';
 import { Config, ConfigError } from './config.js';
-import { migrateWhenThere, openDatabase } from './database/open-database.js';
-import { createApp } from './http/app.js';
-import { failure, Log } from './http/log.js';
-import { pagesAreBuilt } from './http/pages.js';
-import { BACKLOG } from './http/pressure.js';
-import { exitOnUncaught } from './http/uncaught.js';
-import { openKeyRing } from './keys/key-material.js';
 import { withFreePort } from './database/free-port.js';
-import { OpsController } from './ops/ops.controller.js';
-import { makeSample } from './ops/sample.js';
-import { welcome } from './ops/welcome.js';
 
-/** What runs is finished within this, after the delay that was asked for; then the process ends all the same. */
-const SHUTDOWN_MS = 10_000;
-
-const say = (sentence: string) => void process.stderr.write(`${sentence}\n`);
-/** What was opened, to be closed in reverse. */
-const opened = new AsyncDisposableStack();
-const ending = new AbortController();
-let delayMs = 0;
-/** Replaced by one of the level that is set. */
-let log = new Log('fatal');
-exitOnUncaught(async (error) => {
-  log.fatalError('uncaught error', error);
-  await log.written();
-});
-
-async function start(): Promise<void> {
+// Settings come before the application, whose loading takes most of a start: a wrong one is refused at once.
+try {
   const config = new Config(await withFreePort(process.env));
-  log = new Log(config.logLevel);
-  opened.defer(() => log.written());
-  const clock = new Clock();
-  // Before anything is started that would have to be ended again.
-  await openKeyRing(config, clock.now());
-  const database = await openDatabase(config, say);
-  opened.defer(() => database.close());
-  ending.signal.throwIfAborted();
-  const applied = await migrateWhenThere(database.url, say, ending.signal);
-  const ground = { config, clock, log, databaseUrl: database.url };
-  const app: NestFastifyApplication = await createApp(AppModule.on(ground), config, log);
-  opened.defer(async () => {
-    const started = performance.now();
-    await app.close();
-    log.info('closed', { milliseconds: Math.round(performance.now() - started) });
-  });
-  ending.signal.throwIfAborted();
-  await app.init();
-  ending.signal.throwIfAborted();
-  const { port, host } = config;
-  await app.listen({ port, host, backlog: BACKLOG }).catch((error: NodeJS.ErrnoException) => {
-    throw new ConfigError(`Nothing can listen on HOST ${config.host}, PORT ${config.port} (${error.code}).`);
-  });
-  ending.signal.throwIfAborted();
-  delayMs = config.shutdownDelaySeconds * 1000;
-  opened.defer(() => app.get(OpsController).leave());
-  log.info('listening', {
-    host: config.host,
-    port: config.port,
-    migrations_applied: applied.length,
-  });
-  if (!pagesAreBuilt())
-    say(
-      'The web pages are not built (npm run build), so /portal/, /support/ and /privacy/ are unknown here.',
-    );
-  if (!config.production) say(welcome(config, await makeSample(app)));
+  const { serve } = await import('./serve.js');
+  serve(config);
+} catch (error) {
+  if (!(error instanceof ConfigError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
 }
-
-/** Closes what was opened, once: Ctrl-C reaches the launcher and its child together, so one signal may come twice. */
-async function end(exitCode: number): Promise<void> {
-  if (ending.signal.aborted) return;
-  ending.abort();
-  setTimeout(() => process.exit(exitCode || 1), delayMs + SHUTDOWN_MS).unref();
-  // A start that is under way comes to its next step first: what it opens meanwhile is closed too.
-  await started.catch(() => undefined);
-  await opened.disposeAsync();
-  process.exit(exitCode);
-}
-
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end(0));
-// The launcher (`npm start`) has gone: nobody would be left to end this process.
-process.on('disconnect', () => void end(0));
-
-const started = start();
-started.catch((error: unknown) => {
-  if (ending.signal.aborted) return;
-  say(error instanceof Error ? error.message : 'Mooring could not start.');
-  if (!(error instanceof ConfigError)) say(JSON.stringify(failure(error)));
-  void end(error instanceof ConfigError ? 2 : 1);
-});

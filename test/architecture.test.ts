@@ -31,10 +31,11 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
   cli: ANYTHING,
   'app.module': ANYTHING,
   'ground.module': [],
-  main: [/^(app|ground)\.module$/, /^(ops|keys)\//],
+  main: [/^serve$/],
+  serve: [/^(app|ground)\.module$/, /^(ops|keys)\//],
 };
 /** Beside the folders; only a program's own root may import these. */
-const ROOTS = ['main', 'cli', 'app.module', 'ground.module'];
+const ROOTS = ['main', 'serve', 'cli', 'app.module', 'ground.module'];
 
 function trespasses({ path, room, imports }: SourceFile): string[] {
   const allowed = MAY_IMPORT[room];

@@ -213,7 +213,7 @@ test('connections that ask for nothing, or for half of something, do not hold up
     }),
   );
   const ends = sockets.map((socket) => new Promise((resolve) => socket.resume().once('close', resolve)));
-  // By itself: one that is held up for 10 seconds ends with another code (`src/main.ts`).
+  // By itself: one that is held up for 10 seconds ends with another code (`src/serve.ts`).
   expect((await server.end('SIGTERM')).code).toBe(0);
   expect(server.stdout).toMatch(/"cut":[123],.*"msg":"requests ended"/);
   await Promise.all(ends);
