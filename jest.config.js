@@ -15,23 +15,11 @@ export default {
   testTimeout: 600_000,
   // Each brings services with their connections to one PostgreSQL, which takes a hundred.
   maxWorkers: Math.min(availableParallelism(), 2),
-  // What a file has loaded is never freed: a worker that holds more begins anew before its next file.
-  workerIdleMemoryLimit: '1500MB',
-  extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      {
-        swcrc: false,
-        sourceMaps: 'inline',
-        module: { type: 'es6' },
-        jsc: {
-          target: 'es2024',
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
-        },
-      },
-    ],
-  },
+  // Some of what files have used is never freed: a worker that holds more begins anew before its next file.
+  workerIdleMemoryLimit: '700MB',
+  testEnvironment: '<rootDir>/test/runtime/environment.mjs',
+  runtime: '<rootDir>/test/runtime/runtime.mjs',
+  setupFiles: ['<rootDir>/test/limits.ts'],
+  transform: {},
+  injectGlobals: false,
 };

@@ -19,7 +19,7 @@ export async function longForm(patterns, { counted = 'runs', standard = 100 } = 
     if (seed) env.MOORING_SEED = seed;
     await ensureInstalled();
     await ensureBuilt();
-    const flags = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules'];
+    const flags = ['--disable-warning=ExperimentalWarning'];
     const { code } = await step(node24(), [...flags, 'node_modules/jest/bin/jest.js', ...patterns], { env });
     return code;
   });

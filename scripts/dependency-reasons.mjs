@@ -41,8 +41,8 @@ export const REASONS = {
   '@nestjs/cli': '`nest build`.',
   '@seriousme/openapi-schema-validator': 'Holds `docs/openapi.yaml` against the specification of OpenAPI.',
   '@sparticuz/chromium': 'A Chromium from npm, so that the pages are tested on a machine that has none.',
-  '@swc/core': 'The compiler of `@swc/jest`, and of what the bench compares with.',
-  '@swc/jest': 'TypeScript with decorators and their metadata, for Jest.',
+  '@swc/core':
+    'TypeScript with decorators and their metadata, for tests and for what the bench compares with.',
   '@types/node': 'Types.',
   '@types/pg': 'Types.',
   ajv: 'Holds every answer that the tests see against `docs/openapi.yaml`. Fastify brings it anyway.',

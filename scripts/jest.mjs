@@ -9,7 +9,12 @@ export async function jest(args, options = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'mooring-test-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const report = join(directory, 'report.json');
-  const flags = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules'];
+  // Of the worker processes too: V8 clears garbage before it asks for more memory.
+  const flags = [
+    '--disable-warning=ExperimentalWarning',
+    '--max-semi-space-size=8',
+    '--max-old-space-size=768',
+  ];
   const toFile = ['--json', `--outputFile=${report}`];
   const program = [...flags, 'node_modules/jest/bin/jest.js', ...toFile, ...args];
   const { code, output } = await step(node24(), program, options);

@@ -22,11 +22,9 @@ import type { Role } from '../src/support/staff.entity.js';
 import { StaffService } from '../src/support/staff.service.js';
 import { StaffTokensService } from '../src/support/staff-tokens.service.js';
 import { validateAnswer } from './openapi.js';
-import { LOOK_LIMITS } from '../src/ops/shared-look.js';
-import { generous } from './request-limits.js';
+import { profiled } from './profile.js';
+import { LIMITS_OF_PRODUCTION } from './limits.js';
 
-/** What production has, before any test changes it. */
-const LIMITS_OF_PRODUCTION = { ...REQUEST_LIMITS_MS };
 const ACT = { actor: 'test', reason: 'a test' };
 
 /** A clock that a test sets. */
@@ -83,7 +81,9 @@ export interface Answer {
 export async function createDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const server = process.env['MOORING_TEST_POSTGRES']!;
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await admin(server, `create database ${name} template mooring_template`);
+  await profiled('cloning the template database', () =>
+    admin(server, `create database ${name} template mooring_template`),
+  );
   const url = new URL(server);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => admin(server, `drop database if exists ${name} with (force)`) };
@@ -141,12 +141,12 @@ export class Service {
     readonly database: pg.Pool,
   ) {}
 
-  static async start(options: ServiceOptions = {}): Promise<Service> {
+  static start(options: ServiceOptions = {}): Promise<Service> {
+    return profiled('starting a service', () => Service.#start(options));
+  }
+
+  static async #start(options: ServiceOptions): Promise<Service> {
     const clock = options.clock ?? new FakeClock();
-    // A slow machine earns no 503. One that a test wants comes from `whileLocked`, or `withLimitsOfProduction`.
-    Object.assign(REQUEST_LIMITS_MS, generous(LIMITS_OF_PRODUCTION));
-    // Tests look again at once.
-    LOOK_LIMITS.sharedMs = 0;
     const created = options.databaseUrl ? undefined : await createDatabase();
     const databaseUrl = options.databaseUrl ?? created!.url;
     const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'mooring-data-')));
@@ -182,8 +182,10 @@ export class Service {
     return service;
   }
 
-  async close(): Promise<void> {
-    for (const close of this.#closing) await close();
+  close(): Promise<void> {
+    return profiled('closing a service', async () => {
+      for (const close of this.#closing) await close();
+    });
   }
 
   /** Rows of a query, in the service's own database. */

@@ -3,6 +3,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import type { DataValidateFunction } from 'ajv/dist/types/index.js';
 import formats from 'ajv-formats';
 import { parse } from 'yaml';
+import { ofThisFile } from './of-this-file.js';
 
 /*
  * Holds answers against docs/openapi.yaml. Tests hand over what came back over the wire; whatever the document
@@ -52,7 +53,8 @@ ajv.addSchema(openapi, DOCUMENT_URL);
 const compiled = new Map<string, ValidateFunction>();
 
 /** `METHOD template status` of every documented answer that `validateAnswer` was given. */
-export const seenAnswers = new Set<string>();
+const seenOfFile = ofThisFile(() => new Set<string>());
+export const seenAnswers = (): ReadonlySet<string> => seenOfFile();
 
 /** The routes of the document, templates as they stand there: `{ method: 'POST', path: '/v1/activate' }`. */
 export function documentedRoutes(): { method: string; path: string }[] {
@@ -135,7 +137,7 @@ function responsePlace(verb: string, path: string, status: number): Place<Respon
   }
   if (!(status in operation.responses)) return `${verb} ${template} does not document ${status}`;
   // A HEAD shows no body, so it does not count as having seen the answer of GET.
-  seenAnswers.add(`${verb} ${template} ${status}`);
+  seenOfFile().add(`${verb} ${template} ${status}`);
   return follow(`/paths/${step(template)}/${method}/responses/${status}`);
 }
 

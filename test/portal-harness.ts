@@ -103,5 +103,5 @@ export const COMMON_REFUSALS = [
 export function unseen(routes: RegExp): string[] {
   const documented = documentedAnswers().filter((answer) => routes.test(answer));
   if (documented.length === 0) throw new Error('no such route is documented');
-  return documented.filter((answer) => !seenAnswers.has(answer));
+  return documented.filter((answer) => !seenAnswers().has(answer));
 }

@@ -7,6 +7,7 @@ import { REQUEST_LIMITS_MS } from '../src/database/request-limits.js';
 import { HeartbeatService } from '../src/heartbeat/heartbeat.service.js';
 import { Replica } from '../src/heartbeat/replica.js';
 import { Service, withLimitsOfProduction, type Answer } from './harness.js';
+import { LIMITS_OF_PRODUCTION } from './limits.js';
 import { loopTime } from './loop-time.js';
 import { FragilePostgres, Load } from './outage-harness.js';
 import { publish } from './publish.js';
@@ -20,7 +21,7 @@ const PATIENCE_MS = 2_000;
 /** Turns of that loop between the service and its caller, of 10 ms at most. */
 const WAY_MS = 200;
 /** How long a replica is waited for, also here; all else has its time, so that a slow machine earns no 503. */
-const { replica: REPLICA_MS } = REQUEST_LIMITS_MS;
+const { replica: REPLICA_MS } = LIMITS_OF_PRODUCTION;
 
 /** What docs/operations.md lets the role of the replica read. */
 const GRANTS = readFileSync('docs/operations.md', 'utf8')
@@ -33,7 +34,9 @@ let service: Service;
 let load: Load | undefined;
 let machines = 0;
 
+const { replica: generousMs } = REQUEST_LIMITS_MS;
 beforeAll(async () => {
+  REQUEST_LIMITS_MS.replica = REPLICA_MS;
   primary = await FragilePostgres.start();
   await query(primary.url, "create role mooring_reader login password 'a password'");
   await makeDatabase(primary.url);
@@ -51,6 +54,7 @@ afterEach(async () => {
   await replica.resumeReplay();
 });
 afterAll(async () => {
+  REQUEST_LIMITS_MS.replica = generousMs;
   primary?.thaw();
   replica?.thaw();
   // Whatever fails here, no server outlives the test.
@@ -65,9 +69,7 @@ async function makeDatabase(url: string): Promise<void> {
 const startService = async (databaseUrl = primary.url, replicaUrl = replica.url) => {
   const url = new URL(replicaUrl);
   Object.assign(url, { username: 'mooring_reader', password: 'a password' });
-  const started = await Service.start({ databaseUrl, environment: { DATABASE_READ_URL: url.href } });
-  REQUEST_LIMITS_MS.replica = REPLICA_MS;
-  return started;
+  return Service.start({ databaseUrl, environment: { DATABASE_READ_URL: url.href } });
 };
 
 /** A binding of a license of its own, which the replica does not show before `caughtUp`. */

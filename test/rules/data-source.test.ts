@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { patientDataSource, requestDataSource } from '../../src/database/data-source.js';
+import { REQUEST_LIMITS_MS } from '../../src/database/request-limits.js';
 
 const SESSION = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
 const OF_REQUESTS = `${SESSION} -c jit=off -c max_parallel_workers_per_gather=0`;
@@ -8,7 +9,10 @@ test('parameters of DATABASE_URL do not take the place of the session that the c
   const url = 'postgres://u:p@h:5432/d?options=-c%20search_path%3Dx&statement_timeout=60000&sslmode=require';
   const { url: address, extra } = requestDataSource(url);
   expect(address).toBe('postgres://u:p@h:5432/d?sslmode=require');
-  expect(extra).toMatchObject({ statement_timeout: 800, options: `-c search_path=x ${OF_REQUESTS}` });
+  expect(extra).toMatchObject({
+    statement_timeout: REQUEST_LIMITS_MS.statement,
+    options: `-c search_path=x ${OF_REQUESTS}`,
+  });
   expect(patientDataSource(url).options).toMatchObject({
     url: 'postgres://u:p@h:5432/d?sslmode=require',
     extra: { options: `-c search_path=x ${SESSION}` },

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { requestDataSource } from '../../src/database/data-source.js';
-import { REQUEST_LIMITS_MS as LIMITS } from '../../src/database/request-limits.js';
+import { REQUEST_LIMITS_MS } from '../../src/database/request-limits.js';
+import { LIMITS_OF_PRODUCTION as LIMITS } from '../limits.js';
 import { generous } from '../request-limits.js';
 
 test('the time limits of production let each answer to a client go out within 2 seconds', () => {
@@ -15,8 +16,8 @@ test('the time limits of production let each answer to a client go out within 2 
 
 test('the connections of requests keep them', () => {
   expect(requestDataSource('postgres://h/d').extra).toMatchObject({
-    connectionTimeoutMillis: LIMITS.connection,
-    statement_timeout: LIMITS.statement,
+    connectionTimeoutMillis: REQUEST_LIMITS_MS.connection,
+    statement_timeout: REQUEST_LIMITS_MS.statement,
   });
 });
 

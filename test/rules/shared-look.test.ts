@@ -1,5 +1,9 @@
-import { expect, test } from '@jest/globals';
-import { SharedLook } from '../../src/ops/shared-look.js';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { LOOK_LIMITS, SharedLook } from '../../src/ops/shared-look.js';
+
+const { sharedMs } = LOOK_LIMITS;
+beforeAll(() => void (LOOK_LIMITS.sharedMs = 1_000));
+afterAll(() => void (LOOK_LIMITS.sharedMs = sharedMs));
 
 /** A look whose answers come when the test gives them, by a clock that the test moves. */
 function shared() {

@@ -9,6 +9,7 @@ import {
   type LaunchOptions,
   type Page,
 } from 'playwright-core';
+import { profiled } from '../profile.js';
 
 /** A guard against a page that hangs, below that of a test (`jest.config.js`), and no measure of one that is slow. */
 const GUARD_MS = 300_000;
@@ -40,10 +41,12 @@ export class Pages {
   private async open(): Promise<void> {
     const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
     this.#axe = await readFile(axe, 'utf8');
-    this.#browser = await chromium.launch({
-      ...(JSON.parse(process.env['MOORING_TEST_CHROMIUM']!) as LaunchOptions),
-      timeout: GUARD_MS,
-    });
+    this.#browser = await profiled('starting a browser', () =>
+      chromium.launch({
+        ...(JSON.parse(process.env['MOORING_TEST_CHROMIUM']!) as LaunchOptions),
+        timeout: GUARD_MS,
+      }),
+    );
   }
 
   /** A page of its own context, so of a browser that was never here. */
@@ -88,7 +91,11 @@ export class Pages {
   }
 
   /** Accessible, and nothing to scroll sideways for, in light and dark, narrow and wide. */
-  async expectGoodLooks(page: Page): Promise<void> {
+  expectGoodLooks(page: Page): Promise<void> {
+    return profiled('looking at a page', () => this.#expectGoodLooks(page));
+  }
+
+  async #expectGoodLooks(page: Page): Promise<void> {
     for (const { colorScheme, width } of LOOKS) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 800 });

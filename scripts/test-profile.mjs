@@ -1,0 +1,56 @@
+// npm test -- --profile: where the time of a run of the tests went, as tables.
+import { readFileSync } from 'node:fs';
+
+const SLOWEST = 25;
+
+/**
+ * @param file lines of JSON, one for each test file (`test/runtime/profile.mjs`)
+ * @returns tables: by kind of work, and of the files that took most of the processor
+ */
+export function profileTables(file) {
+  const files = readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const sum = (of) => files.reduce((total, each) => total + of(each), 0);
+  const kinds = new Map();
+  for (const { kinds: ofFile } of files)
+    for (const [kind, { count, milliseconds }] of Object.entries(ofFile)) {
+      const known = kinds.get(kind) ?? { count: 0, seconds: 0 };
+      kinds.set(kind, { count: known.count + count, seconds: known.seconds + milliseconds / 1000 });
+    }
+  const all = [
+    ['all test files', files.length, sum(({ seconds }) => seconds)],
+    ['processor time of the workers', '', sum(({ own }) => own)],
+    ['processor time of ended child processes', '', sum(({ children }) => children)],
+    ...[...kinds]
+      .toSorted(([, a], [, b]) => b.seconds - a.seconds)
+      .map(([kind, { count, seconds }]) => [kind, count, seconds]),
+  ];
+  const most = files.toSorted((a, b) => b.own + b.children - a.own - a.children).slice(0, SLOWEST);
+  const peak = Math.max(...files.map(({ rss }) => rss));
+  return [
+    'Seconds are added up over workers, and waiting is counted; what runs at the same time is counted each.',
+    table(['what', 'count', 'seconds'], all),
+    `Most memory of a worker after a file: ${Math.round(peak / 1e6)} MB.`,
+    table(
+      ['file', 'seconds', 'processor', 'of it children'],
+      most.map(({ path, seconds, own, children }) => [
+        path.replace(/^.*\/test\//, 'test/'),
+        seconds,
+        own + children,
+        children,
+      ]),
+    ),
+  ].join('\n\n');
+}
+
+function table(head, rows) {
+  const texts = [head, ...rows].map((row) =>
+    row.map((cell) => (Number.isInteger(cell) || typeof cell === 'string' ? String(cell) : cell.toFixed(1))),
+  );
+  const widths = head.map((_, i) => Math.max(...texts.map((row) => row[i].length)));
+  const line = (row) =>
+    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  ');
+  return texts.map(line).join('\n');
+}

@@ -1,0 +1,14 @@
+import { REQUEST_LIMITS_MS } from '../src/database/request-limits.js';
+import { LOOK_LIMITS } from '../src/ops/shared-look.js';
+import { generous } from './request-limits.js';
+
+/** The time limits of requests in production. */
+export const LIMITS_OF_PRODUCTION = { ...REQUEST_LIMITS_MS };
+
+// Jest loads this module before each test file (`setupFiles`). A slow machine causes no 503; a test that needs one uses
+// `whileLocked` or `withLimitsOfProduction`. Warnings are not cached, so a test sees a change at once.
+Object.assign(REQUEST_LIMITS_MS, generous(LIMITS_OF_PRODUCTION));
+LOOK_LIMITS.sharedMs = 0;
+
+/** The limits of this worker process, which each test that changes them must restore. */
+export const sharedLimits = (): Record<string, number> => ({ ...REQUEST_LIMITS_MS, ...LOOK_LIMITS });

@@ -1,0 +1,69 @@
+import diagnostics from 'node:diagnostics_channel';
+import { appendFileSync, readFileSync } from 'node:fs';
+
+const PROFILE = Symbol.for('mooring.profile');
+/** Clock ticks of Linux in a second, by which /proc counts. */
+const TICKS = 100;
+
+/** Where the time of one test file goes; `npm test -- --profile` adds them up. */
+export class FileProfile {
+  #path;
+  #began = performance.now();
+  #cpu = cpuSeconds();
+  #kinds = new Map();
+  #onSpawn = ({ process: child }) => {
+    child.once('spawn', () => {
+      const began = performance.now();
+      const kind = `child: ${nameOf(child.spawnargs)}`;
+      this.add(kind, 0);
+      child.once('exit', () => this.add(kind, performance.now() - began, 0));
+    });
+  };
+
+  constructor(path) {
+    this.#path = path;
+    globalThis[PROFILE] = this;
+    diagnostics.subscribe('child_process', this.#onSpawn);
+  }
+
+  add(kind, milliseconds, count = 1) {
+    const spent = this.#kinds.get(kind) ?? { count: 0, milliseconds: 0 };
+    spent.count += count;
+    spent.milliseconds += milliseconds;
+    this.#kinds.set(kind, spent);
+  }
+
+  on(event) {
+    if (event.name === 'run_start') this.add('loading the file', performance.now() - this.#began);
+  }
+
+  write() {
+    diagnostics.unsubscribe('child_process', this.#onSpawn);
+    delete globalThis[PROFILE];
+    const cpu = cpuSeconds();
+    const line = {
+      path: this.#path,
+      seconds: (performance.now() - this.#began) / 1000,
+      own: cpu.own - this.#cpu.own,
+      children: cpu.children - this.#cpu.children,
+      rss: process.memoryUsage.rss(),
+      kinds: Object.fromEntries(this.#kinds),
+    };
+    appendFileSync(process.env.MOORING_PROFILE, `${JSON.stringify(line)}\n`);
+  }
+}
+
+function nameOf(args) {
+  const text = args.join(' ');
+  const known =
+    /(cli\.js|main\.js|warm-cli\.mjs|initdb|postgres\b|chrom\w*)/.exec(text)?.[1] ??
+    /[\w-]+\.mjs/.exec(text)?.[0];
+  return known ?? args[0].split('/').at(-1);
+}
+
+function cpuSeconds() {
+  const { user, system } = process.cpuUsage();
+  // After the command in brackets: the times of children that were waited for are the 14th and 15th field.
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ');
+  return { own: (user + system) / 1e6, children: (Number(fields[13]) + Number(fields[14])) / TICKS };
+}
