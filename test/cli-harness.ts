@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { SignedManifest } from '../src/keys/signed-manifest.js';
+import { ofEachProcess } from './server-process.js';
+import { runWarm, type Command } from './warm-cli.js';
 
 export const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 export const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
@@ -47,15 +49,30 @@ export class Terminal {
 
   /** Starts a program of the build with these settings alone, in the folder of the files. */
   start(program: string, args: readonly string[], env: RunOptions['env'] = {}): ChildProcess {
-    const { PATH } = process.env;
     return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, ...args], {
       cwd: this.dir,
-      env: { PATH, DATA_DIR: this.file('data'), PUBLIC_URL: NOWHERE, ...this.env, ...env },
+      env: { ...ofEachProcess(), ...this.settings(env) },
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     });
   }
 
-  async run(args: readonly string[], { env, stdin, fd3, program }: RunOptions = {}): Promise<Run> {
+  /** Runs a command, in a process of its own where it asks for what only such a process has. */
+  run(args: readonly string[], options: RunOptions = {}): Promise<Run> {
+    const { program, fd3, env, stdin = '' } = options;
+    const settings = this.settings(env);
+    const ofProcess = program ?? fd3 ?? Object.keys(settings).find((name) => /^NODE_(?!ENV$)/.test(name));
+    return ofProcess === undefined && !args.includes('--passphrase-fd')
+      ? this.runWarm({ args, cwd: this.dir, env: settings, stdin })
+      : this.runAlone(args, options);
+  }
+
+  private async runWarm(command: Command): Promise<Run> {
+    const { code, stdout, stderr } = await runWarm(command);
+    return runOf(code, Buffer.from(stdout), Buffer.from(stderr).toString());
+  }
+
+  /** Runs a command in a process of its own. */
+  async runAlone(args: readonly string[], { env, stdin, fd3, program }: RunOptions = {}): Promise<Run> {
     const child = this.start(program ?? CLI, args, env);
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
     const input = child.stdio[3] as typeof child.stdin;
@@ -64,8 +81,15 @@ export class Terminal {
     child.stdin?.end(stdin ?? '');
     input?.end(fd3 ?? '');
     const [stdout, stderr, code] = await Promise.all([buffer(child.stdout!), text(child.stderr!), ended]);
-    const said = stdout.toString();
-    return { code, stdout: said, stderr, json: /^[^\n]+\n$/.test(said) ? parsed(said) : undefined };
+    return runOf(code, stdout, stderr);
+  }
+
+  private settings(env: RunOptions['env'] = {}): Record<string, string> {
+    const { PATH } = process.env;
+    const all = { PATH, DATA_DIR: this.file('data'), PUBLIC_URL: NOWHERE, ...this.env, ...env };
+    return Object.fromEntries(
+      Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    );
   }
 
   /** Runs a command with --json that must succeed. @returns its value */
@@ -74,6 +98,11 @@ export class Terminal {
     if (run.code === 0 && run.json !== undefined) return run.json;
     throw new Error(`mooring ${args.join(' ')} ended with ${run.code}: ${run.stderr}${run.stdout}`);
   }
+}
+
+function runOf(code: number | null, stdout: Buffer, stderr: string): Run {
+  const said = stdout.toString();
+  return { code, stdout: said, stderr, json: /^[^\n]+\n$/.test(said) ? parsed(said) : undefined };
 }
 
 function parsed(line: string): unknown {

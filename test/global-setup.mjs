@@ -19,6 +19,8 @@ export default async function setUp() {
   template.pathname = '/mooring_template';
   await migrate(template.href);
   process.env.MOORING_TEST_POSTGRES = server.url;
+  // Each process of the service or the command line compiles the same modules.
+  process.env.MOORING_TEST_COMPILE_CACHE = join(directory, 'compiled');
   // Here and not where it is used: of several files that unpack one, one would find it half there.
   const browser = await findChromium().catch(({ message }) => ({ missing: message }));
   process.env.MOORING_TEST_CHROMIUM = JSON.stringify(browser);

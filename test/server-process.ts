@@ -20,6 +20,12 @@ export interface ProcessOptions {
   readonly limitsOfProduction?: boolean;
 }
 
+/** What each process of a test has in its environment: where programs are, and modules that others have compiled. */
+export const ofEachProcess = (): Record<string, string> => ({
+  PATH: process.env['PATH']!,
+  NODE_COMPILE_CACHE: process.env['MOORING_TEST_COMPILE_CACHE']!,
+});
+
 /** The built service, `dist/main.js`, as a process of its own. Its environment is what the test says and nothing else. */
 export class ServerProcess {
   /** Standard output and error, as far as they were written. */
@@ -35,7 +41,7 @@ export class ServerProcess {
   ) {
     const limits = limitsOfProduction ? [] : ['--import', generousLimits];
     const args = ['--disable-warning=ExperimentalWarning', ...limits, ...nodeArguments, 'dist/main.js'];
-    const env = { PATH: process.env['PATH']!, ...environment };
+    const env = { ...ofEachProcess(), ...environment };
     const stdio = ['ignore', stdout ?? 'pipe', 'pipe', ...(ipc ? ['ipc' as const] : [])] as const;
     // The shell becomes the program: its process id is the service's.
     const limited = ['-c', `ulimit -n ${descriptors}; exec "$0" "$@"`, process.execPath, ...args];

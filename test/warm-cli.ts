@@ -1,0 +1,64 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { ofEachProcess } from './server-process.js';
+import { shareProcess } from './runtime/shared-processes.mjs';
+
+const PROGRAM = fileURLToPath(new URL('warm-cli.mjs', import.meta.url));
+
+export interface Command {
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Record<string, string>;
+  readonly stdin: string;
+}
+
+interface Outcome {
+  readonly code: number;
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+}
+
+/** A process that runs commands, one at a time. It ends with the worker process that started it. */
+class WarmProcess {
+  readonly #child = fork(PROGRAM, {
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    env: ofEachProcess(),
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    serialization: 'advanced',
+  });
+  #running: PromiseWithResolvers<Outcome> | undefined;
+
+  constructor() {
+    shareProcess(this.#child);
+    this.#child.on('message', (outcome: Outcome) => this.#running?.resolve(outcome));
+    this.#child.on('error', (error) => this.#running?.reject(error));
+    this.#child.on('exit', (code, signal) =>
+      this.#running?.reject(new Error(`The command ended its process (${code ?? signal}).`)),
+    );
+  }
+
+  run(command: Command): Promise<Outcome> {
+    this.#running = Promise.withResolvers();
+    this.#child.ref();
+    this.#child.channel!.ref();
+    this.#child.send(command);
+    return this.#running.promise;
+  }
+
+  /** Lets the worker process end while no command runs. */
+  rest(): void {
+    this.#child.unref();
+    this.#child.channel!.unref();
+  }
+}
+
+const idle: WarmProcess[] = [];
+
+/** Runs a command in a process that has run others before. */
+export async function runWarm(command: Command): Promise<Outcome> {
+  const warm = idle.pop() ?? new WarmProcess();
+  const outcome = await warm.run(command);
+  warm.rest();
+  idle.push(warm);
+  return outcome;
+}
