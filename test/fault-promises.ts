@@ -106,7 +106,8 @@ async function expectKept(faulted: Faulted, answers: readonly Heard[]): Promise<
 /** No connection is left in a transaction that nobody ends: what follows on each of them commits. */
 async function expectNothingOpen(faulted: Faulted): Promise<void> {
   // What was answered with 503 may still come to its end. What never does, the database would end after 5 seconds.
-  const open = `select now() - state_change > interval '4 seconds' as is_left, state, query from pg_stat_activity
+  const open = `select state <> 'active' and now() - state_change > interval '4 seconds' as is_left, state, query
+    from pg_stat_activity
     where application_name = 'mooring' and state <> 'idle'`;
   for (;;) {
     const rows = await faulted.sql<{ is_left: boolean }>(open);

@@ -129,7 +129,10 @@ describe('while the database', () => {
   });
 
   test('refuses, or says nothing, a scrape is answered within 2 seconds', async () => {
-    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    const silent = createServer((socket) => socket.resume().on('error', () => undefined)).listen(
+      0,
+      '127.0.0.1',
+    );
     await once(silent, 'listening');
     const { target } = door;
     door.close();

@@ -5,7 +5,7 @@ import { PROBLEMS } from '../src/http/problem.js';
 import { Service } from './harness.js';
 import { exchange, request } from './raw-http.js';
 import { change, labelsOf, scrape, scrapeText, scrapeUntil } from './scrape.js';
-import { endingWaits, whileHeld } from './tables.js';
+import { endingWaits, whileRowsHeld } from './tables.js';
 
 const SECONDS = 'mooring_http_request_duration_seconds';
 const count = (route: string, method: string, status: number) =>
@@ -123,7 +123,8 @@ test('requests under way are shown while they are', async () => {
   const license = await service.issue();
   const underWay = ({ mooring_http_requests_under_way }: Record<string, number>) =>
     mooring_http_requests_under_way;
-  await whileHeld(service, 'license', async () => {
+  // Its rows alone: the metrics read the table.
+  await whileRowsHeld(service, 'license', async () => {
     const held = service.activate(license);
     await scrapeUntil(service, (samples) => underWay(samples) === 1);
     const answer = await endingWaits(

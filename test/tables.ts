@@ -2,14 +2,32 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Service } from './harness.js';
 
 /** Does something while a table is held by another transaction. */
-export async function whileHeld<Result>(
+export function whileHeld<Result>(
   service: Service,
   table: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
+  return within(service, `lock table ${table} in access exclusive mode`, work);
+}
+
+/** Does something while the rows of a table are held by another transaction: they can be read, and not be changed. */
+export function whileRowsHeld<Result>(
+  service: Service,
+  table: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  return within(service, `select 1 from ${table} for update`, work);
+}
+
+/** Does something between a statement and the end of its transaction. */
+async function within<Result>(
+  service: Service,
+  statement: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
   const holder = await service.database.connect();
   try {
-    await holder.query(`begin; lock table ${table} in access exclusive mode`);
+    await holder.query(`begin; ${statement}`);
     return await work();
   } finally {
     await holder.query('rollback');
