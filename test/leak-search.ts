@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
+import { ofThisFile } from './of-this-file.js';
 
 /*
  * Looks for something that must not be there, in every form in which it could have been written down. What is searched is
@@ -155,13 +156,24 @@ function hashes(canary: string): Form[] {
 const text = (what: string, form: string): Form => ({ what, bytes: Buffer.from(form), binary: false });
 const binary = (what: string, bytes: Buffer): Form => ({ what, bytes, binary: true });
 
-/** Finds many forms in one pass: a table says at each byte whether a form may begin there. */
+/** Where the four bytes are by which a form is found: past the zeros, of which files of tables are full. */
+function anchorOf({ bytes }: Form): number {
+  const last = bytes.length - 4;
+  const start = bytes.findIndex((byte) => byte !== 0);
+  return start < 0 ? last : Math.min(start, last);
+}
+
+/** Finds many forms in one pass: a table says at each byte whether the anchor of a form may begin there. */
 export class LeakSearch {
-  /** The chance of all searches of a test file together to find something in random data. */
-  static chance = 0;
+  static readonly #ofFile = ofThisFile(() => ({ chance: 0 }));
+
+  /** The chance of all searches of this test file together to find something in random data. */
+  static get chance(): number {
+    return LeakSearch.#ofFile().chance;
+  }
 
   readonly #mayStart = new Uint8Array(0x1_0000);
-  readonly #starts = new Map<number, Form[]>();
+  readonly #anchored = new Map<number, { form: Form; anchor: number }[]>();
   readonly #words = new Set<Form>();
   readonly #chanceOfAByte: number;
 
@@ -175,9 +187,10 @@ export class LeakSearch {
     );
     this.#chanceOfAByte = bits.reduce((sum, each) => sum + 2 ** -each, 0);
     for (const form of forms) {
-      const start = form.bytes.readUInt32BE();
+      const anchor = anchorOf(form);
+      const start = form.bytes.readUInt32BE(anchor);
       this.#mayStart[start >>> 16] = 1;
-      this.#starts.set(start, [...(this.#starts.get(start) ?? []), form]);
+      this.#anchored.set(start, [...(this.#anchored.get(start) ?? []), { form, anchor }]);
     }
   }
 
@@ -185,15 +198,16 @@ export class LeakSearch {
   in(haystack: Buffer | string): Set<string> {
     const bytes = typeof haystack === 'string' ? Buffer.from(haystack) : haystack;
     const found = new Set<string>();
-    LeakSearch.chance += bytes.length * this.#chanceOfAByte;
+    LeakSearch.#ofFile().chance += bytes.length * this.#chanceOfAByte;
     if (LeakSearch.chance > CHANCE_AT_MOST)
       throw new Error(`A false alarm has a chance of ${LeakSearch.chance}`);
     for (let at = 0; at + 3 < bytes.length; at += 1) {
       if (!this.#mayStart[(bytes[at]! << 8) | bytes[at + 1]!]) continue;
-      for (const form of this.#starts.get(bytes.readUInt32BE(at)) ?? []) {
-        const end = at + form.bytes.length;
-        if (!bytes.subarray(at, end).equals(form.bytes)) continue;
-        if (!this.#words.has(form) || isAlone(bytes, at, end)) found.add(form.what);
+      for (const { form, anchor } of this.#anchored.get(bytes.readUInt32BE(at)) ?? []) {
+        const from = at - anchor;
+        const end = from + form.bytes.length;
+        if (from < 0 || !bytes.subarray(from, end).equals(form.bytes)) continue;
+        if (!this.#words.has(form) || isAlone(bytes, from, end)) found.add(form.what);
       }
     }
     return found;
