@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { ErasureService } from '../src/retention/erasure.service.js';
 import { Service } from './harness.js';
 import { whileLocked } from './tables.js';
@@ -6,6 +6,8 @@ import { whileLocked } from './tables.js';
 let service: Service;
 beforeAll(async () => {
   service = await Service.start();
+  // Its job comes at once, for the database knows the real time: what waits here is to stay.
+  jest.spyOn(service.app.get(ErasureService), 'runQueued').mockResolvedValue();
   // Runs finish all the time, whatever the clock is set to.
   await service.sql(
     `insert into retention_run (id, as_of, started_at, finished_at)
