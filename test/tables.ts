@@ -50,7 +50,11 @@ export async function endingWaits<Result>(
 ): Promise<Result> {
   const over = new AbortController();
   const ending = (async () => {
-    for (; !over.signal.aborted; await pause(5)) await query(END_WAITS);
+    for (; !over.signal.aborted; await pause(5)) {
+      // Within a transaction PostgreSQL would show the same activity as before.
+      await query('select pg_stat_clear_snapshot()');
+      await query(END_WAITS);
+    }
   })();
   try {
     return await work();

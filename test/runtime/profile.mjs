@@ -1,5 +1,5 @@
 import diagnostics from 'node:diagnostics_channel';
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
 const PROFILE = Symbol.for('mooring.profile');
 /** Clock ticks of Linux in a second, by which /proc counts. */
@@ -63,6 +63,8 @@ function nameOf(args) {
 
 function cpuSeconds() {
   const { user, system } = process.cpuUsage();
+  // Only Linux tells what child processes took.
+  if (!existsSync('/proc/self/stat')) return { own: (user + system) / 1e6, children: 0 };
   // After the command in brackets: the times of children that were waited for are the 14th and 15th field.
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ');
   return { own: (user + system) / 1e6, children: (Number(fields[13]) + Number(fields[14])) / TICKS };
