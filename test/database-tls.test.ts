@@ -4,13 +4,12 @@ import pg from 'pg';
 import { isDatabaseAway } from '../src/database/database-away.js';
 import { replicaPool } from '../src/database/data-source.js';
 import { DeadlineClient } from '../src/database/deadline-client.js';
-import { REQUEST_LIMITS_MS } from '../src/database/request-limits.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
 import { RetentionService } from '../src/retention/retention.service.js';
 import { makeCertificate, type Certificate } from './certificate.js';
 import { MAIN, Terminal } from './cli-harness.js';
 import { createDatabase, Service } from './harness.js';
-import { LIMITS_OF_PRODUCTION } from './limits.js';
+import { LIMITS_OF_PRODUCTION, withLimits } from './limits.js';
 import { JobWatch } from './mail-harness.js';
 import { TlsPostgres } from './tls-postgres.js';
 
@@ -152,13 +151,9 @@ test('a connection that falls silent is cut under TLS as well', async () => {
   const { rows } = (await (client as pg.Client).query('select 1 as one')) as pg.QueryResult;
   expect(rows).toEqual([{ one: 1 }]);
   postgres.fallSilent();
-  const { silence } = REQUEST_LIMITS_MS;
-  REQUEST_LIMITS_MS.silence = LIMITS_OF_PRODUCTION.silence;
-  try {
-    await expect((client as pg.Client).query('select 1')).rejects.toThrow('Connection terminated');
-  } finally {
-    REQUEST_LIMITS_MS.silence = silence;
-  }
+  await withLimits({ silence: LIMITS_OF_PRODUCTION.silence }, () =>
+    expect((client as pg.Client).query('select 1')).rejects.toThrow('Connection terminated'),
+  );
 });
 
 test.each(['CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'EPROTO'])(

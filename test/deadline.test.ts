@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals';
 import { fastify } from 'fastify';
 import { answerInTime } from '../src/http/deadline.js';
 import { Problem } from '../src/http/problem.js';
+import { LIMITS_OF_PRODUCTION, withLimits } from './limits.js';
 
 test('a call of a client that takes too long is told to come again; what a person did, and a probe, come to their end', async () => {
   const app = fastify();
@@ -21,11 +22,13 @@ test('a call of a client that takes too long is told to come again; what a perso
   try {
     // One after the other, so that the deadline of the last is the last to pass.
     const answers: Promise<Response>[] = [];
-    for (const path of paths) {
-      const begun = once(app.server, path);
-      answers.push(fetch(url + path, { method: 'POST' }));
-      await begun;
-    }
+    await withLimits(LIMITS_OF_PRODUCTION, async () => {
+      for (const path of paths) {
+        const begun = once(app.server, path);
+        answers.push(fetch(url + path, { method: 'POST' }));
+        await begun;
+      }
+    });
     const client = await answers.pop()!;
     work.resolve('done');
     const others = await Promise.all(answers);

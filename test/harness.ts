@@ -12,7 +12,6 @@ import { Clock } from '../src/clock.js';
 import { Config } from '../src/config.js';
 import { poolOf } from '../src/database/data-source.js';
 import { isDatabaseAway } from '../src/database/database-away.js';
-import { REQUEST_LIMITS_MS } from '../src/database/request-limits.js';
 import { createApp } from '../src/http/app.js';
 import { Log } from '../src/http/log.js';
 import { LIMITS } from '../src/http/pressure.js';
@@ -23,7 +22,7 @@ import { StaffService } from '../src/support/staff.service.js';
 import { StaffTokensService } from '../src/support/staff-tokens.service.js';
 import { validateAnswer } from './openapi.js';
 import { profiled } from './profile.js';
-import { LIMITS_OF_PRODUCTION } from './limits.js';
+import { LIMITS_OF_PRODUCTION, withLimits } from './limits.js';
 
 const ACT = { actor: 'test', reason: 'a test' };
 
@@ -240,15 +239,13 @@ export async function withLimitsOfProduction<Result>(
   { app }: Service,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const before = { ...REQUEST_LIMITS_MS };
   const { options } = poolOf(app.get(DataSource));
-  Object.assign(REQUEST_LIMITS_MS, LIMITS_OF_PRODUCTION);
+  const { connectionTimeoutMillis } = options;
   options.connectionTimeoutMillis = LIMITS_OF_PRODUCTION.connection;
   try {
-    return await work();
+    return await withLimits(LIMITS_OF_PRODUCTION, work);
   } finally {
-    Object.assign(REQUEST_LIMITS_MS, before);
-    options.connectionTimeoutMillis = before.connection;
+    options.connectionTimeoutMillis = connectionTimeoutMillis;
   }
 }
 

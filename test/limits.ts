@@ -10,5 +10,19 @@ export const LIMITS_OF_PRODUCTION = { ...REQUEST_LIMITS_MS };
 Object.assign(REQUEST_LIMITS_MS, generous(LIMITS_OF_PRODUCTION));
 LOOK_LIMITS.sharedMs = 0;
 
+/** Does something while requests have these time limits, in milliseconds. */
+export async function withLimits<Result>(
+  limits: Partial<typeof REQUEST_LIMITS_MS>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const before = { ...REQUEST_LIMITS_MS };
+  Object.assign(REQUEST_LIMITS_MS, limits);
+  try {
+    return await work();
+  } finally {
+    Object.assign(REQUEST_LIMITS_MS, before);
+  }
+}
+
 /** The limits of this worker process, which each test that changes them must restore. */
 export const sharedLimits = (): Record<string, number> => ({ ...REQUEST_LIMITS_MS, ...LOOK_LIMITS });

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { poolOf } from '../src/database/data-source.js';
-import { REQUEST_LIMITS_MS } from '../src/database/request-limits.js';
 import { TelemetryStore } from '../src/heartbeat/telemetry.store.js';
 import { Service } from './harness.js';
+import { withLimits } from './limits.js';
 import { whileGone, whileLocked } from './tables.js';
 
 /** Every member with a fitting value. */
@@ -167,16 +167,14 @@ test('a database that does not come to it costs the block, and not the license',
   const { failed } = blocks;
   const query = pool.query.bind(pool) as (statement: { name?: string }) => Promise<unknown>;
   const insert = Promise.withResolvers<never>();
-  const { telemetry } = REQUEST_LIMITS_MS;
-  REQUEST_LIMITS_MS.telemetry = 100;
   const answer = (statement: { name?: string }) =>
     statement.name === 'insert telemetry' ? insert.promise : query(statement);
   const spy = jest.spyOn(pool, 'query').mockImplementation(answer as typeof pool.query);
   try {
-    expect(await send(BLOCK)).toEqual({ stored: false, dropped: [] });
+    const answered = await withLimits({ telemetry: 100 }, () => send(BLOCK));
+    expect(answered).toEqual({ stored: false, dropped: [] });
     expect(blocks.failed).toBe(failed + 1);
   } finally {
-    REQUEST_LIMITS_MS.telemetry = telemetry;
     spy.mockRestore();
     insert.reject(new Error('never'));
   }
