@@ -60,3 +60,9 @@ test('the one form of an address is its own one form', () => {
     { numRuns: 2_000 },
   );
 });
+
+test('an address has at most 254 characters', () => {
+  const ofLength = (length: number) => `${'a'.repeat(length - '@example.com'.length)}@example.com`;
+  expect(canonicalEmail(ofLength(254))).toBe(ofLength(254));
+  expect(canonicalEmail(ofLength(255))).toBeNull();
+});

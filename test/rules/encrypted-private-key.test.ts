@@ -39,3 +39,26 @@ test('two files of one key and passphrase have another salt and another text', (
   // The first line holds the object ids and a part of the salt, the others the rest.
   for (const [i, line] of one!.slice(1, -2).entries()) expect(two![i + 1]).not.toBe(line);
 });
+
+/** Where a DER value begins and ends, that within `[from, to)` each length is in its shortest form. */
+function expectShortestLengths(der: Buffer, from: number, to: number): void {
+  for (let at = from; at < to;) {
+    const [tag, first] = [der[at]!, der[at + 1]!];
+    const bytes = first < 0x80 ? 0 : first & 0x7f;
+    const length = bytes === 0 ? first : der.readUIntBE(at + 2, bytes);
+    if (bytes > 0) expect(length).toBeGreaterThanOrEqual(Math.max(0x80, 2 ** (8 * (bytes - 1))));
+    const contents = at + 2 + bytes;
+    if (tag === 0x30) expectShortestLengths(der, contents, contents + length);
+    at = contents + length;
+    expect(at).toBeLessThanOrEqual(to);
+  }
+}
+
+// Of prime192v1 the encrypted key has 128 bytes, the first number that does not fit into one byte with a length.
+test.each(['prime192v1', 'secp224r1'])('%s: it is DER, each length in its shortest form', (namedCurve) => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve });
+  const pem = encryptedPrivateKey(privateKey, PASSPHRASE);
+  const der = Buffer.from(pem.split('\n').slice(1, -2).join(''), 'base64');
+  expectShortestLengths(der, 0, der.length);
+  expect(createPrivateKey({ key: pem, passphrase: PASSPHRASE }).equals(privateKey)).toBe(true);
+});

@@ -175,10 +175,15 @@ describe('an open key ring', () => {
     await pass(1_900);
     expect(ring.active.kid).toBe(old);
     await pass(100, () => ring.active.kid !== old);
+    expect(ring.trouble).toBeNull();
+    const rotated = await readFile(join(dir, 'ring.json'), 'utf8');
     await rm(join(dir, 'ring.json'));
     await pass(2_000, () => errors.length > 0);
     await pass(2_000);
     expect(errors).toEqual([`${dir} holds no ring.json that can be read.`]);
+    expect(ring.trouble).toBe(errors[0]);
+    await writeFile(join(dir, 'ring.json'), rotated);
+    await pass(2_000, () => ring.trouble === null);
     stop();
     expect(jest.getTimerCount()).toBe(0);
     jest.useRealTimers();
@@ -190,6 +195,12 @@ describe('a ring that is wrong is refused in one sentence:', () => {
     ['no ring.json', () => rm(join(dir, 'ring.json')), /holds no ring\.json that can be read\.$/],
     ['not JSON', () => writeFile(join(dir, 'ring.json'), '{'), /^ring\.json is not JSON\.$/],
     ['no keys', () => writeFile(join(dir, 'ring.json'), '{}'), /^ring\.json must be \{"keys"/],
+    [
+      'no key in it',
+      () => writeFile(join(dir, 'ring.json'), '{"keys":[null]}'),
+      /^ring\.json must be \{"keys"/,
+    ],
+    ['a number for a key', () => writeFile(join(dir, 'ring.json'), '{"keys":[7]}'), /^ring\.json must be \{/],
     ['no object', () => writeFile(join(dir, 'ring.json'), 'null'), /^ring\.json must be \{"keys"/],
     ['no active key', () => setStates({ active: 'verifying' }), /exactly one active key, and has 0\.$/],
     ['two active keys', () => setStates({ next: 'active' }), /exactly one active key, and has 2\.$/],
@@ -232,3 +243,34 @@ async function pass(milliseconds: number, holds = () => true): Promise<void> {
   do await new Promise((resolve) => setTimeout(resolve, 100));
   while (!holds());
 }
+
+describe('an entry of ring.json', () => {
+  const good = { kid: 'k', file: 'k.pem', state: 'active', since: '2026-11-20T13:00:00Z' };
+  const read = (entry: unknown) => parseRing(JSON.stringify({ keys: [entry] }));
+
+  test('has a kid, a file of this folder, a state and the time of it', () => {
+    for (const since of [good.since, '2026-11-20T13:00:00.500Z'])
+      expect(read({ ...good, since })).toEqual([{ ...good, since }]);
+  });
+
+  test.each([
+    ...Object.keys(good).map((name) => [`no ${name}`, { [name]: undefined }] as const),
+    ...Object.entries(good).map(([name, value]) => [`a list for its ${name}`, { [name]: [value] }] as const),
+    ['a time with an offset', { since: '2026-11-20T13:00:00+01:00' }],
+    ['a time after something', { since: `x${good.since}` }],
+    ['a time before something', { since: `${good.since}x` }],
+    ['a fraction without digits', { since: '2026-11-20T13:00:00.Z' }],
+    ['a day alone', { since: '2026-11-20' }],
+    ['a file of another kind', { file: 'k.key' }],
+    ['a file of another folder', { file: '../k.pem' }],
+    ['an empty state', { state: '' }],
+  ])('with %s is refused', (_what, change) => {
+    expect(() => read({ ...good, ...change })).toThrow(/^ring\.json must be /);
+  });
+
+  test('that is a text or a list is refused', () => {
+    for (const wrong of ['k.pem', [], true]) expect(() => read(wrong)).toThrow(/^ring\.json must be /);
+    for (const keys of ['x', 7, true, '"keys"'])
+      expect(() => parseRing(JSON.stringify(keys))).toThrow(/must be/);
+  });
+});

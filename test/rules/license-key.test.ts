@@ -120,6 +120,20 @@ describe('a license key', () => {
 });
 
 describe('the check symbol', () => {
+  test('holds for 16 symbols of the alphabet alone', () => {
+    const zeros = (count: number) => `MOOR_${'0'.repeat(count)}`;
+    expect([14, 15, 16, 17, 18].map((count) => checkSymbolHolds(zeros(count)))).toEqual([
+      false,
+      false,
+      true,
+      false,
+      false,
+    ]);
+    // The sum of -1, as an unknown symbol would count, is not 0 wherever one stands; all of them together are refused too.
+    for (const unknown of ['U', 'I', 'L', 'O', 'a', '!'])
+      expect(checkSymbolHolds(`MOOR_${unknown.repeat(16)}`)).toBe(false);
+  });
+
   test('catches every single wrong symbol, at every position', () => {
     fc.assert(
       fc.property(derivedKey, (key) => {

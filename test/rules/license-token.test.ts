@@ -239,3 +239,24 @@ describe('no text is dangerous:', () => {
     );
   });
 });
+
+test('a token has at most 2,048 characters', () => {
+  const tokenOf = (aud: string) => signLicenseToken(ring.active, { ...claims, aud });
+  const room = Math.floor(((2_048 - tokenOf('x').length) * 3) / 4);
+  const tokens = [0, 1, 2, 3]
+    .map((more) => 'x'.repeat(room - 1 + more))
+    .map((aud) => ({ aud, token: tokenOf(aud) }));
+  // In base64url no token of this header has 2,048 itself.
+  expect(tokens.map(({ token }) => token.length)).toEqual([2_045, 2_046, 2_047, 2_049]);
+  for (const { aud, token } of tokens)
+    expect(verifyLicenseToken(ring, aud, token) !== null).toBe(token.length < 2_048);
+});
+
+test('a token whose ids are no texts is none, although a text could be made of them', () => {
+  for (const id of ['sub', 'lic'] as const) {
+    for (const value of [[claims[id]], `x${claims[id]}`, `${claims[id]}x`]) {
+      const wrong = { ...claims, [id]: value } as LicenseClaims;
+      expect(verifyLicenseToken(ring, PRODUCT, signLicenseToken(ring.active, wrong))).toBeNull();
+    }
+  }
+});

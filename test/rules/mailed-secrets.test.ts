@@ -26,3 +26,14 @@ test('a nonce is 256 random bits', () => {
   expect(new Set(nonces.map((nonce) => nonce.toString('hex'))).size).toBe(1_000);
   expect(nonces.every((nonce) => nonce.length === 32)).toBe(true);
 });
+
+test('a sign-in code has eight digits, also where it begins with zeros', () => {
+  const codes = Array.from({ length: 400 }, (_, i) =>
+    deriveSignInCode(Buffer.alloc(32, 1), {
+      id: '019a0000-0000-7000-8000-000000000001',
+      nonce: Buffer.from([i >> 8, i & 255]),
+    }),
+  );
+  expect(codes.filter((code) => !/^\d{8}$/.test(code))).toEqual([]);
+  expect(codes.some((code) => code.startsWith('0'))).toBe(true);
+});

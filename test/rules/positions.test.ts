@@ -51,3 +51,9 @@ test('a clock that is set back while the primary is away makes no replica believ
   neededAfter(MINUTE);
   expect(positions.needed(START - 60 * MINUTE)).toBeUndefined();
 });
+
+test('of two positions seen in one millisecond the lower one is enough', () => {
+  positions.note('0/1', START);
+  positions.note('0/2', START);
+  expect(positions.needed(START)).toBe('0/1');
+});

@@ -63,6 +63,13 @@ describe('may be published', () => {
 
   test('the first one', () => publish({ ...next, previous: null }, []));
 
+  test('the highest sequence that is not too high', () => {
+    publish({ ...next, sequence: 1_000_000_006 });
+    publish({ ...next, previous: null, sequence: 999_999_999 }, []);
+    const tooHigh = () => publish({ ...next, previous: null, sequence: 1_000_000_000 }, []);
+    expect(tooHigh).toThrow('The sequence 1000000000 is too high');
+  });
+
   test('a refresh: the same version and image, its minimum kept or lowered', () => {
     publish(refresh);
     publish({ ...refresh, version: '3.2', minimum_license_expiry: null });
@@ -151,6 +158,19 @@ describe('is refused', () => {
       'a password in a url',
       'No url of a manifest may hold a user name or a password.',
       { ...next, dmg: { ...next.dmg, url: 'https://u:p@dl.example.com/App.dmg' } },
+    ],
+    [
+      'a user name in a url',
+      'No url of a manifest may hold a user name or a password.',
+      { ...next, dmg: { ...next.dmg, url: 'https://u@dl.example.com/App.dmg' } },
+    ],
+    [
+      'a password alone, in the url of an older version',
+      'No url of a manifest may hold a user name or a password.',
+      {
+        ...next,
+        also_available: [{ ...old, dmg: { ...old.dmg, url: 'https://:p@dl.example.com/App.dmg' } }],
+      },
     ],
     [
       'an older version forgotten that lapsed licenses own',

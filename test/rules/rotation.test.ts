@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -257,6 +257,32 @@ describe('a ring that is broken is not made worse:', () => {
     await expect(revokeKey(dir, 'any', at(60))).rejects.toThrow(/^ring\.json (is not JSON|must )/);
     expect(await everything()).toEqual(before);
   });
+});
+
+test('a next key whose time lies an hour ahead is of a wrong clock, and keeps nobody waiting', async () => {
+  const text = await readFile(join(dir, 'ring.json'), 'utf8');
+  const made = parseRing(text);
+  const since = (milliseconds: number) =>
+    writeRing(
+      dir,
+      made.map((entry) => ({
+        ...entry,
+        since: new Date(at(60).getTime() - 5_000 + milliseconds).toISOString(),
+      })),
+    );
+  await since(3_599_999);
+  await expect(rotateKeys(dir, at(60))).rejects.toThrow('try again in 3600 s');
+  await since(3_600_000);
+  expect((await rotateKeys(dir, at(60))).map(({ state }) => state)).toEqual(['verifying', 'active', 'next']);
+});
+
+test('a ring whose lock cannot be taken stays as it is', async () => {
+  await mkdir(join(dir, 'ring.lock'));
+  const before = await readFile(join(dir, 'ring.json'), 'utf8');
+  const refused = rotateKeys(dir, at(60));
+  await expect(refused).rejects.toThrow(RotationRefused);
+  await expect(refused).rejects.toThrow(`${dir} cannot be written: the ring stays as it is.`);
+  expect(await readFile(join(dir, 'ring.json'), 'utf8')).toBe(before);
 });
 
 describe('commands at once', () => {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { publicJwk, signText, thumbprint, verifyText } from '../../src/keys/ed25519.js';
 import {
   assembleManifest,
+  canonicalVersion,
   manifestBytes,
   ManifestError,
   outerMatches,
@@ -142,6 +143,16 @@ describe('a signed manifest', () => {
     expect(manifestBytes(reversed)).toBe(manifest.signed);
   });
 
+  test('has at most 16 signatures, each of them one', () => {
+    const [signature] = manifest.signatures;
+    const withSignatures = (signatures: unknown[]) => () =>
+      verifyManifest({ ...manifest, signatures }, trusted);
+    expect(withSignatures(Array(16).fill(signature))()).toEqual(content);
+    expect(withSignatures(Array(17).fill(signature))).toThrow("The manifest's signatures must be ");
+    for (const wrong of [null, {}, { key_id: 7, signature: 'x' }, { key_id: 'x', signature: 7 }])
+      expect(withSignatures([signature, wrong])).toThrow("The manifest's signatures must be ");
+  });
+
   test('needs a signature', () => {
     expect(() => signManifest(manifest.signed, [])).toThrow('A manifest needs at least one signature.');
   });
@@ -207,7 +218,7 @@ describe('verifying a manifest', () => {
     [{ ...manifest, signatures: [{ key_id: 1, signature: manifest.signature }] }, 'signatures'],
   ])('names what a malformed document lacks: %#', (doc, member) => {
     expect(() => verifyManifest(doc, trusted)).toThrow(
-      new RegExp(`^The manifest's ${member} must be .*\\.$`),
+      new RegExp(`^The manifest's ${member} must be .*\\w{4}.*\\.$`),
     );
   });
 
@@ -230,6 +241,37 @@ describe('a genuine signature over a wrong manifest is refused, and the sentence
   const wrong: [string, (copy: ManifestContent) => object][] = [
     ['_type', () => ({ _type: 'update-manifest/v2' })],
     ['product', () => ({ product: '' })],
+    ['product', () => ({ product: 7 })],
+    ['product', () => ({ product: null })],
+    ['issued_at', () => ({ issued_at: 7 })],
+    ['issued_at', () => ({ issued_at: ['2027-01-04T00:00:00Z'] })],
+    ['version', () => ({ version: ['3.3'] })],
+    ['issued_at', () => ({ issued_at: '2027-13-04T00:00:00Z' })],
+    ['issued_at', () => ({ issued_at: '2027-01-04T00:00:00.000Z' })],
+    ['issued_at', () => ({ issued_at: ' 2027-01-04T00:00:00Z' })],
+    ['issued_at', () => ({ issued_at: '2027-01-04T00:00:00Z ' })],
+    ['version', () => ({ version: 7 })],
+    ['dmg', () => ({ dmg: [] })],
+    ['dmg', () => ({ dmg: 'x' })],
+    ['dmg.url', ({ dmg }) => ({ dmg: { ...dmg, url: 7 } })],
+    ['dmg.url', ({ dmg }) => ({ dmg: { ...dmg, url: ['https://dl.example.com/App.dmg'] } })],
+    ['dmg.url', ({ dmg }) => ({ dmg: { ...dmg, url: `https://dl.example.com/${'x'.repeat(2_026)}` } })],
+    ['dmg.url', ({ dmg }) => ({ dmg: { ...dmg, url: 'https://dl.example.com/\ud800' } })],
+    ['dmg.size', ({ dmg }) => ({ dmg: { ...dmg, size: 0.5 } })],
+    ['dmg.size', ({ dmg }) => ({ dmg: { ...dmg, size: -1 } })],
+    ['dmg.size', ({ dmg }) => ({ dmg: { ...dmg, size: '1' } })],
+    ['dmg.sha256', ({ dmg }) => ({ dmg: { ...dmg, sha256: [dmg.sha256] } })],
+    ['dmg.sha256', ({ dmg }) => ({ dmg: { ...dmg, sha256: `${dmg.sha256}0` } })],
+    ['dmg.sha256', ({ dmg }) => ({ dmg: { ...dmg, sha256: `x${dmg.sha256}` } })],
+    ['minimum_license_expiry', () => ({ minimum_license_expiry: 'x' })],
+    ['also_available', () => ({ also_available: {} })],
+    ['also_available\\[0\\]', () => ({ also_available: [{ ...older, mirror: 'x' }] })],
+    ['also_available\\[0\\]', () => ({ also_available: [[]] })],
+    [
+      'also_available\\[0\\].dmg.size',
+      () => ({ also_available: [{ ...older, dmg: { ...older!.dmg, size: 0 } }] }),
+    ],
+    ['previous', () => ({ previous: 7 })],
     ['product', () => ({ product: '\ud800' })],
     ['sequence', () => ({ sequence: 0 })],
     ['sequence', () => ({ sequence: 1.5 })],
@@ -259,7 +301,7 @@ describe('a genuine signature over a wrong manifest is refused, and the sentence
     ['signed', () => ({ channel: 'beta' })],
   ];
   test.each(wrong)('%s (%#)', (member, change) => {
-    const sentence = new RegExp(`^The manifest's ${member} must be .*\\.$`);
+    const sentence = new RegExp(`^The manifest's ${member} must be .*\\w{4}.*\\.$`);
     const value = changed(change);
     expect(() => verifyManifest(signManifestUnchecked(JSON.stringify(value)), trusted)).toThrow(sentence);
     expect(() => manifestBytes(value as ManifestContent)).toThrow(sentence);
@@ -274,6 +316,14 @@ describe('a genuine signature over a wrong manifest is refused, and the sentence
   ])('%s', (_name, signed) => {
     expect(JSON.parse(signed)).toMatchObject({ version: content.version });
     expect(() => verifyManifest(signManifestUnchecked(signed), trusted)).toThrow('in its order.');
+  });
+
+  test('a url of 2,048 characters is the longest', () => {
+    const url = `https://dl.example.com/${'x'.repeat(2_025)}`;
+    expect(url).toHaveLength(2_048);
+    const value = changed(({ dmg }) => ({ dmg: { ...dmg, url } })) as ManifestContent;
+    expect(parseSigned(manifestBytes(value)).dmg.url).toBe(url);
+    expect(() => manifestBytes({ ...value, dmg: { ...value.dmg, url: `${url}x` } })).toThrow('dmg.url');
   });
 
   test('no JSON at all', () => {
@@ -307,3 +357,9 @@ function signManifestUnchecked(signed: string): unknown {
     signatures: [{ key_id: vectors.key.kid, signature: signText(privateKey, signed) }],
   };
 }
+
+test('a version has one text for all its spellings, and no other version has it', () => {
+  for (const spelling of ['3.2', '3.2.0', '03.002', '3.2.0.0', '003.02.00'])
+    expect(canonicalVersion(spelling)).toBe('3.2');
+  expect(['32', '3.20', '3.0.2', '0.3.2'].map(canonicalVersion)).toEqual(['32', '3.20', '3..2', '.3.2']);
+});

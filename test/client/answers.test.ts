@@ -1,0 +1,357 @@
+import { describe, expect, test } from '@jest/globals';
+import { MooringClient } from '../../client/src/client.js';
+import { Transport } from '../../client/src/transport.js';
+import { asObject, parseObject, readLicenseAnswer } from '../../client/src/believe.js';
+import { machineDigest } from '../../client/src/license-token.js';
+import { completed, type ClientOptions } from '../../client/src/options.js';
+import { readState, writeState } from '../../client/src/state-file.js';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { temporaryFolder } from './folders.js';
+import { DAY, Desk, EMAIL, FakeTime, HOUR, json, KEY, MACHINE_ID, START } from './harness.js';
+
+const CONFIRMED = {
+  token: 'a token',
+  offline_until: '2026-11-27T13:00:00Z',
+  server_time: '2026-11-20T13:00:00Z',
+  heartbeat_after_seconds: 21_600,
+  license: { status: 'active', expires_at: null },
+};
+
+const read = (status: number, body: unknown, media_type = 'application/json', retry_after_seconds?: number) =>
+  readLicenseAnswer({
+    kind: 'answer',
+    status,
+    media_type,
+    text: typeof body === 'string' ? body : JSON.stringify(body),
+    retry_after_seconds,
+  } as never);
+
+describe('a confirmation', () => {
+  test.each([200, 201])('is read from a %i', (status) =>
+    expect(read(status, CONFIRMED)).toEqual({
+      kind: 'confirmed',
+      confirmation: {
+        token: 'a token',
+        offline_until: CONFIRMED.offline_until,
+        server_time: CONFIRMED.server_time,
+        heartbeat_after_seconds: 21_600,
+        license_expires_at: null,
+      },
+    }),
+  );
+
+  test.each([undefined, null, '60', {}])('without a number of seconds, but %j, names none', (seconds) =>
+    expect(read(200, { ...CONFIRMED, heartbeat_after_seconds: seconds })).toMatchObject({
+      confirmation: { heartbeat_after_seconds: undefined },
+    }),
+  );
+
+  test('has a token of at most 2,048 characters', () => {
+    expect(read(200, { ...CONFIRMED, token: 'x'.repeat(2_048) }).kind).toBe('confirmed');
+    expect(read(200, { ...CONFIRMED, token: 'x'.repeat(2_049) }).kind).toBe('unreachable');
+  });
+
+  test.each([
+    ['no token', { token: undefined }],
+    ['an empty token', { token: '' }],
+    ['no end', { offline_until: undefined }],
+    ['an end that has passed', { offline_until: CONFIRMED.server_time }],
+    ['no time', { server_time: 'now' }],
+    ['no license', { license: undefined }],
+    ['a list for a license', { license: [] }],
+    ['an expiry that is none', { license: { expires_at: 'never' } }],
+    ['no expiry', { license: {} }],
+  ])('with %s confirms nothing', (_what, change) =>
+    expect(read(200, { ...CONFIRMED, ...change })).toEqual({
+      kind: 'unreachable',
+      reason: 'not an answer of the service, status 200',
+      answered: true,
+      retry_after_seconds: undefined,
+    }),
+  );
+
+  test('of another media type confirms nothing', () =>
+    expect(read(200, CONFIRMED, 'text/html').kind).toBe('unreachable'));
+});
+
+describe('a problem', () => {
+  const body = { code: 'a_code', title: 'A title', detail: 'A detail', client_action: 'stop' };
+  const problemOf = (status: number, change: object, media_type = 'application/problem+json') => {
+    const outcome = read(status, { ...body, ...change }, media_type, 7);
+    return outcome.kind === 'problem' ? outcome.problem : outcome;
+  };
+
+  test('says the first of detail, title and code that is a text', () => {
+    expect(problemOf(409, {})).toMatchObject({ detail: 'A detail' });
+    for (const none of ['', undefined, 7]) {
+      expect(problemOf(409, { detail: none })).toMatchObject({ detail: 'A title' });
+      expect(problemOf(409, { detail: none, title: none })).toMatchObject({ detail: 'a_code' });
+    }
+  });
+
+  test('names the fields whose pointer and detail are texts', () => {
+    const good = { pointer: '/email', detail: 'wrong' };
+    const errors = [
+      { ...good, more: 1 },
+      { pointer: 1, detail: 'x' },
+      { pointer: '/x', detail: 1 },
+      null,
+      [],
+    ];
+    expect(problemOf(422, { errors })).toMatchObject({ errors: [good] });
+    expect(problemOf(422, { errors: 'x' })).toMatchObject({ errors: [] });
+    expect(problemOf(422, {})).toMatchObject({ errors: [] });
+  });
+
+  test.each([
+    [400, 'stop', 'stop'],
+    [499, 'reactivate', 'reactivate'],
+    [422, 'fix', 'fix'],
+    [429, 'retry', 'retry'],
+    [409, 'dance', 'retry'],
+    [409, undefined, 'retry'],
+    [500, 'stop', 'retry'],
+    [503, 'reactivate', 'retry'],
+  ])('of status %i that asks to %s is followed with %s', (status, client_action, followed) =>
+    expect(problemOf(status, { client_action })).toMatchObject({ client_action: followed }),
+  );
+
+  test.each([
+    ['a status below 400', 399, {}, undefined],
+    ['no code', 409, { code: undefined }, undefined],
+    ['an empty code', 409, { code: '' }, undefined],
+    ['a number for a code', 409, { code: 7 }, undefined],
+    ['another media type', 409, {}, 'application/json'],
+  ])('with %s is none', (_what, status, change, media_type) => {
+    expect(problemOf(status, change, media_type)).toMatchObject({ kind: 'unreachable', answered: true });
+  });
+
+  test('keeps how long to wait, and so does what is none only at 429 and 503', () => {
+    expect(read(409, body, 'application/problem+json', 7)).toMatchObject({ retry_after_seconds: 7 });
+    for (const [status, seconds] of [
+      [429, 7],
+      [503, 7],
+      [500, undefined],
+      [502, undefined],
+    ] as const)
+      expect(read(status, 'busy', 'text/html', 7)).toMatchObject({ retry_after_seconds: seconds });
+  });
+});
+
+test('an object of JSON is told from every other value, and from what is no JSON', () => {
+  expect(asObject({ a: 1 })).toEqual({ a: 1 });
+  for (const other of [null, undefined, [], 'text', 7, true]) expect(asObject(other)).toBeUndefined();
+  expect(parseObject('{"a":1}')).toEqual({ a: 1 });
+  for (const text of ['', '{', 'null', '[]', '"x"', '7']) expect(parseObject(text)).toBeUndefined();
+});
+
+const OPTIONS: ClientOptions = {
+  baseUrl: 'https://license.example',
+  app: 'EXAMPLE',
+  product: 'com.example.app',
+  appVersion: '3.1.0',
+  trustedKeys: [],
+  stateFile: 'unused',
+};
+
+describe('what an application gives the client', () => {
+  const options = OPTIONS;
+
+  test('is refused where its version is none', () =>
+    expect(() => completed({ ...options, appVersion: '3.1-beta' })).toThrow('appVersion must be dotted'));
+
+  test('may be no more than that: the rest is the system’s', async () => {
+    const { environment, random, clock } = completed(options);
+    expect(environment).toBe(process.env);
+    expect(random).toBe(Math.random);
+    expect(Math.abs(clock.now() - Date.now())).toBeLessThan(86_400_000);
+  });
+
+  test('cannot hurt the client where it throws', async () => {
+    const log: string[] = [];
+    const work: (() => void)[] = [];
+    const timers = { set: (each: () => void) => void work.push(each), clear: () => undefined };
+    const fails = () => {
+      throw new Error('of the application');
+    };
+    const {
+      onStateChange,
+      onUpdateCheck,
+      timers: guarded,
+      log: harmless,
+    } = completed({
+      ...options,
+      log: (line) => log.push(line),
+      onStateChange: fails,
+      onUpdateCheck: fails,
+      timers,
+    });
+    onStateChange({ kind: 'not_activated' });
+    onUpdateCheck({ available: false, reason: 'unreachable' });
+    expect(log).toEqual(Array(2).fill('a callback of the application failed'));
+    guarded.set(() => Promise.reject(new Error('in the background')), 1);
+    work[0]!();
+    await new Promise(setImmediate);
+    expect(log[2]).toBe('a call in the background failed');
+    expect(() => harmless('x')).not.toThrow();
+    expect(() => completed({ ...options, log: fails }).log('x')).not.toThrow();
+  });
+});
+
+describe('the state file', () => {
+  const license = {
+    license_key: KEY,
+    email: EMAIL,
+    hostname_hint: null,
+    token: 'a token',
+    offline_until: '2026-11-27T13:00:00Z',
+    expires_at: null,
+  };
+  const readBack = async (state: object) => {
+    const file = join(await temporaryFolder(), 'license.json');
+    await writeFile(file, JSON.stringify({ version: 1, ...state }));
+    return readState(file, () => undefined);
+  };
+
+  test.each([
+    ['a license', { license: { ...license, hostname_hint: 'Studio', expires_at: '2027-01-01T00:00:00Z' } }],
+    ['a stop', { stopped: { code: 'x', detail: 'y', extras: {} } }],
+    ['a time', { time: { highest_seen: '2026-11-27T13:00:00Z', clock_ahead_seconds: -3 } }],
+    ['a time without a highest one', { time: { highest_seen: null, clock_ahead_seconds: 0 } }],
+    ['a crash', { crash: { crash_kind: 'native' } }],
+    ['a sequence', { sequences: { a: { sequence: 3, digest: 'd' } } }],
+  ])('keeps %s', async (_what, part) => expect(await readBack(part)).toMatchObject(part));
+
+  test.each([
+    ['no license', { license: 7 }],
+    ...['license_key', 'email', 'token', 'offline_until', 'hostname_hint', 'expires_at'].map(
+      (name) => [`7 for ${name}`, { license: { ...license, [name]: 7 } }] as const,
+    ),
+    ['an end that is no time', { license: { ...license, offline_until: 'soon' } }],
+    ['an expiry that is no time', { license: { ...license, expires_at: 'never' } }],
+    ['no stop', { license, stopped: 7 }],
+    ['a stop without a code', { license, stopped: { detail: 'y', extras: {} } }],
+    ['a stop without a detail', { license, stopped: { code: 'x', extras: {} } }],
+    ['a stop without members', { license, stopped: { code: 'x', detail: 'y' } }],
+    ['a stop with a list of members', { license, stopped: { code: 'x', detail: 'y', extras: [] } }],
+  ])('with %s is damaged', async (_what, part) =>
+    expect(await readBack(part)).toMatchObject({ license: null, stopped: null }),
+  );
+
+  test('loses a part that is damaged alone, and keeps the license', async () => {
+    const none = { highest_seen: null, clock_ahead_seconds: 0 };
+    for (const time of [7, null, {}, { ...none, clock_ahead_seconds: 'x' }, { ...none, highest_seen: 'x' }])
+      expect(await readBack({ license, time })).toMatchObject({ license, time: none });
+    expect(await readBack({ license, crash: [] })).toMatchObject({ license, crash: null });
+    const sequences = { a: null, b: { sequence: 1.5, digest: 'd' }, c: { sequence: 1, digest: 7 } };
+    expect((await readBack({ license, sequences }))!.sequences).toEqual({});
+    expect((await readBack({ license, sequences: [] }))!.sequences).toEqual({});
+  });
+
+  test('that cannot be put in its place leaves no copy of the license key behind', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, 'license.json', 'full'), { recursive: true });
+    const state = (await readBack({ license }))!;
+    await expect(writeState(join(folder, 'license.json'), state)).rejects.toThrow();
+    expect(await readdir(folder)).toEqual(['license.json']);
+  });
+});
+
+describe('before it has started, and after it was closed', () => {
+  test('a client is not activated, and finds no update', async () => {
+    const desk = await Desk.make();
+    const opened = desk.open();
+    expect(desk.client.status).toEqual({ kind: 'not_activated' });
+    await opened;
+    await desk.client.close();
+    const calls = desk.service.calls.length;
+    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'unreachable' });
+    await expect(desk.client.activate(KEY, EMAIL)).rejects.toThrow('the client is closed');
+    await desk.client.heartbeatNow();
+    expect(desk.service.calls).toHaveLength(calls);
+  });
+
+  test('a client can be closed', async () => {
+    const client = new MooringClient({ ...OPTIONS, stateFile: join(await temporaryFolder(), 'x.json') });
+    await expect(client.close()).resolves.toBeUndefined();
+  });
+
+  test('a client that is not activated plans no heartbeat, also where one is asked for', async () => {
+    const desk = await Desk.make();
+    await desk.open();
+    expect(await desk.client.heartbeatNow()).toEqual({ kind: 'not_activated' });
+    expect(desk.service.calls).toEqual([]);
+    // The daily look for an update.
+    expect(desk.time.pending.size).toBe(1);
+  });
+
+  test('a transport that was closed reaches nothing', async () => {
+    const { clock, timers } = new FakeTime();
+    const ports = { clock, timers, signal: AbortSignal.abort(), fetch: async () => json(200, {}) };
+    const call = new Transport('https://license.example', ports).call({
+      method: 'GET',
+      path: '/v1/manifest',
+    });
+    expect(await call).toMatchObject({ kind: 'unreachable', reason: 'closed' });
+  });
+});
+
+describe('a file whose token is of another machine', () => {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const tokenOf = (machine: string) =>
+    `${part({ alg: 'Ed25519', kid: 'k', typ: 'license+jwt' })}.${part({
+      mch: machineDigest(machine),
+      iat: START / 1_000,
+      exp: (START + 7 * DAY) / 1_000,
+    })}.${'A'.repeat(86)}`;
+
+  async function deskWith(machine: string): Promise<Desk> {
+    const desk = await Desk.make();
+    desk.service.answer['/v1/activate'] = () => desk.service.confirm(201, { token: tokenOf(machine) });
+    desk.service.answer['/v1/heartbeat'] = () => desk.service.confirm(200, { token: tokenOf(machine) });
+    await desk.open({ machineId: async () => machine });
+    await desk.client.activate(KEY, EMAIL, 'Studio Mac');
+    return desk;
+  }
+
+  test('is activated for this machine instead of a heartbeat, without the label of the other one', async () => {
+    const desk = await deskWith(MACHINE_ID);
+    const here = 'cd'.repeat(32);
+    desk.service.answer['/v1/activate'] = () => desk.service.confirm(201, { token: tokenOf(here) });
+    desk.service.calls = [];
+    expect(await desk.restart({ machineId: async () => here })).toMatchObject({ kind: 'running' });
+    await desk.pass(7 * HOUR);
+    expect(desk.service.of('/v1/activate')).toHaveLength(1);
+    const licensing = desk.service.calls.filter(({ path }) => path !== '/v1/manifest');
+    expect(licensing[0]!.body).toMatchObject({ license_key: KEY, email: EMAIL, machine_id: here });
+    expect(licensing[0]!.body).not.toHaveProperty('hostname_hint');
+    expect(desk.log).toContain('the license was activated on another machine: activating on this one');
+    // Its own token is sent from now on.
+    await desk.pass(7 * DAY - 1);
+    expect(desk.service.heartbeats.length).toBeGreaterThan(0);
+    for (const { body } of desk.service.heartbeats) expect(body).toMatchObject({ token: tokenOf(here) });
+  });
+
+  test('of this machine starts without a call', async () => {
+    const desk = await deskWith(MACHINE_ID);
+    desk.service.calls = [];
+    expect(await desk.restart()).toMatchObject({ kind: 'running' });
+    expect(desk.service.calls).toEqual([]);
+  });
+
+  test('counts its seven days from its own time, where the file says no time and the clock is a year behind', async () => {
+    const desk = await deskWith(MACHINE_ID);
+    await desk.client.close();
+    const state = JSON.parse(await readFile(desk.stateFile, 'utf8')) as object;
+    const time = { highest_seen: null, clock_ahead_seconds: 0 };
+    await writeFile(desk.stateFile, JSON.stringify({ ...state, time }));
+    desk.time.wall = START - 365 * DAY;
+    desk.service.unplug();
+    expect(await desk.open()).toMatchObject({ kind: 'running' });
+    await desk.pass(7 * DAY - HOUR);
+    expect(await desk.restart()).toMatchObject({ kind: 'running' });
+    await desk.pass(2 * HOUR);
+    expect(await desk.restart()).toMatchObject({ kind: 'needs_network' });
+  });
+});

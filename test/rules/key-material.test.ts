@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createHmac, createPrivateKey, generateKeyPairSync, hash, randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Config, ConfigError } from '../../src/config.js';
+import { publicJwk, publicKeyFromX, thumbprint } from '../../src/keys/ed25519.js';
+import { deriveLicenseKey } from '../../src/keys/license-key.js';
+import { LicenseKeys } from '../../src/keys/license-keys.js';
+import {
+  developmentManifestKey,
+  existingKeyRing,
+  licenseKeySecret,
+  openKeyRing,
+  tokenKeysDir,
+  trustedManifestKeys,
+} from '../../src/keys/key-material.js';
+import { createKeyRing } from '../../src/keys/key-ring.js';
+import { deriveSignInCode } from '../../src/keys/sign-in-code.js';
+import { deriveSoldIds } from '../../src/keys/sold-ids.js';
+import { deriveStaffLink } from '../../src/keys/staff-link.js';
+
+const NOW = new Date('2026-11-20T13:00:00Z');
+let dir: string;
+beforeEach(async () => (dir = await mkdtemp(join(tmpdir(), 'key-material-'))));
+afterEach(async () => rm(dir, { recursive: true }));
+
+const config = (more: Record<string, string> = {}) => new Config({ DATA_DIR: dir, ...more });
+const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
+
+describe('the secret of license keys', () => {
+  test('is the one of the settings, and no file is made then', async () => {
+    const secret = randomBytes(32);
+    const given = config({ LICENSE_KEY_SECRET: secret.toString('base64') });
+    expect(await licenseKeySecret(given)).toEqual(secret);
+    expect(await readdir(dir)).toEqual([]);
+  });
+
+  test('is made once in development, 32 bytes for its owner alone', async () => {
+    const secrets = await Promise.all(Array.from({ length: 40 }, () => licenseKeySecret(config())));
+    const one = await licenseKeySecret(config());
+    expect(one).toHaveLength(32);
+    // Programs that start at once have the same one, and not each its own.
+    expect(secrets).toEqual(secrets.map(() => one));
+    const file = join(dir, 'keys/license-key.secret');
+    expect(Buffer.from(await readFile(file, 'utf8'), 'base64')).toEqual(one);
+    expect([await modeOf(file), await modeOf(join(dir, 'keys'))]).toEqual([0o600, 0o700]);
+  });
+
+  test('that cannot be read is never replaced', async () => {
+    await mkdir(join(dir, 'keys/license-key.secret'), { recursive: true });
+    await expect(licenseKeySecret(config())).rejects.toMatchObject({ code: 'EISDIR' });
+    await rm(join(dir, 'keys'), { recursive: true });
+    await writeFile(join(dir, 'keys'), '');
+    await expect(licenseKeySecret(config())).rejects.toMatchObject({ code: 'EEXIST' });
+  });
+});
+
+describe('the key ring', () => {
+  test('is made in development, once where two programs start', async () => {
+    expect(tokenKeysDir(config())).toBe(join(dir, 'keys/tokens'));
+    const [one, two] = await Promise.all([openKeyRing(config(), NOW), openKeyRing(config(), NOW)]);
+    expect(two.active.kid).toBe(one.active.kid);
+    expect((await existingKeyRing(config())).active.kid).toBe(one.active.kid);
+  });
+
+  test('is never made for a command that changes one', async () => {
+    const refused = existingKeyRing(config());
+    await expect(refused).rejects.toBeInstanceOf(ConfigError);
+    await expect(refused).rejects.toThrow(/^DATA_DIR cannot be used: .*keys\/tokens holds no ring\.json/);
+    expect(await readdir(dir)).toEqual([]);
+  });
+
+  test('of TOKEN_KEYS_DIR is never made', async () => {
+    const given = config({ TOKEN_KEYS_DIR: join(dir, 'ring') });
+    expect(tokenKeysDir(given)).toBe(join(dir, 'ring'));
+    const refused = openKeyRing(given, NOW);
+    await expect(refused).rejects.toBeInstanceOf(ConfigError);
+    await expect(refused).rejects.toThrow(/^TOKEN_KEYS_DIR cannot be used: /);
+    expect(await readdir(dir)).toEqual([]);
+    await createKeyRing(join(dir, 'ring'), NOW);
+    expect((await openKeyRing(given, NOW)).active.state).toBe('active');
+  });
+
+  test('that is broken is told, and stays as it is', async () => {
+    await mkdir(join(dir, 'keys/tokens'), { recursive: true });
+    await writeFile(join(dir, 'keys/tokens/ring.json'), '{');
+    await expect(openKeyRing(config(), NOW)).rejects.toThrow('ring.json is not JSON.');
+    await rm(join(dir, 'keys'), { recursive: true });
+    await writeFile(join(dir, 'keys'), '');
+    await expect(openKeyRing(config(), NOW)).rejects.toMatchObject({ code: 'ENOTDIR' });
+  });
+});
+
+describe('the keys of manifests', () => {
+  test('are those of the settings, by key_id, and none is made then', async () => {
+    const keys = [0, 1].map(() => generateKeyPairSync('ed25519').publicKey);
+    const given = config({ MANIFEST_PUBLIC_KEYS: keys.map((key) => publicJwk(key).x).join(',') });
+    const trusted = await trustedManifestKeys(given);
+    expect([...trusted.keys()]).toEqual(keys.map(thumbprint));
+    expect([...trusted.values()].every((key, i) => key.equals(keys[i]!))).toBe(true);
+    expect(await readdir(dir)).toEqual([]);
+  });
+
+  test('are one made in development, whose private half the publishing commands read', async () => {
+    const trusted = await trustedManifestKeys(config());
+    const file = developmentManifestKey(config());
+    expect(file).toBe(join(dir, 'keys/manifest-private.pem'));
+    const made = createPrivateKey(await readFile(file, 'utf8'));
+    expect([...trusted.keys()]).toEqual([thumbprint(made)]);
+    expect(trusted.get(thumbprint(made))!.type).toBe('public');
+    expect([...(await trustedManifestKeys(config())).keys()]).toEqual([...trusted.keys()]);
+  });
+});
+
+describe('a public key', () => {
+  const { x } = publicJwk(generateKeyPairSync('ed25519').publicKey);
+
+  test('is taken in one spelling, of its 32 bytes in base64url', () => {
+    expect(publicJwk(publicKeyFromX(x))).toEqual({ kty: 'OKP', crv: 'Ed25519', x });
+    const spelledOtherwise = `${'A'.repeat(42)}B`;
+    for (const wrong of ['', x.slice(1), `${x}A`, `A${x}`, `${x}=`, ` ${x}`, spelledOtherwise])
+      expect(() => publicKeyFromX(wrong)).toThrow('43 characters of base64url');
+  });
+
+  test('of another kind has no JWK of ours', () => {
+    for (const { publicKey } of [
+      generateKeyPairSync('x25519'),
+      generateKeyPairSync('ed448'),
+      generateKeyPairSync('rsa', { modulusLength: 1024 }),
+    ])
+      expect(() => publicJwk(publicKey)).toThrow('This is not an Ed25519 key.');
+  });
+});
+
+test('what a deployment derives is made with its own secret and prefix', () => {
+  const [secret, nonce] = [randomBytes(32), randomBytes(32)];
+  const id = '019a0000-0000-7000-8000-000000000001';
+  const keys = new LicenseKeys(secret, 'ABC');
+  const license_key = deriveLicenseKey(secret, 'ABC', id, 3);
+  expect(keys.derive(id, 3)).toEqual({
+    license_key,
+    key_hash: hash('sha256', license_key, 'buffer'),
+    key_hint: license_key.slice(-2),
+  });
+  expect(keys.soldIds('order-1')).toEqual(deriveSoldIds(secret, 'order-1'));
+  expect(keys.signInCode({ id, nonce })).toBe(deriveSignInCode(secret, { id, nonce }));
+  expect(keys.staffLink({ id, nonce })).toBe(deriveStaffLink(secret, { id, nonce }));
+  const key = createHmac('sha256', secret).update('mooring erased address v1\0').digest();
+  expect(keys.erasedAddress('ada@example.com')).toBe(
+    createHmac('sha256', key).update('ada@example.com').digest('hex'),
+  );
+});

@@ -1,0 +1,141 @@
+import { describe, expect, test } from '@jest/globals';
+import { rfc3339 } from '../../src/clock.js';
+import { Problem } from '../../src/http/problem.js';
+import {
+  endChangedAt,
+  endedAt,
+  expiryRefusal,
+  licenseStatus,
+  statusRefusal,
+  type LicenseFacts,
+  type LicenseStatus,
+  type PurchaseState,
+  type StaffStatus,
+} from '../../src/licenses/license.rules.js';
+
+const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 13, 0, second));
+const NOW = at(30);
+
+/** Each pair of what staff and the purchase say, and the status that follows. */
+const STATUSES: [StaffStatus, PurchaseState | null, LicenseStatus][] = [
+  ['active', null, 'active'],
+  ['active', 'paid', 'active'],
+  ['active', 'disputed', 'suspended'],
+  ['active', 'dispute_won', 'active'],
+  ['active', 'refunded', 'refunded'],
+  ['suspended', null, 'suspended'],
+  ['suspended', 'paid', 'suspended'],
+  ['suspended', 'disputed', 'suspended'],
+  ['suspended', 'dispute_won', 'suspended'],
+  ['suspended', 'refunded', 'refunded'],
+  ['revoked', null, 'revoked'],
+  ['revoked', 'paid', 'revoked'],
+  ['revoked', 'disputed', 'revoked'],
+  ['revoked', 'dispute_won', 'revoked'],
+  ['revoked', 'refunded', 'refunded'],
+];
+
+const facts = (more: Partial<LicenseFacts> = {}): LicenseFacts => ({
+  staff_status: 'active',
+  purchase_state: null,
+  expires_at: null,
+  on_expiry: 'stop',
+  ...more,
+});
+
+describe('the status of a license', () => {
+  test.each(STATUSES)('staff say %s, its purchase %s: it is %s', (staff_status, purchase_state, status) => {
+    expect(licenseStatus({ staff_status, purchase_state })).toBe(status);
+    const refusal = statusRefusal(facts({ staff_status, purchase_state }));
+    expect(refusal?.code).toBe(status === 'active' ? undefined : `license_${status}`);
+  });
+
+  test('an expiry changes no status', () => {
+    expect(statusRefusal(facts({ expires_at: at(0) }))).toBeUndefined();
+  });
+});
+
+describe('the expiry of a license that says stop', () => {
+  test.each([
+    ['a second before', at(31), false],
+    ['a millisecond before', new Date(NOW.getTime() + 1), false],
+    ['in the same millisecond', NOW, true],
+    ['a second after', at(29), true],
+  ])('%s', (_when, expires_at, isExpired) => {
+    const refusal = expiryRefusal(facts({ expires_at }), NOW);
+    expect(refusal instanceof Problem).toBe(isExpired);
+    if (isExpired)
+      expect(refusal).toMatchObject({
+        code: 'license_expired',
+        members: { expired_at: rfc3339(expires_at) },
+      });
+    expect(expiryRefusal(facts({ expires_at, on_expiry: 'keep' }), NOW)).toBeUndefined();
+  });
+
+  test('there is none', () => expect(expiryRefusal(facts(), NOW)).toBeUndefined());
+});
+
+describe('the end of a license', () => {
+  const end = (more: Partial<Parameters<typeof endedAt>[0]> = {}) =>
+    endedAt(
+      { staff_status: 'active', purchase_state: null, email: 'ada@example.com', ended_at: null, ...more },
+      NOW,
+    );
+
+  test.each(STATUSES)('staff say %s, its purchase %s', (staff_status, purchase_state, status) => {
+    const hasEnded = status === 'refunded' || status === 'revoked';
+    expect(end({ staff_status, purchase_state })).toEqual(hasEnded ? NOW : null);
+    // What ended before keeps its moment, and what was taken back has none.
+    expect(end({ staff_status, purchase_state, ended_at: at(1) })).toEqual(hasEnded ? at(1) : null);
+  });
+
+  test('an erased holder ends it, an address that a restore lost does not', () => {
+    expect(end({ email: null })).toEqual(NOW);
+    expect(end({ email: null, address_lost_at: null })).toEqual(NOW);
+    expect(end({ email: null, address_lost_at: at(2) })).toBeNull();
+    expect(end({ address_lost_at: at(2) })).toBeNull();
+  });
+});
+
+describe('when the end of a license was last changed', () => {
+  const changed = (
+    before: Partial<Parameters<typeof endChangedAt>[0]>,
+    after: Partial<Parameters<typeof endChangedAt>[1]>,
+  ) => {
+    const none = { ended_at: null, expires_at: null, on_expiry: 'stop' as const };
+    return endChangedAt({ ...none, end_changed_at: at(0), ...before }, { ...none, ...after }, NOW);
+  };
+
+  test.each([
+    ['it has no end, before and after', {}, {}, at(0)],
+    ['it gets an expiry', {}, { expires_at: at(5) }, NOW],
+    ['it loses its expiry', { expires_at: at(5) }, {}, NOW],
+    ['its expiry stays', { expires_at: at(5) }, { expires_at: at(5) }, at(0)],
+    ['its expiry moves by a second', { expires_at: at(5) }, { expires_at: at(6) }, NOW],
+    ['it ends', {}, { ended_at: at(5) }, NOW],
+    [
+      'it ended before its expiry, which moves',
+      { ended_at: at(3), expires_at: at(5) },
+      { ended_at: at(3), expires_at: at(6) },
+      at(0),
+    ],
+    [
+      'its expiry came first, and it ends later',
+      { expires_at: at(3) },
+      { ended_at: at(5), expires_at: at(3) },
+      at(0),
+    ],
+    [
+      'it keeps running, and its expiry moves',
+      { on_expiry: 'keep' as const, expires_at: at(5) },
+      { on_expiry: 'keep' as const, expires_at: at(6) },
+      at(0),
+    ],
+    [
+      'it no longer keeps running',
+      { on_expiry: 'keep' as const, expires_at: at(5) },
+      { expires_at: at(5) },
+      NOW,
+    ],
+  ])('%s', (_what, before, after, expected) => expect(changed(before, after)).toEqual(expected));
+});

@@ -1,0 +1,86 @@
+import { describe, expect, test } from '@jest/globals';
+import { hostnameHint, isTooLong } from '../../src/activation/activation.rules.js';
+import { reasonRule } from '../../src/audit/reason.rules.js';
+import { DAY_MS } from '../../src/clock.js';
+import { DailyLimit } from '../../src/heartbeat/daily-limit.js';
+import { higherState, PURCHASE_STATES } from '../../src/purchases/purchase.rules.js';
+
+describe('the reason of a staff write', () => {
+  test.each([
+    ['', 'must say why, in a sentence'],
+    [' \n ', 'must say why, in a sentence'],
+    [undefined, 'must say why, in a sentence'],
+    [7, 'must say why, in a sentence'],
+    ['x', undefined],
+    ['x'.repeat(500), undefined],
+    ['x'.repeat(501), 'must have at most 500 characters'],
+    ['😀'.repeat(500), undefined],
+    ['asked by ada@example.com', 'must not hold an e-mail address'],
+    ['asked by ada@example', 'must not hold an e-mail address'],
+    ['asked by ada@ example.com', 'must not hold an e-mail address'],
+    ['asked by ada @ example.com', 'must not hold an e-mail address'],
+    ['asked by ada  @  example.com', 'must not hold an e-mail address'],
+    ['asked by ada @ mail.example.com', 'must not hold an e-mail address'],
+    ['asked by ada＠example．com', 'must not hold an e-mail address'],
+    ['asked by ада @ почта。рф', 'must not hold an e-mail address'],
+    ['three seats @ 20 euros', undefined],
+    ['@ the fair. Nothing more', undefined],
+    ['three @ 2.5', undefined],
+  ])('%j: %s', (reason, wrong) => expect(reasonRule(reason)).toBe(wrong));
+});
+
+describe('a label of a machine', () => {
+  test.each([
+    [null, null],
+    [undefined, null],
+    ['', null],
+    [' \t ', null],
+    ['\u200d', null],
+    ['Ada’s Mac', 'Ada’s Mac'],
+    ['  Studio  ', 'Studio'],
+    ['a\u0000b\u202ec\u2028d\u2029e', 'abcde'],
+    ['e\u0301', 'é'],
+    ['👩\u200d💻', '👩\u200d💻'],
+    ['\u{1f3f4}\u{e0067}\u{e007f}', '\u{1f3f4}\u{e0067}\u{e007f}'],
+    ['می\u200cخواهم', 'می\u200cخواهم'],
+    ['\u200d x', '\u200d x'],
+  ])('%j is shown as %j', (typed, shown) => expect(hostnameHint(typed)).toBe(shown));
+
+  test('has at most 100 characters, of which an emoji is one', () => {
+    expect(isTooLong(null)).toBe(false);
+    expect(isTooLong('😀'.repeat(100))).toBe(false);
+    expect(isTooLong('x'.repeat(101))).toBe(true);
+  });
+});
+
+test('of two states of a purchase the one that is later in the list stands, in either order', () => {
+  expect(PURCHASE_STATES).toEqual(['paid', 'disputed', 'dispute_won', 'refunded']);
+  for (const [low, state] of PURCHASE_STATES.entries())
+    for (const other of PURCHASE_STATES.slice(low)) {
+      expect(higherState(state, other)).toBe(other);
+      expect(higherState(other, state)).toBe(other);
+    }
+});
+
+describe('a limit per day', () => {
+  const midnight = new Date('2026-11-20T00:00:00Z');
+  const after = (milliseconds: number) => new Date(midnight.getTime() + milliseconds);
+
+  test('says once a day that it is reached', () => {
+    const limit = new DailyLimit(2);
+    const taken = [0, 1, 2, 3, DAY_MS - 1].map((milliseconds) => limit.take(after(milliseconds)));
+    expect(taken).toEqual(['counted', 'counted', 'reached', 'over', 'over']);
+    const nextDay = [DAY_MS, DAY_MS, DAY_MS, DAY_MS].map((milliseconds) => limit.take(after(milliseconds)));
+    expect(nextDay).toEqual(['counted', 'counted', 'reached', 'over']);
+  });
+
+  test('begins anew also where the clock was set back a day', () => {
+    const limit = new DailyLimit(0);
+    expect(limit.take(midnight)).toBe('reached');
+    expect(limit.take(after(-1))).toBe('reached');
+  });
+
+  test('counts from the first day there is', () => {
+    expect(new DailyLimit(1).take(new Date(0))).toBe('counted');
+  });
+});
