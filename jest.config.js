@@ -20,6 +20,8 @@ export default {
   testEnvironment: '<rootDir>/test/runtime/environment.mjs',
   runtime: '<rootDir>/test/runtime/runtime.mjs',
   setupFiles: ['<rootDir>/test/limits.ts'],
+  // Copies of the sources that `npm run mutation` makes.
+  modulePathIgnorePatterns: ['<rootDir>/mutation/.sandbox/'],
   transform: {},
   injectGlobals: false,
 };

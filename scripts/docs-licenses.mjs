@@ -1,6 +1,5 @@
 // npm run docs:licenses: writes docs/licenses.md from the lock file.
 import { writeFileSync } from 'node:fs';
-import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { command } from './prepare.mjs';
 import { shipped } from './shipped.mjs';
@@ -72,7 +71,7 @@ function section(license, entries) {
   return `${[...head, '| package | version | held by |', '| --- | --- | --- |', ...rows].join('\n')}\n`;
 }
 
-if (argv[1] === fileURLToPath(import.meta.url)) {
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await command(async () => {
     writeFileSync(new URL('../docs/licenses.md', import.meta.url), licensesAsMarkdown());
     return 0;

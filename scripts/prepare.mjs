@@ -32,6 +32,11 @@ export async function ensureJudgesInstalled() {
   }
 }
 
+/** Runs `npm ci` in mutation/ unless its node_modules matches its package-lock.json. No install script runs there. */
+export async function ensureMutationInstalled() {
+  await install('mutation', ['--include=dev', '--ignore-scripts']);
+}
+
 async function install(folder, flags, byHand = () => false) {
   const stamp = join(root, folder, 'node_modules/.mooring-install');
   const wanted = hash(

@@ -1,0 +1,145 @@
+// What is mutated, by which tests it must be noticed, and which score each area must reach.
+
+const rules = (...names) => names.map((name) => `test/rules/${name}.test.ts`);
+const tests = (...names) => names.map((name) => `test/${name}.test.ts`);
+
+/** Left out where no PostgreSQL runs. */
+const NEEDS_DATABASE = ['!test/rules/data-source.test.ts', '!test/rules/vectors-service.test.ts'];
+
+/** Classes and tables that hold no decision. */
+const DECLARATIONS = ['!src/*/*.module.ts', '!src/*/*.entity.ts'];
+
+/**
+ * Each area is a run of Stryker of its own. Its tests are those that can notice a mutant there, and are fast.
+ * Where `hasDatabase`, they find a PostgreSQL.
+ */
+export const AREAS = {
+  keys: {
+    minimum: 95,
+    mutate: ['src/keys/*.ts', '!src/keys/keys.controller.ts', '!src/keys/keys.module.ts'],
+    tests: [
+      ...rules('encrypted-private-key', 'erased-address', 'key-material', 'key-ring', 'license-key'),
+      ...rules('license-token', 'mailed-secrets', 'publish', 'rotation', 'signed-manifest', 'sold-ids'),
+      ...rules('vectors-*'),
+      ...NEEDS_DATABASE,
+    ],
+  },
+  rules: {
+    minimum: 95,
+    mutate: [
+      'src/*/*.rules.ts',
+      'src/activation/token.answer.ts',
+      'src/heartbeat/{daily-limit,positions}.ts',
+      'src/http/token-bucket.ts',
+      'src/licenses/email.ts',
+      'src/manifest/{coverage,published-versions}.ts',
+      'src/retention/{cutoff,fold}.ts',
+    ],
+    tests: [
+      ...rules(
+        'cutoff',
+        'email',
+        'fold',
+        'license-rules',
+        'manifest-coverage',
+        'manifest-coverage-histories',
+      ),
+      ...rules('positions', 'publish', 'small-rules', 'token-bucket', 'vectors-*', 'version-coverage'),
+      ...NEEDS_DATABASE,
+    ],
+  },
+  client: {
+    minimum: 95,
+    mutate: ['client/src/*.ts'],
+    // A year of a fleet takes twenty seconds; privacy measures the sources, which are longer with mutants in them.
+    tests: [
+      'test/client/*.test.ts',
+      '!test/client/{privacy,year}.test.ts',
+      ...rules('vectors-*'),
+      ...NEEDS_DATABASE,
+    ],
+  },
+  telemetry: {
+    minimum: 95,
+    mutate: ['src/heartbeat/{personal,telemetry.fields,text-readings}.ts'],
+    tests: tests('telemetry-disguises', 'telemetry-members', 'telemetry-personal', 'telemetry-properties'),
+    hasDatabase: true,
+  },
+  activation: {
+    minimum: 85,
+    mutate: [
+      'src/activation/*.ts',
+      '!src/activation/*.rules.ts',
+      '!src/activation/token.answer.ts',
+      ...DECLARATIONS,
+    ],
+    tests: tests(
+      'activation*',
+      'innocent-machines',
+      'portal-licenses',
+      'portal-releases',
+      'support-release*',
+    ),
+    hasDatabase: true,
+  },
+  heartbeat: {
+    minimum: 85,
+    mutate: [
+      'src/heartbeat/*.ts',
+      '!src/heartbeat/{daily-limit,personal,positions,telemetry.fields,text-readings}.ts',
+      ...DECLARATIONS,
+    ],
+    tests: tests('heartbeat*', 'telemetry', 'telemetry-limit', 'replica'),
+    hasDatabase: true,
+  },
+  licenses: {
+    minimum: 85,
+    mutate: ['src/licenses/*.ts', '!src/licenses/{email,license.rules}.ts', ...DECLARATIONS],
+    tests: [
+      ...tests(
+        'activation-replaced',
+        'license-import',
+        'portal-former-holder',
+        'support-licenses',
+        'support-records',
+      ),
+      ...rules('license-import'),
+    ],
+    hasDatabase: true,
+  },
+  purchases: {
+    minimum: 85,
+    mutate: ['src/purchases/*.ts', '!src/purchases/*.rules.ts', ...DECLARATIONS],
+    tests: tests('purchases', 'purchases-{body,replays,signature,states}'),
+    hasDatabase: true,
+  },
+  manifest: {
+    minimum: 85,
+    mutate: [
+      'src/manifest/*.ts',
+      '!src/manifest/{coverage,manifest.rules,published-versions}.ts',
+      ...DECLARATIONS,
+    ],
+    tests: tests('manifest', 'manifest-from-memory', 'heartbeat-versions'),
+    hasDatabase: true,
+  },
+  retention: {
+    minimum: 85,
+    mutate: ['src/retention/*.ts', '!src/retention/{cutoff,fold}.ts', ...DECLARATIONS],
+    tests: [
+      ...tests('erasure', 'erasure-{cli,holder,queue,restore,staff,tombstones}', 'file-rewrite', 'policy'),
+      ...tests(
+        'retention',
+        'retention-{deletion,edge,ended-licenses,left-behind,license-end,overdue,wrong-end}',
+      ),
+      ...rules('tombstones'),
+    ],
+    hasDatabase: true,
+  },
+  guards: {
+    minimum: 85,
+    mutate: ['src/*/*.guard.ts', '!src/purchases/*.ts', 'src/http/{same-origin,session,token-hash}.ts'],
+    tests: tests('guards', 'portal-sessions', 'purchases-signature', 'support-session', 'support-staff'),
+    hasDatabase: true,
+  },
+};

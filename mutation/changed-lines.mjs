@@ -1,0 +1,18 @@
+import { execFileSync } from 'node:child_process';
+
+/** The lines of each file that differ from a commit, in files as they are now: pairs of the first and the last line. */
+export function changedLines(reference, directory) {
+  const args = ['diff', '--unified=0', '--no-color', '--no-ext-diff', '--no-prefix', reference, '--', '*.ts'];
+  const difference = execFileSync('git', args, { cwd: directory, encoding: 'utf8', maxBuffer: 1e9 });
+  const changed = new Map();
+  let file;
+  for (const line of difference.split('\n')) {
+    if (line.startsWith('+++ ')) file = line.slice('+++ '.length).trim();
+    const hunk = /^@@ -\S+ \+(\d+)(?:,(\d+))? @@/.exec(line);
+    if (!hunk) continue;
+    const [from, count] = [Number(hunk[1]), Number(hunk[2] ?? 1)];
+    // Where lines were only removed, nothing is left to mutate.
+    if (count > 0) changed.set(file, [...(changed.get(file) ?? []), [from, from + count - 1]]);
+  }
+  return changed;
+}

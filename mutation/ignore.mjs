@@ -1,0 +1,37 @@
+// Classes of mutants that are left out, each with its reason. Single ones are listed in survivors.json.
+import { declareValuePlugin, PluginKind } from '@stryker-mutator/api/plugin';
+
+const LOG_METHODS = new Set(['debug', 'info', 'warn', 'error', 'fatal']);
+
+const isText = ({ node }) => node.type === 'StringLiteral' || node.type === 'TemplateLiteral';
+const isPartOfText = ({ node }) =>
+  isText({ node }) || node.type === 'BinaryExpression' || node.type === 'ConditionalExpression';
+
+/** The expression of which a text is a part, such as the sum of two texts. */
+function whole(path) {
+  let outer = path;
+  while (outer.parentPath && isPartOfText(outer.parentPath)) outer = outer.parentPath;
+  return outer;
+}
+
+const nameOf = (callee) => callee.name ?? callee.property?.name ?? callee.property?.id?.name ?? '';
+
+export const strykerPlugins = [
+  declareValuePlugin(PluginKind.Ignore, 'texts', {
+    shouldIgnore(path) {
+      if (!isText(path)) return undefined;
+      const outer = whole(path);
+      const { parent } = outer;
+      if (!['NewExpression', 'CallExpression', 'OptionalCallExpression'].includes(parent?.type))
+        return undefined;
+      if (!parent.arguments.includes(outer.node)) return undefined;
+      if (parent.type === 'NewExpression')
+        return /(Error|Refused|Exception)$/.test(nameOf(parent.callee))
+          ? 'The text of an error is for people; tests judge which error it is.'
+          : undefined;
+      return LOG_METHODS.has(nameOf(parent.callee)) && /log/i.test(nameOf(parent.callee.object ?? {}))
+        ? 'The text of a log line is for people; tests judge that there is one, and its members.'
+        : undefined;
+    },
+  }),
+];

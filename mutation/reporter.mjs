@@ -1,0 +1,16 @@
+// Writes each verdict down as it falls, so that a run that is ended early has told what it found.
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { commonTokens, declareFactoryPlugin, PluginKind, tokens } from '@stryker-mutator/api/plugin';
+
+const create = ({ mooring: { verdicts } }) => {
+  writeFileSync(verdicts, '');
+  return {
+    onMutantTested({ fileName, mutatorName, replacement, location, status, static: isStatic, killedBy }) {
+      const verdict = { status, fileName, mutatorName, replacement, location, isStatic, killedBy };
+      appendFileSync(verdicts, `${JSON.stringify(verdict)}\n`);
+    },
+  };
+};
+create.inject = tokens(commonTokens.options);
+
+export const strykerPlugins = [declareFactoryPlugin(PluginKind.Reporter, 'mooring', create)];

@@ -1,0 +1,227 @@
+// The test runner of Stryker: it keeps a process warm in which the sources are loaded, and runs what covers a mutant.
+import { fork } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { join, relative } from 'node:path';
+import { INSTRUMENTER_CONSTANTS } from '@stryker-mutator/api/core';
+import { declareFactoryPlugin, PluginKind, tokens, commonTokens } from '@stryker-mutator/api/plugin';
+import {
+  determineHitLimitReached,
+  DryRunStatus,
+  MutantRunStatus,
+  TestStatus,
+} from '@stryker-mutator/api/test-runner';
+
+const { ACTIVE_MUTANT_ENV_VARIABLE: ACTIVE_MUTANT } = INSTRUMENTER_CONSTANTS;
+const worker = fileURLToPath(new URL('worker.mjs', import.meta.url));
+
+/** What a process may hold before it is replaced: a test file that runs again stays in memory. */
+const MEMORY_LIMIT_BYTES = 1_500_000_000;
+
+/** A test that waits for what a mutant keeps from happening ends after this time, and its file's own times this. */
+const WAIT_MS = 5_000;
+const WAIT_FACTOR = 3;
+const WAITED_IN_VAIN = /Exceeded timeout of \d+ ms for a (test|hook)/;
+
+/** A process that a mutant or its tests have ended or broken. */
+class WorkerFailure extends Error {}
+
+class TestProcess {
+  #child;
+  #waiting;
+  #ended;
+
+  static async start(activeMutant) {
+    const process = new TestProcess();
+    await process.#start(activeMutant);
+    return process;
+  }
+
+  async #start(activeMutant) {
+    const env = { ...process.env };
+    delete env[ACTIVE_MUTANT];
+    // A mutant in code that runs at load must be active before anything is loaded.
+    if (activeMutant) env[ACTIVE_MUTANT] = activeMutant;
+    const execArgv = ['--disable-warning=ExperimentalWarning'];
+    const stdio = ['ignore', 'ignore', 'pipe', 'ipc'];
+    const ready = Promise.withResolvers();
+    this.#waiting = ready;
+    this.#child = fork(worker, [], { cwd: process.cwd(), env, execArgv, stdio });
+    let errors = '';
+    this.#child.stderr.setEncoding('utf8').on('data', (text) => (errors = (errors + text).slice(-2_000)));
+    this.#child.on('message', ({ answer, failure }) => {
+      if (failure === undefined) this.#waiting?.resolve(answer);
+      else this.#waiting?.reject(new WorkerFailure(failure));
+    });
+    this.#ended = new Promise((resolve) => {
+      this.#child.once('exit', (code) => {
+        this.#waiting?.reject(new WorkerFailure(`the test process ended with ${String(code)}: ${errors}`));
+        resolve();
+      });
+    });
+    await ready.promise;
+  }
+
+  ask(action, request) {
+    this.#waiting = Promise.withResolvers();
+    this.#child.send({ action, request });
+    return this.#waiting.promise;
+  }
+
+  async end() {
+    this.#waiting = undefined;
+    this.#child.kill('SIGKILL');
+    await this.#ended;
+  }
+}
+
+class MooringTestRunner {
+  #options;
+  #process;
+  /** What the trial run saw; shared with the other processes of Stryker through a file. */
+  #seen;
+  /** Which test file has found mutants of a source file before: it runs first. */
+  #kills = new Map();
+
+  constructor(options) {
+    this.#options = options.mooring;
+  }
+
+  capabilities() {
+    return { reloadEnvironment: true };
+  }
+
+  async dryRun({ files }) {
+    const sources = (files ?? []).map((file) => join(process.cwd(), relative(process.cwd(), file)));
+    const tests = this.#options.tests.map((path) => ({ path: join(process.cwd(), path) }));
+    this.#process = await TestProcess.start();
+    await this.#process.ask('load', { files: sources });
+    const { results, coverage } = await this.#process.ask('run', { files: tests, bail: false });
+    const failed = results.find(({ failure }) => failure !== undefined);
+    if (failed)
+      return {
+        status: DryRunStatus.Error,
+        errorMessage: `${failed.path} fails without a mutant: ${failed.failure}`,
+      };
+    this.#remember(results, coverage, sources);
+    return {
+      status: DryRunStatus.Complete,
+      mutantCoverage: coverage ?? { static: {}, perTest: {} },
+      tests: results.flatMap((result) => [
+        loadingOf(result),
+        ...result.tests.map((test) => ranTest(test, result)),
+      ]),
+    };
+  }
+
+  #remember(results, { perTest } = { perTest: {} }, sources) {
+    const durations = Object.fromEntries(results.map(({ path, milliseconds }) => [path, milliseconds]));
+    const covering = {};
+    for (const source of sources) {
+      const ids = new Set(
+        [...readFileSync(source, 'utf8').matchAll(/stryMutAct_9fa48\("(\d+)"/g)].map(([, id]) => id),
+      );
+      const paths = Object.keys(perTest)
+        .filter((test) => Object.keys(perTest[test]).some((id) => ids.has(id)))
+        .map((test) => test.split('#')[0]);
+      covering[relative(process.cwd(), source)] = [...new Set(paths)];
+    }
+    this.#seen = { durations, covering };
+    writeFileSync(this.#options.state, JSON.stringify(this.#seen));
+  }
+
+  async mutantRun(run) {
+    this.#seen ??= JSON.parse(readFileSync(this.#options.state, 'utf8'));
+    try {
+      return await this.#mutantRun(run);
+    } catch (error) {
+      if (!(error instanceof WorkerFailure)) throw error;
+      await this.#replace();
+      // The same tests left the process alone without the mutant.
+      return { status: MutantRunStatus.Killed, killedBy: [], failureMessage: error.message, nrOfTests: 0 };
+    }
+  }
+
+  async #mutantRun({ activeMutant, testFilter, hitLimit, mutantActivation, sandboxFileName }) {
+    const source = relative(process.cwd(), sandboxFileName);
+    const isStatic = mutantActivation === 'static';
+    const files = this.#inOrder(source, isStatic ? undefined : testFilter);
+    if (isStatic) await this.#replace();
+    this.#process ??= await TestProcess.start(isStatic ? activeMutant.id : undefined);
+    const request = { files, activeMutant: activeMutant.id, hitLimit, bail: true };
+    const { results, hitCount, left, memory } = await this.#process.ask('run', request);
+    if (isStatic || left.length > 0 || memory > MEMORY_LIMIT_BYTES) await this.#replace();
+    const timeout = determineHitLimitReached(hitCount, hitLimit);
+    if (timeout) return { ...timeout, status: MutantRunStatus.Timeout };
+    const nrOfTests = results.reduce((sum, { tests }) => sum + tests.length, 0);
+    const failed = results.find(({ failure }) => failure !== undefined);
+    if (!failed) return { status: MutantRunStatus.Survived, nrOfTests };
+    this.#kills.set(source, failed.path);
+    if (WAITED_IN_VAIN.test(failed.failure)) {
+      await this.#replace();
+      return { status: MutantRunStatus.Timeout, reason: failed.failure };
+    }
+    const killer = failed.tests.find(({ failure }) => failure !== undefined);
+    const killedBy = [killer?.id ?? `${failed.path}#load`];
+    return {
+      status: MutantRunStatus.Killed,
+      killedBy,
+      nrOfTests,
+      failureMessage: killer?.failure ?? failed.failure,
+    };
+  }
+
+  /** The test files that cover a mutant, the fastest first, each up to its last test that does: tests may build on each other. */
+  #inOrder(source, testFilter) {
+    const wanted = new Map();
+    if (testFilter === undefined) {
+      const { covering, durations } = this.#seen;
+      const paths = covering[source]?.length ? covering[source] : Object.keys(durations);
+      for (const path of paths) wanted.set(path, undefined);
+    } else {
+      for (const id of testFilter) {
+        const [path, test] = id.split('#');
+        const number = test === 'load' ? Infinity : Number(test) + 1;
+        wanted.set(path, Math.max(wanted.get(path) ?? 0, number));
+      }
+    }
+    const cost = (path) => (path === this.#kills.get(source) ? -1 : this.#seen.durations[path]);
+    return [...wanted]
+      .toSorted(([a], [b]) => cost(a) - cost(b))
+      .map(([path, number]) => ({
+        path: join(process.cwd(), path),
+        limitMs: WAIT_MS + WAIT_FACTOR * this.#seen.durations[path],
+        ...(Number.isFinite(number) && { wanted: number }),
+      }));
+  }
+
+  async #replace() {
+    await this.#process?.end();
+    this.#process = undefined;
+  }
+
+  async dispose() {
+    await this.#replace();
+  }
+}
+
+const loadingOf = ({ path, tests, milliseconds }) => ({
+  id: `${path}#load`,
+  name: `${path} loads`,
+  timeSpentMs: Math.max(0, milliseconds - tests.reduce((sum, test) => sum + test.milliseconds, 0)),
+  fileName: join(process.cwd(), path),
+  status: TestStatus.Success,
+});
+
+const ranTest = ({ id, name, milliseconds }, { path }) => ({
+  id,
+  name: `${path} ${name}`,
+  timeSpentMs: milliseconds,
+  fileName: join(process.cwd(), path),
+  status: TestStatus.Success,
+});
+
+const create = (options) => new MooringTestRunner(options);
+create.inject = tokens(commonTokens.options);
+
+export const strykerPlugins = [declareFactoryPlugin(PluginKind.TestRunner, 'mooring', create)];

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+
+/** The mutants that no test notices, and why none should: see survivors.json. */
+export const readSurvivors = () =>
+  JSON.parse(readFileSync(new URL('survivors.json', import.meta.url), 'utf8'));
+
+/** A mutant, told by the text of the source instead of line numbers, which change. */
+export function entryOf({ fileName, mutatorName, location: { start, end }, replacement }, root, lines) {
+  const file = relative(root, fileName);
+  const text = lines(file);
+  const within = text.slice(start.line - 1, end.line);
+  const last = within.length - 1;
+  within[last] = within[last].slice(0, end.column - 1);
+  within[0] = within[0].slice(start.column - 1);
+  return {
+    file,
+    mutator: mutatorName,
+    in: text[start.line - 1].trim(),
+    original: within.join('\n'),
+    replacement,
+  };
+}
+
+export const isListed = (entry, survivors) =>
+  survivors.some((listed) =>
+    ['file', 'mutator', 'in', 'original', 'replacement'].every((member) => listed[member] === entry[member]),
+  );
+
+const count = (results, ...statuses) => results.filter(({ status }) => statuses.includes(status)).length;
+
+/** How many of a hundred mutants a test notices. */
+export function scoreOf(results) {
+  const noticed = count(results, 'Killed', 'Timeout');
+  const all = noticed + count(results, 'Survived', 'NoCoverage');
+  return all === 0 ? 100 : (100 * noticed) / all;
+}
+
+export function tableOf(name, results, minutes) {
+  const row = [
+    name,
+    results.length - count(results, 'Ignored'),
+    count(results, 'Killed'),
+    count(results, 'Survived'),
+    count(results, 'NoCoverage'),
+    count(results, 'Timeout'),
+    count(results, 'RuntimeError', 'CompileError'),
+    count(results, 'Ignored'),
+    `${scoreOf(results).toFixed(1)} %`,
+    minutes.toFixed(1),
+  ];
+  return `| ${row.join(' | ')} |`;
+}
