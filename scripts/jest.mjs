@@ -13,7 +13,7 @@ export async function jest(args, options = {}) {
   const flags = [
     '--disable-warning=ExperimentalWarning',
     '--max-semi-space-size=8',
-    '--max-old-space-size=768',
+    '--max-old-space-size=1536',
   ];
   const toFile = ['--json', `--outputFile=${report}`];
   const program = [...flags, 'node_modules/jest/bin/jest.js', ...toFile, ...args];
