@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
-import { DOCUMENT } from './prism.js';
+import { readOpenApi } from '../test/openapi.js';
 
 interface Response {
   readonly $ref?: string;
@@ -26,7 +24,7 @@ export interface Document {
  * docs/openapi.yaml, with one more path for each response that no operation has: Prism validates responses of operations only.
  */
 export function readDocument(): Document {
-  const document = parse(readFileSync(DOCUMENT, 'utf8')) as Document;
+  const document = readOpenApi() as Document;
   for (const [name, response] of Object.entries(document['x-everywhere'])) {
     const found = /^#\/components\/responses\/(.+)$/.exec(response.$ref);
     if (!found) continue;

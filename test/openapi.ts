@@ -34,9 +34,10 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'patch', 'trace'];
 const FORBIDDEN_HEADERS = ['server', 'set-cookie', 'x-powered-by'];
 const DOCUMENT_URL = 'https://mooring.invalid/openapi.yaml';
 
-export const openapi = parse(
-  readFileSync(new URL('../docs/openapi.yaml', import.meta.url), 'utf8'),
-) as Document;
+export /** The document as it is, a new object each time. */
+const readOpenApi = (): unknown =>
+  parse(readFileSync(new URL('../docs/openapi.yaml', import.meta.url), 'utf8'));
+export const openapi = readOpenApi() as Document;
 
 const ajv = new Ajv2020({
   allErrors: true,

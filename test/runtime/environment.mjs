@@ -16,6 +16,9 @@ const TEST_TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL');
 /** What a test file wants done at its end (`test/of-this-file.ts`). */
 const AFTER_FILE = Symbol.for('mooring.after-file');
 
+/** Jest listens to them from before a file is loaded until its tests have ended. */
+const JEST_EVENTS = ['uncaughtException', 'unhandledRejection', 'rejectionHandled'];
+
 /** A worker process as the environment of its test files, which share its modules and global objects. */
 export default class ProcessEnvironment {
   global = globalThis;
@@ -26,6 +29,7 @@ export default class ProcessEnvironment {
   #timers;
   #profile;
   #before;
+  #isOver = false;
 
   constructor({ projectConfig }, { testPath }) {
     this.#path = testPath;
@@ -59,6 +63,7 @@ export default class ProcessEnvironment {
   /** Jest calls it for each event of a test file. */
   handleTestEvent(event) {
     this.#profile?.on(event);
+    if (event.name === 'teardown') this.#isOver = true;
   }
 
   /** Fails the file when it left something behind that a later file of this process could notice. */
@@ -70,7 +75,8 @@ export default class ProcessEnvironment {
     process.exit = this.#exit;
     globalThis.console = this.#console;
     this.#profile?.write();
-    if (!this.#before) return;
+    // A file that could not be loaded has its own error, and Jest is not done with the process.
+    if (!this.#isOver) return JEST_EVENTS.forEach((name) => process.removeAllListeners(name));
     const found = await leftovers(this.#before);
     if (found.length > 0) throw new Error(`${this.#path} left behind: ${found.join('; ')}`);
   }
