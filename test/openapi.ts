@@ -34,8 +34,8 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'patch', 'trace'];
 const FORBIDDEN_HEADERS = ['server', 'set-cookie', 'x-powered-by'];
 const DOCUMENT_URL = 'https://mooring.invalid/openapi.yaml';
 
-export /** The document as it is, a new object each time. */
-const readOpenApi = (): unknown =>
+/** The document as it is, a new object each time. */
+export const readOpenApi = (): unknown =>
   parse(readFileSync(new URL('../docs/openapi.yaml', import.meta.url), 'utf8'));
 export const openapi = readOpenApi() as Document;
 
