@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { generateKeyPairSync, hash, randomBytes, randomUUID } from 'node:crypto';
 import { StaffService } from '../src/support/staff.service.js';
 import { Authenticator, type Lie } from './authenticator.js';
 import { outbox, until } from './erasure-harness.js';
@@ -320,6 +320,31 @@ describe('a passkey', () => {
     const another = await thief.post('passkeys', { response: new Authenticator(ORIGIN).create(options) });
     expect([another.status, another.json.code]).toEqual([401, 'sign_in_required']);
     for (const other of [browser, stranger]) expect((await other.get('session')).status).toBe(200);
+  });
+
+  test('is not made in a session that ends at this moment', async () => {
+    const { browser, passkey, authenticator, id } = await enrolled();
+    const thief = new Browser(service);
+    expect((await signInWith(authenticator, {}, thief)).status).toBe(204);
+    const { options } = (await thief.post('passkeys/options', {})).json;
+    const removal = await service.database.connect();
+    await removal.query('begin');
+    await removal.query('select 1 from staff where id = $1 for no key update', [id]);
+    const seen = { end: false };
+    const another = thief
+      .post('passkeys', { response: new Authenticator(ORIGIN).create(options) })
+      .finally(() => (seen.end = true));
+    const waits = `select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
+    await until(async () => seen.end || (await service.sql(waits)).length > 0);
+    await removal.query('delete from session where token_hash = $1', [
+      hash('sha256', thief.cookies.get('mooring_staff')!, 'buffer'),
+    ]);
+    await removal.query('commit');
+    removal.release();
+    const { status, json } = await another;
+    expect([status, json.code]).toEqual([401, 'sign_in_required']);
+    expect((await browser.get('passkeys')).json).toEqual({ passkeys: [passkey] });
   });
 
   test('of somebody else is as one that does not exist, for an admin too', async () => {

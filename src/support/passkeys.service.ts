@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { RegistrationResponseJSON, WebAuthnCredential } from '@simplewebauthn/server';
-import { DataSource } from 'typeorm';
+import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit } from '../audit/audit.js';
 import { Clock, rfc3339 } from '../clock.js';
@@ -8,7 +8,6 @@ import { problem } from '../http/problem.js';
 import { announce } from '../mail/mail.service.js';
 import { RelyingParty } from './relying-party.js';
 import type { SignedIn } from './staff-identity.js';
-import { lockStaff } from './staff-links.js';
 
 /** A passkey as its owner sees it. */
 export interface PasskeyView {
@@ -42,12 +41,12 @@ export class PasskeysService {
     return rows.map(({ credential_id }) => credential_id);
   }
 
-  /** Enrols a passkey, and tells its owner so by mail. @throws Problem `passkey_invalid` */
+  /** Enrols a passkey, and tells its owner so by mail. @throws Problem `passkey_invalid`, `sign_in_required` */
   async enrol(staff: SignedIn, response: RegistrationResponseJSON, challenge: Buffer): Promise<PasskeyView> {
     const credential = await this.relyingParty.enrolled(response, challenge);
     if (!credential) throw problem('passkey_invalid');
     return this.dataSource.transaction(async (manager) => {
-      const { email } = await lockStaff(manager, staff.id);
+      await lockSignedIn(manager, staff);
       const id = uuidv7();
       const at = this.clock.now();
       const transports = transportsOf(credential);
@@ -60,17 +59,18 @@ export class PasskeysService {
       // For good, also where the passkey is removed again: what lies in a mailbox opens nothing any more.
       await manager.query('delete from staff_link where staff_id = $1 and mailed', [staff.id]);
       const change = { staff_id: staff.id, passkey_id: id };
-      await recordAudit(manager, { actor: email, reason: null }, { action: 'passkey.add', change, at });
+      await recordAudit(manager, { actor: staff.email, reason: null }, { action: 'passkey.add', change, at });
       // To this address, whatever becomes of the passkey until it is sent.
-      await announce(manager, 'passkey_added', id, at, { to: email });
+      await announce(manager, 'passkey_added', id, at, { to: staff.email });
       return { id, created_at: rfc3339(at), transports };
     });
   }
 
-  /** Removes one of one's own, and ends every other session of that person. @throws Problem `not_found` */
+  /** Removes one of one's own, and ends every other session of that person. @throws Problem `not_found`, `sign_in_required` */
   async remove(staff: SignedIn, id: string): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
+      await lockSignedIn(manager, staff);
       const [gone] = (await manager.query(
         'with gone as (delete from passkey where id = $1 and staff_id = $2 returning id) select id from gone',
         [id, staff.id],
@@ -86,6 +86,20 @@ export class PasskeysService {
       await recordAudit(manager, act, { action: 'passkey.remove', change, at: this.clock.now() });
     });
   }
+}
+
+/**
+ * Locks a person's row and session to the end of the transaction. The guard let the request in before: another removal may
+ * have ended its session since, and a session that has ended must not add or remove a passkey.
+ * @throws Problem `sign_in_required`
+ */
+async function lockSignedIn(manager: EntityManager, { id, session_id }: SignedIn): Promise<void> {
+  // The person first, as each change of passkeys, links and people does.
+  await manager.query('select 1 from staff where id = $1 for no key update', [id]);
+  // A statement of its own, so that it sees what the lock waited for.
+  const sql = 'select 1 from session where id = $1 for key share';
+  const held = (await manager.query(sql, [session_id])) as unknown[];
+  if (held.length === 0) throw problem('sign_in_required', {}, { 'www-authenticate': 'Bearer' });
 }
 
 /** The library hands on whatever the browser sent, a list or not. */
