@@ -199,6 +199,24 @@ describe('a session that a key began is over', () => {
     expect(await isSignedIn(byKey)).toBe(true);
   });
 
+  test('and shows nothing of the next holder where it is read while the license gets another address', async () => {
+    const { license_id, byKey } = await began('read-meanwhile@example.com');
+    const staff = await service.database.connect();
+    await staff.query('begin; lock table license in access exclusive mode');
+    const seen = { answer: false };
+    const read = byKey.call('GET', '/licenses').finally(() => (seen.answer = true));
+    const waits = `select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
+    await until(async () => seen.answer || (await service.sql(waits)).length > 0);
+    await staff.query("update license set email = 'next-holder@example.com' where id = $1", [license_id]);
+    await staff.query('delete from session where license_id = $1', [license_id]);
+    await staff.query('commit');
+    staff.release();
+    const { status, text } = await read;
+    expect([200, 401]).toContain(status);
+    expect(text).not.toContain('next-holder@example.com');
+  });
+
   test('also where the key is typed while it is replaced', async () => {
     const license = await service.issue({ email: 'meanwhile@example.com' });
     const staff = await service.database.connect();

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, EntityManager } from 'typeorm';
 import {
   findLicenses,
   type BindingView,
@@ -46,29 +46,40 @@ export class HolderOverview {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws Problem `sign_in_required` where the one license was erased just now */
+  /**
+   * Reads everything as of one moment at which the session holds: when a license gets another address meanwhile, no answer
+   * shows its former holder what belongs to the next one.
+   * @throws Problem `sign_in_required` where the session ended just now
+   */
   async of(holder: Holder): Promise<Overview> {
+    return this.dataSource.transaction('REPEATABLE READ', async (manager) => {
+      const sql = 'select 1 from session where id = $1';
+      const held = (await manager.query(sql, [holder.id])) as unknown[];
+      if (held.length === 0) throw problem('sign_in_required');
+      return this.read(manager, holder);
+    });
+  }
+
+  private async read(manager: EntityManager, holder: Holder): Promise<Overview> {
     const byCode = holder.email !== null;
     const query: LicenseQuery = byCode ? { email: holder.email } : { id: holder.license_id! };
-    const licenses = await findLicenses(this.dataSource, query, { forHolder: true });
+    const licenses = await findLicenses(manager, query, { forHolder: true });
     const email = byCode ? holder.email : licenses[0]?.email;
     if (!email) throw problem('sign_in_required');
     const { taxRetentionYears } = this.config;
     return {
       signed_in_by: byCode ? 'code' : 'key',
       email,
-      erasure: await waitingErasure(this.dataSource, email),
-      purchases_kept_until: byCode
-        ? await purchasesKeptUntil(this.dataSource, email, taxRetentionYears)
-        : null,
-      licenses: await this.asHolderSees(licenses),
+      erasure: await waitingErasure(manager, email),
+      purchases_kept_until: byCode ? await purchasesKeptUntil(manager, email, taxRetentionYears) : null,
+      licenses: await this.asHolderSees(manager, licenses),
     };
   }
 
-  private async asHolderSees(licenses: LicenseView[]): Promise<HolderLicense[]> {
+  private async asHolderSees(manager: EntityManager, licenses: LicenseView[]): Promise<HolderLicense[]> {
     const ids = licenses.map(({ id }) => id);
-    const released = await selfReleases(this.dataSource, ids, this.clock.now());
-    const asked = await this.openRequests(ids);
+    const released = await selfReleases(manager, ids, this.clock.now());
+    const asked = await openRequests(manager, ids);
     return licenses.map((license) => ({
       id: license.id,
       key_hint: license.key_hint,
@@ -84,13 +95,16 @@ export class HolderOverview {
       })),
     }));
   }
+}
 
-  private async openRequests(licenseIds: readonly string[]): Promise<Map<string, Date>> {
-    const rows = (await this.dataSource.query(
-      `select r.activation_id, r.asked_at from release_request r join activation a on a.id = r.activation_id
-       where a.license_id = any($1) and a.ended_at is null and r.decided_at is null`,
-      [licenseIds],
-    )) as { activation_id: string; asked_at: Date }[];
-    return new Map(rows.map(({ activation_id, asked_at }) => [activation_id, asked_at]));
-  }
+async function openRequests(
+  manager: EntityManager,
+  licenseIds: readonly string[],
+): Promise<Map<string, Date>> {
+  const rows = (await manager.query(
+    `select r.activation_id, r.asked_at from release_request r join activation a on a.id = r.activation_id
+     where a.license_id = any($1) and a.ended_at is null and r.decided_at is null`,
+    [licenseIds],
+  )) as { activation_id: string; asked_at: Date }[];
+  return new Map(rows.map(({ activation_id, asked_at }) => [activation_id, asked_at]));
 }

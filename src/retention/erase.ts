@@ -119,12 +119,12 @@ export async function keptUntil(
 
 /** The same of every purchase of an address, before its erasure. */
 export async function purchasesKeptUntil(
-  dataSource: DataSource,
+  database: Pick<DataSource, 'query'>,
   email: string,
   taxRetentionYears: number,
 ): Promise<string | null> {
-  const purchases = (await dataSource.query(PURCHASES_OF, [email])) as { id: string }[];
-  return keptUntil(dataSource, purchases.map(idOf), taxRetentionYears);
+  const purchases = (await database.query(PURCHASES_OF, [email])) as { id: string }[];
+  return keptUntil(database, purchases.map(idOf), taxRetentionYears);
 }
 
 /**
