@@ -1,14 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import {
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-  type AuthenticationResponseJSON,
-  type PublicKeyCredentialCreationOptionsJSON,
-  type PublicKeyCredentialRequestOptionsJSON,
-  type RegistrationResponseJSON,
-  type WebAuthnCredential,
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
+  WebAuthnCredential,
 } from '@simplewebauthn/server';
 import { parse as uuidBytes } from 'uuid';
 import { Config } from '../config.js';
@@ -19,6 +15,9 @@ const ALGORITHMS = [-8, -7, -257];
 const TIMEOUT_MS = CHALLENGE_MINUTES * 60_000;
 /** A credential id may be this long (WebAuthn, 5.1); the library takes any length, none among them. */
 const MAX_ID_BYTES = 1023;
+
+/** Loaded when the first passkey is used: it brings some 300 modules, a fifth of what a start would load. */
+const webAuthn = () => import('@simplewebauthn/server');
 
 /** This service as passkeys know it: the host of PUBLIC_URL. The one file that speaks WebAuthn. */
 @Injectable()
@@ -35,7 +34,8 @@ export class RelyingParty {
   }
 
   /** Nobody is named: the passkey says whose it is. */
-  signInOptions(challenge: Buffer): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  async signInOptions(challenge: Buffer): Promise<PublicKeyCredentialRequestOptionsJSON> {
+    const { generateAuthenticationOptions } = await webAuthn();
     return generateAuthenticationOptions({
       rpID: this.#id,
       challenge: new Uint8Array(challenge),
@@ -45,11 +45,12 @@ export class RelyingParty {
   }
 
   /** @param existing credential ids of the passkeys that the person has: no authenticator is to make a second one */
-  enrolmentOptions(
+  async enrolmentOptions(
     challenge: Buffer,
     staff: { readonly id: string; readonly email: string },
     existing: readonly Buffer[],
   ): Promise<PublicKeyCredentialCreationOptionsJSON> {
+    const { generateRegistrationOptions } = await webAuthn();
     return generateRegistrationOptions({
       rpID: this.#id,
       rpName: this.#name,
@@ -67,6 +68,7 @@ export class RelyingParty {
 
   /** @returns the new credential; null where the answer is not one to this challenge, from this host, by a verified person */
   async enrolled(response: RegistrationResponseJSON, challenge: Buffer): Promise<WebAuthnCredential | null> {
+    const { verifyRegistrationResponse } = await webAuthn();
     const verified = await verifyRegistrationResponse({
       response,
       expectedChallenge: challenge.toString('base64url'),
@@ -85,6 +87,7 @@ export class RelyingParty {
     challenge: Buffer,
     credential: WebAuthnCredential,
   ): Promise<number | null> {
+    const { verifyAuthenticationResponse } = await webAuthn();
     const verified = await verifyAuthenticationResponse({
       response,
       expectedChallenge: challenge.toString('base64url'),
