@@ -3,17 +3,20 @@ import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { command, ensureInstalled, node24, step } from './prepare.mjs';
 
+/** TypeScript 7, by its path: `typescript`, which `nest build` needs, brings a `tsc` as well. */
+const TYPES = 'typescript-native/bin/tsc';
+
 /** Runs the checks, prints a line for each, and answers how many passed and failed. */
 export async function check(fix = false) {
   const checks = {
-    types: ['tsc', '--noEmit', '-p', '.'],
-    'types of the pages': ['tsc', '-p', 'web'],
-    lint: ['oxlint', ...(fix ? ['--fix'] : [])],
-    format: ['prettier', fix ? '--write' : '--check', '--log-level=warn', '.'],
+    types: [TYPES, '--noEmit', '-p', '.'],
+    'types of the pages': [TYPES, '-p', 'web'],
+    lint: ['.bin/oxlint', ...(fix ? ['--fix'] : [])],
+    format: ['.bin/prettier', fix ? '--write' : '--check', '--log-level=warn', '.'],
   };
   const count = { passed: 0, failed: 0 };
   for (const [name, [tool, ...args]] of Object.entries(checks)) {
-    const { code, output } = await step(node24(), [`node_modules/.bin/${tool}`, ...args], {
+    const { code, output } = await step(node24(), [`node_modules/${tool}`, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     console.log(`${name}: ${code === 0 ? 'ok' : `failed\n${output.trim()}`}`);
