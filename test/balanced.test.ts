@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import {
@@ -55,7 +56,7 @@ describe.each([2, 4])(`%d instances behind ${PROXY_NAME}`, (count) => {
     } = await ask('activate', activation(license)));
     // The sample that one of them has published reaches the others within seconds.
     for (const port of instances.ports)
-      while ((await fetch(`http://127.0.0.1:${port}/v1/manifest`)).status !== 200) continue;
+      while ((await fetch(`http://127.0.0.1:${port}/v1/manifest`)).status !== 200) await pause(50);
   });
 
   // That of a test that failed is still at it.

@@ -164,7 +164,7 @@ export class Load<Heard extends Timed = Timed> {
         while (this.#running) {
           this.answers.push(await caller());
           this.#heard();
-          await pause(5);
+          await pause(20);
         }
       }),
     );
