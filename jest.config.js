@@ -16,7 +16,7 @@ export default {
   // Each brings services with their connections to one PostgreSQL, which takes a hundred.
   maxWorkers: Math.min(availableParallelism(), 2),
   // Some of what files have used is never freed: a worker that holds more begins anew before its next file.
-  workerIdleMemoryLimit: '700MB',
+  workerIdleMemoryLimit: '450MB',
   testEnvironment: '<rootDir>/test/runtime/environment.mjs',
   runtime: '<rootDir>/test/runtime/runtime.mjs',
   setupFiles: ['<rootDir>/test/limits.ts'],

@@ -4,14 +4,16 @@ import { readFileSync } from 'node:fs';
 const SLOWEST = 25;
 
 /**
- * @param file lines of JSON, one for each test file (`test/runtime/profile.mjs`)
+ * @param file lines of JSON, one for each test file and one for PostgreSQL (`test/runtime/profile.mjs`)
  * @returns tables: by kind of work, and of the files that took most of the processor
  */
 export function profileTables(file) {
-  const files = readFileSync(file, 'utf8')
+  const lines = readFileSync(file, 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
+  const files = lines.filter(({ path }) => path);
+  const postgres = lines.find((line) => line.postgres)?.postgres ?? 0;
   const sum = (of) => files.reduce((total, each) => total + of(each), 0);
   const kinds = new Map();
   for (const { kinds: ofFile } of files)
@@ -23,6 +25,7 @@ export function profileTables(file) {
     ['all test files', files.length, sum(({ seconds }) => seconds)],
     ['processor time of the workers', '', sum(({ own }) => own)],
     ['processor time of ended child processes', '', sum(({ children }) => children)],
+    ['processor time of the PostgreSQL of all', '', postgres],
     ...[...kinds]
       .toSorted(([, a], [, b]) => b.seconds - a.seconds)
       .map(([kind, { count, seconds }]) => [kind, count, seconds]),

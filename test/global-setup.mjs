@@ -5,6 +5,7 @@ import pg from 'pg';
 // The build, not the sources: Jest transforms what tests import, and not what this file does.
 import { startEmbeddedPostgres } from '../dist/database/embedded-postgres.js';
 import { migrate } from '../dist/database/migrations.js';
+import { readPidFile } from '../dist/database/postgres-process.js';
 import { findChromium } from '../scripts/chromium.mjs';
 
 /** One PostgreSQL for the run, with one migrated template that every test file clones. */
@@ -24,6 +25,7 @@ export default async function setUp() {
   // Here and not where it is used: of several files that unpack one, one would find it half there.
   const browser = await findChromium().catch(({ message }) => ({ missing: message }));
   process.env.MOORING_TEST_CHROMIUM = JSON.stringify(browser);
+  globalThis.postgresPid = readPidFile(join(directory, 'postgres')).pid;
   globalThis.tearDownPostgres = async () => {
     await server.stop();
     await rm(directory, { recursive: true, force: true });

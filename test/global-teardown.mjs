@@ -1,4 +1,7 @@
+import { notePostgres } from './runtime/profile.mjs';
+
 export default async function tearDown() {
+  if (process.env.MOORING_PROFILE) notePostgres(globalThis.postgresPid);
   await globalThis.tearDownPostgres();
   // Fires only where something a test left open keeps the process running: a hanging run would say nothing at all.
   setTimeout(() => {

@@ -63,9 +63,21 @@ function nameOf(args) {
 
 function cpuSeconds() {
   const { user, system } = process.cpuUsage();
-  // Only Linux tells what child processes took.
-  if (!existsSync('/proc/self/stat')) return { own: (user + system) / 1e6, children: 0 };
-  // After the command in brackets: the times of children that were waited for are the 14th and 15th field.
-  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ');
-  return { own: (user + system) / 1e6, children: (Number(fields[13]) + Number(fields[14])) / TICKS };
+  return { own: (user + system) / 1e6, children: cpuOf('self').children };
+}
+
+/** Notes what the PostgreSQL of the run has taken, with its backends that have ended. */
+export function notePostgres(pid) {
+  const { own, children } = cpuOf(pid);
+  appendFileSync(process.env.MOORING_PROFILE, `${JSON.stringify({ postgres: own + children })}\n`);
+}
+
+/** What a process and its children that were waited for took, in seconds; only Linux tells. */
+function cpuOf(pid) {
+  const file = `/proc/${pid}/stat`;
+  if (!existsSync(file)) return { own: 0, children: 0 };
+  // After the command in brackets: user and system time of its own are the 12th and 13th field, then those of its children.
+  const fields = readFileSync(file, 'utf8').split(') ')[1].split(' ').slice(11, 15);
+  const [user, system, ...children] = fields.map((ticks) => Number(ticks) / TICKS);
+  return { own: user + system, children: children[0] + children[1] };
 }
