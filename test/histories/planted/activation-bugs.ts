@@ -1,6 +1,6 @@
 import { only } from '../plan.js';
 import { ALONE, TOGETHER, type PlantedBug } from './planted-bug.js';
-import { ACTIVATE, activateWrongly, FIND_LICENSE } from './statements.js';
+import { ACTIVATE, activateWrongly, FIND_LICENSE, STORE_PURCHASE } from './statements.js';
 
 /** Bugs that give a machine what it may not have, or refuse what it may. */
 export const ACTIVATION_BUGS: readonly PlantedBug[] = [
@@ -71,7 +71,11 @@ export const ACTIVATION_BUGS: readonly PlantedBug[] = [
     name: 'an activation that was judged before a refund is stored after it',
     seed: 8,
     shape: { ...TOGETHER, isSold: true, kinds: only('activate', 'refunded') },
-    plant: (planting) =>
+    plant: (planting) => {
+      planting.on(STORE_PURCHASE, async ({ values: [, , status], run }) => {
+        if (status === 'refunded') await planting.gate.untilHeld();
+        return run();
+      });
       planting.on(ACTIVATE, async ({ values: [license, _judged, ...rest], run }) => {
         await planting.gate.untilReturned(
           (command) => command.do === 'report' && command.status === 'refunded',
@@ -83,7 +87,8 @@ export const ACTIVATION_BUGS: readonly PlantedBug[] = [
         );
         const [{ revision }] = now.rows as [{ revision: string }];
         return run(undefined, [license, revision, ...rest]);
-      }),
+      });
+    },
   },
   {
     name: 'an activation ignores that the license has expired',

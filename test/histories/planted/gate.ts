@@ -3,8 +3,10 @@ import type { Observer } from '../recorder.js';
 
 interface Held {
   readonly go: () => void;
-  /** The operation whose return it waits for; none where it waits for another statement. */
-  readonly opensOn?: ((command: Command) => boolean) | undefined;
+  /** The operation whose return it waits for. */
+  readonly opensOn?: (command: Command) => boolean;
+  /** Whether it waits for a statement that waits for a return. */
+  readonly opensOnHeld?: boolean;
 }
 
 /**
@@ -17,14 +19,20 @@ export class Gate implements Observer {
 
   /** Waits until another statement comes here. */
   async untilAnother(): Promise<void> {
-    const others = this.#held.filter(({ opensOn }) => !opensOn);
+    const others = this.#held.filter(({ opensOn, opensOnHeld }) => !opensOn && !opensOnHeld);
     if (others.length > 0) return this.#open((each) => others.includes(each));
-    return this.#hold();
+    return this.#hold({});
+  }
+
+  /** Waits until another statement is held by `untilReturned`. */
+  async untilHeld(): Promise<void> {
+    if (!this.#held.some(({ opensOn }) => opensOn)) await this.#hold({ opensOnHeld: true });
   }
 
   /** Waits until another client's operation of this kind has returned. */
   untilReturned(opensOn: (command: Command) => boolean): Promise<void> {
-    return this.#hold(opensOn);
+    this.#open(({ opensOnHeld }) => opensOnHeld ?? false);
+    return this.#hold({ opensOn });
   }
 
   readonly returned = (command: Command): void => this.#open(({ opensOn }) => opensOn?.(command) ?? false);
@@ -34,8 +42,8 @@ export class Gate implements Observer {
     this.#openAllIfStuck();
   };
 
-  #hold(opensOn?: (command: Command) => boolean): Promise<void> {
-    const held = new Promise<void>((go) => this.#held.push({ go, opensOn }));
+  #hold(what: Omit<Held, 'go'>): Promise<void> {
+    const held = new Promise<void>((go) => this.#held.push({ ...what, go }));
     this.#openAllIfStuck();
     return held;
   }
