@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MooringClient, type UpdateCheck } from '../client/src/client.js';
 import { thumbprint, publicKeyFromX } from '../src/keys/ed25519.js';
 import type { SignedManifest } from '../src/keys/signed-manifest.js';
-import { ALONE, PASSPHRASE, Terminal, unkeyed, type Run } from './cli-harness.js';
+import { ALONE, Terminal, unkeyed, type Run } from './cli-harness.js';
 import { Service } from './harness.js';
 
 /** The keys of one product's life, each made by `keygen`, and the applications that shipped with them. */
@@ -22,8 +22,8 @@ const documents: SignedManifest[] = [];
 beforeAll(async () => {
   terminal = new Terminal({});
   for (const name of NAMES) {
-    const keygen = ['manifest', 'keygen', '--out', `${name}.pem`, '--passphrase-fd', '3'];
-    publicKeys[name] = (await terminal.json(keygen, { env: ALONE, fd3: PASSPHRASE })).public_key;
+    const keygen = ['manifest', 'keygen', '--out', `${name}.pem`, '--no-passphrase'];
+    publicKeys[name] = (await terminal.json(keygen, SIGNER)).public_key;
   }
   writeFileSync(terminal.file('App.dmg'), 'an image');
   service = await Service.start({ environment: { MANIFEST_PUBLIC_KEYS: trusting('k1', 'k2') } });
@@ -73,7 +73,7 @@ test('a key that was dropped publishes nothing more, whatever it calls itself', 
   // Nor does what it has signed count on a publisher's machine that no longer trusts it.
   const previous = terminal.file('by-k1.json');
   writeFileSync(previous, JSON.stringify(alone));
-  const built = await terminal.run(signing(['k3'], '1.4.0', '--previous', previous), signer(['k3']));
+  const built = await terminal.run(signing(['k3'], '1.4.0', '--previous', previous), SIGNER);
   expect(built).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot be built upon') });
 });
 
@@ -162,18 +162,15 @@ const trusting = (...names: Name[]) => names.map((name) => publicKeys[name]).joi
 const idOf = (name: Name) => thumbprint(publicKeyFromX(publicKeys[name]!));
 
 /** The publisher's machine: its own keys, the public address, and no server's settings. */
-const signer = (names: readonly Name[]) => ({
-  env: { DATABASE_URL: undefined, DATA_DIR: '/nonexistent' },
-  fd3: names.map(() => PASSPHRASE).join('\n'),
-});
+const SIGNER = { env: ALONE };
 
 function signing(names: readonly Name[], version: string, ...more: string[]): string[] {
   const keys = names.flatMap((name) => ['--key', `${name}.pem`]);
-  return unkeyed(version, ...keys, '--passphrase-fd', '3', ...more);
+  return unkeyed(version, ...keys, ...more);
 }
 
 function sign(names: readonly Name[], version: string, ...more: string[]): Promise<SignedManifest> {
-  return terminal.json(signing(names, version, ...more), signer(names));
+  return terminal.json(signing(names, version, ...more), SIGNER);
 }
 
 /** Runs `publish` as a server's operator would who trusts these keys. */
