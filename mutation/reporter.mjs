@@ -1,8 +1,10 @@
 // Writes each verdict down as it falls, so that a run that is ended early has told what it found.
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { commonTokens, declareFactoryPlugin, PluginKind, tokens } from '@stryker-mutator/api/plugin';
 
 const create = ({ mooring: { verdicts } }) => {
+  mkdirSync(dirname(verdicts), { recursive: true });
   writeFileSync(verdicts, '');
   return {
     onMutantTested({ fileName, mutatorName, replacement, location, status, static: isStatic, killedBy }) {
