@@ -114,10 +114,11 @@ async function run({ path, ...limits }) {
     failure = String(error?.stack ?? error);
   } finally {
     await environment.teardown();
-    // Jest leaves its own behind where a file cannot be loaded.
-    for (const [name, before] of handlers)
-      for (const listener of process.listeners(name))
-        if (!before.includes(listener)) process.removeListener(name, listener);
+    // Jest leaves its own behind where a file cannot be loaded, and the environment removes all of them there.
+    for (const [name, before] of handlers) {
+      process.removeAllListeners(name);
+      for (const listener of before) process.on(name, listener);
+    }
   }
   return {
     path: relative(path),
