@@ -45,7 +45,7 @@ function wantedOf(files) {
     : files.filter((file) => named.some((path) => file === path || file.startsWith(`${path}/`)));
 }
 
-async function mutate(name, { tests }, wanted) {
+async function mutate(name, { tests, hasDatabase }, wanted) {
   const began = performance.now();
   const results = await new Stryker({
     mutate: wanted,
@@ -55,6 +55,8 @@ async function mutate(name, { tests }, wanted) {
     mutator: { plugins: ['decorators-legacy'] },
     mooring: {
       tests: filesOf(tests),
+      // What other modules call at load (decorators, say) runs once in a process, too, and belongs to no test.
+      loaded: hasDatabase ? ['src/app.module.ts'] : [],
       state: join(directory, `${name}.json`),
       verdicts: join(root, `mutation/reports/${name}.jsonl`),
     },

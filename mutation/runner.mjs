@@ -94,8 +94,9 @@ class MooringTestRunner {
   async dryRun({ files }) {
     const sources = (files ?? []).map((file) => join(process.cwd(), relative(process.cwd(), file)));
     const tests = this.#options.tests.map((path) => ({ path: join(process.cwd(), path) }));
+    const loaded = this.#options.loaded.map((path) => join(process.cwd(), path));
     this.#process = await TestProcess.start();
-    await this.#process.ask('load', { files: sources });
+    await this.#process.ask('load', { files: [...sources, ...loaded] });
     const { results, coverage } = await this.#process.ask('run', { files: tests, bail: false });
     const failed = results.find(({ failure }) => failure !== undefined);
     if (failed)
