@@ -1,7 +1,7 @@
 // Classes of mutants that are left out, each with its reason. Single ones are listed in survivors.json.
 import { declareValuePlugin, PluginKind } from '@stryker-mutator/api/plugin';
 
-const LOG_METHODS = new Set(['debug', 'info', 'warn', 'error', 'fatal']);
+const LOG_METHODS = new Set(['debug', 'info', 'warn', 'error', 'fatal', 'warning', 'failed', 'fatalError']);
 
 const isText = ({ node }) => node.type === 'StringLiteral' || node.type === 'TemplateLiteral';
 const isPartOfText = ({ node }) =>
@@ -26,7 +26,7 @@ export const strykerPlugins = [
         return undefined;
       if (!parent.arguments.includes(outer.node)) return undefined;
       if (parent.type === 'NewExpression')
-        return /(Error|Refused|Exception)$/.test(nameOf(parent.callee))
+        return /(Error|Refused|Exception|Failure)$/.test(nameOf(parent.callee))
           ? 'The text of an error is for people; tests judge which error it is.'
           : undefined;
       return LOG_METHODS.has(nameOf(parent.callee)) && /log/i.test(nameOf(parent.callee.object ?? {}))
