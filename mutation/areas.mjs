@@ -120,7 +120,7 @@ export const AREAS = {
       '!src/manifest/{coverage,manifest.rules,published-versions}.ts',
       ...DECLARATIONS,
     ],
-    tests: tests('manifest', 'manifest-from-memory', 'heartbeat-versions'),
+    tests: tests('manifest', 'manifest-from-memory', 'manifest-service', 'heartbeat-versions'),
     hasDatabase: true,
   },
   retention: {

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Service } from './harness.js';
 import { publish } from './publish.js';
@@ -29,6 +30,20 @@ test.each([
   const [first, other] = [await ask('manifest'), await ask('%6Danifest')];
   expect(first.status).toBe(tags ? 304 : 200);
   expect(other).toEqual(first);
+});
+
+test('takes the way through the framework only where it is spelled otherwise', async () => {
+  const handled: unknown[] = [];
+  const note = (message: unknown) => handled.push((message as { request: { url: string } }).request.url);
+  subscribe('tracing:fastify.request.handler:start', note);
+  try {
+    for (const headers of [{}, { 'if-none-match': etag }])
+      for (const path of ['manifest', 'manifest?x=1', '%6Danifest'])
+        await (await fetch(`${service.url}/v1/${path}`, { headers })).text();
+  } finally {
+    unsubscribe('tracing:fastify.request.handler:start', note);
+  }
+  expect(handled).toEqual(['/v1/%6Danifest', '/v1/%6Danifest']);
 });
 
 test('a request without a host, and with a method of its own, is refused as everywhere', async () => {

@@ -99,6 +99,10 @@ describe('once a version is published', () => {
     ['its etag without quotes', (etag: string) => etag.replaceAll('"', '')],
     ['half of its etag', (etag: string) => `${etag.slice(0, 10)}"`],
     ['broken quotes', () => '"'],
+    [
+      'its etag with the mark of a weak one inside',
+      (etag: string) => `${etag.slice(0, 5)}W/${etag.slice(5)}`,
+    ],
   ])('200 to whoever has %s', async (_what, tags) => {
     const { headers, text } = await read();
     const answer = await read({ 'if-none-match': tags(headers['etag']!) });

@@ -60,7 +60,7 @@ function readyFor(live: LiveManifest) {
 
 /** RFC 9110, 13.1.2: a list, `*`, and weak comparison. */
 function matches(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined || ifNoneMatch === etag) return ifNoneMatch === etag;
+  if (ifNoneMatch === undefined) return false;
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   return tags.includes(etag) || tags.includes('*');
 }

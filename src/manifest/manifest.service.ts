@@ -133,10 +133,13 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, On
   }
 
   private async readNewer(): Promise<void> {
-    const [same, ...newer] = this.#live ? await this.rowsFrom(this.#live.content.sequence) : [];
-    if (this.#live && same?.signed === this.#live.signed) {
-      this.#live = take(newer, this.#versions) ?? this.#live;
-      return;
+    const live = this.#live;
+    if (live) {
+      const [same, ...newer] = await this.rowsFrom(live.content.sequence);
+      if (same?.signed === live.signed) {
+        this.#live = take(newer, this.#versions) ?? live;
+        return;
+      }
     }
     // The first look, or a database that went back (a restored backup): what it holds counts, not what we remember.
     const versions = new PublishedVersions();
