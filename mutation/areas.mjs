@@ -95,15 +95,17 @@ export const AREAS = {
   licenses: {
     minimum: 85,
     mutate: ['src/licenses/*.ts', '!src/licenses/{email,license.rules}.ts', ...DECLARATIONS],
+    // What runs commands in processes of their own, as license-import does, notices nothing here.
     tests: [
+      ...tests('activation-replaced', 'clock-jump', 'license-import-rows', 'licenses-service'),
       ...tests(
-        'activation-replaced',
-        'license-import',
         'portal-former-holder',
+        'purchases',
+        'purchases-replays',
         'support-licenses',
-        'support-records',
+        'wrong-database',
       ),
-      ...rules('license-import'),
+      ...rules('letters', 'license-import'),
     ],
     hasDatabase: true,
   },

@@ -169,18 +169,20 @@ class Writing {
   /** Writes the next rows; from the first fault on it only looks for others. */
   async add(rows: readonly ImportRow[]): Promise<void> {
     const faults: { line: number; what: string }[] = [];
-    const licenses = rows.flatMap(({ line, cells }) => {
+    const licenses: ({ id: string; key_hash: Buffer; key_hint: string } & Partial<NewLicense>)[] = [];
+    for (const { line, cells } of rows) {
       const { key, license, faults: wrong } = readRow(this.columns, cells, this.defaults);
       for (const what of wrong) faults.push({ line, what });
-      if (key === undefined) return [];
+      if (key === undefined) continue;
       const key_hash = licenseKeyHash(key);
-      const first = this.#lines.get(key_hash.toString('base64')) ?? line;
-      if (first !== line)
+      const first = this.#lines.get(key_hash.toString('base64'));
+      if (first !== undefined) {
         faults.push({ line, what: `this key stands already in line ${first} (O counts as 0, I and L as 1)` });
-      if (first !== line) return [];
+        continue;
+      }
       this.#lines.set(key_hash.toString('base64'), line);
-      return [{ id: uuidv7(), key_hash, key_hint: licenseKeyHint(key), ...license }];
-    });
+      licenses.push({ id: uuidv7(), key_hash, key_hint: licenseKeyHint(key), ...license });
+    }
     const hashes = licenses.map(({ key_hash }) => key_hash);
     const rest = REST.map((name) => licenses.map((license) => license[name]));
     const isClean = this.#faults.length + faults.length === 0;

@@ -34,6 +34,7 @@ describe('a header', () => {
     ['the name of a method', `The column constructor ${known}`, ['license_key', 'email', 'constructor']],
     ['no name', `Column 3 ${known}`, ['license_key', 'email', '', 'on_expiry']],
     ['what would move the cursor', `Column 3 ${known}`, ['license_key', 'email', 'a\u001b[2Jb']],
+    ['what begins like no name', `Column 3 ${known}`, ['license_key', 'email', '-x']],
     ['what is too long for a name', `Column 3 ${known}`, ['license_key', 'email', 'x'.repeat(41)]],
     ['a column twice', 'The column email stands there twice.', ['email', 'license_key', 'EMAIL']],
   ])('is refused: %s', (_what, sentence, header) => {
@@ -80,6 +81,11 @@ describe('a row', () => {
   ])('has the defaults where a cell is %s', (_what, columns, cells) => {
     const license = { email: 'ada@example.com', ...DEFAULTS, expires_at: null };
     expect(readRow(columns, cells, DEFAULTS)).toEqual({ key: KEY, license, faults: [] });
+  });
+
+  test.each(['1', '10', '99999', '100000'])('may allow %s machines', (cell) => {
+    const cells = [KEY, 'ada@example.com', cell, '', ''];
+    expect(readRow(ALL, cells, DEFAULTS).license!.machines_allowed).toBe(Number(cell));
   });
 
   test('may have a key of another maker, whose last symbol checks nothing', () => {

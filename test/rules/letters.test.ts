@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import type { DataSource, EntityManager } from 'typeorm';
+import { Config } from '../../src/config.js';
+import { LicenseKeys } from '../../src/keys/license-keys.js';
+import { announceRelease, LicenseMails } from '../../src/licenses/license-mails.js';
+import type { JobWorker } from '../../src/mail/job-worker.js';
+import { JobFailure } from '../../src/mail/jobs.js';
+import { letterText, type Letter } from '../../src/mail/letter.js';
+import type { MailService } from '../../src/mail/mail.service.js';
+import { ErasureMails } from '../../src/retention/erasure-mails.js';
+import type { ErasureService } from '../../src/retention/erasure.service.js';
+
+const config = new Config({
+  DATABASE_URL: 'postgres://localhost/none',
+  MAIL_FROM: 'Example App <licenses@example.com>',
+  PUBLIC_URL: 'https://licenses.example.org/shop',
+});
+const PORTAL = 'https://licenses.example.org/shop/portal/';
+const keys = new LicenseKeys(Buffer.alloc(32, 7), 'MOOR');
+const ID = randomUUID();
+
+type Make = (id: string) => Promise<Letter | null>;
+
+/** What a service would answer with, where its database answers each question with these rows. */
+class Letters {
+  readonly asked: unknown[] = [];
+  readonly #makers = new Map<string, Make>();
+  readonly mail = {
+    register: (kind: string, make: Make) => void this.#makers.set(kind, make),
+  } as unknown as MailService;
+  readonly dataSource: DataSource;
+
+  constructor(rows: object[]) {
+    const query = async (_sql: string, values: unknown[]) => (this.asked.push(...values), rows);
+    this.dataSource = { query, manager: { query } } as unknown as DataSource;
+  }
+
+  get kinds(): string[] {
+    return [...this.#makers.keys()];
+  }
+
+  async of(kind: string): Promise<(Omit<Letter, 'body'> & { text: string }) | null> {
+    const letter = await this.#makers.get(kind)!(ID);
+    return letter && { to: letter.to, subject: letter.subject, text: letterText(letter) };
+  }
+}
+
+describe('the mails about a license', () => {
+  const { license_key, key_hash } = keys.derive(ID, 2);
+  const license = {
+    key_hash,
+    key_generation: 2,
+    email: 'ada@example.com',
+    machines_allowed: 3,
+    expires_at: null,
+    purchase_state: null,
+  };
+
+  function lettersOf(...rows: object[]): Letters {
+    const letters = new Letters(rows);
+    new LicenseMails(letters.mail, letters.dataSource, keys, config).onModuleInit();
+    return letters;
+  }
+
+  test.each([
+    [
+      'license_key',
+      'Your license key for Example App',
+      'Thank you for buying Example App. This is your license key:',
+    ],
+    [
+      'license_key_again',
+      'Your license key for Example App',
+      'You asked for your license key for Example App once more. Here it is:',
+    ],
+    [
+      'license_key_replaced',
+      'Your new license key for Example App',
+      'Your license key for Example App was replaced. The old one activates no further machine; those that are active stay so. This is the new one:',
+    ],
+  ])('%s has the key, and all that is needed to enter it', async (kind, subject, opening) => {
+    const letters = lettersOf(license);
+    expect(await letters.of(kind)).toEqual({
+      to: 'ada@example.com',
+      subject,
+      text: [
+        `${opening}\n`,
+        `    ${license_key}\n`,
+        'To activate it, enter it together with this e-mail address:\n',
+        'E-mail address: ada@example.com\nMachines: 3\n',
+        'Keep this mail. The machines that use your license are listed here:\n',
+        `${PORTAL}\n`,
+      ].join('\n'),
+    });
+    expect(letters.asked).toEqual([ID]);
+    const expiring = { ...license, expires_at: new Date('2027-01-04T12:00:00Z') };
+    expect((await lettersOf(expiring).of(kind))!.text).toContain(
+      'Machines: 3\nExpires: 4 January 2027 at 12:00 UTC\n',
+    );
+  });
+
+  test('no key is mailed where its holder was erased, its purchase refunded or its license deleted', async () => {
+    for (const rows of [[], [{ ...license, email: null }], [{ ...license, purchase_state: 'refunded' }]])
+      expect(await lettersOf(...rows).of('license_key')).toBeNull();
+    expect(await lettersOf({ ...license, purchase_state: 'disputed' }).of('license_key')).not.toBeNull();
+  });
+
+  test('a key that was not made here is not guessed at: the mail fails', async () => {
+    const unknown = lettersOf({ ...license, key_generation: 3 });
+    await expect(unknown.of('license_key')).rejects.toThrow(JobFailure);
+  });
+
+  test('a change of address names neither address', async () => {
+    const letters = lettersOf();
+    expect(await letters.of('email_changed')).toEqual({
+      to: null,
+      subject: 'The e-mail address of your license for Example App has changed',
+      text: [
+        'The e-mail address of a license for Example App has changed. This mail goes to the old address and to the new one.\n',
+        'The license key stays as it is, and machines that are active stay so. To activate another machine, enter the key together with the new address.\n',
+        'If you did not ask for this, please answer this mail.\n',
+      ].join('\n'),
+    });
+    expect(letters.asked).toEqual([]);
+  });
+
+  test('a release names the machine, its times and the end of the key', async () => {
+    const released = {
+      email: 'ada@example.com',
+      key_hint: 'X6',
+      hostname_hint: 'Studio Mac',
+      activated_at: new Date('2026-11-20T13:00:00Z'),
+      ended_at: new Date('2026-11-21T14:00:00Z'),
+    };
+    const letters = lettersOf(released);
+    expect(await letters.of('binding_released')).toEqual({
+      to: 'ada@example.com',
+      subject: 'A machine was released from your license for Example App',
+      text: [
+        'A machine was released from your license for Example App. Its seat is free for another one; on the released machine Example App has to be activated again.\n',
+        'Machine: Studio Mac\nLicense key: ends in X6\nActivated: 20 November 2026 at 13:00 UTC\nReleased: 21 November 2026 at 14:00 UTC\n',
+        'If this was a mistake, activate the machine again. Your machines are listed here:\n',
+        `${PORTAL}\n`,
+      ].join('\n'),
+    });
+    expect(letters.asked).toEqual([ID]);
+    const nameless = await lettersOf({ ...released, hostname_hint: null }).of('binding_released');
+    expect(nameless!.text).toContain('Machine: without a name\n');
+    expect(await lettersOf().of('binding_released')).toBeNull();
+  });
+
+  test('a release is announced by the id of the activation, and waits once', async () => {
+    const asked: unknown[] = [];
+    const query = async (_sql: string, values: unknown[]) => void asked.push(...values);
+    await announceRelease({ query } as unknown as EntityManager, ID, new Date());
+    expect(asked).toEqual(expect.arrayContaining(['mail_binding_released', `binding_released ${ID}`]));
+  });
+
+  test('are these, and no other', () => {
+    expect(lettersOf().kinds).toEqual([
+      'license_key',
+      'license_key_again',
+      'license_key_replaced',
+      'email_changed',
+      'binding_released',
+    ]);
+  });
+});
+
+describe('the mails about a deletion', () => {
+  async function lettersOf(...rows: object[]): Promise<Letters> {
+    const letters = new Letters(rows);
+    const erasures = { replay: async () => undefined } as unknown as ErasureService;
+    const jobs = { register: () => undefined } as unknown as JobWorker;
+    await new ErasureMails(erasures, letters.dataSource, letters.mail, jobs, config).onModuleInit();
+    return letters;
+  }
+
+  test('a request says when it is carried out, and where it is taken back', async () => {
+    const runs_at = new Date('2026-11-23T13:00:00Z');
+    const letters = await lettersOf({ email: 'ada@example.com', runs_at });
+    expect(await letters.of('erasure_requested')).toEqual({
+      to: 'ada@example.com',
+      subject: 'You asked for your data with Example App to be deleted',
+      text: [
+        'We were asked to delete what we hold about you with Example App. This ends your licenses on all machines, for good.\n',
+        'It happens on 23 November 2026. For 3 days you can take it back here:\n',
+        `${PORTAL}\n`,
+        'If you did not ask for this, take it back now, or answer this mail.\n',
+      ].join('\n'),
+    });
+    expect(letters.asked).toEqual([ID]);
+    expect(await (await lettersOf()).of('erasure_requested')).toBeNull();
+  });
+
+  test('a receipt says what was deleted, what stays and until when', async () => {
+    const honoured_at = new Date('2026-11-23T13:00:00Z');
+    const erased = { licenses: 2, activations: 5, purchases: 1, purchases_kept_until: '2036-12-31' };
+    const letters = await lettersOf({ honoured_at, erased });
+    const receipt = await letters.of('erasure_receipt');
+    const [first, facts, law, left, ...others] = receipt!.text.split('\n\n');
+    expect([receipt!.to, receipt!.subject, letters.asked]).toEqual([
+      null,
+      'Your data with Example App was deleted',
+      [ID],
+    ]);
+    expect(first).toBe(
+      'What we held about you with Example App was deleted on 23 November 2026: your e-mail address, the names you gave your machines, and their ids. Your licenses have ended.',
+    );
+    expect(facts).toBe('Licenses: 2\nActivations: 5\nPurchases: 1');
+    expect(law).toBe(
+      'The law asks us to keep, for tax and refunds: of each purchase the payment processor’s transaction id, its status and its day, until 31 December 2036 at the latest.',
+    );
+    expect(left).toBe(
+      'Of the licenses and activations, what names nobody is left (ids, states and dates) for 12 months.',
+    );
+    expect(others).toEqual([
+      'Telemetry, where you sent any, holds no link to you, to a license or to a machine. So it cannot be found for one person; it leaves by itself after 24 months.',
+      'The last traces leave the files of the database within 25 days. Copies in backups leave with the backups; where one is ever restored, your data is deleted from it again.',
+      'This mail was the last thing your address was needed for. It is deleted as well, once the mail is on its way.\n',
+    ]);
+    const free = { ...erased, purchases: 0, purchases_kept_until: null };
+    const without = await (await lettersOf({ honoured_at, erased: free })).of('erasure_receipt');
+    expect(without!.text).toBe(
+      receipt!.text.replace('Purchases: 1', 'Purchases: 0').replace(`${law}\n\n`, ''),
+    );
+    expect(await (await lettersOf()).of('erasure_receipt')).toBeNull();
+  });
+
+  test('are registered with the job that carries a request out, before what a backup undid is looked for', async () => {
+    const letters = new Letters([]);
+    const done: unknown[] = [];
+    let work: ((payload: { erasure_id?: string }) => Promise<unknown>) | undefined;
+    const erasures = {
+      replay: async () => void done.push([...letters.kinds]),
+      runQueued: async (id: string) => void done.push(id),
+    } as unknown as ErasureService;
+    const jobs = {
+      register: (task: string, run: typeof work) => {
+        done.push(task);
+        work = run;
+      },
+    } as unknown as JobWorker;
+    await new ErasureMails(erasures, letters.dataSource, letters.mail, jobs, config).onModuleInit();
+    await work!({ erasure_id: ID });
+    expect(done).toEqual(['erasure', ['erasure_requested', 'erasure_receipt'], ID]);
+  });
+});
