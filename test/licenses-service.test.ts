@@ -51,6 +51,17 @@ test('a key that is mailed again leaves an entry where staff ask for it, and non
   expect(await entries()).toEqual([{ actor: 'test' }]);
 });
 
+test('a license of an erased holder gets no key, neither its own nor a new one', async () => {
+  const { license_id } = await service.issue();
+  await service.sql('update license set email = null, ended_at = $2 where id = $1', [license_id, NOON]);
+  const refusal = { code: 'key_not_mailable', members: { reason: 'erased' } };
+  const before = await rowOf(license_id);
+  for (const attempt of [licenses.sendKey(license_id, ACT), licenses.rekey(license_id, ACT)])
+    await expect(attempt).rejects.toMatchObject(refusal);
+  expect(await rowOf(license_id)).toEqual(before);
+  expect(await licenses.currentKey(license_id)).toBeNull();
+});
+
 describe('a change', () => {
   test('of the end counts from its own moment, and any other leaves that as it was', async () => {
     const expires_at = new Date('2027-01-01T00:00:00Z');
