@@ -127,14 +127,24 @@ export const AREAS = {
   },
   retention: {
     minimum: 85,
-    mutate: ['src/retention/*.ts', '!src/retention/{cutoff,fold}.ts', ...DECLARATIONS],
+    mutate: [
+      'src/retention/*.ts',
+      '!src/retention/{cutoff,fold}.ts',
+      '!src/retention/{database-identity,eras*,tombstones}.ts',
+      ...DECLARATIONS,
+    ],
     tests: [
-      ...tests('erasure', 'erasure-{cli,holder,queue,restore,staff,tombstones}', 'file-rewrite', 'policy'),
-      ...tests(
-        'retention',
-        'retention-{deletion,edge,ended-licenses,left-behind,license-end,overdue,wrong-end}',
-      ),
-      ...rules('tombstones'),
+      ...tests('file-rewrite', 'policy', 'retention'),
+      ...tests('retention-{deletion,edge,ended-licenses,left-behind,license-end,overdue,wrong-end}'),
+    ],
+    hasDatabase: true,
+  },
+  erasure: {
+    minimum: 85,
+    mutate: ['src/retention/{database-identity,eras*,tombstones}.ts'],
+    tests: [
+      ...tests('erasure', 'erasure-{holder,queue,restore,staff,tombstones}', 'portal-data'),
+      ...rules('erasure-records', 'letters', 'tombstones'),
     ],
     hasDatabase: true,
   },

@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import type { EntityManager } from 'typeorm';
+import { Clock } from '../../src/clock.js';
+import { Config } from '../../src/config.js';
+import { LicenseKeys } from '../../src/keys/license-keys.js';
+import { identifyDatabase } from '../../src/retention/database-identity.js';
+import { findErasedAddresses } from '../../src/retention/erased-addresses.js';
+import { ErasureRecords } from '../../src/retention/erasure-records.js';
+import { bury, readTombstones, type Origin, type Tombstones } from '../../src/retention/tombstones.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'mooring-records-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const NOON = new Date('2026-11-20T12:00:00Z');
+const before = (ms: number) => new Date(NOON.getTime() - ms);
+const keys = new LicenseKeys(Buffer.alloc(32, 7), 'MOOR');
+const hash = (email: string) => keys.erasedAddress(email);
+
+interface Identity {
+  readonly id: string;
+  readonly incarnation: string;
+  readonly since: Date;
+}
+
+/** Answers what is asked for an identity, as a database with these rows would. */
+function databaseOf(rows: Identity[], incarnation: string, cancelled: readonly string[] = []) {
+  const asked: string[] = [];
+  const query = async (sql: string, values: unknown[] = []) => {
+    asked.push(sql.trim().split(/\s+/, 2).join(' '));
+    if (sql.includes('pg_control_system')) return [{ incarnation }];
+    if (sql.includes('insert into database_identity')) {
+      const [id, of, since] = values as [string, string, Date];
+      return void rows.push({ id, incarnation: of, since });
+    }
+    if (sql.includes('from database_identity'))
+      return rows.map((row) => ({ ...row, is_current: row.incarnation === values[0] }));
+    return cancelled.filter((id) => (values[0] as string[]).includes(id)).map((id) => ({ id }));
+  };
+  return { query: query as EntityManager['query'], asked };
+}
+
+describe('a database', () => {
+  test('that knows itself is asked once, and given no other name', async () => {
+    const [first, own] = [randomUUID(), randomUUID()];
+    const rows = [
+      { id: first, incarnation: 'a', since: before(2_000) },
+      { id: own, incarnation: 'b', since: before(1_000) },
+    ];
+    const database = databaseOf(rows, 'b');
+    const identity = { id: own, lineage: new Set([first, own]), since: before(2_000) };
+    expect(await identifyDatabase(database, NOON)).toEqual(identity);
+    expect(database.asked).toEqual(["select concat_ws('", 'select id,']);
+  });
+
+  test('that is a copy is given a name beside that of the other', async () => {
+    const first = randomUUID();
+    const rows = [{ id: first, incarnation: 'a', since: before(2_000) }];
+    const { id, lineage, since } = await identifyDatabase(databaseOf(rows, 'b'), NOON);
+    expect(rows[1]).toEqual({ id, incarnation: 'b', since: NOON });
+    expect([lineage, since]).toEqual([new Set([first, id]), before(2_000)]);
+  });
+});
+
+describe('of TOMBSTONE_FILE', () => {
+  const recordsOf = (file: string) => {
+    const environment = { DATABASE_URL: 'postgres://localhost/none', TOMBSTONE_FILE: file };
+    return new ErasureRecords(new Clock(), new Config(environment), keys);
+  };
+  const block = (origin: Partial<Tombstones> = {}): Tombstones => ({
+    license: [],
+    purchase: [randomUUID()],
+    erasure_request: [randomUUID()],
+    ...origin,
+  });
+
+  test('what another restored copy wrote does not count, unless it is of before the copy was made', async () => {
+    const file = join(directory, randomUUID());
+    const [own, theirs] = [randomUUID(), randomUUID()];
+    const blocks = {
+      own: block({ database: own, at: NOON }),
+      nameless: block({ at: NOON }),
+      earlier: block({ database: theirs, at: before(1) }),
+      atTheMoment: block({ database: theirs, at: NOON }),
+      later: block({ database: theirs, at: before(-1) }),
+      undated: block({ database: theirs }),
+    };
+    for (const each of Object.values(blocks)) await bury(file, each);
+    const database = databaseOf([{ id: own, incarnation: 'a', since: NOON }], 'a');
+    expect(await recordsOf(file).read(database)).toEqual({
+      erased: [blocks.own, blocks.nameless, blocks.earlier],
+      taken_back: [],
+    });
+  });
+
+  test('an erasure whose request was taken back here does not count', async () => {
+    const file = join(directory, randomUUID());
+    const [kept, cancelled] = [block(), block()];
+    for (const each of [kept, cancelled]) await bury(file, each);
+    const database = databaseOf([], 'a', [...cancelled.erasure_request, randomUUID()]);
+    expect((await recordsOf(file).read(database)).erased).toEqual([kept]);
+  });
+
+  test('both kinds of block say when, and by which database, they were written', async () => {
+    const file = join(directory, randomUUID());
+    const records = recordsOf(file);
+    const own = { id: randomUUID(), incarnation: 'a', since: NOON };
+    const [id, license, purchase] = [randomUUID(), [randomUUID()], [randomUUID()]];
+    await records.write(
+      databaseOf([own], 'a'),
+      { id, email: 'ada@example.com', at: NOON },
+      { license, purchase },
+    );
+    const written = { license, purchase, erasure_request: [id], at: NOON, database: own.id };
+    expect(await readTombstones(file)).toEqual({
+      erased: [{ ...written, address: hash('ada@example.com') }],
+      taken_back: [],
+    });
+    await records.writeTakenBack(databaseOf([own], 'a'), id);
+    expect(await readTombstones(file)).toEqual({ erased: [], taken_back: [id] });
+    const origins: Origin[] = [];
+    await readTombstones(file, (origin) => origins.push(origin) > 0);
+    expect(origins.at(-1)).toEqual({ at: expect.any(Date), database: own.id });
+  });
+});
+
+describe('addresses that came back', () => {
+  const erased = (email: string, at: Date, id: string = randomUUID()): Tombstones => {
+    const ids = { license: [], purchase: [], erasure_request: [id] };
+    return { ...ids, at, address: hash(email) };
+  };
+
+  /** Answers as a database would that holds these addresses, and knows these requests. */
+  function managerOf(addresses: Record<string, string[]>, known: string[] = []) {
+    const tables: string[] = [];
+    const repeated: unknown[] = [];
+    const query = async (sql: string, values: unknown[]) => {
+      if (sql.includes('insert into repeated_erasure')) return void repeated.push(...values);
+      const table = /distinct email from (\w+)/.exec(sql)?.[1];
+      if (!table) return known.map((id) => ({ id }));
+      tables.push(table);
+      const limit = Number(/limit (\d+)/.exec(sql)![1]);
+      const after = (addresses[table] ?? []).toSorted().filter((email) => email > (values[0] as string));
+      return after.slice(0, limit).map((email) => ({ email }));
+    };
+    return { manager: { query } as unknown as EntityManager, tables, repeated };
+  }
+
+  test('are found in every table that has addresses, with the last moment of their erasure', async () => {
+    const tables = ['license', 'purchase', 'session', 'one_time_code', 'mail_recipient', 'erasure_request'];
+    const at = (i: number) => before(1_000 * i);
+    const { manager, ...did } = managerOf(
+      Object.fromEntries(tables.map((table) => [table, [`${table}@example.com`, 'other@example.com']])),
+    );
+    const blocks = tables.flatMap((table, i) => [
+      erased(`${table}@example.com`, at(i + 1)),
+      erased(`${table}@example.com`, at(i)),
+      erased(`${table}@example.com`, at(i + 2)),
+    ]);
+    expect(await findErasedAddresses(manager, blocks, hash, NOON)).toEqual(
+      tables.map((table, i) => ({ email: `${table}@example.com`, at: at(i) })),
+    );
+    expect(did.tables).toEqual(tables);
+    expect(did.repeated).toEqual([blocks.flatMap(({ erasure_request }) => erasure_request), NOON]);
+  });
+
+  test('are looked for once: not those of a request that the database knows, nor of a block without an address', async () => {
+    const [known, fresh] = [randomUUID(), randomUUID()];
+    const holding = { license: ['ada@example.com', 'bob@example.com'] };
+    const nameless = { license: [], purchase: [], erasure_request: [randomUUID()] };
+    const blocks = [
+      erased('ada@example.com', NOON, known),
+      { ...nameless, at: NOON },
+      { ...nameless, address: hash('ada@example.com') },
+    ];
+    const none = managerOf(holding, [known]);
+    expect(await findErasedAddresses(none.manager, blocks, hash, NOON)).toEqual([]);
+    expect([none.tables, none.repeated]).toEqual([[], []]);
+    const some = managerOf(holding, [known]);
+    const more = [...blocks, erased('bob@example.com', NOON, fresh)];
+    expect(await findErasedAddresses(some.manager, more, hash, NOON)).toEqual([
+      { email: 'bob@example.com', at: NOON },
+    ]);
+    expect(some.repeated).toEqual([[fresh], NOON]);
+  });
+
+  test('are read to the last, 10,000 at a time', async () => {
+    const license = Array.from({ length: 20_000 }, (_, i) => `user${String(i).padStart(5, '0')}@example.com`);
+    const last = license.at(-1)!;
+    const { manager, tables } = managerOf({ license });
+    expect(await findErasedAddresses(manager, [erased(last, NOON)], hash, NOON)).toEqual([
+      { email: last, at: NOON },
+    ]);
+    expect(tables.filter((table) => table === 'license')).toHaveLength(3);
+  });
+});
