@@ -135,6 +135,7 @@ export const AREAS = {
     ],
     tests: [
       ...tests('file-rewrite', 'policy', 'retention'),
+      ...rules('retention-job'),
       ...tests('retention-{deletion,edge,ended-licenses,left-behind,license-end,overdue,wrong-end}'),
     ],
     hasDatabase: true,

@@ -65,9 +65,9 @@ export class Log implements LoggerService {
     this.#pino.info(fields, event);
   }
 
-  /** Something needs an operator's eye; `error` is reduced as `failure` says. */
+  /** Something needs an operator's eye; `error` is reduced as `failure` says, and its members yield to `fields`. */
   failed(event: string, error: unknown, fields: Fields = {}): void {
-    this.#pino.error({ ...fields, ...failure(error) }, event);
+    this.#pino.error({ ...failure(error), ...fields }, event);
     this.destination.flush?.();
   }
 

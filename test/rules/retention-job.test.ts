@@ -1,0 +1,86 @@
+import { Writable } from 'node:stream';
+import { beforeEach, expect, test } from '@jest/globals';
+import { Log } from '../../src/http/log.js';
+import type { ErasureService } from '../../src/retention/erasure.service.js';
+import { RetentionJob } from '../../src/retention/retention.job.js';
+import type { RetentionReport, RetentionService } from '../../src/retention/retention.service.js';
+
+const REPORT: RetentionReport = {
+  as_of: new Date('2026-11-20T00:05:00Z'),
+  telemetry_rows_moved: 5,
+  weeks_counted: 1,
+  activations_ended: 2,
+  deleted: { session: 3, license: 4 },
+  files_rewritten: 6,
+  failed: [],
+};
+
+let logged: Record<string, unknown>[];
+let done: string[];
+beforeEach(() => void ([logged, done] = [[], []]));
+
+function jobOf(retain: () => Promise<RetentionReport | null>, erase = async () => undefined as unknown) {
+  const sink = new Writable({
+    write: (chunk, _encoding, next) => (logged.push(JSON.parse(String(chunk))), next()),
+  });
+  const retention = { run: () => (done.push('retention'), retain()) } as unknown as RetentionService;
+  const erasures = { runDue: () => (done.push('erasures'), erase()) } as unknown as ErasureService;
+  return new RetentionJob(retention, erasures, new Log('info', sink));
+}
+
+const lines = () => logged.map((line) => ({ ...line, time: '' }));
+
+test('a run says what it did, in numbers', async () => {
+  const job = jobOf(async () => REPORT);
+  job.onApplicationBootstrap();
+  await job.idle();
+  expect(done).toEqual(['retention', 'erasures']);
+  const counts = { telemetry_rows_moved: 5, weeks_counted: 1, activations_ended: 2 };
+  expect(lines()).toEqual([
+    { level: 30, time: '', ...counts, rows_deleted: 7, files_rewritten: 6, msg: expect.any(String) },
+  ]);
+});
+
+test('a run says in which tables it failed', async () => {
+  const failed = ['license', 'session'].map((table) => ({ table, error: new TypeError(table) }));
+  const job = jobOf(async () => ({ ...REPORT, failed }));
+  job.run();
+  await job.idle();
+  expect(lines().slice(1)).toEqual([
+    expect.objectContaining({ level: 50, table: 'license' }),
+    expect.objectContaining({ level: 50, table: 'session' }),
+  ]);
+});
+
+test('where another instance is at it, it says nothing', async () => {
+  const job = jobOf(async () => null);
+  job.run();
+  await job.idle();
+  expect([done, logged]).toEqual([['retention', 'erasures'], []]);
+});
+
+test('what fails is said, and keeps neither the erasures nor the next run from their work', async () => {
+  const fail = () => Promise.reject(new Error('broken'));
+  const job = jobOf(fail, fail);
+  job.run();
+  await job.idle();
+  expect(logged.map((line) => line['level'])).toEqual([50, 50]);
+  job.run();
+  await job.idle();
+  expect(done).toEqual(['retention', 'erasures', 'retention', 'erasures']);
+});
+
+test('there is one run at a time, and a shutdown waits for it', async () => {
+  const { promise, resolve } = Promise.withResolvers<RetentionReport>();
+  const job = jobOf(() => promise);
+  job.run();
+  job.run();
+  expect(done).toEqual(['retention']);
+  let isClosed = false;
+  const closing = job.beforeApplicationShutdown().then(() => (isClosed = true));
+  await new Promise(setImmediate);
+  expect(isClosed).toBe(false);
+  resolve(REPORT);
+  await closing;
+  expect(done).toEqual(['retention', 'erasures']);
+});
