@@ -8,7 +8,7 @@ import { Clock } from '../../src/clock.js';
 import { Config } from '../../src/config.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { identifyDatabase } from '../../src/retention/database-identity.js';
-import { findErasedAddresses } from '../../src/retention/erased-addresses.js';
+import { clearErasedAddress, findErasedAddresses } from '../../src/retention/erased-addresses.js';
 import { ErasureRecords } from '../../src/retention/erasure-records.js';
 import { bury, readTombstones, type Origin, type Tombstones } from '../../src/retention/tombstones.js';
 
@@ -187,11 +187,28 @@ describe('addresses that came back', () => {
     expect(some.repeated).toEqual([[fresh], NOON]);
   });
 
+  test('are taken from licenses and purchases, and what is on its way to them is forgotten', async () => {
+    const [ids, asked] = [[randomUUID(), randomUUID()], new Map<string, unknown[]>()];
+    const query = async (sql: string, values: unknown[]) => {
+      asked.set(sql.trim().split(/\s+/, 3).join(' '), values);
+      return sql.startsWith('select id from license') ? ids.map((id) => ({ id })) : [[], 3];
+    };
+    const [email, at] = ['ada@example.com', before(1_000)];
+    const manager = { query } as unknown as EntityManager;
+    expect(await clearErasedAddress(manager, { email, at }, NOON)).toBe(ids.length + 3);
+    expect(asked.get('update license set')).toEqual([ids, NOON]);
+    expect(asked.get('update purchase set')).toEqual([email, at]);
+    for (const table of ['one_time_code', 'session', 'mail_recipient'])
+      expect([table, asked.get(`delete from ${table}`)]).toEqual([table, [[email], at]]);
+  });
+
   test('are read to the last, 10,000 at a time', async () => {
-    const license = Array.from({ length: 20_000 }, (_, i) => `user${String(i).padStart(5, '0')}@example.com`);
-    const last = license.at(-1)!;
+    const license = Array.from({ length: 20_000 }, (_, i) => `${String(i).padStart(5, '0')}@example.com`);
+    const [first, last] = [license[0]!, license.at(-1)!];
     const { manager, tables } = managerOf({ license });
-    expect(await findErasedAddresses(manager, [erased(last, NOON)], hash, NOON)).toEqual([
+    const blocks = [erased(last, NOON), erased(first, NOON)];
+    expect(await findErasedAddresses(manager, blocks, hash, NOON)).toEqual([
+      { email: first, at: NOON },
       { email: last, at: NOON },
     ]);
     expect(tables.filter((table) => table === 'license')).toHaveLength(3);
