@@ -29,7 +29,7 @@ export function Member<Body = unknown>(
 }
 
 /** On a body whose members are all optional: a request without a body is one that names none of them. */
-export const MayBeLeftOut = Reflector.createDecorator<void, true>({ transform: () => true });
+export const MayBeLeftOut = Reflector.createDecorator<object>();
 
 const isStorable = (value: unknown) => typeof value !== 'string' || isStorableText(value);
 

@@ -3,8 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import { Config } from '../config.js';
 import { problem } from './problem.js';
 
-/** On a route that begins a session, and so cannot ask for one. */
-export const BeforeSignIn = Reflector.createDecorator<void, true>({ transform: () => true });
+/** On a route that begins a session, and so cannot ask for one. Nest marks what it decorates with an empty object. */
+export const BeforeSignIn = Reflector.createDecorator<object>();
 
 /**
  * Refuses a write that another site's page makes in a signed-in browser (contract, section 3). The `origin` decides; a

@@ -11,7 +11,7 @@ import type { Holder } from './holder.js';
 type HolderRequest = FastifyRequest & { holder?: Holder };
 
 /** On a route for whoever reads the mailbox: a license key may lie on every machine of an office. */
-export const MailboxProof = Reflector.createDecorator<void, true>({ transform: () => true });
+export const MailboxProof = Reflector.createDecorator<object>();
 
 /** Lets holders in by their session. One guard on each controller of the portal, no route without. */
 @Injectable()

@@ -9,10 +9,10 @@ import { StaffIdentity, type SignedIn } from './staff-identity.js';
 type SignedInRequest = FastifyRequest & { staff?: SignedIn };
 
 /** On a route that the role `support` may not use. */
-export const AdminOnly = Reflector.createDecorator<void, true>({ transform: () => true });
+export const AdminOnly = Reflector.createDecorator<object>();
 
 /** On a controller that a browser's session alone may use: what a script holds must never make itself a passkey. */
-export const SessionOnly = Reflector.createDecorator<void, true>({ transform: () => true });
+export const SessionOnly = Reflector.createDecorator<object>();
 
 /** Lets staff in, by session or token. One guard on each staff controller, no route without. */
 @Injectable()
