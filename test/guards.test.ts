@@ -147,6 +147,10 @@ test.each(guarded)('$name is for nobody who is not signed in', async (route) => 
   expect(await refusal(route, { cookies: { holder: 'x', staff: 'x' } })).toBe('sign_in_required');
 });
 
+test.each(ofStaff)('$name tells who is not signed in that it takes a token', async (route) => {
+  expect((await answer(route, {})).headers['www-authenticate']).toBe('Bearer');
+});
+
 test.each(guarded)('$name opens with no session of the other kind, under whichever name', async (route) => {
   const other = route.path.startsWith('/portal/') ? await staff('admin') : await begin({ email: ADA });
   expect(await refusal(route, { cookies: { holder: other, staff: other } })).toBe('sign_in_required');

@@ -72,6 +72,24 @@ describe('a session', () => {
     expect(await isSignedIn(holder)).toBe(false);
   });
 
+  test('is written again at most once a minute', async () => {
+    const license = await service.issue({ email: 'written@example.com' });
+    const holder = await browser().byKey(license);
+    const began = service.clock.now().getTime();
+    const idleSince = async () => {
+      expect(await isSignedIn(holder)).toBe(true);
+      const [row] = await service.sql<{ expires_at: Date }>(
+        'select expires_at from session where license_id = $1',
+        [license.license_id],
+      );
+      return row!.expires_at.getTime() - 30 * MINUTE_MS - began;
+    };
+    service.clock.advance(MINUTE_MS - 1);
+    expect(await idleSince()).toBe(0);
+    service.clock.advance(1);
+    expect(await idleSince()).toBe(MINUTE_MS);
+  });
+
   test('ends after 12 hours however much it is used, to the instant', async () => {
     const holder = await signedIn('busy@example.com');
     const began = service.clock.now().getTime();
