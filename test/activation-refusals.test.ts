@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ReleaseService } from '../src/activation/release.service.js';
-import { Service } from './harness.js';
+import { Service, type Answer } from './harness.js';
 import { downloadUrl, publish } from './publish.js';
 
 const ACT = { actor: 'test', reason: 'a test' };
@@ -151,4 +151,25 @@ test('a full license says how full and where to release, and never what other ma
   });
   expect(text).not.toContain('Canary');
   for (const { json: other } of others) expect(text).not.toContain(other.activation.id);
+});
+
+test('a license whose expiry moves while a machine waits for its seat is judged by the new one', async () => {
+  await publish(service, '7.0.0', '2027-06-01T00:00:00Z');
+  const activate = async (): Promise<Answer> => {
+    const license = await service.issue();
+    const staff = await service.database.connect();
+    await staff.query('begin');
+    await staff.query('select 1 from license where id = $1 for update', [license.license_id]);
+    const asked = service.activate(license, 'a machine', { app_version: '7.0.0' });
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    const isOver = asked.then(() => true);
+    while (!(await Promise.race([isOver, service.sql(waiting).then((rows) => rows.length > 0)])));
+    await staff.query(`update license set expires_at = '2027-01-01' where id = $1`, [license.license_id]);
+    await staff.query('commit');
+    staff.release();
+    const answer = await asked;
+    // On a machine so slow that the service's patience ended first, nothing was shown.
+    return answer.status === 503 ? activate() : answer;
+  };
+  expect((await activate()).json).toMatchObject({ status: 403, code: 'version_not_covered' });
 });
