@@ -75,7 +75,8 @@ export const AREAS = {
     ],
     // Races play the function of the database, which is not mutated, for half a minute.
     tests: [
-      ...tests('activation*', 'innocent-machines', 'portal-licenses', 'portal-releases', 'support-release*'),
+      ...tests('activation*', 'clock-jump', 'innocent-machines', 'portal-former-holder', 'portal-licenses'),
+      ...tests('portal-releases', 'retention-license-end', 'support-release*', 'support-search'),
       '!test/activation-races.test.ts',
     ],
     hasDatabase: true,
@@ -87,7 +88,12 @@ export const AREAS = {
       '!src/heartbeat/{daily-limit,personal,positions,telemetry.fields,text-readings}.ts',
       ...DECLARATIONS,
     ],
-    tests: tests('heartbeat*', 'telemetry', 'telemetry-limit', 'replica'),
+    // A replica and a database of their own take minutes to judge a survivor.
+    tests: [
+      ...tests('clock-jump', 'heartbeat*', 'telemetry', 'telemetry-limit', 'wrong-database'),
+      ...rules('replica-interleavings'),
+      '!test/heartbeat-writes-nothing.test.ts',
+    ],
     hasDatabase: true,
   },
   licenses: {

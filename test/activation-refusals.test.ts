@@ -153,6 +153,23 @@ test('a full license says how full and where to release, and never what other ma
   for (const { json: other } of others) expect(text).not.toContain(other.activation.id);
 });
 
+test('one machine that asks twice at once gets one seat: 201 and 200', async () => {
+  const license = await service.issue();
+  const holder = await service.database.connect();
+  await holder.query('begin');
+  await holder.query('select 1 from license where id = $1 for update', [license.license_id]);
+  const asked = [service.activate(license), service.activate(license)];
+  const isOver = Promise.race(asked).then(() => true);
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  // Both have found the license with no machine on it.
+  while (!(await Promise.race([isOver, service.sql(waiting).then((rows) => rows.length > 1)])));
+  await holder.query('commit');
+  holder.release();
+  const answers = await Promise.all(asked);
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 201]);
+  expect(answers[0]!.json.activation).toEqual(answers[1]!.json.activation);
+});
+
 test('a license whose expiry moves while a machine waits for its seat is judged by the new one', async () => {
   await publish(service, '7.0.0', '2027-06-01T00:00:00Z');
   const activate = async (): Promise<Answer> => {

@@ -45,6 +45,9 @@ async function twoLicenses() {
 
 test('a clock that jumps a year ahead together with the database deletes nothing and tells no license that it expired', async () => {
   const { expiring, token, kept } = await twoLicenses();
+  const suspended = await service.issue({ email: 'eve@example.com' });
+  const stopped = (await service.activate(suspended)).json.token as string;
+  await service.setLicense(suspended.license_id, { staff_status: 'suspended' });
   await service.app.get(ErasureService).request('carol@example.com');
   service.clock.jump(YEAR_MS);
 
@@ -56,8 +59,10 @@ test('a clock that jumps a year ahead together with the database deletes nothing
     expect([status, json.code, json.client_action]).toEqual([503, 'unavailable', 'retry']);
   await expect(service.app.get(ErasureService).request('dora@example.com')).rejects.toThrow('unavailable');
   expect(await warnings()).toContain(WARNING);
-  // Whoever is not refused is served as ever.
+  // Each other license is served and refused as before.
   expect((await service.heartbeat(kept)).status).toBe(200);
+  for (const { json } of [await service.heartbeat(stopped), await service.activate(suspended)])
+    expect(json.code).toBe('license_suspended');
 
   service.clock.jump(-YEAR_MS);
   expect(await warnings()).toEqual([]);

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { DataSource } from 'typeorm';
+import { findLicenses } from '../src/activation/license-overview.js';
 import { ReleaseService } from '../src/activation/release.service.js';
 import { LicensesService } from '../src/licenses/licenses.service.js';
 import { ReleaseRequests } from '../src/license-portal/release-requests.js';
@@ -78,6 +80,11 @@ test('the new holder has the license and its active machine, and nothing of the 
   ]);
   expect(seen['export']).not.toContain(machineId('The machine at the till'));
   expect((await service.heartbeat(active.token)).status).toBe(200);
+});
+
+test('staff still see which machines there were', async () => {
+  const [seen] = await findLicenses(service.app.get(DataSource), { id: license.license_id });
+  expect(seen!.activations.map(({ id }) => id).toSorted()).toEqual([active.id, ...ended].toSorted());
 });
 
 test('nothing of it stays in the tables but the address of the purchase, which is the buyer’s', async () => {
