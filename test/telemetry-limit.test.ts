@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { TelemetryStore } from '../src/heartbeat/telemetry.store.js';
 import { Service } from './harness.js';
 
 let service: Service;
@@ -39,4 +40,10 @@ test('a block that is refused anyway does not count towards the limit', async ()
   service.clock.set('2026-11-22T00:00:00Z');
   for (let n = 0; n < 9; n += 1) await service.heartbeat(token, { telemetry: 'none' });
   expect((await beat()).stored).toBe(true);
+});
+
+test('each block is counted by what became of it, and each member that was dropped', () => {
+  const { blocks, droppedMembers } = service.app.get(TelemetryStore);
+  expect(blocks).toEqual({ stored: 11, refused: 9, over_limit: 6, failed: 0 });
+  expect(droppedMembers).toBe(11);
 });

@@ -1,6 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
+import { Batch, TooManyWait } from '../src/database/batch.js';
 import { poolOf } from '../src/database/data-source.js';
+import { REQUEST_LIMITS_MS } from '../src/database/request-limits.js';
+import { HeartbeatService } from '../src/heartbeat/heartbeat.service.js';
 import { TelemetryStore } from '../src/heartbeat/telemetry.store.js';
 import { Service } from './harness.js';
 import { withLimits } from './limits.js';
@@ -161,6 +164,35 @@ test('200 heartbeats at once store 200 rows, each once and whole', async () => {
   expect(new Set(rows.map(({ id }) => id)).size).toBe(200);
 });
 
+test('blocks that came together are written in the order of their random ids, not in that of their coming', async () => {
+  const store = service.app.get(TelemetryStore);
+  await Promise.all(Array.from({ length: 30 }, (_, i) => store.store({ uptime_hours: i }, 60_000)));
+  const written = (await service.sql<{ id: string }>('select id from telemetry_inbox order by ctid')).map(
+    ({ id }) => id,
+  );
+  expect(written).toHaveLength(30);
+  expect(written).toEqual(written.toSorted());
+});
+
+test.each([
+  ['a failure is logged', new Error('gone'), 1],
+  ['nothing is logged where too many wait: each of them would be a line', new TooManyWait(), 0],
+])('%s', async (_what, error, lines) => {
+  const store = service.app.get(TelemetryStore);
+  const logged = () => service.logged.filter((line) => line.includes('telemetry not stored')).length;
+  const before = logged();
+  const add = jest.spyOn(Batch.prototype, 'add').mockRejectedValueOnce(error);
+  try {
+    expect(await store.store({ arch: 'arm64', cpu_cores: 'x' }, 60_000)).toEqual({
+      stored: false,
+      dropped: ['cpu_cores'],
+    });
+  } finally {
+    add.mockRestore();
+  }
+  expect(logged() - before).toBe(lines);
+});
+
 test('a database that does not come to it costs the block, and not the license', async () => {
   const pool = poolOf(service.app.get(DataSource));
   const { blocks } = service.app.get(TelemetryStore);
@@ -177,5 +209,26 @@ test('a database that does not come to it costs the block, and not the license',
   } finally {
     spy.mockRestore();
     insert.reject(new Error('never'));
+  }
+});
+
+test('what the confirmation took is taken from the time that the block has', async () => {
+  const [confirmed, stored] = [
+    jest.spyOn(service.app.get(HeartbeatService), 'confirm'),
+    jest.spyOn(service.app.get(TelemetryStore), 'store'),
+  ];
+  const now = performance.now.bind(performance);
+  let passed = 0;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + passed);
+  try {
+    confirmed.mockImplementationOnce(async (...given) => {
+      passed = 10_000;
+      return Reflect.apply(HeartbeatService.prototype.confirm, service.app.get(HeartbeatService), given);
+    });
+    await send(BLOCK);
+    const [, left] = stored.mock.calls[0]!;
+    expect(left).toBeLessThanOrEqual(REQUEST_LIMITS_MS.telemetry - 10_000);
+  } finally {
+    for (const spy of [clock, confirmed, stored]) spy.mockRestore();
   }
 });

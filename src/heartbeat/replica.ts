@@ -16,12 +16,12 @@ const LOOK_MS = 2_000;
 /** Older than this nothing is known: the process stood still, or its clock jumped. */
 const BLIND_MS = 10_000;
 
-// One row at least, so that also an answer without a binding says whether the replica keeps up.
+// One row at least, so that also an answer without a binding says whether the replica keeps up. Its activation_id is null.
 const READ_COPY = `
   select coalesce(pg_last_wal_replay_lsn() >= $2::pg_lsn, false) as keeps_up, binding.*
   from (values (true)) as always left join (${READ}) as binding on true`;
 
-type Copy = { readonly keeps_up: boolean } & (BindingFacts | { readonly activation_id: null });
+type Copy = BindingFacts & { readonly keeps_up: boolean };
 
 class ReplicaBehind extends Error {}
 
@@ -41,8 +41,8 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   #isWell: boolean | undefined;
   #lookedAt = 0;
   #isLooking = false;
-  /** Queries that failed since the start. */
-  #failures = 0;
+  /** Why it was last found unwell, undefined where it was found well since: each failure is an error of its own. */
+  #failure: unknown;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -90,12 +90,12 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private async read(ids: string[]): Promise<(BindingFacts | undefined)[]> {
     try {
-      // Those who waited behind a failure do not wait for another.
-      return inOrder(ids, this.#isWell ? await this.ask(ids) : []);
+      if (this.#isWell) return inOrder(ids, await this.ask(ids));
     } catch (error) {
       this.turn(false, error);
-      return inOrder(ids, []);
     }
+    // Those who waited behind a failure do not wait for another.
+    return ids.map(() => undefined);
   }
 
   private async look(): Promise<void> {
@@ -105,11 +105,11 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     const began = this.clock.now().getTime();
     // An outage of the primary is told by those who need it.
     await this.notePosition().catch(() => undefined);
-    const failures = this.#failures;
+    const before = this.#failure;
     // The heartbeats' own statement: what it cannot do here (an older schema, say) it cannot do for them.
     await this.ask([]).then(
       // A failure of a heartbeat meanwhile is the later word: the next look decides.
-      () => this.#failures === failures && this.turn(true),
+      () => this.#failure === before && this.turn(true),
       (error: unknown) => this.turn(false, error),
     );
     this.#lookedAt = began;
@@ -128,13 +128,13 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     if (needed === undefined) throw new ReplicaBehind();
     const statement = { name: 'read copies of bindings', text: READ_COPY, values: [ids, needed] };
     const { rows } = await inTime(this.#pool!.query<Copy>(statement), REQUEST_LIMITS_MS.replica);
-    if (!rows[0]?.keeps_up) throw new ReplicaBehind();
-    return rows.filter((row) => row.activation_id !== null);
+    if (!rows[0]!.keeps_up) throw new ReplicaBehind();
+    return rows;
   }
 
   private turn(isWell: boolean, error?: unknown): void {
-    if (!isWell) this.#failures += 1;
-    if (this.#isWell === isWell || this.#pool?.ending) return;
+    this.#failure = error;
+    if (this.#isWell === isWell || this.#pool!.ending) return;
     this.#isWell = isWell;
     if (isWell) this.log.info('the replica answers heartbeats');
     else this.log.failed('the primary answers heartbeats: replica away or behind', error);

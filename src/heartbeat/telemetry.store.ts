@@ -90,10 +90,8 @@ export class TelemetryStore {
       .toSorted(([a], [b]) => (a < b ? -1 : 1));
     const receivedOn = utcDay(this.clock.now());
     const days = rows.map(() => receivedOn);
-    const [ids, ...columns] = ['id', ...TELEMETRY_NAMES].map((_name, index) =>
-      shuffled.map((row) => row[index]),
-    );
-    const values = [ids, days, ...columns];
+    const columns = TELEMETRY_NAMES.map((_name, index) => shuffled.map((row) => row[index + 1]));
+    const values = [shuffled.map(([id]) => id), days, ...columns];
     await poolOf(this.dataSource).query({ name: 'insert telemetry', text: INSERT, values });
     return rows.map(() => true);
   }
