@@ -116,7 +116,7 @@ export const AREAS = {
   purchases: {
     minimum: 85,
     mutate: ['src/purchases/*.ts', '!src/purchases/*.rules.ts', ...DECLARATIONS],
-    tests: tests('purchases', 'purchases-{body,replays,signature,states}'),
+    tests: tests('erasure-restore', 'purchases', 'purchases-{body,replays,signature,states}'),
     hasDatabase: true,
   },
   manifest: {

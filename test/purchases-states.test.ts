@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ReleaseService } from '../src/activation/release.service.js';
 import type { PurchaseState } from '../src/licenses/license.rules.js';
+import { PurchasesService } from '../src/purchases/purchases.service.js';
 import { Service } from './harness.js';
 import { whileGone, whileLocked } from './tables.js';
 import { buyerOf, end, everyRow, mails, reportOf, sold, TAKES_PURCHASES, type Sold } from './webhook.js';
@@ -201,6 +202,17 @@ describe('a refund', () => {
     expect(await mailsOf('before')).toBe(0);
   });
 
+  test('that came before its purchase: no mail is even asked for', async () => {
+    await say('no-mail', 'refunded');
+    await mails(service);
+    await service.sql(
+      'alter table graphile_worker._private_jobs add constraint full_up check (false) not valid',
+    );
+    const { status } = await reportOf(service, 'no-mail', 'paid');
+    await service.sql('alter table graphile_worker._private_jobs drop constraint full_up');
+    expect([status, (await license('no-mail')).paid]).toEqual([204, true]);
+  });
+
   test.each([
     ['a broken database', whileGone, 500],
     ['a database that is held', whileLocked, 503],
@@ -219,4 +231,28 @@ describe('a refund', () => {
       expect(await answers(bought)).toEqual(['license_refunded', 'license_refunded']);
     },
   );
+});
+
+test('a report that is made by hand says who made it, of which purchase and license; one that came leaves no entry', async () => {
+  const entries = () =>
+    service.sql<{ license_id: string | null }>(
+      `select actor, action, reason, license_id, change, at from audit_event where action like 'purchase.%' order by id`,
+    );
+  const record = (status: PurchaseState) => {
+    const report = { transaction_id: 'by-hand', email: 'by-hand@buyer.example', status };
+    return service.app.get(PurchasesService).record(report, ACT);
+  };
+  await say('came', 'paid', 'refunded');
+  expect(await entries()).toEqual([]);
+  expect(await record('disputed')).toEqual({ state: 'disputed', license_id: null });
+  const { state, license_id } = await record('paid');
+  expect([state, license_id]).toEqual(['disputed', (await license('by-hand')).license_id]);
+  const [{ id: purchase_id }] = (await service.sql(
+    "select id from purchase where transaction_id = 'by-hand'",
+  )) as [{ id: string }];
+  const entry = { ...ACT, action: 'purchase.record', at: service.clock.now() };
+  expect(await entries()).toEqual([
+    { ...entry, license_id: null, change: { purchase_id, status: 'disputed' } },
+    { ...entry, license_id, change: { purchase_id, status: 'paid' } },
+  ]);
 });

@@ -35,8 +35,8 @@ function isSigned(webhook: Webhook, body: Buffer, headers: FastifyRequest['heade
   if (!TIMESTAMP.test(String(headers['webhook-timestamp']))) return false;
   try {
     webhook.verify(body, headers as Record<string, string>, { jsonParse: false });
-    return true;
   } catch {
     return false;
   }
+  return true;
 }
