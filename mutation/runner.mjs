@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { INSTRUMENTER_CONSTANTS } from '@stryker-mutator/api/core';
 import { declareFactoryPlugin, PluginKind, tokens, commonTokens } from '@stryker-mutator/api/plugin';
 import {
@@ -85,6 +85,8 @@ class MooringTestRunner {
 
   constructor(options) {
     this.#options = options.mooring;
+    // What a process that is replaced leaves behind is removed with the directory of the run.
+    process.env.TMPDIR = dirname(this.#options.state);
   }
 
   capabilities() {
