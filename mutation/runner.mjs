@@ -193,7 +193,8 @@ class MooringTestRunner {
       .toSorted(([a], [b]) => cost(a) - cost(b))
       .map(([path, number]) => ({
         path: join(process.cwd(), path),
-        limitMs: WAIT_MS + WAIT_FACTOR * this.#seen.durations[path],
+        // Whole ones: Jest tells them, and by its words a wait in vain is known.
+        limitMs: Math.ceil(WAIT_MS + WAIT_FACTOR * this.#seen.durations[path]),
         ...(Number.isFinite(number) && { wanted: number }),
       }));
   }
