@@ -173,7 +173,10 @@ test.each([
   expect([replica.trouble, told(BEHIND), asked]).toEqual([true, before[0] + 1, [[]]]);
   await replayed();
   expect(await beat(binding)).toEqual([200, 'primary']);
+  const primary = jest.spyOn(poolOf(service.app.get(DataSource)), 'query');
   jest.advanceTimersByTime(LOOK_MS);
+  expect(primary).toHaveBeenCalledWith(expect.stringContaining('pg_current_wal_flush_lsn'));
+  primary.mockRestore();
   while (replica.trouble) await new Promise((resolve) => setImmediate(resolve));
   expect([told(BEHIND), told(WELL)]).toEqual([before[0] + 1, before[1] + 1]);
   expect(await beat(binding)).toEqual([200, 'replica']);
