@@ -175,7 +175,7 @@ test.each([
   expect(await beat(binding)).toEqual([200, 'primary']);
   const primary = jest.spyOn(poolOf(service.app.get(DataSource)), 'query');
   jest.advanceTimersByTime(LOOK_MS);
-  expect(primary).toHaveBeenCalledWith(expect.stringContaining('pg_current_wal_flush_lsn'));
+  expect(String(primary.mock.calls)).toContain('pg_current_wal_flush_lsn');
   primary.mockRestore();
   while (replica.trouble) await new Promise((resolve) => setImmediate(resolve));
   expect([told(BEHIND), told(WELL)]).toEqual([before[0] + 1, before[1] + 1]);
