@@ -1,6 +1,17 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { calculateJwkThumbprint } from 'jose';
@@ -79,6 +90,53 @@ describe('a new key ring', () => {
     await expect(createKeyRing(dir, NOW)).rejects.toThrow(`${dir} holds a key ring already.`);
     expect(await readFile(join(dir, 'ring.json'), 'utf8')).toBe(before);
     expect(await readdir(dir)).toHaveLength(3);
+  });
+
+  test('is refused without a change of the folder where there is a ring', async () => {
+    await createKeyRing(dir, NOW);
+    await utimes(dir, NOW, NOW);
+    await expect(createKeyRing(dir, NOW)).rejects.toThrow(`${dir} holds a key ring already.`);
+    // A file that was made and removed again would have changed the time of the folder.
+    expect((await stat(dir)).mtime).toEqual(NOW);
+  });
+
+  test('fails with the error of the system where no ring is in the way, and leaves no key behind', async () => {
+    await mkdir(dir);
+    await symlink('missing', join(dir, 'ring.json'));
+    await expect(createKeyRing(dir, NOW)).rejects.toMatchObject({ code: 'EEXIST', syscall: 'link' });
+    expect(await readdir(dir)).toEqual(['ring.json']);
+  });
+
+  // Only root may give a file away; another user owns what it makes.
+  const testAsRoot = process.getuid?.() === 0 ? test : test.skip;
+  const OWNER = 12_345;
+  /** User and group of each file of the folder. */
+  const owners = async () => {
+    const files = await Promise.all((await readdir(dir)).map((file) => stat(join(dir, file))));
+    return files.map(({ uid, gid }) => [uid, gid]);
+  };
+
+  testAsRoot('of a folder that another user owns belongs to that user when root makes it', async () => {
+    await mkdir(dir);
+    await chown(dir, OWNER, OWNER);
+    await createKeyRing(dir, NOW);
+    expect(await owners()).toEqual(Array.from({ length: 3 }, () => [OWNER, OWNER]));
+  });
+
+  test.each([
+    ['another user than root', () => 1_000],
+    ['a system without user ids', undefined],
+  ])('belongs to its maker on %s', async (_name, getuid) => {
+    await mkdir(dir);
+    if (process.getuid?.() === 0) await chown(dir, OWNER, OWNER);
+    const original = process.getuid;
+    process.getuid = getuid;
+    try {
+      await createKeyRing(dir, NOW);
+    } finally {
+      process.getuid = original;
+    }
+    expect((await owners()).map(([uid]) => uid)).toEqual(Array(3).fill((await stat(parent)).uid));
   });
 
   test('is made once where several start at the same time, and nothing else is left behind', async () => {

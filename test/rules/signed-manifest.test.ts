@@ -222,6 +222,16 @@ describe('verifying a manifest', () => {
     );
   });
 
+  test('reads at most 131,072 characters before it looks at a signature', () => {
+    const { signatures } = manifest;
+    expect(() => verifyManifest({ signed: ' '.repeat(131_072), signatures }, trusted)).toThrow(
+      'The signature of the manifest is wrong',
+    );
+    expect(() => verifyManifest({ signed: ' '.repeat(131_073), signatures }, trusted)).toThrow(
+      "The manifest's signed must be a string of at most 131,072 characters",
+    );
+  });
+
   test('never throws anything but a ManifestError, whatever it is given', () => {
     const doc = fc.oneof(
       fc.anything(),
