@@ -95,8 +95,7 @@ function readProblem(answer: Answer): LicenseProblem | undefined {
     code,
     // A server that is itself in trouble decides nothing about a license: only a 4xx may ask for more than patience.
     client_action: answer.status < 500 ? claimed : 'retry',
-    detail:
-      [detail, title, code].find((text): text is string => typeof text === 'string' && text !== '') ?? '',
+    detail: [detail, title].find((text): text is string => typeof text === 'string' && text !== '') ?? code,
     errors: readFieldErrors(errors),
     extras,
   });

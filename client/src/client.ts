@@ -35,12 +35,13 @@ export class MooringClient {
   readonly #queue = new CallQueue();
   #checking: Promise<UpdateCheck> | undefined;
   #failures = 0;
-  #telemetryOff = true;
-  #announced = '';
+  readonly #telemetryOff: boolean;
+  #announced: string | undefined;
 
   constructor(options: ClientOptions) {
     this.#options = completed(options);
     const { appVersion, product, storage, baseUrl, trustedKeys, log, fetch, clock, timers } = this.#options;
+    this.#telemetryOff = telemetryDisabled(this.#options.app, this.#options.environment);
     this.#timers = new NamedTimers(timers);
     this.#store = new Store(storage, log);
     this.#transport = new Transport(baseUrl, { fetch, clock, timers, signal: this.#closing.signal });
@@ -50,7 +51,8 @@ export class MooringClient {
       trusted: trustedKeys.map(trustedKey),
       product,
       app_version: appVersion,
-      now: () => this.#time?.now() ?? clock.now(),
+      // A check follows the start, which sets the time.
+      now: () => this.#time!.now(),
       log,
     });
   }
@@ -118,7 +120,6 @@ export class MooringClient {
   }
 
   async #start(): Promise<Status> {
-    this.#telemetryOff = telemetryDisabled(this.#options.app, this.#options.environment);
     // The read is queued like a call, so that it never replaces what an activation has just received.
     await this.#queue.run(() => this.#open());
     return this.#announce();

@@ -8,7 +8,7 @@ import { readState, writeState } from '../../client/src/state-file.js';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder } from './folders.js';
-import { DAY, Desk, EMAIL, FakeTime, HOUR, json, KEY, MACHINE_ID, START } from './harness.js';
+import { DAY, Desk, EMAIL, FakeTime, HOUR, json, KEY, MACHINE_ID, problem, START } from './harness.js';
 
 const CONFIRMED = {
   token: 'a token',
@@ -331,6 +331,36 @@ describe('a file whose token is of another machine', () => {
     await desk.pass(7 * DAY - 1);
     expect(desk.service.heartbeats.length).toBeGreaterThan(0);
     for (const { body } of desk.service.heartbeats) expect(body).toMatchObject({ token: tokenOf(here) });
+  });
+
+  describe('and which a refusal has stopped', () => {
+    const here = { machineId: async () => 'cd'.repeat(32) };
+
+    async function stoppedElsewhere(code: string): Promise<Desk> {
+      const desk = await deskWith(MACHINE_ID);
+      desk.service.answer['/v1/heartbeat'] = () => problem(403, code, 'stop');
+      await desk.client.heartbeatNow();
+      desk.service.calls = [];
+      expect(await desk.restart(here)).toMatchObject({ kind: 'stopped', reason: code });
+      await desk.pass(HOUR);
+      expect(desk.service.of('/v1/activate')).toEqual([]);
+      return desk;
+    }
+
+    test('stays released here, also where the user asks again', async () => {
+      const desk = await stoppedElsewhere('binding_released');
+      expect(await desk.client.heartbeatNow()).toMatchObject({ kind: 'stopped' });
+      await desk.pass(DAY);
+      expect(desk.service.calls.filter(({ path }) => path !== '/v1/manifest')).toEqual([]);
+      expect((await desk.client.activate(KEY, EMAIL)).kind).toBe('running');
+    });
+
+    test('is activated here only where the user asks again', async () => {
+      const desk = await stoppedElsewhere('license_expired');
+      expect(await desk.client.heartbeatNow()).toMatchObject({ kind: 'running' });
+      expect(desk.service.of('/v1/activate')).toHaveLength(1);
+      expect(desk.service.heartbeats).toEqual([]);
+    });
   });
 
   test('of this machine starts without a call', async () => {

@@ -159,6 +159,17 @@ describe('a state that can be neither read nor written', () => {
     expect(desk.states.map(({ kind }) => kind)).toEqual(['not_activated', 'running']);
   });
 
+  test('does not replace an activation of this run once it can be read', async () => {
+    const desk = await Desk.make();
+    let isHeld = true;
+    await desk.open({ storage: { ...storage, read: async () => (isHeld ? undefined : emptyState()) } });
+    await desk.client.activate(KEY, EMAIL);
+    isHeld = false;
+    await desk.pass(HOUR);
+    expect(await desk.client.start()).toMatchObject({ kind: 'running' });
+    expect(desk.states.map(({ kind }) => kind)).toEqual(['not_activated', 'running']);
+  });
+
   test('does not keep the manifest from being read', async () => {
     const desk = await Desk.make();
     await desk.open({ storage });

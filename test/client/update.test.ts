@@ -52,6 +52,12 @@ describe('a manifest', () => {
     expect(judge(manifest({}, [])).check).toEqual({ available: false, reason: 'untrusted' });
   });
 
+  test.each([undefined, null, 'text', { 0: {} }])(
+    'whose list of signatures is %j is untrusted',
+    (signatures) =>
+      expect(judge({ ...manifest(), signatures }).check).toEqual({ available: false, reason: 'untrusted' }),
+  );
+
   test('with one changed byte is untrusted', () => {
     const { signed, ...rest } = manifest();
     for (const at of [0, 30, signed.length - 1]) {
