@@ -55,11 +55,8 @@ const sequence = (...values: Buffer[]) => encoded(0x30, Buffer.concat(values));
 const objectId = (contents: Buffer) => encoded(0x06, contents);
 const octets = (contents: Buffer) => encoded(0x04, contents);
 
-/** A positive integer: a first bit that is set would make it negative. */
-function integer(value: number): Buffer {
-  const bytes = bytesOf(value);
-  return encoded(0x02, Buffer.from(bytes[0]! < 0x80 ? bytes : [0, ...bytes]));
-}
+/** A positive integer. A first bit that is set would make it negative: none of the numbers above has one. */
+const integer = (value: number) => encoded(0x02, Buffer.from(bytesOf(value)));
 
 /** Big-endian, without leading zeros. */
 function bytesOf(value: number): number[] {

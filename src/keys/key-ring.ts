@@ -134,8 +134,8 @@ async function readRing(dir: string, read: ReadText, text: string): Promise<Ring
   // A revoked key's file is never read: its owner may well have destroyed it.
   const usable = entries.filter((entry) => entry.state !== 'revoked');
   const keys = await Promise.all(usable.map((entry) => readKey(dir, read, entry)));
-  const active = keys.find((key) => key.state === 'active');
-  if (!active) throw new Error('ring.json must have an active key.');
+  // parseRing accepts no ring without an active key.
+  const active = keys.find((key) => key.state === 'active')!;
   return { text, entries, active, byHeader: new Map(keys.map((key) => [key.header, key])) };
 }
 
