@@ -45,9 +45,8 @@ export class SeenTime {
     this.#measuredAt = measured;
     this.#highest += ranFor;
     const wall = this.#clock.now();
-    // Somebody set the clock back: what it was ahead by is no longer true, or time would now stand still.
-    if (wall - this.#ahead < this.#highest)
-      this.#ahead = Math.min(this.#ahead, Math.max(0, wall - this.#highest));
+    // After the clock was set back it is less far ahead than it was, or time would now stand still.
+    this.#ahead = Math.min(this.#ahead, Math.max(0, wall - this.#highest));
     this.#highest = representable(Math.max(this.#highest, wall - this.#ahead));
     return this.#highest;
   }

@@ -30,36 +30,39 @@ export interface CrashSignature {
   crash_abort_reason?: string;
 }
 
-type FieldType = 'string' | 'integer';
+type Check = (value: unknown) => boolean;
 
-const TELEMETRY_FIELDS: Record<keyof Telemetry, FieldType> = {
-  app_version: 'string',
-  os_version: 'string',
-  mac_model: 'string',
-  arch: 'string',
-  cpu_cores: 'integer',
-  ram_gb_bucket: 'string',
-  camera_count: 'integer',
-  detector_type: 'string',
-  uptime_hours: 'integer',
-  crash_count_since_last: 'integer',
-  soc_name: 'string',
-  detector_compute: 'string',
-  recent_inference_ms: 'integer',
-  detector_compute_units_resolved: 'string',
-  unlock_retry_outcome: 'string',
+const isText: Check = (value) => typeof value === 'string';
+const isInteger: Check = Number.isSafeInteger;
+
+const TELEMETRY_FIELDS: Record<keyof Telemetry, Check> = {
+  app_version: isText,
+  os_version: isText,
+  mac_model: isText,
+  arch: isText,
+  cpu_cores: isInteger,
+  ram_gb_bucket: isText,
+  camera_count: isInteger,
+  detector_type: isText,
+  uptime_hours: isInteger,
+  crash_count_since_last: isInteger,
+  soc_name: isText,
+  detector_compute: isText,
+  recent_inference_ms: isInteger,
+  detector_compute_units_resolved: isText,
+  unlock_retry_outcome: isText,
 };
 
-const CRASH_FIELDS: Record<keyof CrashSignature, FieldType> = {
-  crash_kind: 'string',
-  crash_signal: 'string',
-  crash_label: 'string',
-  crash_frame: 'string',
-  crash_sig: 'string',
-  crash_uptime_secs: 'integer',
-  crash_frame_source: 'string',
-  crash_app_version: 'string',
-  crash_abort_reason: 'string',
+const CRASH_FIELDS: Record<keyof CrashSignature, Check> = {
+  crash_kind: isText,
+  crash_signal: isText,
+  crash_label: isText,
+  crash_frame: isText,
+  crash_sig: isText,
+  crash_uptime_secs: isInteger,
+  crash_frame_source: isText,
+  crash_app_version: isText,
+  crash_abort_reason: isText,
 };
 
 /** Whether the user opted out: `<APP>_TELEMETRY_DISABLED=1`, read once, at start (seed 4.4). */
@@ -92,11 +95,11 @@ export function pickCrash(crash: unknown): CrashSignature {
   return pick(crash, CRASH_FIELDS);
 }
 
-function pick<T extends object>(source: unknown, fields: Record<keyof T, FieldType>): T {
+function pick<T extends object>(source: unknown, fields: Record<keyof T, Check>): T {
   const picked: Record<string, unknown> = {};
-  for (const [name, type] of Object.entries(fields)) {
+  for (const [name, isRight] of Object.entries<Check>(fields)) {
     const value = (source as Record<string, unknown> | null | undefined)?.[name];
-    if (type === 'integer' ? Number.isSafeInteger(value) : typeof value === 'string') picked[name] = value;
+    if (isRight(value)) picked[name] = value;
   }
   return picked as T;
 }

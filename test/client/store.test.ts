@@ -1,0 +1,55 @@
+import { describe, expect, test } from '@jest/globals';
+import { emptyState, type State } from '../../client/src/state-file.js';
+import { Store } from '../../client/src/store.js';
+
+describe('what was learned while the state could not be read', () => {
+  const native = { crash_kind: 'native' } as const;
+  const python = { crash_kind: 'python' } as const;
+  const seen = (sequence: number, digest: string) => ({ sequence, digest });
+
+  async function loadedAfter(learned: Partial<State>, stored: Partial<State>): Promise<Readonly<State>> {
+    const storage = { read: async () => ({ ...emptyState(), ...stored }), write: async () => undefined };
+    const store = new Store(storage, () => undefined);
+    await store.save(learned);
+    await store.load();
+    return store.state;
+  }
+
+  test('is kept: the crash of this run before the stored one', async () => {
+    expect((await loadedAfter({ crash: native }, { crash: python })).crash).toEqual(native);
+    expect((await loadedAfter({}, { crash: python })).crash).toEqual(python);
+    expect((await loadedAfter({ crash: native }, {})).crash).toEqual(native);
+  });
+
+  test('is kept: the higher sequence of each key, and of two equal ones the stored one', async () => {
+    const learned = {
+      a: seen(3, 'learned'),
+      b: seen(1, 'learned'),
+      c: seen(2, 'learned'),
+      d: seen(0, 'learned'),
+    };
+    const stored = { a: seen(2, 'stored'), b: seen(2, 'stored'), c: seen(2, 'stored'), e: seen(9, 'stored') };
+    expect((await loadedAfter({ sequences: learned }, { sequences: stored })).sequences).toEqual({
+      a: seen(3, 'learned'),
+      b: seen(2, 'stored'),
+      c: seen(2, 'stored'),
+      d: seen(0, 'learned'),
+      e: seen(9, 'stored'),
+    });
+  });
+});
+
+test('a write that fails is logged, and the next one is tried', async () => {
+  const log: string[] = [];
+  const written: State[] = [];
+  const write = async (state: State) => {
+    if (state.crash) throw new Error('the disk is full');
+    written.push(state);
+  };
+  const store = new Store({ read: async () => emptyState(), write }, (line) => log.push(line));
+  await store.save({ crash: { crash_kind: 'native' } });
+  expect(log).toEqual(['the license state could not be written']);
+  await store.save({ crash: null });
+  expect(written).toEqual([emptyState()]);
+  expect(store.unread).toBe(false);
+});

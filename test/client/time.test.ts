@@ -1,0 +1,131 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseRetryAfter } from '../../client/src/retry-after.js';
+import { SeenTime, type StoredTime } from '../../client/src/seen-time.js';
+import { formatTime, parseTime, representable } from '../../client/src/time.js';
+import { at, FakeTime, START } from './harness.js';
+
+const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** The time seen by a computer whose clock shows `wall` seconds after the start. */
+function seen(wall: number, highest: number | null, ahead = 0) {
+  const time = new FakeTime(START + wall * 1_000);
+  const stored: StoredTime = {
+    highest_seen: highest === null ? null : at(START + highest * 1_000),
+    clock_ahead_seconds: ahead,
+  };
+  const seenTime = new SeenTime(time.clock, stored);
+  return { time, seenTime, now: () => (seenTime.now() - START) / 1_000, seconds: 1_000 };
+}
+
+describe('the time seen', () => {
+  test.each([
+    // wall, highest, ahead: now, ahead from now on
+    [100, null, 0, 100, 0],
+    [100, null, 10, 90, 10],
+    [100, null, -10, 100, 0],
+    [100, 50, 0, 100, 0],
+    [100, 50, 10, 90, 10],
+    [100, 90, 10, 90, 10],
+    [100, 100, 0, 100, 0],
+    // The clock was set back.
+    [105, 100, 10, 100, 5],
+    [90, 100, 10, 100, 0],
+    [90, 100, 0, 100, 0],
+  ])('of a clock at %p, with %p seen and %p ahead, is %p', (wall, highest, ahead, now, aheadThen) => {
+    const { seenTime, now: read } = seen(wall, highest, ahead);
+    expect(read()).toBe(now);
+    expect(seenTime.toStored()).toEqual({
+      highest_seen: at(START + now * 1_000),
+      clock_ahead_seconds: aheadThen,
+    });
+  });
+
+  test('grows by the time that the application runs, whatever the clock shows', () => {
+    const { time, now } = seen(100, 100);
+    time.wall = START;
+    time.measured = 7_000;
+    expect(now()).toBe(107);
+    expect(now()).toBe(107);
+    time.measured = 3_000;
+    expect(now()).toBe(107);
+    time.measured = 4_000;
+    expect(now()).toBe(108);
+  });
+
+  test('is never less than what the service has issued', () => {
+    const { seenTime, now } = seen(100, 100);
+    seenTime.atLeast(START + 90_000);
+    expect(now()).toBe(100);
+    seenTime.atLeast(START + 130_000);
+    expect(now()).toBe(130);
+    seenTime.atLeast(LATEST + 1);
+    expect(seenTime.now()).toBe(LATEST);
+  });
+
+  test.each([
+    [40, 60],
+    [130, 0],
+  ])('is set by a confirmation at %p, also back; the clock is then %p ahead', (confirmed, ahead) => {
+    const { time, seenTime, now } = seen(100, 100);
+    time.measured = 5_000;
+    seenTime.confirm(START + confirmed * 1_000);
+    expect(now()).toBe(confirmed);
+    expect(seenTime.toStored().clock_ahead_seconds).toBe(ahead);
+    time.measured = 6_000;
+    time.wall += 1_000;
+    expect(now()).toBe(confirmed + 1);
+  });
+});
+
+describe('an RFC 3339 time', () => {
+  test.each([
+    ['2026-11-20T13:00:00Z', START],
+    ['2026-11-20T14:30:00+01:30', START],
+    ['2026-11-20T12:00:00-01:00', START],
+    ['2026-11-20T13:00:00.25Z', START + 250],
+    ['2026-11-20T13:00:00.123456789Z', START + 123],
+  ])('%s is read', (text, time) => expect(parseTime(text)).toBe(time));
+
+  test.each([
+    ' 2026-11-20T13:00:00Z',
+    '2026-11-20T13:00:00Z ',
+    '2026-11-20T13:00:00',
+    '2026-11-20 13:00:00Z',
+    '2026-11-20T13:00Z',
+    '2026-11-20',
+    '2026-11-20T13:00:00.Z',
+    '2026-11-20T13:00:00.1234567890Z',
+    '2026-11-20T13:00:00+0100',
+    '2026-13-20T13:00:00Z',
+    START,
+    null,
+    ['2026-11-20T13:00:00Z'],
+  ])('%p is none', (value) => expect(parseTime(value)).toBeUndefined());
+
+  test('is written from 1970 to the end of the year 9999', () => {
+    expect([-1, 0, START, LATEST, LATEST + 1].map(representable)).toEqual([0, 0, START, LATEST, LATEST]);
+    expect(parseTime(formatTime(LATEST))).toBe(LATEST);
+  });
+});
+
+describe('a retry-after', () => {
+  const of = (value: string, date?: string) =>
+    parseRetryAfter({ headers: new Headers({ 'retry-after': value, ...(date && { date }) }) }, START);
+
+  test.each([
+    ['9'.repeat(12), undefined, 999_999_999_999],
+    ['9'.repeat(13), undefined, undefined],
+    ['1x', undefined, undefined],
+    ['x1', undefined, undefined],
+    ['Fri, 20 Xyz 2026 13:02:00 GMT', undefined, undefined],
+    ['Fri, 20 Nov 2026 13:02:00 GMT+1', undefined, undefined],
+    ['xFri, 20 Nov 2026 13:02:00 GMT', undefined, undefined],
+    ['Fri, 20 Nov 2026 13:02:00 GMT', 'soon', 120],
+  ])('of %s in an answer of %s is %p seconds', (value, date, seconds) =>
+    expect(of(value, date)).toBe(seconds),
+  );
+
+  test('that is missing is none', () => {
+    expect(parseRetryAfter({ headers: new Headers() }, START)).toBeUndefined();
+  });
+});
