@@ -78,12 +78,27 @@ describe('the members of a code', () => {
     ['machine_limit_reached', 'machines_allowed', [-1, 1.5, '1', null], LIMIT],
     ['machine_limit_reached', 'machines_in_use', [{}, true], LIMIT],
     ['machine_limit_reached', 'portal_url', [null, 'javascript:alert(1)', 'https://', ['https://x/']], LIMIT],
+    ['machine_limit_reached', 'portal_url', ['xhttps://x.example/', 'https:/x.example/'], LIMIT],
+    [
+      'machine_limit_reached',
+      'portal_url',
+      ['https//x.example/'],
+      { ...LIMIT, portal_url: 'http://x.example/' },
+    ],
+    ['machine_limit_reached', 'machines_in_use', [], { ...LIMIT, machines_in_use: 0 }],
   ])('of %s: %s is left out where it has the wrong shape (%j)', (code, name, bad, good) => {
     const added = { ...good, seats: 'more' };
     const { [name]: _, ...rest } = added as Record<string, unknown>;
     expect(made(code, added).extras).toEqual(added);
     for (const value of bad) expect(made(code, { ...added, [name]: value }).extras).toEqual(rest);
   });
+});
+
+test('a member of a newer service is carried with four levels of nesting, and no more', () => {
+  const four = { a: [{ b: [1] }] };
+  expect(made('license_asleep', { more: four }).extras).toEqual({ more: four });
+  expect(made('license_asleep', { more: [four], flat: 1 }).extras).toEqual({ flat: 1 });
+  expect(made('license_asleep', { more: [1, [four]], none: null }).extras).toEqual({ none: null });
 });
 
 describe('a status', () => {

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { LicenseProblem } from '../../client/src/client.js';
 import { parseRetryAfter } from '../../client/src/retry-after.js';
 import { systemClock, systemTimers } from '../../client/src/time.js';
-import { CALL_TIMEOUT_MS, Transport } from '../../client/src/transport.js';
+import { CALL_TIMEOUT_MS, Transport, type Fetch } from '../../client/src/transport.js';
 import { at, DAY, Desk, EMAIL, FakeTime, HOUR, KEY, serve } from './harness.js';
 
 const realFetch = (url: string, init: RequestInit) => fetch(url, init);
@@ -107,7 +107,14 @@ describe('the base address', () => {
     'http://license.example',
     'ftp://x',
     'https://u:p@x',
+    'https://u@x',
+    'https://:p@x',
     'https://x/?q=1',
+    'https://x/#h',
+    'ftp://localhost',
+    'http://localhost.evil.example',
+    'http://evil-localhost',
+    'http://[::2]',
     'http://127.0.0.1.evil.example',
   ])('%s is refused', async (baseUrl) => {
     const desk = await Desk.make();
@@ -125,6 +132,85 @@ describe('the base address', () => {
     await desk.client.activate(KEY, EMAIL);
     expect(urls).toEqual(['/licensing/v1/activate']);
   });
+});
+
+describe('an answer', () => {
+  const LIMIT = 256 * 1_024;
+  const call = (fetch: Fetch, baseUrl = 'https://license.example') => {
+    const { clock, timers } = new FakeTime();
+    const ports = { fetch, clock, timers, signal: new AbortController().signal };
+    return new Transport(baseUrl, ports).call({ method: 'GET', path: '/v1/manifest' });
+  };
+  const answered = (body: string | Uint8Array<ArrayBuffer>, init?: ResponseInit) =>
+    call(async () => new Response(body, init));
+
+  test.each([200, 201, 299, 304, 400, 503])('of status %d is handed on', async (status) => {
+    const response = { status, body: null, headers: new Headers() } as Response;
+    expect(await call(async () => response)).toEqual({
+      kind: 'answer',
+      status,
+      media_type: '',
+      etag: null,
+      text: '',
+      retry_after_seconds: undefined,
+    });
+  });
+
+  test.each([0, 199, 300, 302, 303, 305, 399])('of status %d is a redirect at best', async (status) => {
+    const response = { status, body: null, headers: new Headers() } as Response;
+    const none = { kind: 'unreachable', answered: true, retry_after_seconds: undefined };
+    expect(await call(async () => response)).toEqual({ ...none, reason: 'redirect' });
+  });
+
+  test('has a media type without parameters, in lower case', async () => {
+    const headers = { 'content-type': ' Application/JSON ; charset=utf-8', etag: '"x"', 'retry-after': '5' };
+    expect(await answered('ä', { headers })).toMatchObject({
+      media_type: 'application/json',
+      etag: '"x"',
+      text: 'ä',
+      retry_after_seconds: 5,
+    });
+  });
+
+  test('has 256 KiB at most, and is UTF-8', async () => {
+    expect(await answered('x'.repeat(LIMIT))).toMatchObject({ kind: 'answer' });
+    expect(await answered('x'.repeat(LIMIT + 1))).toMatchObject({
+      reason: 'answer too large',
+      answered: true,
+    });
+    expect(await answered(new Uint8Array([0xff]))).toMatchObject({ reason: 'cut answer', answered: true });
+  });
+
+  test.each([
+    [{ cause: { code: 'ECONNREFUSED' } }, 'ECONNREFUSED'],
+    [{ cause: { code: 'A'.repeat(41) } }, 'A'.repeat(41)],
+    [{ cause: { code: 'A'.repeat(42) } }, 'no connection'],
+    [{ cause: { code: 'E' } }, 'no connection'],
+    [{ cause: { code: 'at 10.0.0.1' } }, 'no connection'],
+    [{ cause: { code: 'ECONN at 10.0.0.1' } }, 'no connection'],
+    [{ cause: { code: '1: EPIPE' } }, 'no connection'],
+    [{ cause: { code: 7 } }, 'no connection'],
+    [{ cause: null }, 'no connection'],
+    [{}, 'no connection'],
+    [null, 'no connection'],
+    [undefined, 'no connection'],
+  ])('that never came (%j) is named by the code of the system: %s', async (error, reason) => {
+    expect(await call(() => Promise.reject(error))).toEqual({
+      kind: 'unreachable',
+      reason,
+      answered: false,
+      retry_after_seconds: undefined,
+    });
+  });
+
+  test.each(['http://localhost:1', 'http://127.1.2.3', 'http://[::1]:8080', 'https://x.example/a//'])(
+    'may come from %s',
+    async (baseUrl) => {
+      const urls: string[] = [];
+      await call(async (url) => (urls.push(url), new Response()), baseUrl);
+      expect(urls).toEqual([`${baseUrl.replace(/\/+$/, '')}/v1/manifest`]);
+    },
+  );
 });
 
 describe('retry-after', () => {

@@ -244,6 +244,17 @@ test('the published vector verifies, byte for byte', () => {
   expect(judged('2.9.0', '2026-01-01T00:00:00Z')).toMatchObject({ offer: { version: '2.9.4' } });
 });
 
+test('sixteen signatures are looked at, of those that have the form of one', () => {
+  const { signed, signatures } = manifest({}, [current]);
+  const good = signatures[0]!.signature;
+  const wrong = 'A'.repeat(86);
+  const malformed = ['x', 7, undefined, `${good}A`, `A${good}`, `${good}=`];
+  const fifteen = Array.from({ length: 15 }, () => wrong);
+  expect(signersOf(signed, [...fifteen, ...malformed, good], trusted)).toEqual([current.key_id]);
+  expect(signersOf(signed, [...fifteen, wrong, good], trusted)).toEqual([]);
+  expect(signersOf(signed, malformed, trusted)).toEqual([]);
+});
+
 test('versions are compared part by part as numbers', () => {
   expect(isAbove('3.10', '3.9.9')).toBe(true);
   expect(isAbove('3.2', '3.2.0.0')).toBe(false);
