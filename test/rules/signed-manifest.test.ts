@@ -149,7 +149,8 @@ describe('a signed manifest', () => {
       verifyManifest({ ...manifest, signatures }, trusted);
     expect(withSignatures(Array(16).fill(signature))()).toEqual(content);
     expect(withSignatures(Array(17).fill(signature))).toThrow("The manifest's signatures must be ");
-    for (const wrong of [null, {}, { key_id: 7, signature: 'x' }, { key_id: 'x', signature: 7 }])
+    const inList = { key_id: manifest.key_id, signature: [manifest.signature] };
+    for (const wrong of [null, {}, { key_id: 7, signature: 'x' }, { key_id: 'x', signature: 7 }, inList])
       expect(withSignatures([signature, wrong])).toThrow("The manifest's signatures must be ");
   });
 
