@@ -1,4 +1,5 @@
 // The test runner of Stryker: it keeps a process warm in which the sources are loaded, and runs what covers a mutant.
+// It is one file because the order of the tests, the processes and the verdicts depend on the same records of a run.
 import { fork } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
