@@ -51,8 +51,7 @@ export class MooringClient {
       trusted: trustedKeys.map(trustedKey),
       product,
       app_version: appVersion,
-      // A check follows the start, which sets the time.
-      now: () => this.#time!.now(),
+      now: () => this.#time?.now() ?? clock.now(),
       log,
     });
   }
