@@ -42,7 +42,7 @@ export interface Host {
   read(file: string): Promise<string>;
 }
 
-const systemHost: Host = {
+export const systemHost: Host = {
   platform: process.platform,
   run: async (command, args) =>
     (await promisify(execFile)(command, args, { timeout: 5_000, windowsHide: true })).stdout,

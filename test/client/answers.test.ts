@@ -297,6 +297,25 @@ describe('before it has started, and after it was closed', () => {
   });
 });
 
+test.each([
+  ['ECONNREFUSED', 'ECONNREFUSED'],
+  ['CERT_HAS_EXPIRED', 'CERT_HAS_EXPIRED'],
+  [`E${'X'.repeat(40)}`, `E${'X'.repeat(40)}`],
+  ...[`E${'X'.repeat(41)}`, 'E', '1ECONN', ' ECONN', 'ECONN at 10.0.0.7', 'econn', '', 7, undefined].map(
+    (code) => [code, 'no connection'] as const,
+  ),
+])('a failed call with the code %j is told as %j, and never with its message', async (code, reason) => {
+  const { clock, timers } = new FakeTime();
+  const failure = Object.assign(new TypeError('fetch failed'), { cause: { code, message: '10.0.0.7' } });
+  const signal = new AbortController().signal;
+  const transport = (error: unknown) =>
+    new Transport('https://license.example', { clock, timers, signal, fetch: () => Promise.reject(error) });
+  const call = (error: unknown) => transport(error).call({ method: 'GET', path: '/v1/manifest' });
+  expect(await call(failure)).toMatchObject({ kind: 'unreachable', reason, answered: false });
+  for (const other of [undefined, null, 'text', {}, { cause: null }])
+    expect(await call(other)).toMatchObject({ reason: 'no connection' });
+});
+
 describe('a file whose token is of another machine', () => {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const tokenOf = (machine: string) =>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { checkedMachineId, readMachineId, type Host } from '../../client/src/machine-id.js';
+import { readFile } from 'node:fs/promises';
+import { checkedMachineId, readMachineId, systemHost, type Host } from '../../client/src/machine-id.js';
 
 const UUID = '8F0C2A11-3B5D-4E7F-9A1B-2C3D4E5F6071';
 const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -44,6 +45,13 @@ describe('the machine id', () => {
       '/sys/class/dmi/id/product_uuid': UUID,
     });
     expect(await readMachineId(linux)).toBe(digestOf(UUID));
+  });
+
+  test('is looked up by texts: what a file holds, and what a command prints', async () => {
+    const file = import.meta.filename;
+    expect(await systemHost.read(file)).toBe((await readFile(file)).toString());
+    expect(await systemHost.run(process.execPath, ['-p', '"printed"'])).toBe('printed\n');
+    expect(systemHost.platform).toBe(process.platform);
   });
 
   test('never shows the UUID in an error', async () => {

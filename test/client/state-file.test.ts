@@ -184,3 +184,33 @@ describe('a state that can be neither read nor written', () => {
     expect(desk.time.pending.size).toBe(0);
   });
 });
+
+test('what was learned while the state could not be read is kept where it is newer', async () => {
+  const seen = (sequence: number, digest: string) => ({ sequence, digest });
+  const stored = {
+    ...emptyState(),
+    sequences: { both: seen(5, 'a'), same: seen(5, 'a'), higher: seen(5, 'a') },
+  };
+  const written: State[] = [];
+  const storage = {
+    read: () => Promise.resolve(reads.shift()),
+    write: async (state: State) => void written.push(state),
+  };
+  const reads = [undefined, stored];
+  const store = new Store(storage, quiet);
+  await store.load();
+  expect(store.unread).toBe(true);
+  const sequences = { both: seen(4, 'b'), same: seen(5, 'b'), higher: seen(6, 'b'), fresh: seen(0, 'b') };
+  await store.save({ sequences });
+  expect(written).toEqual([]);
+  await store.load();
+  expect(store.unread).toBe(false);
+  expect(store.state.sequences).toEqual({
+    both: seen(5, 'a'),
+    same: seen(5, 'a'),
+    higher: seen(6, 'b'),
+    fresh: seen(0, 'b'),
+  });
+  await store.save({ crash: null });
+  expect(written).toEqual([store.state]);
+});

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { createHash } from 'node:crypto';
+import { createHash, sign } from 'node:crypto';
 import { signersOf, trustedKey } from '../../client/src/manifest-signature.js';
 import { judgeManifest, type Running } from '../../client/src/update.js';
 import { isAbove, isVersion } from '../../client/src/version.js';
@@ -50,6 +50,8 @@ describe('a manifest', () => {
     forged.signatures[0]!.key_id = current.key_id;
     expect(judge(forged).check).toEqual({ available: false, reason: 'untrusted' });
     expect(judge(manifest({}, [])).check).toEqual({ available: false, reason: 'untrusted' });
+    for (const signatures of [undefined, null, 'x', { 0: 'x' }])
+      expect(judge({ ...forged, signatures }).check).toEqual({ available: false, reason: 'untrusted' });
   });
 
   test.each([undefined, null, 'text', { 0: {} }])(
@@ -107,8 +109,33 @@ describe('a manifest', () => {
     ['no list of others', { also_available: null }],
     ['a broken other', { also_available: [{ version: '3.1.5' }] }],
     ['a minimum that is no time', { minimum_license_expiry: 'never' }],
+    ['a negative sequence', { sequence: -1 }],
+    ['a version that is a number', { version: 3 }],
+    ['no image', { dmg: null }],
+    ['a url that is none', { dmg: { ...image('3.2.0'), url: 'https://' } }],
+    ['https within a url', { dmg: { ...image('3.2.0'), url: 'ftp://dl.example.com/https://' } }],
+    ['a list for its url', { dmg: { ...image('3.2.0'), url: ['https://dl.example.com/x.dmg'] } }],
+    ['a size that is text', { dmg: { ...image('3.2.0'), size: '1' } }],
+    ['a negative size', { dmg: { ...image('3.2.0'), size: -1 } }],
+    ['a hash that is a list', { dmg: { ...image('3.2.0'), sha256: ['0'.repeat(64)] } }],
+    ['a hash that is too long', { dmg: { ...image('3.2.0'), sha256: '0'.repeat(65) } }],
+    ['a hash in capitals', { dmg: { ...image('3.2.0'), sha256: 'A'.repeat(64) } }],
+    ['a minimum that is missing', { minimum_license_expiry: undefined }],
+    ['no entry among the others', { also_available: [offer('3.1.5'), null] }],
+    ['others that are no list', { also_available: { 0: offer('3.1.5') } }],
   ])('with %s is malformed', (_, changes) => {
     expect(judge(manifest(changes)).check).toEqual({ available: false, reason: 'malformed' });
+  });
+
+  test('may have the sequence 0 and an image of 0 bytes', () => {
+    const changes = { sequence: 0, dmg: { ...image('3.2.0'), size: 0 } };
+    expect(judge(manifest(changes)).check.available).toBe(true);
+  });
+
+  test.each(['', 'no JSON', '[]', 'null'])('whose signed text is %j is malformed', (signed) => {
+    const signature = sign(null, Buffer.from(signed), current.privateKey).toString('base64url');
+    const check = { available: false, reason: 'malformed' };
+    expect(judge({ signed, signatures: [{ signature }] })).toEqual({ check, sequences: {} });
   });
 
   test.each(['', '[]', 'null', '<html>', '{"signed":1}', '{}'])('%p is malformed', (text) => {
