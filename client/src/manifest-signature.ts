@@ -17,7 +17,7 @@ export function trustedKey(x: string): TrustedKey {
 
 /** The ids of the trusted keys under which any of these signatures is good for exactly these bytes. */
 export function signersOf(signed: string, signatures: unknown[], trusted: TrustedKey[]): string[] {
-  const bytes = Buffer.from(signed, 'utf8');
+  const bytes = Buffer.from(signed);
   const wellFormed = signatures
     // In its one spelling: 64 bytes leave four choices for the last character.
     .filter((text): text is string => typeof text === 'string' && /^[A-Za-z0-9_-]{85}[AQgw]$/.test(text))

@@ -3,7 +3,7 @@
  * because this machine's clock may be wrong. Unbounded here; the schedule sets the bounds.
  */
 export function parseRetryAfter(response: Pick<Response, 'headers'>, now: number): number | undefined {
-  const value = response.headers.get('retry-after')?.trim();
+  const value = response.headers.get('retry-after');
   if (!value) return undefined;
   if (/^\d{1,12}$/.test(value)) return Number(value);
   if (!/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(value)) return undefined;

@@ -59,7 +59,7 @@ export class Transport {
     const ended = new Promise<Unreachable>((resolve) => (end = (reason) => resolve(unreachable(reason))));
     const close = () => end('closed');
     const timer = timers.set(() => end('timeout'), CALL_TIMEOUT_MS);
-    signal.addEventListener('abort', close, { once: true });
+    signal.addEventListener('abort', close);
     if (signal.aborted) close();
     try {
       // A race, so that even a fetch that ignores its signal holds nobody up.

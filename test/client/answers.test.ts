@@ -2,7 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { MooringClient } from '../../client/src/client.js';
 import { Transport } from '../../client/src/transport.js';
 import { asObject, parseObject, readLicenseAnswer } from '../../client/src/believe.js';
-import { machineDigest } from '../../client/src/license-token.js';
+import { machineDigest, readToken } from '../../client/src/license-token.js';
+import { checkedMembers } from '../../client/src/problem-members.js';
+import { LicenseProblem, ServiceUnreachable } from '../../client/src/problem.js';
+import { parseTime } from '../../client/src/time.js';
 import { completed, type ClientOptions } from '../../client/src/options.js';
 import { readState, writeState } from '../../client/src/state-file.js';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
@@ -314,6 +317,47 @@ test.each([
   expect(await call(failure)).toMatchObject({ kind: 'unreachable', reason, answered: false });
   for (const other of [undefined, null, 'text', {}, { cause: null }])
     expect(await call(other)).toMatchObject({ reason: 'no connection' });
+});
+
+test('a time is a text in the form of RFC 3339', () => {
+  expect(parseTime('2026-11-20T14:00:00.0+01:00')).toBe(START);
+  for (const wrong of ['2026-11-20', 'soon', '2026-13-20T13:00:00Z', '', ['2026-11-20T13:00:00Z'], 7, null])
+    expect(parseTime(wrong)).toBeUndefined();
+});
+
+test('a token may be of the first moment of 1970, and has three parts', () => {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const token = `${part({ kid: 'k' })}.${part({ mch: 'm', iat: 0, exp: 1 })}.A`;
+  expect(readToken({ token, offline_until: CONFIRMED.offline_until }, []).claims).toEqual({
+    mch: 'm',
+    iat: 0,
+    exp: 1,
+  });
+  for (const other of [`x.${token}`, `!${token}`, `${token}.x`, `${token}!`])
+    expect(readToken({ token: other, offline_until: CONFIRMED.offline_until }, []).claims).toBeUndefined();
+});
+
+describe('the members of a problem', () => {
+  test.each([
+    [{ machines_allowed: 0 }, true],
+    [{ machines_allowed: -1 }, false],
+    [{ portal_url: 'http://localhost:8080/portal' }, true],
+    [{ portal_url: 'https://license.example/portal' }, true],
+    [{ portal_url: 'javascript:"https://license.example"' }, false],
+    [{ newer: null }, true],
+    [{ newer: [[[[]]]] }, true],
+    [{ newer: [[[[[]]]]] }, false],
+    [{ newer: [1, [[[[]]]]] }, false],
+  ])('%j are kept: %j', (members, isKept) =>
+    expect(checkedMembers('machine_limit_reached', members)).toEqual(isKept ? members : {}),
+  );
+
+  test('are told with the code and the detail by an error that says its name', () => {
+    const facts = { status: 403, code: 'license_revoked', detail: 'The license was revoked.' };
+    const problem = new LicenseProblem({ ...facts, client_action: 'stop', errors: [], extras: {} });
+    expect(String(problem)).toBe('LicenseProblem: license_revoked: The license was revoked.');
+    expect(String(new ServiceUnreachable('timeout'))).toMatch(/^ServiceUnreachable: .*timeout/);
+  });
 });
 
 describe('a file whose token is of another machine', () => {

@@ -39,6 +39,15 @@ describe('the machine id', () => {
     expect(await readMachineId(linux)).toBe(digestOf(id));
   });
 
+  test('is 32 hexadecimal digits of that file, with or without an end of the line, and no part of more', async () => {
+    const id = '0123456789abcdef0123456789abcdef';
+    const read = (text: string) =>
+      readMachineId(host('linux', { '/etc/machine-id': text, '/sys/class/dmi/id/product_uuid': UUID }));
+    for (const text of [id, `${id}\n`, `${id}\r\n`]) expect(await read(text)).toBe(digestOf(id));
+    for (const text of [`0${id}`, `${id}0`, `x ${id}`, `${id} x`])
+      expect(await read(text)).toBe(digestOf(UUID));
+  });
+
   test('falls back to the firmware where /etc/machine-id was never filled in', async () => {
     const linux = host('linux', {
       '/etc/machine-id': 'uninitialized\n',
@@ -67,6 +76,8 @@ describe('the machine id', () => {
 
   test('is refused where a replacement hands out the UUID itself', async () => {
     await expect(checkedMachineId(async () => UUID)).rejects.toThrow('SHA-256 digest');
+    for (const wrong of ['a'.repeat(65), `x${'a'.repeat(64)}`, `${'a'.repeat(64)}\n`])
+      await expect(checkedMachineId(async () => wrong)).rejects.toThrow('SHA-256 digest');
     expect(await checkedMachineId(async () => 'AB'.repeat(32))).toBe('ab'.repeat(32));
   });
 });

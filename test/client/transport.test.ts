@@ -226,12 +226,19 @@ describe('retry-after', () => {
     expect(of('Fri, 20 Nov 2026 12:00:00 GMT')).toBe(0);
   });
 
-  test.each(['', '-1', '1.5', 'soon', '2026-11-20T13:00:00Z', '1e9', '9'.repeat(40)])(
-    '%p is ignored',
-    (value) => {
-      expect(of(value)).toBeUndefined();
-    },
-  );
+  test.each([
+    '',
+    '-1',
+    '1.5',
+    'soon',
+    '2026-11-20T13:00:00Z',
+    '1e9',
+    '9'.repeat(40),
+    'xFri, 20 Nov 2026 13:02:00 GMT',
+    'Fri, 20 Nov 2026 13:02:00 GMT+0100',
+  ])('%p is ignored', (value) => {
+    expect(of(value)).toBeUndefined();
+  });
 });
 
 test('a problem is handed to the caller with its members', async () => {
@@ -256,5 +263,54 @@ test('a problem is handed to the caller with its members', async () => {
     detail: 'see errors',
     errors: [{ pointer: '/email', detail: 'must be an e-mail address' }],
     extras: { docs: 'd' },
+  });
+});
+
+describe('what a transport takes', () => {
+  const { clock, timers } = new FakeTime();
+  const transport = (baseUrl: string, answer: () => Response = () => new Response()) =>
+    new Transport(baseUrl, {
+      clock,
+      timers,
+      signal: new AbortController().signal,
+      fetch: async () => answer(),
+    });
+  const answerTo = (answer: () => Response) =>
+    transport('https://license.example', answer).call({ method: 'GET', path: '/v1/manifest' });
+
+  test.each([
+    'http://license.example',
+    'http://evil-localhost',
+    'http://localhost.example',
+    'http://127.0.0.1.example',
+    'ftp://localhost',
+    'https://user@license.example',
+    'https://:password@license.example',
+    'https://license.example?a',
+    'https://license.example#a',
+  ])('is no service at %s', (baseUrl) => expect(() => transport(baseUrl)).toThrow('baseUrl must '));
+
+  test.each(['http://localhost', 'http://127.100.20.3', 'http://[::1]:8080', 'https://license.example'])(
+    'is a service at %s',
+    (baseUrl) => expect(() => transport(baseUrl)).not.toThrow(),
+  );
+
+  test.each([300, 301, 399])('is no answer of status %i', async (status) =>
+    expect(await answerTo(() => new Response('', { status }))).toMatchObject({
+      reason: 'redirect',
+      answered: true,
+    }),
+  );
+
+  test('is an answer of 256 KiB at most, and its media type alone', async () => {
+    const headers = { 'content-type': 'Application/JSON ; charset=utf-8' };
+    const sized = (length: number) => answerTo(() => new Response('x'.repeat(length), { headers }));
+    expect(await sized(256 * 1024)).toMatchObject({ kind: 'answer', media_type: 'application/json' });
+    expect(await sized(256 * 1024 + 1)).toMatchObject({ reason: 'answer too large', answered: true });
+    expect(await answerTo(() => new Response(null, { status: 304 }))).toMatchObject({
+      kind: 'answer',
+      media_type: '',
+      text: '',
+    });
   });
 });
