@@ -321,7 +321,17 @@ test.each([
 
 test('a time is a text in the form of RFC 3339', () => {
   expect(parseTime('2026-11-20T14:00:00.0+01:00')).toBe(START);
-  for (const wrong of ['2026-11-20', 'soon', '2026-13-20T13:00:00Z', '', ['2026-11-20T13:00:00Z'], 7, null])
+  for (const wrong of [
+    '2026-11-20',
+    'x2026-11-20T13:00:00Z',
+    '2026-11-20T13:00:00Z (UTC)',
+    'soon',
+    '2026-13-20T13:00:00Z',
+    '',
+    ['2026-11-20T13:00:00Z'],
+    7,
+    null,
+  ])
     expect(parseTime(wrong)).toBeUndefined();
 });
 
