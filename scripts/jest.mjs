@@ -19,11 +19,11 @@ export async function jest(args, options = {}) {
   const flags = [
     '--disable-warning=ExperimentalWarning',
     '--max-semi-space-size=8',
-    '--max-old-space-size=1536',
+    '--max-old-space-size=768',
   ];
   const toFile = ['--json', `--outputFile=${report}`];
   const program = [...flags, 'node_modules/jest/bin/jest.js', ...toFile, ...args];
-  const env = { ...process.env, ...options.env, TMPDIR: directory };
+  const env = { ...process.env, ...options.env, TMPDIR: directory, MALLOC_ARENA_MAX: '2' };
   const { code, output } = await step(node24(), program, { ...options, env });
   const { passed, failed } = counted(report);
   // Whatever Jest objects to beside a test (nothing found, a crash of its own) is a failure as well.

@@ -91,7 +91,8 @@ export class ServerProcess {
 
 /** Ports of a worker of Jest, below those that systems hand out by themselves: nothing takes one before it is used. */
 const [FIRST_PORT, PORTS] = [10_000, 4_000];
-const ofWorker = FIRST_PORT + (Number(process.env['JEST_WORKER_ID'] ?? 1) % 2) * PORTS;
+const WORKERS = 3;
+const ofWorker = FIRST_PORT + (Number(process.env['JEST_WORKER_ID'] ?? 1) % WORKERS) * PORTS;
 // Another run of the tests beside this one begins elsewhere.
 let nextPort = randomInt(PORTS);
 
