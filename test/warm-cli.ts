@@ -1,4 +1,5 @@
 import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { ofEachProcess } from './server-process.js';
 import { shareProcess } from './runtime/shared-processes.mjs';
@@ -50,20 +51,28 @@ class WarmProcess {
     return this.#running.promise;
   }
 
+  async end(): Promise<void> {
+    const ended = once(this.#child, 'exit');
+    this.#child.disconnect();
+    await ended;
+  }
+
   /** Lets the worker process end while no command runs. */
-  rest(): void {
+  rest(): this {
     this.#child.unref();
     this.#child.channel!.unref();
+    return this;
   }
 }
 
+/** At most one: commands seldom run at the same time, and each process takes 80 MB. */
 const idle: WarmProcess[] = [];
 
 /** Runs a command in a process that has run others before. */
 export async function runWarm(command: Command): Promise<Outcome> {
   const warm = idle.pop() ?? new WarmProcess();
   const outcome = await warm.run(command);
-  warm.rest();
-  idle.push(warm);
+  if (idle.length > 0) await warm.end();
+  else idle.push(warm.rest());
   return outcome;
 }

@@ -6,7 +6,9 @@ process.once('exit', () => shared.forEach((child) => child.kill('SIGKILL')));
 
 /** Keeps a child process for later test files. */
 export function shareProcess(child) {
-  shared.set(String(child.pid), child);
+  const pid = String(child.pid);
+  shared.set(pid, child);
+  child.once('exit', () => shared.delete(pid));
 }
 
 export const isShared = (pid) => shared.has(pid);
