@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyText } from './any-text.js';
 import { follow, openapi, step } from './openapi.js';
 
 /*
@@ -91,7 +92,7 @@ function typed(type: string, schema: Schema, at: string, known: Known): fc.Arbit
   if (schema.format === 'date-time')
     return fc.date({ noInvalidDate: true }).map((date) => date.toISOString());
   if (schema.format === 'email') return fc.emailAddress();
-  return fc.string({ unit: 'binary', maxLength: 60 });
+  return anyText({ maxLength: 60 });
 }
 
 /** The pointer of what a route takes as its body; undefined where it takes none. */

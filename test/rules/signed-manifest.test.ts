@@ -5,6 +5,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, hash } from 'no
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { anyText } from '../any-text.js';
 import { publicJwk, signText, thumbprint, verifyText } from '../../src/keys/ed25519.js';
 import {
   assembleManifest,
@@ -126,7 +127,7 @@ describe('a signed manifest', () => {
   });
 
   test('is ASCII whatever its product is called, and says the same when it is read again', () => {
-    const product = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 });
+    const product = anyText({ minLength: 1, maxLength: 30 });
     fc.assert(
       fc.property(product, (name) => {
         const signed = manifestBytes({ ...content, product: name });

@@ -1,0 +1,18 @@
+import fc from 'fast-check';
+
+const SURROGATES = { first: 0xd800, count: 0x800 };
+const LAST = 0x10_ffff;
+
+const codePoint = fc
+  .integer({ min: 0, max: LAST - SURROGATES.count })
+  .map((at) => String.fromCodePoint(at < SURROGATES.first ? at : at + SURROGATES.count));
+
+/** Characters of several code points, and some that are easily lost. */
+const composed = fc.constantFrom('e\u0301', '👩‍💻', '🇫🇮', '\u0000', '\u200b', '\ufeff', '\u2028');
+
+/** Unlike fast-check's own units beyond ASCII, which keep tables of 85 MB in memory. */
+const character = fc.oneof(fc.string({ minLength: 1, maxLength: 1 }), codePoint, composed);
+
+/** Any text that is valid in UTF-8. */
+export const anyText = (limits: { minLength?: number; maxLength?: number } = {}): fc.Arbitrary<string> =>
+  fc.string({ unit: character, ...limits });
