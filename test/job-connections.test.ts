@@ -1,7 +1,12 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Logger, runTaskList } from 'graphile-worker';
 import type pg from 'pg';
-import { jobsPool } from '../src/database/data-source.js';
+import { DatabaseUrl, jobsPool } from '../src/database/data-source.js';
+import { Log } from '../src/http/log.js';
+import { JobWorker } from '../src/mail/job-worker.js';
 import { createDatabase } from './harness.js';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
@@ -65,4 +70,40 @@ test('a connection of the job queue that is released twice is released once', as
   );
   expect(released).toHaveLength(1);
   await pool.end();
+});
+
+/** With one task in each of the two pools. */
+function jobWorker(databaseUrl: string): JobWorker {
+  const worker = new JobWorker(new DatabaseUrl(databaseUrl), new Log('fatal', new PassThrough()));
+  worker.register('task', async () => undefined);
+  worker.register('code', async () => undefined, 'sign_in_codes');
+  return worker;
+}
+
+test('workers that are told to end before they have begun do not begin', async () => {
+  const worker = jobWorker(database.url);
+  worker.onApplicationBootstrap();
+  await worker.beforeApplicationShutdown();
+});
+
+test('while the database is away no worker is started, for each that ever was stays in memory', async () => {
+  const asked: string[] = [];
+  const away = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', (startup) => {
+      asked.push(startup.toString('latin1'));
+      socket.destroy();
+      away.emit('asked');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(away, 'listening');
+  const { port } = away.address() as AddressInfo;
+  const worker = jobWorker(`postgres://mooring@127.0.0.1:${port}/mooring`);
+  worker.onApplicationBootstrap();
+  // Each of the two pools has tried more than once.
+  while (asked.length < 5) await once(away, 'asked');
+  await worker.beforeApplicationShutdown();
+  away.close();
+  // The connections of a worker bear its name.
+  expect(asked.filter((startup) => startup.includes('pool-'))).toEqual([]);
 });

@@ -10,8 +10,8 @@ import { freePort, ServerProcess } from './server-process.js';
 import { SmtpServer } from './smtp-server.js';
 import { report, TAKES_PURCHASES } from './webhook.js';
 
-/** Attempts to connect: enough that the worker has begun anew during the outage, and failed. */
-const ATTEMPTS = 12;
+/** Attempts to connect: enough that both pools of workers have ended, and looked in vain whether the database is back. */
+const ATTEMPTS = 8;
 
 /** A door to PostgreSQL: shut, whoever is inside is put out, and whoever comes is sent away and counted. */
 class Door {

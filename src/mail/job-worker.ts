@@ -91,26 +91,28 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     const { signal } = this.#ending;
     while (!signal.aborted) {
       const connections = jobsPool(this.databaseUrl.value, POOLS[pool].connections);
-      const rescuing = setInterval(() => void rescue(connections), RESCUE_MS);
+      const events = this.#events(connections);
+      let rescuing: NodeJS.Timeout | undefined;
       try {
-        const workers = this.#start(pool, connections);
+        // graphile-worker keeps in memory what it has started: while the database is away, nothing is started.
+        await rescueOverOwn(connections);
+        signal.throwIfAborted();
+        // Where the database is away later there is nothing to rescue from it.
+        rescuing = setInterval(() => void rescue(connections).catch(() => undefined), RESCUE_MS);
+        const workers = this.#start(pool, connections, events);
         this.#workers[pool] = workers;
-        await rescue(connections);
         await workers.promise;
       } catch (error) {
         if (!signal.aborted && !isDatabaseAway(error)) this.log.failed('job worker ended', error);
       }
       clearInterval(rescuing);
+      events.removeAllListeners();
       await connections.end();
       await wait(RESTART_MS, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  #start(pool: JobPool, connections: pg.Pool): WorkerPool {
-    const events = this.#events();
-    events.on('pool:create', ({ workerPool }) => {
-      connections.options.application_name = workerPool.id;
-    });
+  #start(pool: JobPool, connections: pg.Pool, events: WorkerEvents): WorkerPool {
     const options = {
       concurrency: POOLS[pool].concurrency,
       pollInterval: POLL_MS,
@@ -125,8 +127,11 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     return runTaskList(options, this.#tasks[pool], connections);
   }
 
-  #events(): WorkerEvents {
+  #events(connections: pg.Pool): WorkerEvents {
     const events: WorkerEvents = new EventEmitter();
+    events.on('pool:create', ({ workerPool }) => {
+      connections.options.application_name = workerPool.id;
+    });
     // Once it fails to look its tasks up, graphile-worker never does again: such workers end, and others begin.
     events.on('worker:getJob:error', ({ worker }) => {
       const shutDown = async () => worker.workerPool.gracefulShutdown();
@@ -143,8 +148,13 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 }
 
 async function rescue(connections: pg.Pool): Promise<void> {
-  // Where the database is away there is nothing to rescue from it now.
-  await connections.query(RESCUE).catch(() => undefined);
+  await connections.query(RESCUE);
+}
+
+/** Over a connection that is closed after: it is older than the workers, so it does not bear their name. */
+async function rescueOverOwn(connections: pg.Pool): Promise<void> {
+  const client = await connections.connect();
+  await client.query(RESCUE).finally(() => client.release(true));
 }
 
 function nameOf(error: unknown): string {
