@@ -125,6 +125,11 @@ export interface ServiceOptions {
   readonly dataDir?: string;
 }
 
+// Of the module: functions made while a service starts would keep its application in memory.
+const ignore = () => undefined;
+const into = (lines: string[]) =>
+  new Writable({ write: (chunk, _encoding, done) => (lines.push(String(chunk)), done()) });
+
 /** A whole service in this process: the real application on a real port, a database of its own, a clock to set. */
 export class Service {
   readonly #closing: (() => Promise<unknown>)[] = [];
@@ -163,8 +168,7 @@ export class Service {
       ...options.environment,
     });
     const logged: string[] = [];
-    const sink = new Writable({ write: (chunk, _encoding, done) => (logged.push(String(chunk)), done()) });
-    const log = new Log(config.logLevel, sink);
+    const log = new Log(config.logLevel, into(logged));
     // The event loop is that of the tests too: what they delay is no load of the service.
     const limits = { ...LIMITS, eventLoopDelayMs: 0 };
     // A browser's origin must be that of PUBLIC_URL: a test that drives one chooses a free port.
@@ -177,7 +181,7 @@ export class Service {
     await app.get(RetentionJob).idle();
     const address = app.getHttpServer().address() as { port: number };
     const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
-    database.on('error', () => undefined);
+    database.on('error', ignore);
     const url = `http://127.0.0.1:${address.port}`;
     const service = new Service(url, databaseUrl, dataDir, app, clock, logged, database);
     service.#closing.push(
