@@ -78,16 +78,22 @@ export const BINARIES = [
   },
 ];
 
-/** What `npm run judges` installs into judges/, apart from everything else. */
-export const JUDGES = {
-  '@hey-api/openapi-ts':
-    'Generates types from `docs/openapi.yaml`, as clients do; a second generator, since each reads it its own way.',
-  '@redocly/cli': 'Lints `docs/openapi.yaml`.',
-  '@scarf/scarf':
-    'An empty package of ours in place of one that reports each installation to a third party; the packages of Stoplight ask for it.',
-  '@stoplight/prism-cli':
-    'Stands before the service as a proxy, and refuses each answer that `docs/openapi.yaml` does not describe.',
-  '@stoplight/spectral-cli': 'Lints `docs/openapi.yaml`, by other rules.',
-  'openapi-typescript': 'Generates types from `docs/openapi.yaml`, as clients do.',
-  typescript: 'Compiles the generated types. 5.9, which `openapi-typescript` asks for.',
+/** What commands install into a folder of their own, apart from everything else. */
+export const APART = {
+  judges: {
+    '@hey-api/openapi-ts':
+      'Generates types from `docs/openapi.yaml`, as clients do; a second generator, since each reads it its own way.',
+    '@redocly/cli': 'Lints `docs/openapi.yaml`.',
+    '@scarf/scarf':
+      'An empty package of ours in place of one that reports each installation to a third party; the packages of Stoplight ask for it.',
+    '@stoplight/prism-cli':
+      'Stands before the service as a proxy, and refuses each answer that `docs/openapi.yaml` does not describe.',
+    '@stoplight/spectral-cli': 'Lints `docs/openapi.yaml`, by other rules.',
+    'openapi-typescript': 'Generates types from `docs/openapi.yaml`, as clients do.',
+    typescript: 'Compiles the generated types. 5.9, which `openapi-typescript` asks for.',
+  },
+  mutation: {
+    '@stryker-mutator/core':
+      'Makes mutants and keeps count of them. Our runner stands in for its plugin for Jest, of which no release fits.',
+  },
 };

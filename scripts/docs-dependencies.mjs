@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { command, ensureInstalled, root } from './prepare.mjs';
-import { BINARIES, JUDGES, REASONS } from './dependency-reasons.mjs';
+import { APART, BINARIES, REASONS } from './dependency-reasons.mjs';
 import { closure, locked } from './shipped.mjs';
 
 const INTRODUCTION = `# Dependencies
@@ -21,10 +21,10 @@ const COUNTED = `
 it, since nothing else needs them. It is 0 for what another asks for as well.
 `;
 
-const APART = `## What \`npm run judges\` installs apart
+const INSTALLED_APART = `## What \`npm run judges\` and \`npm run mutation\` install apart
 
-\`judges/\` has a lock file and a \`node_modules\` of its own: \`npm ci\` in the repository installs none of this, and no release
-holds any of it. No install script runs there ([CONTRIBUTING](../CONTRIBUTING.md#judges-from-outside)).
+\`judges/\` and \`mutation/\` have each a lock file and a \`node_modules\` of their own: \`npm ci\` in the repository installs none
+of this, and no release holds any of it. No install script runs there ([CONTRIBUTING](../CONTRIBUTING.md#judges-from-outside)).
 `;
 
 /** The whole of docs/dependencies.md. */
@@ -40,8 +40,8 @@ export function dependenciesAsMarkdown() {
     table(['package', 'for'], Object.keys(devDependencies).map(explained)),
     '## Binaries for development\n',
     `${BINARIES.map(({ packages, reason }) => `- \`${packages}\`: ${reason}`).join('\n')}\n`,
-    APART,
-    table(['package', 'for'], judges()),
+    INSTALLED_APART,
+    table(['package', 'installed by', 'for'], Object.keys(APART).flatMap(apart)),
   ].join('\n');
 }
 
@@ -57,10 +57,14 @@ function weighed(names, all) {
 
 const explained = (name) => [`${name} ${locked.get(`node_modules/${name}`).version}`, REASONS[name]];
 
-function judges() {
-  const { devDependencies } = JSON.parse(readFileSync(join(root, 'judges/package.json'), 'utf8'));
+function apart(folder) {
+  const { devDependencies } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
   const version = (name, range) => (range.startsWith('file:') ? name : `${name} ${range}`);
-  return Object.entries(devDependencies).map(([name, range]) => [version(name, range), JUDGES[name]]);
+  return Object.entries(devDependencies).map(([name, range]) => [
+    version(name, range),
+    `\`npm run ${folder}\``,
+    APART[folder][name],
+  ]);
 }
 
 /** What files take that came with these packages, in millions of bytes. */

@@ -195,3 +195,10 @@ describe('the client', () => {
     'userInfo().username',
   ])('such a reading would be seen: %s', (line) => expect(line).toMatch(NAME_OF_THE_MACHINE));
 });
+
+test.each(['judges', 'mutation'] as const)('npm run %s installs nothing without a reason', async (folder) => {
+  const url = new URL('../scripts/dependency-reasons.mjs', import.meta.url);
+  const { APART } = (await import(url.href)) as { APART: Record<typeof folder, object> };
+  const { devDependencies } = JSON.parse(read(`${folder}/package.json`)) as { devDependencies: object };
+  expect(Object.keys(APART[folder]).toSorted()).toEqual(Object.keys(devDependencies).toSorted());
+});
