@@ -30,6 +30,8 @@ export default class ProcessEnvironment {
   #profile;
   #before;
   #isOver = false;
+  /** What went wrong first; Jest forgets it where the file is failed for what it left behind. */
+  #failure;
 
   constructor({ projectConfig }, { testPath }) {
     this.#path = testPath;
@@ -64,6 +66,7 @@ export default class ProcessEnvironment {
   handleTestEvent(event) {
     this.#profile?.on(event);
     if (event.name === 'teardown') this.#isOver = true;
+    if (/^(test_fn|hook)_failure$/.test(event.name)) this.#failure ??= event.error;
   }
 
   /** Fails the file when it left something behind that a later file of this process could notice. */
@@ -78,7 +81,9 @@ export default class ProcessEnvironment {
     // A file that could not be loaded has its own error, and Jest is not done with the process.
     if (!this.#isOver) return JEST_EVENTS.forEach((name) => process.removeAllListeners(name));
     const found = await leftovers(this.#before);
-    if (found.length > 0) throw new Error(`${this.#path} left behind: ${found.join('; ')}`);
+    if (found.length === 0) return;
+    const before = this.#failure ? `\nBefore that: ${this.#failure.stack ?? this.#failure}` : '';
+    throw new Error(`${this.#path} left behind: ${found.join('; ')}${before}`);
   }
 
   getVmContext() {
