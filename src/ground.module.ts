@@ -2,6 +2,7 @@ import { DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Clock } from './clock.js';
 import { Config } from './config.js';
+import { isDatabaseAway } from './database/database-away.js';
 import { DatabaseUrl, requestDataSource } from './database/data-source.js';
 import { Log } from './http/log.js';
 import { Sessions } from './http/session.js';
@@ -32,7 +33,10 @@ export class GroundModule {
         TypeOrmModule.forRoot({
           ...requestDataSource(databaseUrl),
           autoLoadEntities: true,
-          retryAttempts: 0,
+          // It has answered already: what comes now is a machine that is slow just then.
+          retryAttempts: 5,
+          retryDelay: 500,
+          toRetry: isDatabaseAway,
         }),
       ],
       providers,
