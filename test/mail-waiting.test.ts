@@ -43,6 +43,7 @@ test('no answer waits for mail: with a server that says nothing all is answered,
   await Promise.all(emails.map((email) => office.smtp.mail(({ to }) => to.includes(email))));
   await office.jobs.done('binding_released', json.activation.id);
   await office.jobs.done('license_key', undefined, 50);
+  await office.jobs.done('license_key_again', license.license_id);
   expect(emails.map((email) => mailsTo(email).length)).toEqual(emails.map(() => 1));
 });
 
@@ -98,11 +99,11 @@ test('what is announced while the mail before is on its way is sent too', async 
   await office.licenses.sendKey(license_id, ACT);
   await again;
   office.smtp.behave();
-  await office.smtp.mail(
-    () => office.smtp.accepted.filter(({ to }) => to[0] === 'meanwhile@example.com').length === 2,
-  );
-  const [first, second] = mailsTo('meanwhile@example.com').map(({ headers }) => headers['message-id']);
-  expect(first).not.toBe(second);
+  // One that waited for too long comes once more, as the same mail.
+  const accepted = () => office.smtp.accepted.filter(({ to }) => to[0] === 'meanwhile@example.com');
+  const ids = () => new Set(accepted().map(({ headers }) => headers['message-id']));
+  await office.smtp.mail(() => ids().size === 2);
+  expect(ids().size).toBe(2);
 });
 
 test('what is taken back in its transaction is not announced', async () => {

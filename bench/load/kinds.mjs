@@ -23,8 +23,8 @@ export function kindsOf(port, data) {
   const beat = requestsOf('telemetry', data);
   const kinds = {
     ...Object.fromEntries(rows),
-    // More than the limit of all code mails allows.
-    code: kept(() => code(data.seats), 202, 503),
+    // More than the limits of code mails allow: that of all, and in a slow run that of an address.
+    code: kept(() => code(data.seats), 202, 429, 503),
     purchase: kept(() => purchase(data.webhookSecret), 204),
     malformed: kept(() => post('/v1/heartbeat', { token: randomUUID().repeat(9), telemetry: [{}] }), 422),
     garbage: async () => held(await alone(port, Buffer.from(`\0${randomUUID()}\r\n\r\n`)), 400),
