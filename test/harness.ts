@@ -133,7 +133,8 @@ const into = (lines: string[]) =>
 /** A whole service in this process: the real application on a real port, a database of its own, a clock to set. */
 export class Service {
   readonly #closing: (() => Promise<unknown>)[] = [];
-  #app: NestFastifyApplication | undefined;
+  /** Not `#`: some tests derive objects from a service. */
+  private opened: NestFastifyApplication | undefined;
 
   private constructor(
     readonly url: string,
@@ -145,12 +146,12 @@ export class Service {
     readonly logged: string[],
     readonly database: pg.Pool,
   ) {
-    this.#app = app;
+    this.opened = app;
   }
 
   /** The application, until it is closed. */
   get app(): NestFastifyApplication {
-    return this.#app!;
+    return this.opened!;
   }
 
   static start(options: ServiceOptions = {}): Promise<Service> {
@@ -195,9 +196,10 @@ export class Service {
 
   close(): Promise<void> {
     return profiled('closing a service', async () => {
-      for (const close of this.#closing.splice(0)) await close();
+      // What cannot be closed just now may be closed later.
+      for (; this.#closing[0]; this.#closing.shift()) await this.#closing[0]();
       // The variables of a test file stay in memory, and an application holds 2 MB.
-      this.#app = undefined;
+      this.opened = undefined;
     });
   }
 
