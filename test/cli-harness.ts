@@ -1,9 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { publicJwk } from '../src/keys/ed25519.js';
 import type { SignedManifest } from '../src/keys/signed-manifest.js';
 import { ofEachProcess } from './server-process.js';
 import { runWarm, type Command } from './warm-cli.js';
@@ -124,16 +126,32 @@ export class Publisher extends Terminal {
   one = '';
   two = '';
 
-  static async at(databaseUrl: string): Promise<Publisher> {
+  /** With `hasKeygenKey` the command itself makes `one.pem`; only tests of that command need the costly key. */
+  static async at(databaseUrl: string, { hasKeygenKey = false } = {}): Promise<Publisher> {
     const publisher = new Publisher({ DATABASE_URL: databaseUrl });
-    const keygen = ['manifest', 'keygen', '--out'];
-    const encrypted = { env: ALONE, fd3: PASSPHRASE };
-    const one = await publisher.json([...keygen, 'one.pem', '--passphrase-fd', '3'], encrypted);
-    const two = await publisher.json([...keygen, 'two.pem', '--no-passphrase'], { env: ALONE });
-    [publisher.one, publisher.two] = [one.public_key, two.public_key];
+    publisher.one = hasKeygenKey
+      ? await publisher.keygen('one.pem', ['--passphrase-fd', '3'], PASSPHRASE)
+      : publisher.writeEncryptedKey('one.pem', PASSPHRASE);
+    publisher.two = await publisher.keygen('two.pem', ['--no-passphrase']);
     publisher.env['MANIFEST_PUBLIC_KEYS'] = `${publisher.one},${publisher.two}`;
     writeFileSync(publisher.file('App.dmg'), 'an image');
     return publisher;
+  }
+
+  private async keygen(name: string, more: string[], fd3?: string): Promise<string> {
+    const args = ['manifest', 'keygen', '--out', name, ...more];
+    return (await this.json(args, { env: ALONE, ...(fd3 !== undefined && { fd3 }) })).public_key as string;
+  }
+
+  /**
+   * Writes a key encrypted with PBKDF2, as keys were before scrypt: opening it takes a hundredth of the processor time.
+   * @returns the public half
+   */
+  writeEncryptedKey(name: string, passphrase: string): string {
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const pem = privateKey.export({ format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase });
+    writeFileSync(this.file(name), pem, { mode: 0o600 });
+    return publicJwk(privateKey).x;
   }
 
   /** What `sign` prints of a version, signed with `two.pem`. */

@@ -1,12 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { manifestCommands } from '../src/cli/manifest.js';
-import { publicJwk } from '../src/keys/ed25519.js';
 import { ALONE, CLI, NOWHERE, PASSPHRASE, Publisher, unkeyed } from './cli-harness.js';
 import { expectWitnessed } from './publish-witness.js';
+
+/*
+ * The keys are encrypted with PBKDF2, as keys were before scrypt, and still open. `cli-sign.test.ts` signs with a key that
+ * `keygen` encrypted.
+ */
 
 const OTHER = 'battery staple';
 
@@ -14,8 +17,7 @@ let terminal: Publisher;
 let other: string;
 beforeAll(async () => {
   terminal = await Publisher.at(NOWHERE);
-  const keygen = ['manifest', 'keygen', '--out', 'other.pem', '--passphrase-fd', '3'];
-  other = (await terminal.json(keygen, { env: ALONE, fd3: OTHER })).public_key;
+  other = terminal.writeEncryptedKey('other.pem', OTHER);
 });
 afterAll(() => terminal.close());
 
@@ -55,14 +57,6 @@ describe('--passphrase-fd', () => {
     const run = await sign(`\n${OTHER}`, 'one.pem', 'other.pem');
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: 'The passphrase is empty.\n' });
   });
-});
-
-test('a key that was encrypted with PBKDF2, as keys were before scrypt, still opens', async () => {
-  const { privateKey } = generateKeyPairSync('ed25519');
-  const pem = privateKey.export({ format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: OTHER });
-  writeFileSync(terminal.file('older.pem'), pem);
-  const run = await sign(OTHER, 'older.pem');
-  await expectWitnessed(run.json, publicJwk(privateKey).x);
 });
 
 test('no option of any command takes a passphrase, which every user of the machine would see', async () => {

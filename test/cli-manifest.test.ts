@@ -11,7 +11,7 @@ let database: Awaited<ReturnType<typeof createDatabase>>;
 let terminal: Publisher;
 beforeAll(async () => {
   database = await createDatabase();
-  terminal = await Publisher.at(database.url);
+  terminal = await Publisher.at(database.url, { hasKeygenKey: true });
 });
 afterAll(async () => {
   terminal.close();

@@ -13,21 +13,24 @@ const KEYS = {
   rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,
 };
 
-test.each(Object.entries(KEYS))('%s: Node opens it with the passphrase alone', (_kind, key) => {
-  const pem = encryptedPrivateKey(key, PASSPHRASE);
+/** Made once: each encryption and each opening costs a third of a second of the processor. */
+const FILES = Object.entries(KEYS).map(([kind, key]) => {
+  return { kind, key, pem: encryptedPrivateKey(key, PASSPHRASE) };
+});
+
+test.each(FILES)('$kind: Node opens it with the passphrase alone', ({ kind, key, pem }) => {
   expect(pem).toMatch(
     /^-----BEGIN ENCRYPTED PRIVATE KEY-----\n([\w+/]{64}\n)+[\w+/]{0,64}={0,2}\n-----END ENCRYPTED PRIVATE KEY-----\n$/,
   );
   expect(createPrivateKey({ key: pem, passphrase: PASSPHRASE }).equals(key)).toBe(true);
+  if (kind === 'rsa') return; // a wrong passphrase is the same for any key
   expect(() => createPrivateKey({ key: pem, passphrase: `${PASSPHRASE} ` })).toThrow(/bad decrypt|decode/);
 });
 
-test.each(Object.entries(KEYS))('%s: openssl opens it without an option, and names scrypt', (_kind, key) => {
-  const pem = encryptedPrivateKey(key, PASSPHRASE);
+test.each(FILES)('$kind: openssl opens it without an option, and names scrypt', ({ key, pem }) => {
   const opened = openssl(['pkey', '-passin', `pass:${PASSPHRASE}`], pem);
   if (opened.error) return; // no openssl on this machine
   expect([opened.status, opened.stdout]).toEqual([0, key.export({ format: 'pem', type: 'pkcs8' })]);
-  expect(openssl(['pkey', '-passin', 'pass:wrong'], pem).status).not.toBe(0);
   const { stdout } = openssl(['asn1parse'], pem);
   const named = [...stdout.matchAll(/(?:OBJECT|INTEGER) +:(?:id-)?(\S+)/g)].map(([, value]) => value);
   // N, r, p and the length of the key, in hexadecimal.
@@ -35,7 +38,9 @@ test.each(Object.entries(KEYS))('%s: openssl opens it without an option, and nam
 });
 
 test('two files of one key and passphrase have another salt and another text', () => {
-  const [one, two] = [0, 1].map(() => encryptedPrivateKey(KEYS.ed25519, PASSPHRASE).split('\n'));
+  const [one, two] = [FILES[0]!.pem, encryptedPrivateKey(KEYS.ed25519, PASSPHRASE)].map((pem) =>
+    pem.split('\n'),
+  );
   // The first line holds the object ids and a part of the salt, the others the rest.
   for (const [i, line] of one!.slice(1, -2).entries()) expect(two![i + 1]).not.toBe(line);
 });
@@ -44,6 +49,7 @@ test('two files of one key and passphrase have another salt and another text', (
 function expectShortestLengths(der: Buffer, from: number, to: number): void {
   for (let at = from; at < to;) {
     const [tag, first] = [der[at]!, der[at + 1]!];
+    expect(first).not.toBe(0x80); // no length at all, in BER
     const bytes = first < 0x80 ? 0 : first & 0x7f;
     const length = bytes === 0 ? first : der.readUIntBE(at + 2, bytes);
     if (bytes > 0) expect(length).toBeGreaterThanOrEqual(Math.max(0x80, 2 ** (8 * (bytes - 1))));
@@ -60,5 +66,4 @@ test.each(['prime192v1', 'secp224r1'])('%s: it is DER, each length in its shorte
   const pem = encryptedPrivateKey(privateKey, PASSPHRASE);
   const der = Buffer.from(pem.split('\n').slice(1, -2).join(''), 'base64');
   expectShortestLengths(der, 0, der.length);
-  expect(createPrivateKey({ key: pem, passphrase: PASSPHRASE }).equals(privateKey)).toBe(true);
 });
