@@ -142,7 +142,8 @@ export const AREAS = {
       ...DECLARATIONS,
     ],
     tests: [
-      ...tests('file-rewrite', 'fleet', 'fleet-crashes', 'policy', 'retention'),
+      ...tests('clock-jump', 'file-rewrite', 'fleet', 'fleet-crashes', 'policy', 'privacy-docs'),
+      ...tests('retention', 'retention-run'),
       ...rules('retention-job'),
       ...tests('retention-{deletion,edge,ended-licenses,left-behind,license-end,overdue,wrong-end}'),
     ],
