@@ -62,7 +62,11 @@ export const AREAS = {
   telemetry: {
     minimum: 95,
     mutate: ['src/heartbeat/{personal,telemetry.fields,text-readings}.ts'],
-    tests: tests('telemetry-disguises', 'telemetry-members', 'telemetry-personal', 'telemetry-properties'),
+    tests: [
+      ...tests('privacy-docs', 'telemetry-disguises', 'telemetry-members', 'telemetry-personal'),
+      ...tests('telemetry-properties'),
+      ...rules('personal'),
+    ],
     hasDatabase: true,
   },
   activation: {
@@ -138,7 +142,8 @@ export const AREAS = {
       ...DECLARATIONS,
     ],
     tests: [
-      ...tests('file-rewrite', 'policy', 'retention'),
+      ...tests('clock-jump', 'file-rewrite', 'fleet', 'fleet-crashes', 'policy', 'privacy-docs'),
+      ...tests('retention', 'retention-run'),
       ...rules('retention-job'),
       ...tests('retention-{deletion,edge,ended-licenses,left-behind,license-end,overdue,wrong-end}'),
     ],

@@ -78,6 +78,13 @@ test('what is half detached goes without keeping anyone waiting: not for those w
   expect(await pending()).toEqual([]);
 });
 
+test('what is half detached is finished though its month is not past: else nothing older could go', async () => {
+  await detachHalf('2024_10', (pid) => ground.sql('select pg_terminate_backend($1)', [pid]));
+  expect((await ground.run('2026-10-15T00:05:00Z')).deleted).toEqual({ telemetry: 7 });
+  expect(await pending()).toEqual([]);
+  expect((await ground.partitions())[0]).toBe('2024_11');
+});
+
 test('what was left behind, one way and the other, goes in one run', async () => {
   await ground.sql('alter table telemetry detach partition telemetry_2024_09');
   await detachHalf('2024_10', (pid) => ground.sql('select pg_terminate_backend($1)', [pid]));

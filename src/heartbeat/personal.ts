@@ -19,7 +19,7 @@ const LICENSE_KEYS = [
   /[0-9a-z]{2,12}[_-](?=[a-z_.-]{0,18}\d)[0-9a-z]{4}([-_.][0-9a-z]{4}){3}(?![0-9a-z])/i,
 ];
 /** A signed token begins with `{"` in base64url; it may be cut short. */
-const TOKEN = /(?<![0-9A-Za-z])eyJ[\w-]*\.[\w-]+/;
+const TOKEN = /(?<![0-9A-Za-z])eyJ[\w-]*\.[\w-]/;
 
 /** Names that systems give computers: `Janes-MacBook-Pro`, `MacBook-Pro-von-Jane`, `DESKTOP-AB12CD3`. */
 const COMPUTERS = [
@@ -52,8 +52,8 @@ const PERSONAL: readonly RegExp[] = [
   // An e-mail address; a sign that stands alone is no part of one.
   /\S@|@\S/,
   MAC_IN_TEXT,
-  // A URL.
-  /[a-z][a-z0-9+.-]*:\/\/|\b(https?|ftps?|wss?|rtsps?|mailto|tel):|\bwww\.\S+\./i,
+  // A URL; one with slashes is a path as well.
+  /\b(https?|ftps?|wss?|rtsps?|mailto|tel):|\bwww\.\S+\./i,
   // A file path: every slash is one's, of whatever script, and a tilde.
   /[/\\\u2044\u2215\u2216\u2571\u2572\u27CB\u27CD\u29F5\u29F8\u29F9]|(^|\s)~/,
   // A line break and its like: prose, which has no place here.
@@ -63,7 +63,7 @@ const PERSONAL: readonly RegExp[] = [
   new RegExp(`\\S\\.(?:${HOST_ENDINGS})\\b(?!\\.\\w)`, 'i'),
 ];
 /** How addresses in use begin; `std::__1::bad_alloc` and `cc::Add` begin otherwise. */
-const IPV6 = /^([23][0-9a-f]{3}|fe[89ab][0-9a-f]|f[cd][0-9a-f]{2}|64:ff9b|::\d|::ffff):?/i;
+const IPV6 = /^([23][0-9a-f]{3}|fe[89ab][0-9a-f]|f[cd][0-9a-f]{2}|64:ff9b|::\d|::ffff)/i;
 const IPV4 = /(^|\D)\d{1,3}(\s*\.\s*\d{1,3}){3}(\D|$)/;
 
 /** What the shape of a crash frame leaves room for. */
@@ -96,11 +96,11 @@ function isPersonal(value: string, mayHoldVersion: boolean): boolean {
   const plain = value.replace('GNU/Linux', '');
   if (holdsIdentifier(plain) || PERSONAL.some((pattern) => pattern.test(plain))) return true;
   if (!mayHoldVersion && IPV4.test(plain)) return true;
-  return plain.includes(':') && plain.split(/[^0-9A-Za-z:.]+/).some(holdsIPv6);
+  return plain.includes(':') && plain.split(/[^0-9A-Za-z:.]/).some(holdsIPv6);
 }
 
-// Also behind a label (`peer:fe80::1`), before a port, and at the end of a sentence; `std::bad` is none.
+// Also behind labels (`en0:peer:fe80::1`), before a port, and at the end of a sentence; `std::bad` is none.
 function holdsIPv6(part: string): boolean {
-  const bare = part.replace(/^[^:]*[^0-9a-f:.][^:]*:(?!:)/i, '').replace(/(?<!:)[:.]+$/, '');
+  const bare = part.replace(/^([^:]*[^0-9a-f:.][^:]*:(?!:))+/i, '').replace(/(?<!:)[:.]+$/, '');
   return IPV6.test(bare) && (isIP(bare) === 6 || isIP(bare.replace(/:\d+$/, '')) === 6);
 }

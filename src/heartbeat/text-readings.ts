@@ -5,7 +5,7 @@ const PLAIN_TEXT = /^[^%&=\P{ASCII}]*$/u;
 /** Digits that NFKC does not make ASCII, bytes that are no UTF-8, and HTML entities that `ENTITIES` does not name. */
 const UNREADABLE = /(?!\d)\p{N}|\uFFFD|&[a-z][a-z0-9]{1,30};/iu;
 /** Bytes in quoted-printable, which is written in capitals: printable ASCII, or the UTF-8 of one other character. */
-const QUOTED_PRINTABLE = /(?:=[2-7][0-9A-F]|=[C-F][0-9A-F](?:=[89AB][0-9A-F]){1,3})+/g;
+const QUOTED_PRINTABLE = /=[2-7][0-9A-F]|=[C-F][0-9A-F](?:=[89AB][0-9A-F]){1,3}/g;
 
 const ENTITIES: Readonly<Record<string, string>> = {
   amp: '&',

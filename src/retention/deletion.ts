@@ -23,8 +23,8 @@ function boundary({ months, days }: Rule, asOf: Date): string {
   return new Date(asOf.getTime() - (days ?? 0) * DAY_MS).toISOString();
 }
 
-const due = ({ from, only, months }: Rule, place = '$1') =>
-  `${from} < ${place}::${months === undefined ? 'timestamptz' : 'date'}${only ? ` and ${only}` : ''}`;
+const due = ({ from, only }: Rule, place = '$1') =>
+  `${from} < ${place}::timestamptz${only ? ` and ${only}` : ''}`;
 
 const leaving = (rule: Rule) => due(rule) + (rule.guard ? ` and ${rule.guard}` : '');
 

@@ -53,7 +53,7 @@ const PARTITIONS = `
 export async function pastPartitions(runner: QueryRunner, firstKept: string): Promise<Partition[]> {
   const partitions = (await runner.query(PARTITIONS)) as Partition[];
   return partitions.filter(({ name, state }) => {
-    const [, year, month] = /_(\d{4})_(\d{2})$/.exec(name)!;
+    const [, year, month] = /_(\d{4})_(\d{2})/.exec(name)!;
     const next = utcDay(monthStart(new Date(`${year}-${month}-01T00:00:00Z`), 1));
     return state === 'pending' || next <= firstKept;
   });

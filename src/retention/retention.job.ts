@@ -58,15 +58,17 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   private async runOnce(): Promise<void> {
+    const late = Promise.withResolvers<never>();
+    const fail = () => late.reject(new Error('The retention run takes too long'));
+    const timer = setTimeout(fail, LATE_MS).unref();
     try {
-      const late = wait(LATE_MS, undefined, { ref: false }).then(() => {
-        throw new Error('The retention run takes too long');
-      });
-      const report = await Promise.race([this.retention.run(), late]);
+      const report = await Promise.race([this.retention.run(), late.promise]);
       if (report) this.tell(report);
     } catch (error) {
       // The next hour makes up for it; meanwhile the age of the data warns.
       this.log.failed('retention run failed', error);
+    } finally {
+      clearTimeout(timer);
     }
     try {
       // A job carries each out when its time has come; whatever kept one from it, this makes up for.

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, jest, test } from '@jest/globals';
 import { Log } from '../../src/http/log.js';
 import type { ErasureService } from '../../src/retention/erasure.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
@@ -14,6 +14,12 @@ const REPORT: RetentionReport = {
   files_rewritten: 6,
   failed: [],
 };
+
+// prettier-ignore
+const ALL_BUT_TIMEOUTS = [
+  'Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setInterval',
+  'clearInterval',
+] as const;
 
 let logged: Record<string, unknown>[];
 let done: string[];
@@ -68,6 +74,26 @@ test('what fails is said, and keeps neither the erasures nor the next run from t
   job.run();
   await job.idle();
   expect(done).toEqual(['retention', 'erasures', 'retention', 'erasures']);
+});
+
+test('a run that never ends is given up after half an hour, so that the erasures and the next run have their turn', async () => {
+  const answers = [new Promise<never>(() => undefined), Promise.resolve(REPORT)];
+  const job = jobOf(() => answers.shift()!);
+  jest.useFakeTimers({ doNotFake: [...ALL_BUT_TIMEOUTS] });
+  try {
+    job.run();
+    jest.advanceTimersByTime(30 * 60_000 - 1);
+    await new Promise(setImmediate);
+    expect(done).toEqual(['retention']);
+    jest.advanceTimersByTime(1);
+    await job.idle();
+    expect([done, lines()]).toEqual([['retention', 'erasures'], [expect.objectContaining({ level: 50 })]]);
+    job.run();
+    await job.idle();
+    expect([done.length, logged.length, jest.getTimerCount()]).toEqual([4, 2, 0]);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 test('there is one run at a time, and a shutdown waits for it', async () => {
