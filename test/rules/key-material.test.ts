@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createHmac, createPrivateKey, generateKeyPairSync, hash, randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Config, ConfigError } from '../../src/config.js';
@@ -53,6 +53,13 @@ describe('the secret of license keys', () => {
     await rm(join(dir, 'keys'), { recursive: true });
     await writeFile(join(dir, 'keys'), '');
     await expect(licenseKeySecret(config())).rejects.toMatchObject({ code: 'EEXIST' });
+  });
+
+  test('is made in a file of its own, and not through a link to another place', async () => {
+    await mkdir(join(dir, 'keys'));
+    await symlink(join(dir, 'elsewhere'), join(dir, 'keys/license-key.secret'));
+    await expect(licenseKeySecret(config())).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(await readdir(dir)).toEqual(['keys']);
   });
 });
 
