@@ -353,6 +353,20 @@ describe('the daily check', () => {
     expect(await desk.client.checkForUpdate()).toMatchObject({ reason: 'not_covered' });
   });
 
+  test('judges the end of a manifest by the time seen, not by a clock that the user has set', async () => {
+    const desk = await Desk.make();
+    desk.time.wall += 365 * DAY;
+    desk.service.offset = -365 * DAY;
+    await desk.open({ trustedKeys });
+    await desk.client.activate(KEY, EMAIL);
+    serveManifest(desk, manifest());
+    expect(await desk.client.checkForUpdate()).toMatchObject({ available: true });
+    desk.service.offset = Date.parse(FACTS.expires_at) - desk.time.wall;
+    await desk.client.heartbeatNow();
+    desk.time.wall -= 365 * DAY;
+    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'expired' });
+  });
+
   test('sends the etag back within the run, judges the kept bytes anew on a 304, and forgets it at the end', async () => {
     const desk = await Desk.make();
     await desk.open({ trustedKeys });
