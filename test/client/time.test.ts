@@ -75,6 +75,13 @@ describe('the time seen', () => {
     time.wall += 1_000;
     expect(now()).toBe(confirmed + 1);
   });
+
+  test('goes on with the clock after a confirmation', () => {
+    const { time, seenTime, now } = seen(100, 100);
+    seenTime.confirm(START + 40_000);
+    time.wall += 7_000;
+    expect(now()).toBe(47);
+  });
 });
 
 describe('an RFC 3339 time', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { createHash, sign } from 'node:crypto';
 import { signersOf, trustedKey } from '../../client/src/manifest-signature.js';
+import { emptyState, type State } from '../../client/src/state-file.js';
 import { judgeManifest, type Running } from '../../client/src/update.js';
 import { isAbove, isVersion } from '../../client/src/version.js';
 import { DAY, Desk, EMAIL, HOUR, json, KEY, MINUTE, problem } from './harness.js';
@@ -325,6 +326,26 @@ describe('the daily check', () => {
     serveManifest(desk, manifest());
     await desk.pass(HOUR);
     expect(checks).toEqual([{ available: true, offer: offer('3.2.0'), newest_version: '3.2.0' }]);
+    expect(desk.log).toEqual([]);
+  });
+
+  test('says nothing in the log where the newest version runs', async () => {
+    const desk = await Desk.make();
+    await desk.open({ trustedKeys, appVersion: '3.2.0' });
+    serveManifest(desk, manifest());
+    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'up_to_date' });
+    expect(desk.log).toEqual([]);
+  });
+
+  test('writes nothing down of a manifest that is not believed', async () => {
+    const desk = await Desk.make();
+    const written: State[] = [];
+    const write = async (state: State) => void written.push(state);
+    await desk.open({ trustedKeys, storage: { read: async () => emptyState(), write } });
+    serveManifest(desk, manifest({}, [stranger]));
+    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'untrusted' });
+    expect(written).toEqual([]);
+    expect(desk.log).toEqual(['no update available: untrusted']);
   });
 
   test('keeps the highest sequence over a restart, and reports an equivocation', async () => {
