@@ -403,11 +403,33 @@ describe('the daily check', () => {
     expect(etags).toEqual([undefined, '"m42"', '"m42"', undefined]);
   });
 
+  test.each([
+    ['"m42"', true],
+    [`"${'x'.repeat(128)}"`, true],
+    [`"${'x'.repeat(129)}"`, false],
+    ['""', false],
+    ['"m 42"', false],
+    ['m42', false],
+    ['W/"m42"', false],
+    ['"m42" x', false],
+  ])('of the etag %s is told by the next one: %p', async (etag, isTold) => {
+    const desk = await Desk.make();
+    await desk.open({ trustedKeys });
+    serveManifest(desk, manifest(), { etag });
+    await desk.client.checkForUpdate();
+    await desk.client.checkForUpdate();
+    const etags = desk.service.calls.map(({ headers }) => headers['if-none-match']);
+    expect(etags).toEqual([undefined, isTold ? etag : undefined]);
+  });
+
   test.each<[string, () => Response | Promise<Response>, string]>([
     ['no network', () => Promise.reject(new TypeError('fetch failed')), 'unreachable'],
     ['a 500', () => json(500, manifest()), 'unreachable'],
     ['a redirect', () => new Response(null, { status: 302 }), 'unreachable'],
     ['nothing published', () => problem(404, 'no_version_published', 'retry'), 'no_version_published'],
+    ['nothing at this address', () => problem(404, 'not_found', 'retry'), 'unreachable'],
+    ['nothing published in a 500', () => problem(500, 'no_version_published', 'retry'), 'unreachable'],
+    ['a page in a 404', () => new Response('<html>', { status: 404 }), 'unreachable'],
     ['a page', () => new Response('<html>'), 'malformed'],
     ['too much', () => json(200, { ...manifest(), filler: 'x'.repeat(300_000) }), 'unreachable'],
     ['a stop', () => problem(403, 'license_revoked', 'stop'), 'unreachable'],
