@@ -289,7 +289,8 @@ test('versions are compared part by part as numbers', () => {
   expect(isAbove('3.2.0.1', '3.2')).toBe(true);
   expect(isAbove('9007199254740993', '9007199254740992')).toBe(true);
   expect(['1', '1.2.3.4', '01.2'].every(isVersion)).toBe(true);
-  expect(['', '1.', '1.2.3.4.5', 'v1', '1.2-3', '1'.repeat(33), 1].some(isVersion)).toBe(false);
+  const others = ['', '1.', '1.2.3.4.5', 'v1', '1.2-3', '1'.repeat(33), 1, ['1.2'], null, undefined];
+  expect(others.filter(isVersion)).toEqual([]);
 });
 
 test.each(['', 'short', 'A'.repeat(44), '*'.repeat(43)])(
