@@ -413,7 +413,7 @@ describe('the daily check', () => {
     ['m42', false],
     ['W/"m42"', false],
     ['"m42" x', false],
-  ])('of the etag %s is told by the next one: %p', async (etag, isTold) => {
+  ])('an etag of %s is sent back: %p', async (etag, isTold) => {
     const desk = await Desk.make();
     await desk.open({ trustedKeys });
     serveManifest(desk, manifest(), { etag });
