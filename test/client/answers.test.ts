@@ -12,7 +12,20 @@ import { getEventListeners } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder } from './folders.js';
-import { DAY, Desk, EMAIL, FakeTime, HOUR, json, KEY, MACHINE_ID, problem, serve, START } from './harness.js';
+import {
+  DAY,
+  Desk,
+  EMAIL,
+  FakeTime,
+  HOUR,
+  json,
+  KEY,
+  MACHINE_ID,
+  MINUTE,
+  problem,
+  serve,
+  START,
+} from './harness.js';
 
 const CONFIRMED = {
   token: 'a token',
@@ -520,11 +533,13 @@ describe('a file whose token is of another machine', () => {
     });
   });
 
-  test('of this machine starts without a call', async () => {
+  test('of this machine starts without a call, and asks a few minutes later', async () => {
     const desk = await deskWith(MACHINE_ID);
     desk.service.calls = [];
     expect(await desk.restart()).toMatchObject({ kind: 'running' });
     expect(desk.service.calls).toEqual([]);
+    await desk.pass(10 * MINUTE);
+    expect(desk.service.heartbeats).toHaveLength(1);
   });
 
   test('counts its seven days from its own time, where the file says no time and the clock is a year behind', async () => {
