@@ -3,10 +3,10 @@ import type { TokenReader } from './license-token.js';
 import type { LicenseProblem } from './problem.js';
 import type { SeenTime } from './seen-time.js';
 import type { StoredLicense } from './state-file.js';
-import { isStoppedBy, stoppedBy, type CallEnd, type Status } from './status.js';
+import { isStoppedBy, NOT_CALLED, stoppedBy, type CallEnd, type Status } from './status.js';
 import type { Store } from './store.js';
 import type { CrashSignature, Telemetry } from './telemetry.js';
-import type { Transport } from './transport.js';
+import { unreachable, type Transport } from './transport.js';
 
 export interface LicensePorts {
   transport: Transport;
@@ -49,17 +49,17 @@ export class License {
    */
   async start(): Promise<CallEnd> {
     const { license, stopped } = this.#ports.store.state;
-    if (!license) return { kind: 'not_called' };
+    if (!license) return NOT_CALLED;
     const { claims, isBelievable, offline_until } = this.#ports.tokens.read(license);
     if (claims) this.#ports.time.atLeast(claims.iat * 1000);
     if (stopped) this.#status = stoppedBy(stopped);
     else if (isBelievable && this.#tokenLives(license)) this.#status = this.#running(license);
     else this.#status = { kind: 'needs_network', offline_until, reason: 'not_asked_yet' };
     // After a stop, a machine that never had this token takes no seat by itself.
-    if (stopped && (await this.#ports.tokens.isOfAnotherMachine(license))) return { kind: 'not_called' };
+    if (stopped && (await this.#ports.tokens.isOfAnotherMachine(license))) return NOT_CALLED;
     if (this.#status.kind !== 'running') return this.heartbeat();
     await this.rememberTime();
-    return { kind: 'not_called' };
+    return NOT_CALLED;
   }
 
   /** The user clicked Activate. Throws what went wrong; a refusal here changes nothing of what ran before. */
@@ -72,7 +72,7 @@ export class License {
   /** One heartbeat, or the activation that takes its place, with all that its answer asks for. Never throws. */
   async heartbeat(): Promise<CallEnd> {
     const { license } = this.#ports.store.state;
-    if (!license) return { kind: 'not_called' };
+    if (!license) return NOT_CALLED;
     if (await this.#ports.tokens.isOfAnotherMachine(license)) return this.#activateHere(license);
     const block = this.#ports.telemetry();
     let outcome = await this.#callHeartbeat(license, block);
@@ -119,7 +119,7 @@ export class License {
    */
   async #activateHere(license: StoredLicense): Promise<CallEnd> {
     // A machine that was released is activated again by the Activate button alone.
-    if (isStoppedBy(this.#status, 'binding_released')) return { kind: 'not_called' };
+    if (isStoppedBy(this.#status, 'binding_released')) return NOT_CALLED;
     this.#ports.log('the license was activated on another machine: activating on this one');
     // The label was typed for the other machine.
     const here = { ...license, hostname_hint: null };
@@ -139,12 +139,7 @@ export class License {
       return await this.#callActivate(license);
     } catch {
       // Nobody is there to see an error, and a machine id that cannot be read just now stops nothing.
-      return {
-        kind: 'unreachable',
-        reason: 'no machine id',
-        answered: false,
-        retry_after_seconds: undefined,
-      };
+      return unreachable('no machine id');
     }
   }
 
@@ -174,12 +169,12 @@ export class License {
 
   async #carryOn(outcome: Exclude<Outcome, { kind: 'confirmed' }>): Promise<void> {
     await this.rememberTime();
-    const problem = outcome.kind === 'problem' ? outcome.problem : undefined;
     const reason = outcome.kind === 'problem' ? outcome.problem.code : outcome.reason;
     if (this.#status.kind === 'needs_network') this.#status = { ...this.#status, reason };
-    if (this.#status.kind !== 'running' || problem?.client_action !== 'stop') return;
+    if (this.#status.kind !== 'running' || outcome.kind !== 'problem') return;
+    const { problem } = outcome;
     // The user has until the token's end to release another machine.
-    if (problem.is('machine_limit_reached'))
+    if (problem.client_action === 'stop' && problem.is('machine_limit_reached'))
       this.#status = { ...this.#status, machine_limit_reached: problem.extras };
   }
 

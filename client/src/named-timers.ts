@@ -18,7 +18,6 @@ export class NamedTimers<Name extends string> {
 
   clear(name: Name): void {
     this.#timers.clear(this.#set.get(name));
-    this.#set.delete(name);
   }
 
   end(): void {

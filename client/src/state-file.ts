@@ -37,6 +37,10 @@ export interface StateStorage {
 const READ_ATTEMPTS = 5;
 const READ_PAUSE_MS = 100;
 
+type Log = (message: string) => void;
+type Pause = () => Promise<unknown>;
+const readPause: Pause = () => wait(READ_PAUSE_MS);
+
 /** All that the client remembers, in one file. */
 export interface State {
   version: 1;
@@ -58,7 +62,7 @@ export function emptyState(): State {
   };
 }
 
-export function fileStorage(file: string, log: (message: string) => void): StateStorage {
+export function fileStorage(file: string, log: Log): StateStorage {
   return { read: () => readState(file, log), write: (state) => writeState(file, state) };
 }
 
@@ -67,8 +71,8 @@ export function fileStorage(file: string, log: (message: string) => void): State
  * whoever wants to look. Never throws: a damaged disk must not crash the application.
  * @returns undefined where the file is there and cannot be read just now: it may hold a license, and stays as it is
  */
-export async function readState(file: string, log: (message: string) => void): Promise<State | undefined> {
-  const text = await readPatiently(file);
+export async function readState(file: string, log: Log, pause = readPause): Promise<State | undefined> {
+  const text = await readPatiently(file, pause);
   if (text === null) return emptyState();
   if (text === undefined) {
     log('the license state cannot be read just now');
@@ -85,14 +89,14 @@ export async function readState(file: string, log: (message: string) => void): P
  * A virus scanner or a backup may hold the file for a moment, and a paid license must not look lost because of that.
  * Null where there is no file, undefined where it stays unreadable.
  */
-async function readPatiently(file: string): Promise<string | null | undefined> {
+async function readPatiently(file: string, pause: Pause): Promise<string | null | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await readFile(file, 'utf8');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
       if (attempt === READ_ATTEMPTS) return undefined;
-      await wait(READ_PAUSE_MS);
+      await pause();
     }
   }
 }
@@ -112,7 +116,7 @@ export async function writeState(file: string, state: State): Promise<void> {
   }
   await rename(temporary, file).catch(async (error: unknown) => {
     // It holds the license key: no copy stays behind.
-    await rm(temporary, { force: true });
+    await rm(temporary);
     throw error;
   });
   await syncFolder(dirname(file));
@@ -121,7 +125,7 @@ export async function writeState(file: string, state: State): Promise<void> {
 /** The rename itself must reach the disk; not every platform can do that, and then the old state is still whole. */
 async function syncFolder(folder: string): Promise<void> {
   try {
-    const handle = await open(folder, 'r');
+    const handle = await open(folder);
     await handle.sync().finally(() => handle.close());
   } catch {
     // Windows opens no folders.

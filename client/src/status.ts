@@ -37,3 +37,5 @@ export type CallEnd =
   | { kind: 'confirmed'; heartbeat_after_seconds: number | undefined }
   | { kind: 'unconfirmed'; retry_after_seconds: number | undefined }
   | { kind: 'not_called' };
+
+export const NOT_CALLED: CallEnd = { kind: 'not_called' };

@@ -147,7 +147,7 @@ async function readBounded(response: Response): Promise<string | undefined> {
   return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
 }
 
-function unreachable(reason: string, answered = false): Unreachable {
+export function unreachable(reason: string, answered = false): Unreachable {
   return { kind: 'unreachable', reason, answered, retry_after_seconds: undefined };
 }
 

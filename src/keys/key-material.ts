@@ -1,5 +1,5 @@
-import { createPrivateKey, generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createPrivateKey, generateKeyPairSync, randomBytes, randomUUID, type KeyObject } from 'node:crypto';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Config, ConfigError } from '../config.js';
 import { publicJwk, publicKeyFromX } from './ed25519.js';
@@ -49,12 +49,19 @@ export async function trustedManifestKeys(config: Config): Promise<Map<string, K
   return trustedKeys([publicKeyFromX(publicJwk(createPrivateKey(pem)).x)]);
 }
 
-// Two programs may start on one empty folder (the server and the command line): the first file stands.
+// Two programs may start on one empty folder (the server and the command line): the first file is kept.
 async function readOrMake(file: string, make: () => string): Promise<string> {
   const read = () => readFile(file, 'utf8');
   return read().catch(async () => {
     await mkdir(join(file, '..'), { recursive: true, mode: 0o700 });
-    await writeFile(file, make(), { mode: 0o600, flag: 'wx', flush: true }).catch(ignoreIfMade);
+    const temporary = `${file}.${randomUUID()}`;
+    try {
+      await writeFile(temporary, make(), { mode: 0o600, flush: true });
+      // The other program must never read half a file; `link` refuses to replace one.
+      await link(temporary, file).catch(ignoreIfMade);
+    } finally {
+      await rm(temporary, { force: true });
+    }
     return read();
   });
 }

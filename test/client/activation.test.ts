@@ -155,7 +155,14 @@ describe('client_action', () => {
       desk.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');
       desk.service.answer['/v1/activate'] = () => problem(409, code, 'stop');
       await desk.pass(6.5 * 24 * HOUR);
-      expect(desk.client.status.kind).toBe('running');
+      const offline_until = '2026-11-27T13:00:00.000Z';
+      const limit = code === 'machine_limit_reached' && { machine_limit_reached: {} };
+      expect(desk.client.status).toEqual({
+        kind: 'running',
+        offline_until,
+        license_expires_at: null,
+        ...limit,
+      });
       expect((await desk.restart()).kind).toBe('running');
       await desk.pass(24 * HOUR);
       expect(desk.client.status).toMatchObject({
@@ -165,6 +172,15 @@ describe('client_action', () => {
       });
     },
   );
+
+  test('reactivate answered by machine_limit_reached with a retry is no refusal yet', async () => {
+    const desk = await Desk.activated();
+    desk.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');
+    desk.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'retry');
+    const status = await desk.client.heartbeatNow();
+    expect(status.kind).toBe('running');
+    expect(status).not.toHaveProperty('machine_limit_reached');
+  });
 
   test('the same code answered to the heartbeat itself is a stop like any other', async () => {
     const desk = await Desk.activated();

@@ -1,6 +1,6 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { MooringClient } from '../../client/src/client.js';
-import { Transport } from '../../client/src/transport.js';
+import { ANSWER_LIMIT_BYTES, Transport } from '../../client/src/transport.js';
 import { asObject, parseObject, readLicenseAnswer } from '../../client/src/believe.js';
 import { machineDigest, readToken } from '../../client/src/license-token.js';
 import { checkedMembers } from '../../client/src/problem-members.js';
@@ -8,10 +8,24 @@ import { LicenseProblem, ServiceUnreachable } from '../../client/src/problem.js'
 import { parseTime } from '../../client/src/time.js';
 import { completed, type ClientOptions } from '../../client/src/options.js';
 import { readState, writeState } from '../../client/src/state-file.js';
+import { getEventListeners } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder } from './folders.js';
-import { DAY, Desk, EMAIL, FakeTime, HOUR, json, KEY, MACHINE_ID, problem, START } from './harness.js';
+import {
+  DAY,
+  Desk,
+  EMAIL,
+  FakeTime,
+  HOUR,
+  json,
+  KEY,
+  MACHINE_ID,
+  MINUTE,
+  problem,
+  serve,
+  START,
+} from './harness.js';
 
 const CONFIRMED = {
   token: 'a token',
@@ -171,6 +185,28 @@ describe('what an application gives the client', () => {
     expect(Math.abs(clock.now() - Date.now())).toBeLessThan(86_400_000);
   });
 
+  test('needs no callbacks', () => {
+    const lines: string[] = [];
+    const { onStateChange, onUpdateCheck } = completed({ ...options, log: (line) => lines.push(line) });
+    onStateChange({ kind: 'not_activated' });
+    onUpdateCheck({ available: false, reason: 'unreachable' });
+    expect(lines).toEqual([]);
+  });
+
+  test('may leave the log and the network to the system', async () => {
+    const { log, fetch } = completed(options);
+    const info = jest.spyOn(console, 'info').mockReturnValue();
+    const { url, stop } = await serve((_request, response) => response.writeHead(204).end());
+    try {
+      log('a line');
+      expect(info.mock.calls).toEqual([['a line']]);
+      expect((await fetch(url, {})).status).toBe(204);
+    } finally {
+      info.mockRestore();
+      await stop();
+    }
+  });
+
   test('cannot hurt the client where it throws', async () => {
     const log: string[] = [];
     const work: (() => void)[] = [];
@@ -221,7 +257,7 @@ describe('the state file', () => {
     ['a license', { license: { ...license, hostname_hint: 'Studio', expires_at: '2027-01-01T00:00:00Z' } }],
     ['a stop', { stopped: { code: 'x', detail: 'y', extras: {} } }],
     ['a time', { time: { highest_seen: '2026-11-27T13:00:00Z', clock_ahead_seconds: -3 } }],
-    ['a time without a highest one', { time: { highest_seen: null, clock_ahead_seconds: 0 } }],
+    ['a time without a highest one', { time: { highest_seen: null, clock_ahead_seconds: 3 } }],
     ['a crash', { crash: { crash_kind: 'native' } }],
     ['a sequence', { sequences: { a: { sequence: 3, digest: 'd' } } }],
   ])('keeps %s', async (_what, part) => expect(await readBack(part)).toMatchObject(part));
@@ -289,6 +325,36 @@ describe('before it has started, and after it was closed', () => {
     expect(desk.time.pending.size).toBe(1);
   });
 
+  test('a body that is too large is given up', async () => {
+    const { clock, timers } = new FakeTime();
+    let isCancelled = false;
+    const body = new ReadableStream({
+      pull: (controller) => controller.enqueue(new Uint8Array(ANSWER_LIMIT_BYTES)),
+      cancel: () => void (isCancelled = true),
+    });
+    const { signal } = new AbortController();
+    const ports = { clock, timers, signal, fetch: async () => new Response(body) };
+    const call = new Transport('https://license.example', ports).call({
+      method: 'GET',
+      path: '/v1/manifest',
+    });
+    expect(await call).toMatchObject({ kind: 'unreachable', reason: 'answer too large', answered: true });
+    expect(isCancelled).toBe(true);
+  });
+
+  test('a call that has ended no longer listens for the end of the client', async () => {
+    const { clock, timers } = new FakeTime();
+    const { signal } = new AbortController();
+    const listening: number[] = [];
+    const fetch = async () => {
+      listening.push(getEventListeners(signal, 'abort').length);
+      return json(200, {});
+    };
+    const transport = new Transport('https://license.example', { clock, timers, signal, fetch });
+    await transport.call({ method: 'GET', path: '/v1/manifest' });
+    expect([...listening, getEventListeners(signal, 'abort').length]).toEqual([1, 0]);
+  });
+
   test('a transport that was closed reaches nothing', async () => {
     const { clock, timers } = new FakeTime();
     const ports = { clock, timers, signal: AbortSignal.abort(), fetch: async () => json(200, {}) };
@@ -304,9 +370,18 @@ test.each([
   ['ECONNREFUSED', 'ECONNREFUSED'],
   ['CERT_HAS_EXPIRED', 'CERT_HAS_EXPIRED'],
   [`E${'X'.repeat(40)}`, `E${'X'.repeat(40)}`],
-  ...[`E${'X'.repeat(41)}`, 'E', '1ECONN', ' ECONN', 'ECONN at 10.0.0.7', 'econn', '', 7, undefined].map(
-    (code) => [code, 'no connection'] as const,
-  ),
+  ...[
+    `E${'X'.repeat(41)}`,
+    'E',
+    '1ECONN',
+    ' ECONN',
+    'ECONN at 10.0.0.7',
+    'econn',
+    '',
+    7,
+    ['ECONN'],
+    undefined,
+  ].map((code) => [code, 'no connection'] as const),
 ])('a failed call with the code %j is told as %j, and never with its message', async (code, reason) => {
   const { clock, timers } = new FakeTime();
   const failure = Object.assign(new TypeError('fetch failed'), { cause: { code, message: '10.0.0.7' } });
@@ -406,6 +481,19 @@ describe('a file whose token is of another machine', () => {
     for (const { body } of desk.service.heartbeats) expect(body).toMatchObject({ token: tokenOf(here) });
   });
 
+  test('runs until its end where no machine is left for this one, and says so', async () => {
+    const desk = await deskWith(MACHINE_ID);
+    const extras = { portal_url: 'https://license.example/portal' };
+    desk.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop', extras);
+    await desk.restart({ machineId: async () => 'cd'.repeat(32) });
+    expect(await desk.client.heartbeatNow()).toMatchObject({
+      kind: 'running',
+      machine_limit_reached: extras,
+    });
+    await desk.pass(8 * DAY);
+    expect(desk.client.status).toMatchObject({ kind: 'stopped', reason: 'machine_limit_reached' });
+  });
+
   describe('and which a refusal has stopped', () => {
     const here = { machineId: async () => 'cd'.repeat(32) };
 
@@ -428,6 +516,15 @@ describe('a file whose token is of another machine', () => {
       expect((await desk.client.activate(KEY, EMAIL)).kind).toBe('running');
     });
 
+    test('tells the newest refusal, where the user asks again', async () => {
+      const desk = await stoppedElsewhere('license_expired');
+      desk.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop');
+      expect(await desk.client.heartbeatNow()).toMatchObject({
+        kind: 'stopped',
+        reason: 'machine_limit_reached',
+      });
+    });
+
     test('is activated here only where the user asks again', async () => {
       const desk = await stoppedElsewhere('license_expired');
       expect(await desk.client.heartbeatNow()).toMatchObject({ kind: 'running' });
@@ -436,11 +533,13 @@ describe('a file whose token is of another machine', () => {
     });
   });
 
-  test('of this machine starts without a call', async () => {
+  test('of this machine starts without a call, and asks a few minutes later', async () => {
     const desk = await deskWith(MACHINE_ID);
     desk.service.calls = [];
     expect(await desk.restart()).toMatchObject({ kind: 'running' });
     expect(desk.service.calls).toEqual([]);
+    await desk.pass(10 * MINUTE);
+    expect(desk.service.heartbeats).toHaveLength(1);
   });
 
   test('counts its seven days from its own time, where the file says no time and the clock is a year behind', async () => {

@@ -1,7 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import * as schedule from '../../client/src/schedule.js';
-import { telemetryBlock, type CrashSignature, type Telemetry } from '../../client/src/telemetry.js';
+import {
+  telemetryBlock,
+  telemetryDisabled,
+  type CrashSignature,
+  type Telemetry,
+} from '../../client/src/telemetry.js';
 import { DAY, Desk, HOUR, json, MINUTE, problem, type Seen } from './harness.js';
 
 const gaps = (calls: Seen[]) => calls.slice(1).map((call, i) => call.when - calls[i]!.when);
@@ -197,6 +202,10 @@ describe('telemetry', () => {
     expect(blocks(desk)[0] === undefined).toBe(off);
   });
 
+  test.each(['My App', 'my-app', 'My – App'])('the application %p is MY_APP there', (app) => {
+    expect(telemetryDisabled(app, { MY_APP_TELEMETRY_DISABLED: '1' })).toBe(true);
+  });
+
   test('the switch is read at the start, and a restart takes it up', async () => {
     const environment: Record<string, string> = {};
     const desk = await Desk.activated({ environment });
@@ -215,6 +224,7 @@ describe('telemetry', () => {
     });
     expect((await desk.client.heartbeatNow()).kind).toBe('running');
     expect(blocks(desk)).toEqual([{ app_version: '3.1.0' }]);
+    expect(desk.log.filter((line) => line.startsWith('telemetry could not be read'))).toHaveLength(1);
     expect(desk.log.join()).not.toContain('camera');
   });
 
@@ -269,6 +279,22 @@ describe('a crash signature', () => {
     await desk.client.heartbeatNow();
     await desk.client.heartbeatNow();
     expect(blocks(desk).map((block) => 'crash_sig' in (block as object))).toEqual([true, true, false]);
+  });
+
+  test('that is reported while another one is sent goes with the next heartbeat', async () => {
+    const desk = await Desk.activated();
+    const newer = { ...CRASH, crash_label: 'reported later' };
+    await desk.client.reportCrash(CRASH);
+    desk.service.answer['/v1/heartbeat'] = () => async () => {
+      await desk.client.reportCrash(newer);
+      return desk.service.confirm();
+    };
+    await desk.client.heartbeatNow();
+    desk.service.answer['/v1/heartbeat'] = () => desk.service.confirm();
+    await desk.client.heartbeatNow();
+    await desk.client.heartbeatNow();
+    const bare = { app_version: '3.1.0' };
+    expect(blocks(desk)).toEqual([{ ...bare, ...CRASH }, { ...bare, ...newer }, bare]);
   });
 
   test('that waits is dropped by the opt-out', async () => {

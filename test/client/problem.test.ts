@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFile, writeFile } from 'node:fs/promises';
-import { isStoppedBy, LicenseProblem, type ProblemCode } from '../../client/src/client.js';
+import { isStoppedBy, LicenseProblem, type ProblemCode, type Status } from '../../client/src/client.js';
 import { PROBLEM_MEMBERS } from '../../client/src/problem-members.js';
 import { PROBLEMS } from '../../src/http/problem.js';
 import { Desk, EMAIL, KEY, problem } from './harness.js';
@@ -116,6 +116,8 @@ describe('a status', () => {
     expect(url).toBe(NOT_COVERED.download_url);
     expect(isStoppedBy(status, 'license_expired')).toBe(false);
     expect(isStoppedBy({ kind: 'not_activated' }, 'license_expired')).toBe(false);
+    const waiting = { kind: 'needs_network', offline_until: '2026-11-27T13:00:00Z', reason: 'unavailable' };
+    expect(isStoppedBy(waiting as Status, 'unavailable')).toBe(false);
   });
 
   test('read from a file that somebody changed leaves out what has the wrong shape', async () => {

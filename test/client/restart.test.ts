@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFile, writeFile } from 'node:fs/promises';
+import type { MooringClient } from '../../client/src/client.js';
 import type { State } from '../../client/src/state-file.js';
 import { DAY, Desk, EMAIL, HOUR, KEY, MINUTE, problem, START } from './harness.js';
 
@@ -40,6 +41,21 @@ describe('a restart', () => {
     expect(desk.service.of('/v1/activate')).toHaveLength(1);
   });
 
+  test('past offline_until says until the answer that nothing was asked yet', async () => {
+    const desk = await Desk.activated();
+    const asked = Promise.withResolvers<MooringClient>();
+    const answered = Promise.withResolvers<Response>();
+    desk.service.answer['/v1/heartbeat'] = () => () => {
+      asked.resolve(desk.client);
+      return answered.promise;
+    };
+    const started = desk.restartAfter(8 * DAY);
+    const { status } = await asked.promise;
+    answered.resolve(desk.service.confirm());
+    expect(status).toMatchObject({ kind: 'needs_network', reason: 'not_asked_yet' });
+    expect(await started).toMatchObject({ kind: 'running' });
+  });
+
   test('past offline_until can be retried by the user', async () => {
     const desk = await Desk.activated();
     const online = desk.service.answer;
@@ -69,6 +85,18 @@ describe('a restart', () => {
       kind: 'stopped',
       reason: 'machine_limit_reached',
     });
+  });
+
+  test('past offline_until waits where a reactivate cannot be followed without a machine id', async () => {
+    const desk = await Desk.activated();
+    desk.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');
+    const machineId = () => Promise.reject(new Error('no hardware UUID'));
+    expect(await desk.restartAfter(8 * DAY, { machineId })).toMatchObject({
+      kind: 'needs_network',
+      reason: 'no machine id',
+    });
+    expect(desk.service.of('/v1/activate')).toHaveLength(1);
+    expect((await desk.restart()).kind).toBe('running');
   });
 
   test('past offline_until is not let through by an answer that confirms nothing', async () => {

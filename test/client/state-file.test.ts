@@ -1,6 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
-import { chmod, mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import {
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rmdir,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -8,7 +19,7 @@ import { emptyState, fileStorage, readState, writeState, type State } from '../.
 import { MooringClient } from '../../client/src/client.js';
 import { Store } from '../../client/src/store.js';
 import { temporaryFolder } from './folders.js';
-import { Desk, EMAIL, HOUR, KEY } from './harness.js';
+import { DAY, Desk, EMAIL, HOUR, KEY, MINUTE } from './harness.js';
 
 const folder = temporaryFolder;
 const quiet = () => {};
@@ -34,8 +45,22 @@ describe('the state file', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
+  const testOfDescriptors = existsSync('/proc/self/fd') ? test : test.skip;
+  testOfDescriptors('is closed once it is written, and so is its folder', async () => {
+    const ownFolder = await realpath(await folder());
+    await writeState(join(ownFolder, 'license.json'), stateWith('one'));
+    const descriptors = await readdir('/proc/self/fd');
+    const paths = await Promise.all(
+      descriptors.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => 'closed')),
+    );
+    expect(paths.filter((path) => path.startsWith(ownFolder))).toEqual([]);
+  });
+
   test('that is missing is an empty state', async () => {
-    expect(await readState(join(await folder(), 'none.json'), quiet)).toEqual(emptyState());
+    const log: string[] = [];
+    const state = await readState(join(await folder(), 'none.json'), (line) => log.push(line));
+    expect(state).toEqual(emptyState());
+    expect(log).toEqual([]);
   });
 
   test.each([
@@ -57,6 +82,21 @@ describe('the state file', () => {
     expect(log).toEqual(['the license state is damaged and was kept aside']);
   });
 
+  test('that another program holds for a moment is read after it, and is tried five times', async () => {
+    const file = join(await folder(), 'license.json');
+    await mkdir(file);
+    let pauses = 0;
+    const pauseUntil = (last: number) => async () => {
+      if ((pauses += 1) !== last) return;
+      await rmdir(file);
+      await writeState(file, stateWith('one'));
+    };
+    expect(await readState(file, quiet, pauseUntil(Infinity))).toBeUndefined();
+    expect(pauses).toBe(4);
+    pauses = 0;
+    expect(await readState(file, quiet, pauseUntil(4))).toEqual(stateWith('one'));
+  });
+
   test('that cannot be read just now stays as it is, until it can be or a new license takes its place', async () => {
     const file = join(await folder(), 'license.json');
     // A folder in its place cannot be read, whoever runs this.
@@ -64,7 +104,10 @@ describe('the state file', () => {
     const log: string[] = [];
     const note = (line: string) => void log.push(line);
     const store = new Store(fileStorage(file, note), note);
+    const began = performance.now();
     await store.load();
+    // Four pauses of 100 ms, which a program that holds the file may need.
+    expect(performance.now() - began).toBeGreaterThan(390);
     expect(store.state).toEqual(emptyState());
     await store.save({ sequences: { key: { sequence: 2, digest: 'd' } } });
     expect(log).toEqual(['the license state cannot be read just now']);
@@ -112,6 +155,14 @@ describe('the state file', () => {
     expect(await desk.open()).toEqual({ kind: 'not_activated' });
     expect(await readdir(desk.folder)).toContain('license.json.broken');
     expect((await desk.client.activate(KEY, EMAIL)).kind).toBe('running');
+  });
+
+  test('is not made by an application that was never activated', async () => {
+    const desk = await Desk.make();
+    await desk.open();
+    await desk.pass(DAY);
+    await desk.client.close();
+    expect(await readdir(desk.folder)).toEqual([]);
   });
 
   test('that cannot be written stops nothing', async () => {
@@ -175,6 +226,19 @@ describe('a state that can be neither read nor written', () => {
     await desk.open({ storage });
     await desk.pass(HOUR);
     expect(desk.service.of('/v1/manifest')).toHaveLength(1);
+  });
+
+  test('is read again each half a minute, until the license is there', async () => {
+    const desk = await Desk.make();
+    let reads = 0;
+    const read = async () => ((reads += 1) < 3 ? undefined : stateWith('one'));
+    await desk.open({ storage: { ...storage, read } });
+    await desk.pass(59_000);
+    expect(desk.client.status).toEqual({ kind: 'not_activated' });
+    await desk.pass(1_000);
+    expect(desk.client.status).toMatchObject({ kind: 'running' });
+    await desk.pass(MINUTE);
+    expect(reads).toBe(3);
   });
 
   test('is not asked for again once the client is closed', async () => {

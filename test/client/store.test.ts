@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { emptyState, type State } from '../../client/src/state-file.js';
 import { Store } from '../../client/src/store.js';
 
@@ -52,4 +53,16 @@ test('a write that fails is logged, and the next one is tried', async () => {
   await store.save({ crash: null });
   expect(written).toEqual([emptyState()]);
   expect(store.unread).toBe(false);
+});
+
+test('is idle when what was saved has been written', async () => {
+  let isWritten = false;
+  const write = async () => {
+    await nextTurn();
+    isWritten = true;
+  };
+  const store = new Store({ read: async () => emptyState(), write }, () => undefined);
+  void store.save({ crash: null });
+  await store.idle();
+  expect(isWritten).toBe(true);
 });

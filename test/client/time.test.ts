@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseRetryAfter } from '../../client/src/retry-after.js';
 import { SeenTime, type StoredTime } from '../../client/src/seen-time.js';
-import { formatTime, parseTime, representable } from '../../client/src/time.js';
+import { formatTime, parseTime, representable, systemTimers } from '../../client/src/time.js';
 import { at, FakeTime, START } from './harness.js';
 
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
@@ -75,6 +75,13 @@ describe('the time seen', () => {
     time.wall += 1_000;
     expect(now()).toBe(confirmed + 1);
   });
+
+  test('goes on with the clock after a confirmation', () => {
+    const { time, seenTime, now } = seen(100, 100);
+    seenTime.confirm(START + 40_000);
+    time.wall += 7_000;
+    expect(now()).toBe(47);
+  });
 });
 
 describe('an RFC 3339 time', () => {
@@ -96,6 +103,7 @@ describe('an RFC 3339 time', () => {
     '2026-11-20T13:00:00.Z',
     '2026-11-20T13:00:00.1234567890Z',
     '2026-11-20T13:00:00+0100',
+    '+002026-11-20T13:00:00Z',
     '2026-13-20T13:00:00Z',
     START,
     null,
@@ -128,4 +136,14 @@ describe('a retry-after', () => {
   test('that is missing is none', () => {
     expect(parseRetryAfter({ headers: new Headers() }, START)).toBeUndefined();
   });
+});
+
+test('a timer of the system that was cleared does no work', async () => {
+  const worked: string[] = [];
+  systemTimers.clear(systemTimers.set(() => worked.push('cleared'), 1));
+  await new Promise<void>((resolve) => {
+    const done = systemTimers.set(() => resolve(), 20) as NodeJS.Timeout;
+    done.ref();
+  });
+  expect(worked).toEqual([]);
 });

@@ -59,9 +59,12 @@ describe('over a real socket', () => {
         'user-agent',
       ].toSorted(),
     );
+    expect(first!.headers.accept).toBe('application/json, application/problem+json');
     expect(first!.headers['user-agent']).toBe('mooring-client');
     expect(first!.headers.connection).toBe('close');
     expect(second!.headers['if-none-match']).toBe('"m1"');
+    const posts = seen.filter(({ method }) => method === 'POST');
+    expect(posts.map(({ headers }) => headers['content-type'])).toEqual(['application/json']);
     expect(
       seen.every(({ headers }) => headers.cookie === undefined && headers.authorization === undefined),
     ).toBe(true);
@@ -86,7 +89,7 @@ describe('over a real socket', () => {
       const [timer] = time.pending;
       expect(timer!.due - time.measured).toBe(CALL_TIMEOUT_MS);
       timer!.work();
-      expect(await answer).toMatchObject({ kind: 'unreachable', reason: 'timeout' });
+      expect(await answer).toMatchObject({ kind: 'unreachable', reason: 'timeout', answered: false });
       expect(time.pending.size).toBe(0);
     }
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { createHash, sign } from 'node:crypto';
 import { signersOf, trustedKey } from '../../client/src/manifest-signature.js';
+import { emptyState, type State } from '../../client/src/state-file.js';
 import { judgeManifest, type Running } from '../../client/src/update.js';
 import { isAbove, isVersion } from '../../client/src/version.js';
 import { DAY, Desk, EMAIL, HOUR, json, KEY, MINUTE, problem } from './harness.js';
@@ -288,7 +289,8 @@ test('versions are compared part by part as numbers', () => {
   expect(isAbove('3.2.0.1', '3.2')).toBe(true);
   expect(isAbove('9007199254740993', '9007199254740992')).toBe(true);
   expect(['1', '1.2.3.4', '01.2'].every(isVersion)).toBe(true);
-  expect(['', '1.', '1.2.3.4.5', 'v1', '1.2-3', '1'.repeat(33), 1].some(isVersion)).toBe(false);
+  const others = ['', '1.', '1.2.3.4.5', 'v1', '1.2-3', '1'.repeat(33), 1, ['1.2'], null, undefined];
+  expect(others.filter(isVersion)).toEqual([]);
 });
 
 test.each(['', 'short', 'A'.repeat(44), '*'.repeat(43)])(
@@ -325,6 +327,26 @@ describe('the daily check', () => {
     serveManifest(desk, manifest());
     await desk.pass(HOUR);
     expect(checks).toEqual([{ available: true, offer: offer('3.2.0'), newest_version: '3.2.0' }]);
+    expect(desk.log).toEqual([]);
+  });
+
+  test('says nothing in the log where the newest version runs', async () => {
+    const desk = await Desk.make();
+    await desk.open({ trustedKeys, appVersion: '3.2.0' });
+    serveManifest(desk, manifest());
+    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'up_to_date' });
+    expect(desk.log).toEqual([]);
+  });
+
+  test('writes nothing down of a manifest that is not believed', async () => {
+    const desk = await Desk.make();
+    const written: State[] = [];
+    const write = async (state: State) => void written.push(state);
+    await desk.open({ trustedKeys, storage: { read: async () => emptyState(), write } });
+    serveManifest(desk, manifest({}, [stranger]));
+    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'untrusted' });
+    expect(written).toEqual([]);
+    expect(desk.log).toEqual(['no update available: untrusted']);
   });
 
   test('keeps the highest sequence over a restart, and reports an equivocation', async () => {
@@ -353,6 +375,20 @@ describe('the daily check', () => {
     expect(await desk.client.checkForUpdate()).toMatchObject({ reason: 'not_covered' });
   });
 
+  test('judges the end of a manifest by the time seen, not by a clock that the user has set', async () => {
+    const desk = await Desk.make();
+    desk.time.wall += 365 * DAY;
+    desk.service.offset = -365 * DAY;
+    await desk.open({ trustedKeys });
+    await desk.client.activate(KEY, EMAIL);
+    serveManifest(desk, manifest());
+    expect(await desk.client.checkForUpdate()).toMatchObject({ available: true });
+    desk.service.offset = Date.parse(FACTS.expires_at) - desk.time.wall;
+    await desk.client.heartbeatNow();
+    desk.time.wall -= 365 * DAY;
+    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'expired' });
+  });
+
   test('sends the etag back within the run, judges the kept bytes anew on a 304, and forgets it at the end', async () => {
     const desk = await Desk.make();
     await desk.open({ trustedKeys });
@@ -368,11 +404,33 @@ describe('the daily check', () => {
     expect(etags).toEqual([undefined, '"m42"', '"m42"', undefined]);
   });
 
+  test.each([
+    ['"m42"', true],
+    [`"${'x'.repeat(128)}"`, true],
+    [`"${'x'.repeat(129)}"`, false],
+    ['""', false],
+    ['"m 42"', false],
+    ['m42', false],
+    ['W/"m42"', false],
+    ['"m42" x', false],
+  ])('an etag of %s is sent back: %p', async (etag, isTold) => {
+    const desk = await Desk.make();
+    await desk.open({ trustedKeys });
+    serveManifest(desk, manifest(), { etag });
+    await desk.client.checkForUpdate();
+    await desk.client.checkForUpdate();
+    const etags = desk.service.calls.map(({ headers }) => headers['if-none-match']);
+    expect(etags).toEqual([undefined, isTold ? etag : undefined]);
+  });
+
   test.each<[string, () => Response | Promise<Response>, string]>([
     ['no network', () => Promise.reject(new TypeError('fetch failed')), 'unreachable'],
     ['a 500', () => json(500, manifest()), 'unreachable'],
     ['a redirect', () => new Response(null, { status: 302 }), 'unreachable'],
     ['nothing published', () => problem(404, 'no_version_published', 'retry'), 'no_version_published'],
+    ['nothing at this address', () => problem(404, 'not_found', 'retry'), 'unreachable'],
+    ['nothing published in a 500', () => problem(500, 'no_version_published', 'retry'), 'unreachable'],
+    ['a page in a 404', () => new Response('<html>', { status: 404 }), 'unreachable'],
     ['a page', () => new Response('<html>'), 'malformed'],
     ['too much', () => json(200, { ...manifest(), filler: 'x'.repeat(300_000) }), 'unreachable'],
     ['a stop', () => problem(403, 'license_revoked', 'stop'), 'unreachable'],

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
 import { createHmac, createPrivateKey, generateKeyPairSync, hash, randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { Config, ConfigError } from '../../src/config.js';
 import { publicJwk, publicKeyFromX, thumbprint } from '../../src/keys/ed25519.js';
 import { deriveLicenseKey } from '../../src/keys/license-key.js';
@@ -21,6 +23,7 @@ import { deriveSoldIds } from '../../src/keys/sold-ids.js';
 import { deriveStaffLink } from '../../src/keys/staff-link.js';
 
 const NOW = new Date('2026-11-20T13:00:00Z');
+const KEY_MATERIAL = new URL('../../dist/keys/key-material.js', import.meta.url).href;
 let dir: string;
 beforeEach(async () => (dir = await mkdtemp(join(tmpdir(), 'key-material-'))));
 afterEach(async () => rm(dir, { recursive: true }));
@@ -53,6 +56,25 @@ describe('the secret of license keys', () => {
     await rm(join(dir, 'keys'), { recursive: true });
     await writeFile(join(dir, 'keys'), '');
     await expect(licenseKeySecret(config())).rejects.toMatchObject({ code: 'EEXIST' });
+  });
+
+  test('is made in a file of its own, and not through a link to another place', async () => {
+    await mkdir(join(dir, 'keys'));
+    await symlink(join(dir, 'elsewhere'), join(dir, 'keys/license-key.secret'));
+    await expect(licenseKeySecret(config())).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(await readdir(dir)).toEqual(['keys']);
+  });
+
+  test('that cannot be written whole is not there, and no half of it is', async () => {
+    const script = `import('${KEY_MATERIAL}').then((m) => m.licenseKeySecret({ dataDir: process.argv[1] }))
+      .catch((error) => console.log(error.code))`;
+    // A process that may not write a single byte to a file.
+    const limited = ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, '-e', script, dir];
+    const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] });
+    expect(await text(child.stdout)).toBe('EFBIG\n');
+    expect(await readdir(join(dir, 'keys'))).toEqual([]);
+    expect(await licenseKeySecret(config())).toHaveLength(32);
+    expect(await readdir(join(dir, 'keys'))).toEqual(['license-key.secret']);
   });
 });
 
