@@ -58,7 +58,9 @@ describe('403, and nothing stored,', () => {
     const right = signed(body);
     expectRefused(await send(other, right));
     expectRefused(await send(body, { ...right, 'webhook-id': `${right['webhook-id']}x` }));
-    expectRefused(await send(body, { ...right, 'webhook-timestamp': String(Number(right['webhook-timestamp']) - 1) }));
+    expectRefused(
+      await send(body, { ...right, 'webhook-timestamp': String(Number(right['webhook-timestamp']) - 1) }),
+    );
   });
 
   test('for bytes that were changed, however little: one of them, the order, the spaces', async () => {

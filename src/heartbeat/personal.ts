@@ -99,8 +99,16 @@ function isPersonal(value: string, mayHoldVersion: boolean): boolean {
   return plain.includes(':') && plain.split(/[^0-9A-Za-z:.]/).some(holdsIPv6);
 }
 
-// Also behind labels (`en0:peer:fe80::1`), before a port, and at the end of a sentence; `std::bad` is none.
+/** An address has eight parts between colons, and a group of none where two colons meet. */
+const MOST_PARTS = 8;
+
+// Also behind labels (`en0:cafe:fe80::1`), before a port or a word, and at the end of a sentence; `std::bad` is none.
 function holdsIPv6(part: string): boolean {
-  const bare = part.replace(/^([^:]*[^0-9a-f:.][^:]*:(?!:))+/i, '').replace(/(?<!:)[:.]+$/, '');
-  return IPV6.test(bare) && (isIP(bare) === 6 || isIP(bare.replace(/:\d+$/, '')) === 6);
+  const parts = part.split(/(?<!:):(?!:)/);
+  return parts.some((_, from) => {
+    const rest = parts.slice(from, from + MOST_PARTS);
+    return IPV6.test(rest[0]!) && rest.some((_each, to) => isIPv6(rest.slice(0, to + 1).join(':')));
+  });
 }
+
+const isIPv6 = (text: string) => isIP(text) === 6 || isIP(text.replace(/[:.]+$/, '')) === 6;
