@@ -15,7 +15,7 @@ export default {
   // which takes a hundred.
   maxWorkers: 3,
   // Some of what files have used is never freed: a worker that holds more begins anew before its next file.
-  workerIdleMemoryLimit: '450MB',
+  workerIdleMemoryLimit: '250MB',
   testEnvironment: '<rootDir>/test/runtime/environment.mjs',
   runtime: '<rootDir>/test/runtime/runtime.mjs',
   setupFiles: ['<rootDir>/test/limits.ts'],
