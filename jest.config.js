@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 /** Jest in ESM mode; decorators and their metadata as the build emits them, or dependency injection would differ. */
 export default {
   globalSetup: '<rootDir>/test/global-setup.mjs',
@@ -11,9 +13,9 @@ export default {
   ],
   // A guard against a test that hangs, and no measure of one that is slow: the only one, so no test sets its own.
   testTimeout: 600_000,
-  // On two cores as well, where one of them often waits. Each brings services with their connections to one PostgreSQL,
-  // which takes a hundred.
-  maxWorkers: 3,
+  // One more than there are cores, for one of them often waits; and at most three, for each brings services with their
+  // connections to one PostgreSQL, which takes a hundred.
+  maxWorkers: Math.min(availableParallelism() + 1, 3),
   // Some of what files have used is never freed: a worker that holds more begins anew before its next file.
   workerIdleMemoryLimit: '250MB',
   testEnvironment: '<rootDir>/test/runtime/environment.mjs',
