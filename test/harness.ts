@@ -3,6 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Writable } from 'node:stream';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pg from 'pg';
@@ -85,12 +86,19 @@ export async function createDatabase(): Promise<{ url: string; drop(): Promise<v
   );
   const url = new URL(server);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => admin(server, `drop database if exists ${name} with (force)`) };
+  return { url: url.href, drop: () => admin(server, `drop database if exists ${name} with (force)`, name) };
 }
 
-async function admin(server: string, sql: string): Promise<void> {
+/** How often connections that are ending are looked for, and the pause between, before they are ended by force. */
+const [LOOKS, LOOK_PAUSE_MS] = [200, 5];
+const USERS = "select from pg_stat_activity where datname = $1 and backend_type = 'client backend'";
+
+/** @param left a database that its connections leave first: one that is cut off may tell a file that runs by then */
+async function admin(server: string, sql: string, left?: string): Promise<void> {
   const client = new pg.Client(server);
   await client.connect();
+  const isUsed = async () => !!left && (await client.query(USERS, [left])).rowCount! > 0;
+  for (let look = 0; look < LOOKS && (await isUsed()); look += 1) await pause(LOOK_PAUSE_MS);
   // Two files may clone the template at once: one waits for the other.
   await client.query('select pg_advisory_lock(1)');
   await client.query(sql);

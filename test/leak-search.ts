@@ -37,7 +37,7 @@ function bitsOf({ bytes, binary }: Form): number {
  * write-ahead log other bytes follow a value at once, so that there such a form may go unseen; in a table's file it does not.
  */
 export const isWord = (form: Form) =>
-  !form.binary && (bitsOf(form) < ENOUGH_BITS || /^(0|\\)x/.test(form.bytes.toString('latin1')));
+  !form.binary && (bitsOf(form) < ENOUGH_BITS || /^(0|\\)x[\da-f]+$/i.test(form.bytes.toString('latin1')));
 
 /** The forms of a text: as it is, escaped, encoded, as a list of its bytes, and hashed. */
 export function formsOfText(canary: string): Form[] {

