@@ -153,6 +153,8 @@ export interface Timed extends Answer {
 /** Calls over and over until it is told to stop: each caller makes its next call a moment after its last answer. */
 export class Load<Heard extends Timed = Timed> {
   readonly answers: Heard[] = [];
+  /** What each caller waits between an answer and its next call. */
+  pauseMs = 20;
   #running = true;
   #heard: () => void = () => undefined;
   readonly #callers: Promise<unknown>;
@@ -164,7 +166,7 @@ export class Load<Heard extends Timed = Timed> {
         while (this.#running) {
           this.answers.push(await caller());
           this.#heard();
-          await pause(20);
+          await pause(this.pauseMs);
         }
       }),
     );
