@@ -77,7 +77,7 @@ const ofRequests = () => ({
   statement_timeout: REQUEST_LIMITS_MS.statement,
   // A connection costs the server more than keeping it: a burst after a quiet minute should find some.
   idleTimeoutMillis: 60_000,
-  idle_in_transaction_session_timeout: 5_000,
+  idle_in_transaction_session_timeout: REQUEST_LIMITS_MS.idleInTransaction,
   keepAlive: true,
 });
 const APPLICATION = 'mooring';

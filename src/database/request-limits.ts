@@ -9,6 +9,8 @@ export const REQUEST_LIMITS_MS = {
   statement: 800,
   /** For a database that sends nothing at all; then the connection is cut. */
   silence: 900,
+  /** For the next statement of a transaction, kept by the database; then it ends the transaction with its connection. */
+  idleInTransaction: 5_000,
   /** For the answer to a call of a client, with what it takes to send it. */
   answer: 1_900,
   /** For a heartbeat with its telemetry; then the answer goes out without waiting for the telemetry. */

@@ -18,11 +18,12 @@ test('the connections of requests keep them', () => {
   expect(requestDataSource('postgres://h/d').extra).toMatchObject({
     connectionTimeoutMillis: REQUEST_LIMITS_MS.connection,
     statement_timeout: REQUEST_LIMITS_MS.statement,
+    idle_in_transaction_session_timeout: REQUEST_LIMITS_MS.idleInTransaction,
   });
 });
 
 test('a test that is not about them has so much time that no machine is too slow', () => {
   const wide = generous(LIMITS);
-  for (const name of ['connection', 'statement', 'silence', 'answer', 'telemetry'] as const)
-    expect(wide[name]).toBeGreaterThan(40_000);
+  const names = ['connection', 'statement', 'silence', 'idleInTransaction', 'answer', 'telemetry'] as const;
+  for (const name of names) expect(wide[name]).toBeGreaterThan(40_000);
 });

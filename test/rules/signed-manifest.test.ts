@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { anyText } from '../any-text.js';
-import { publicJwk, signText, thumbprint, verifyText } from '../../src/keys/ed25519.js';
+import { isSignature, publicJwk, signText, thumbprint, verifyText } from '../../src/keys/ed25519.js';
 import {
   assembleManifest,
   canonicalVersion,
@@ -369,6 +369,13 @@ function signManifestUnchecked(signed: string): unknown {
     signatures: [{ key_id: vectors.key.kid, signature: signText(privateKey, signed) }],
   };
 }
+
+test('a signature is 64 bytes in base64url, and nothing before or after them', () => {
+  const signature = Buffer.alloc(64, 7).toString('base64url');
+  expect(isSignature(signature)).toBe(true);
+  for (const other of [`A${signature}`, `${signature}A`, signature.slice(1), `${signature.slice(0, -1)}x`])
+    expect(isSignature(other)).toBe(false);
+});
 
 test('a version has one text for all its spellings, and no other version has it', () => {
   for (const spelling of ['3.2', '3.2.0', '03.002', '3.2.0.0', '003.02.00'])
