@@ -91,7 +91,7 @@ test('a minimum lowered by a refresh is honoured at once, by an instance that ha
   const before = await other.heartbeat(token, { app_version: '3.2.0' });
   expect(before.json.code).toBe('version_not_covered');
   // An instance that does not poll: its next heartbeat comes before its next look.
-  other.app.get(ManifestService).onApplicationShutdown();
+  other.app.get(ManifestService).beforeApplicationShutdown();
   await publish(service, '3.2', '2026-12-01T00:00:00Z');
   expect(await beat('3.2.0')).toBe('covered');
   expect((await other.heartbeat(token, { app_version: '3.2.0' })).status).toBe(200);

@@ -143,7 +143,7 @@ describe('a service', () => {
     );
   });
   afterEach(() => {
-    service.onApplicationShutdown();
+    service.beforeApplicationShutdown();
     jest.useRealTimers();
   });
 
@@ -175,7 +175,7 @@ describe('a service', () => {
       while (logged.length < looks) await new Promise(setImmediate);
       expect(query).toHaveBeenCalledTimes(looks);
     }
-    service.onApplicationShutdown();
+    service.beforeApplicationShutdown();
     expect(jest.getTimerCount()).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { Injectable, OnApplicationBootstrap, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap, BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { recordAudit, type Act } from '../audit/audit.js';
 import { Clock } from '../clock.js';
@@ -34,7 +34,7 @@ type Published = Pick<Manifest, 'signed' | 'signatures'>;
 
 /** Holds what is published in memory: serving it never touches the database. */
 @Injectable()
-export class ManifestService implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
+export class ManifestService implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   #versions = new PublishedVersions();
   #live: LiveManifest | null = null;
   #timer?: NodeJS.Timeout;
@@ -61,7 +61,8 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, On
     this.#timer = setInterval(poll, POLL_MS).unref();
   }
 
-  onApplicationShutdown(): void {
+  // Before the connections are closed, on which a last poll would fail.
+  beforeApplicationShutdown(): void {
     clearInterval(this.#timer);
   }
 
