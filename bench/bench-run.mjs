@@ -12,7 +12,7 @@ import { Fault } from '../scripts/prepare.mjs';
  */
 export function benchRun(measureAll, { report, page, write }) {
   return inFolder('mooring-bench-', async ({ folder, processes, interrupted }) => {
-    const { startEmbeddedPostgres } = await import('../dist/database/embedded-postgres.js');
+    const { startEmbeddedPostgres } = await import('../dist/database/embedded/embedded-postgres.js');
     let server;
     try {
       server = await startEmbeddedPostgres(join(folder, 'data'));

@@ -52,7 +52,7 @@ async function oneRound(url, load) {
 }
 
 async function runRetention(url) {
-  const { Clock } = await import('../dist/clock.js');
+  const { Clock } = await import('../dist/core/clock.js');
   const { DatabaseUrl } = await import('../dist/database/data-source.js');
   const { RetentionService } = await import('../dist/retention/retention.service.js');
   const service = new RetentionService(new DatabaseUrl(url), new Clock(), { taxRetentionYears: 10 });
@@ -79,7 +79,7 @@ function figures({ kinds }) {
 /** What is due: telemetry of a month that goes whole and of days of the next one, yesterday's inbox, ended bindings, a week to count. */
 async function makeDue(url, client, rows) {
   const { patiently } = await import('../dist/database/data-source.js');
-  const { makePartitions } = await import('../dist/retention/partitions.js');
+  const { makePartitions } = await import('../dist/telemetry/partitions.js');
   const now = new Date();
   const first = new Date(Date.UTC(now.getUTCFullYear() - 2, now.getUTCMonth() - 1, 1));
   const end = new Date(Date.UTC(now.getUTCFullYear() - 2, now.getUTCMonth(), now.getUTCDate()));

@@ -10,7 +10,7 @@ const NIGHTS = 27;
 const day = (first, days = 0) => new Date(first.getTime() + days * DAY_MS).toISOString().slice(0, 10);
 
 export async function fill({ runner, progress, month, asOf }, { rows, seed }) {
-  const { makePartitions } = await import('../dist/retention/partitions.js');
+  const { makePartitions } = await import('../dist/telemetry/partitions.js');
   const first = month(0);
   await makePartitions(runner, first, asOf);
   const end = new Date(day(asOf));
@@ -28,7 +28,7 @@ export async function fill({ runner, progress, month, asOf }, { rows, seed }) {
 
 // As if there had been a run each night.
 export async function countWeeks({ runner, progress, month, asOf: last }) {
-  const { rollUpWeeks } = await import('../dist/retention/roll-up.js');
+  const { rollUpWeeks } = await import('../dist/telemetry/roll-up.js');
   const weeks = [];
   for (let asOf = month(0); asOf <= last; asOf = new Date(asOf.getTime() + DAY_MS)) {
     const { ms, result } = await timed(() => rollUpWeeks(runner, asOf));
@@ -43,7 +43,7 @@ export async function countWeeks({ runner, progress, month, asOf: last }) {
 export async function askFleet({ url, progress }) {
   const { DataSource } = await import('typeorm');
   const { requestDataSource } = await import('../dist/database/data-source.js');
-  const { fleet } = await import('../dist/support/fleet.queries.js');
+  const { fleet } = await import('../dist/telemetry/fleet.queries.js');
   const dataSource = await new DataSource(requestDataSource(url)).initialize();
   const asked = [];
   for (const weeks of [12, 105]) {
@@ -68,7 +68,7 @@ function nullWhereTooLate(error) {
 
 // What the page would ask, were there no roll-ups: the same counts, by week, of the rows themselves.
 export async function askRows({ runner, progress }) {
-  const { DIMENSIONS } = await import('../dist/retention/roll-up.js');
+  const { DIMENSIONS } = await import('../dist/telemetry/roll-up.js');
   const since = (from) =>
     `from telemetry where received_on >= date '${from}' and received_on < date '2026-11-16'`;
   const week = `(received_on - date '2024-01-01') / 7`;
@@ -97,7 +97,7 @@ export async function askRows({ runner, progress }) {
 // A month, by three ways: the oldest is dropped, of the two after it as many rows are deleted. Then the nights of a month.
 export async function leave({ runner, progress, month }) {
   const { deleteLeaving } = await import('../dist/retention/deletion.js');
-  const { partitionOf } = await import('../dist/retention/partitions.js');
+  const { partitionOf } = await import('../dist/telemetry/partitions.js');
   const { policy } = await import('../dist/retention/policy.js');
   const rule = policy({ taxRetentionYears: 10 }).find(({ table }) => table === 'telemetry');
   // The run of the night after which this day is the first one kept.

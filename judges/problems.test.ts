@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { PROBLEMS, type ProblemCode } from '../src/http/problem.js';
+import { PROBLEMS, type ProblemCode } from '../src/http/problems/problem.js';
 import { activation, call, Service } from '../test/harness.js';
 import { places, readDocument, unanchor, withoutU, type Place } from './documents.js';
 import { ask, passed, Prism } from './prism.js';

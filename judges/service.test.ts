@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { PROBLEMS, type ProblemCode } from '../src/http/problem.js';
+import { PROBLEMS, type ProblemCode } from '../src/http/problems/problem.js';
 import { licenseKeyHash } from '../src/keys/license-key.js';
-import { StaffService } from '../src/support/staff.service.js';
+import { StaffService } from '../src/staff/staff.service.js';
 import { Authenticator } from '../test/authenticator.js';
 import { activation, machineId, Service, type Answer } from '../test/harness.js';
 import { documentedRoutes } from '../test/openapi.js';

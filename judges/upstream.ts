@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { PROBLEMS, problem, problemDocument, type ProblemCode } from '../src/http/problem.js';
+import { PROBLEMS, problem, problemDocument, type ProblemCode } from '../src/http/problems/problem.js';
 
 /** An answer to repeat, byte for byte. */
 export interface Repeated {

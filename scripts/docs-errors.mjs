@@ -5,7 +5,7 @@ import { command, ensureBuilt, ensureInstalled } from './prepare.mjs';
 await command(async () => {
   await ensureInstalled();
   await ensureBuilt();
-  const { errorsAsMarkdown } = await import('../dist/http/problem-docs.js');
+  const { errorsAsMarkdown } = await import('../dist/http/problems/problem-docs.js');
   writeFileSync(new URL('../docs/errors.md', import.meta.url), errorsAsMarkdown());
   return 0;
 });

@@ -5,7 +5,7 @@ import { command, ensureBuilt, ensureInstalled } from './prepare.mjs';
 await command(async () => {
   await ensureInstalled();
   await ensureBuilt();
-  const { privacyAsMarkdown } = await import('../dist/ops/privacy-docs.js');
+  const { privacyAsMarkdown } = await import('../dist/monitoring/privacy/privacy-docs.js');
   writeFileSync(new URL('../docs/privacy.md', import.meta.url), privacyAsMarkdown(10));
   return 0;
 });

@@ -13,7 +13,7 @@ const CHIPS = {
 
 /** Writes twelve whole weeks into the database of a running service, whose data directory this is. */
 export async function fillFleet(dataDir) {
-  const { findEmbeddedPostgres } = await import('../dist/database/embedded-postgres.js');
+  const { findEmbeddedPostgres } = await import('../dist/database/embedded/embedded-postgres.js');
   const client = new pg.Client(await findEmbeddedPostgres(dataDir));
   await client.connect();
   const cell = (week, dimension, value, value_2, heartbeats) =>

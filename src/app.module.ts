@@ -2,38 +2,54 @@ import { DynamicModule, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { ServeStaticModule } from '@nestjs/serve-static';
 import { ActivationModule } from './activation/activation.module.js';
-import { GroundModule, type Ground } from './ground.module.js';
+import { CoreModule, type CoreOptions } from './core/core.module.js';
+import { DatabaseModule } from './database/database.module.js';
+import { ErasureModule } from './erasure/erasure.module.js';
 import { pages } from './http/pages.js';
+import { SessionsModule } from './http/sessions/sessions.module.js';
 import { HeartbeatModule } from './heartbeat/heartbeat.module.js';
 import { KeysModule } from './keys/keys.module.js';
 import { LicensePortalModule } from './license-portal/license-portal.module.js';
 import { LicensesModule } from './licenses/licenses.module.js';
 import { ManifestModule } from './manifest/manifest.module.js';
-import { OpsModule } from './ops/ops.module.js';
+import { MonitoringModule } from './monitoring/monitoring.module.js';
 import { PurchasesModule } from './purchases/purchases.module.js';
+import { ReleasesModule } from './releases/releases.module.js';
 import { RetentionModule } from './retention/retention.module.js';
+import { StaffModule } from './staff/staff.module.js';
 import { SupportModule } from './support/support.module.js';
+import { TelemetryModule } from './telemetry/telemetry.module.js';
 
-/** The table of contents. */
+export interface AppOptions extends CoreOptions {
+  readonly databaseUrl: string;
+}
+
+/** The whole service, one module for each noun (docs/architecture.md). */
 @Module({})
 export class AppModule {
-  static on(ground: Ground): DynamicModule {
+  static forRoot({ databaseUrl, ...core }: AppOptions): DynamicModule {
     return {
       module: AppModule,
       imports: [
-        GroundModule.on(ground),
+        CoreModule.forRoot(core),
+        DatabaseModule.forRoot(databaseUrl),
         ScheduleModule.forRoot(),
-        ServeStaticModule.forRoot(pages(ground.config)),
+        ServeStaticModule.forRoot(pages(core.config)),
+        SessionsModule,
         KeysModule,
         LicensesModule,
-        ActivationModule,
-        HeartbeatModule,
+        StaffModule,
         ManifestModule,
+        ActivationModule,
+        ReleasesModule,
+        TelemetryModule,
+        HeartbeatModule,
+        ErasureModule,
         PurchasesModule,
-        LicensePortalModule,
         RetentionModule,
+        LicensePortalModule,
         SupportModule,
-        OpsModule,
+        MonitoringModule,
       ],
     };
   }

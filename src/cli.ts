@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { constants } from 'node:os';
 import { run } from './cli/program.js';
-import { exitOnUncaught } from './http/uncaught.js';
+import { exitOnUncaught } from './core/uncaught-errors.js';
 
 // An embedded server that this process started is ended by its own exit handler.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -10,7 +10,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 exitOnUncaught(async (error) => {
   // Loaded here, or every command would load the logger.
-  const { failure } = await import('./http/log.js');
+  const { failure } = await import('./core/logger.js');
   process.stderr.write(`${JSON.stringify({ msg: 'uncaught error', ...failure(error) })}\n`);
 });
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {

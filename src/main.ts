@@ -1,10 +1,10 @@
-import { Config, ConfigError } from './config.js';
-import { withFreePort } from './database/free-port.js';
+import { Config, ConfigError } from './core/config.js';
+import { withFreePort } from './database/embedded/free-port.js';
 
 // Settings come before the application, whose loading takes most of a start: a wrong one is refused at once.
 try {
   const config = new Config(await withFreePort(process.env));
-  const { serve } = await import('./serve.js');
+  const { serve } = await import('./server/serve.js');
   serve(config);
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;

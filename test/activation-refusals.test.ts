@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { ReleaseService } from '../src/activation/release.service.js';
+import { ReleaseService } from '../src/releases/release.service.js';
 import { Service, type Answer } from './harness.js';
 import { downloadUrl, publish } from './publish.js';
 

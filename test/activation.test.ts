@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { ReleaseService } from '../src/activation/release.service.js';
+import { ReleaseService } from '../src/releases/release.service.js';
 import { activation, machineId, Service } from './harness.js';
 import { documentedAnswers, seenAnswers } from './openapi.js';
 import { whileGone, whileLocked } from './tables.js';

@@ -2,47 +2,67 @@ import { describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
 import { cycleIn, nodesOf, parse, roomOf, sources, type SourceFile } from './source-files.js';
 
-/** What anyone may stand on. */
-const GROUND = ['config', 'clock', 'histogram', 'http', 'database'];
 const ANYTHING = [/.*/];
-const only = (...rooms: string[]) => rooms.map((room) => new RegExp(`^${room}/`));
+const only = (...folders: string[]) => folders.map((folder) => new RegExp(`^${folder}/`));
 
-/** Who may import whom, the ground apart: the table of the house (docs/architecture.md). */
+/** Which folder may import which, beside the base (docs/architecture.md). */
 const MAY_IMPORT: Record<string, RegExp[]> = {
-  config: [],
-  clock: [],
-  histogram: [],
-  http: [],
+  core: [],
   database: [],
+  http: [],
   keys: [],
   audit: [],
   mail: [],
   licenses: only('keys', 'audit', 'mail'),
+  staff: only('licenses', 'activation', 'keys', 'audit', 'mail'),
   manifest: only('keys', 'audit'),
   activation: only('licenses', 'manifest', 'keys', 'audit'),
-  // Of activation what describes a binding, not what makes or ends one.
-  heartbeat: [...only('licenses', 'manifest', 'keys'), /^activation\/(?!.*\.(service|controller|module)$)/],
-  purchases: only('licenses', 'activation', 'retention', 'keys', 'audit'),
-  // Reaches tables by their SQL names.
-  retention: only('keys', 'audit', 'mail'),
-  'license-portal': only('licenses', 'activation', 'manifest', 'retention', 'keys', 'audit', 'mail'),
-  support: only('licenses', 'activation', 'manifest', 'retention', 'keys', 'audit', 'mail'),
-  ops: ANYTHING,
+  releases: only('activation', 'licenses', 'staff', 'audit', 'mail'),
+  telemetry: only('keys'),
+  // Of activation what describes one, not what makes or ends one.
+  heartbeat: [
+    ...only('telemetry', 'licenses', 'manifest', 'keys'),
+    /^activation\/(?!.*\.(service|controller|module)$)/,
+  ],
+  // These two reach the tables of others by their SQL names.
+  erasure: only('activation', 'licenses', 'staff', 'keys', 'audit', 'mail'),
+  retention: only('erasure', 'telemetry', 'licenses', 'audit'),
+  purchases: only('erasure', 'releases', 'licenses', 'keys', 'audit'),
+  'license-portal': only('erasure', 'releases', 'activation', 'licenses', 'keys', 'audit', 'mail'),
+  support: only(
+    'telemetry',
+    'erasure',
+    'releases',
+    'activation',
+    'staff',
+    'licenses',
+    'keys',
+    'audit',
+    'mail',
+  ),
+  monitoring: ANYTHING,
+  server: ANYTHING,
   cli: ANYTHING,
   'app.module': ANYTHING,
-  'ground.module': [],
-  main: [/^serve$/],
-  serve: [/^(app|ground)\.module$/, /^(ops|keys)\//],
+  main: [/^server\//],
 };
-/** Beside the folders; only a program's own root may import these. */
-const ROOTS = ['main', 'serve', 'cli', 'app.module', 'ground.module'];
+/** The folders that every other may import; of these, each imports only those before it. */
+const BASE = ['core', 'database', 'http'];
+/** Programs, and what only they may import. */
+const ROOTS = ['main', 'cli', 'server', 'app.module'];
+
+/** Whether a folder belongs to the base of another. */
+function isBaseOf(room: string, base: string): boolean {
+  const own = BASE.indexOf(room);
+  return (own < 0 ? BASE : BASE.slice(0, own)).includes(base);
+}
 
 function trespasses({ path, room, imports }: SourceFile): string[] {
   const allowed = MAY_IMPORT[room];
   if (!allowed) return [`${path}: ${room} is in no row of the table`];
   return imports
     .flatMap(({ file }) => (file === undefined ? [] : [file]))
-    .filter((file) => roomOf(file) !== room && !GROUND.includes(roomOf(file)))
+    .filter((file) => roomOf(file) !== room && !isBaseOf(room, roomOf(file)))
     .filter(
       (file) =>
         !allowed.some((rule) => rule.test(file)) || (ROOTS.includes(roomOf(file)) && !ROOTS.includes(room)),
@@ -93,7 +113,7 @@ describe('who may import whom', () => {
     expect(at('heartbeat/x.ts', '../activation/activation.entity.js')).toEqual([]);
     expect(at('http/x.ts', '../audit/audit.js')).toHaveLength(1);
     expect(at('support/x.ts', '../app.module.js')).toHaveLength(1);
-    expect(at('utils/x.ts', '../config.js')).toEqual(['utils/x.ts: utils is in no row of the table']);
+    expect(at('utils/x.ts', '../core/config.js')).toEqual(['utils/x.ts: utils is in no row of the table']);
   });
 
   test('no room leads back to itself, and no file does when it runs', () => {
@@ -150,15 +170,15 @@ describe('what is not done here', () => {
 
   test('nothing that is injected or validated is imported as a type alone', () => {
     expect(everywhere(lostMetadata)).toEqual([]);
-    const planted = `import type { Clock } from '../clock.js'; import { type Dto } from './dto.js';
+    const planted = `import type { Clock } from '../core/clock.js'; import { type Dto } from './dto.js';
       @Controller() class X { constructor(private readonly clock: Clock) {} @Post() post(@Body() body: Dto) {} }`;
-    expect(lostMetadata(parse('ops/x.ts', planted))).toHaveLength(2);
+    expect(lostMetadata(parse('monitoring/x.ts', planted))).toHaveLength(2);
   });
 
   test('no file reads who called but the one that makes it unreadable', () => {
     const reading =
       /remoteAddress|remotePort|remoteFamily|getpeername|\b(request|req)\.(ip|ips|hostname|host|raw\.socket|socket|connection)\b|x-forwarded|x-real-ip|trustProxy|client_addr/i;
-    expect(holding(reading, ['http/address-amnesia.ts'])).toEqual([]);
+    expect(holding(reading, ['http/strip-client-address.ts'])).toEqual([]);
     for (const line of [
       'request.ip',
       'socket.remoteAddress',
@@ -173,17 +193,17 @@ describe('what is not done here', () => {
 
 /** What of Node's could speak to another machine, with the names that a file may take of it, and why. */
 const NETWORK: Record<string, Record<string, readonly string[]>> = {
-  'database/free-port.ts': { 'node:net': ['createServer'] }, // finds a free port to listen on
-  'config.ts': { 'node:net': ['isIPv4'] }, // reads a text
-  'config/transport.ts': { 'node:net': ['BlockList', 'isIP'] }, // reads a text
-  'http/malformed.ts': { 'node:http': ['STATUS_CODES'] }, // words
-  'heartbeat/personal.ts': { 'node:net': ['isIP'] }, // reads a text
-  'ops/metrics.ts': { 'node:http': ['createServer'] }, // answers on METRICS_PORT
-  'mail/postman.ts': { nodemailer: ['createTransport'] }, // brings mail to SMTP_URL
+  'database/embedded/free-port.ts': { 'node:net': ['createServer'] }, // finds a free port to listen on
+  'core/config.ts': { 'node:net': ['isIPv4'] }, // reads a text
+  'core/connection-urls.ts': { 'node:net': ['BlockList', 'isIP'] }, // reads a text
+  'http/parsing/malformed-requests.ts': { 'node:http': ['STATUS_CODES'] }, // words
+  'telemetry/personal-data.ts': { 'node:net': ['isIP'] }, // reads a text
+  'monitoring/metrics/metrics.service.ts': { 'node:http': ['createServer'] }, // answers on METRICS_PORT
+  'mail/mailer.ts': { nodemailer: ['createTransport'] }, // brings mail to SMTP_URL
   'mail/job-worker.ts': { 'graphile-worker': ['Logger', 'runTaskList'] }, // the database, for its jobs
 };
 /** The operator's own command, at the address that he or she names. */
-const FETCHES = ['cli/live-manifest.ts'];
+const FETCHES = ['cli/manifest/live-manifest.ts'];
 
 describe('what goes out', () => {
   const SPEAKS =

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { StaffService } from '../src/support/staff.service.js';
-import { StaffTokensService } from '../src/support/staff-tokens.service.js';
+import { StaffService } from '../src/staff/staff.service.js';
+import { StaffTokensService } from '../src/staff/tokens/staff-tokens.service.js';
 import { Service } from './harness.js';
 import { publish } from './publish.js';
 

@@ -2,7 +2,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFi
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import pg from 'pg';
-import { endPostmaster, launch, serverSettings } from '../src/database/postgres-process.js';
+import { endPostmaster, launch, serverSettings } from '../src/database/embedded/postgres-process.js';
 
 const SEGMENT = /^[0-9A-F]{24}$/;
 

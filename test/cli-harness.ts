@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { publicJwk } from '../src/keys/ed25519.js';
-import type { SignedManifest } from '../src/keys/signed-manifest.js';
+import type { SignedManifest } from '../src/keys/manifests/signed-manifest.js';
 import { ofEachProcess } from './server-process.js';
 import { runWarm, type Command } from './warm-cli.js';
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { RingEntry } from '../src/keys/ring-file.js';
+import type { RingEntry } from '../src/keys/tokens/ring-file.js';
 import { Terminal, type RunOptions } from './cli-harness.js';
 
 const FOLLOWED = expect.stringMatching(

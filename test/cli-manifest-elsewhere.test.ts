@@ -1,6 +1,6 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { manifestBytes, parseSigned, type SignedManifest } from '../src/keys/signed-manifest.js';
+import { manifestBytes, parseSigned, type SignedManifest } from '../src/keys/manifests/signed-manifest.js';
 import { ALONE, PASSPHRASE, Publisher, unkeyed, type Run } from './cli-harness.js';
 import { createDatabase } from './harness.js';
 import { expectBrokenByAnyByte, expectWitnessed, signElsewhere } from './publish-witness.js';

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
-import { manifestCommands } from '../src/cli/manifest.js';
+import { manifestCommands } from '../src/cli/manifest/manifest.js';
 import { ALONE, CLI, NOWHERE, PASSPHRASE, Publisher, unkeyed } from './cli-harness.js';
 import { expectWitnessed } from './publish-witness.js';
 

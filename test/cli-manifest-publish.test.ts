@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { SignedManifest } from '../src/keys/signed-manifest.js';
+import type { SignedManifest } from '../src/keys/manifests/signed-manifest.js';
 import { Publisher, type Run } from './cli-harness.js';
 import { createDatabase, Service } from './harness.js';
 import { forged, keyOf, manifestsAt, type Manifests } from './publish-forge.js';

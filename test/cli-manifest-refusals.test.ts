@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import type { ManifestContent, SignedManifest } from '../src/keys/signed-manifest.js';
+import type { ManifestContent, SignedManifest } from '../src/keys/manifests/signed-manifest.js';
 import { Publisher } from './cli-harness.js';
 import { createDatabase } from './harness.js';
 import { keyOf, manifestsAt } from './publish-forge.js';

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { parseSigned, type SignedManifest } from '../src/keys/signed-manifest.js';
+import { parseSigned, type SignedManifest } from '../src/keys/manifests/signed-manifest.js';
 import { ALONE, imageUrl, NOWHERE, Publisher, unkeyed, type RunOptions } from './cli-harness.js';
 import { createDatabase } from './harness.js';
 import { keyOf, manifestsAt } from './publish-forge.js';

@@ -2,7 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { trustedKey } from '../client/src/manifest-signature.js';
 import { judgeManifest } from '../client/src/update.js';
-import { parseSigned, type ManifestContent, type SignedManifest } from '../src/keys/signed-manifest.js';
+import {
+  parseSigned,
+  type ManifestContent,
+  type SignedManifest,
+} from '../src/keys/manifests/signed-manifest.js';
 import { manifestDigest } from '../src/manifest/manifest.rules.js';
 import { ALONE, Publisher, signing, type Run } from './cli-harness.js';
 import { createDatabase } from './harness.js';

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { createPrivateKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { manifestBytes, parseSigned, signManifest } from '../src/keys/signed-manifest.js';
-import { WEAK_PASSPHRASE } from '../src/cli/passphrase-strength.js';
+import { manifestBytes, parseSigned, signManifest } from '../src/keys/manifests/signed-manifest.js';
+import { WEAK_PASSPHRASE } from '../src/cli/terminal/passphrase-strength.js';
 import { ALONE, CLI, NOWHERE, PASSPHRASE, Publisher, signing } from './cli-harness.js';
 import { createDatabase } from './harness.js';
 

@@ -3,14 +3,14 @@ import { appendFileSync, readFileSync, renameSync, truncateSync, utimesSync, wri
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { readImage } from '../src/cli/image.js';
+import { readImage } from '../src/cli/manifest/image.js';
 import { publicKeyFromX } from '../src/keys/ed25519.js';
 import {
   parseSigned,
   trustedKeys,
   verifyManifest,
   type ManifestContent,
-} from '../src/keys/signed-manifest.js';
+} from '../src/keys/manifests/signed-manifest.js';
 import { ALONE, imageUrl, NOWHERE, PASSPHRASE, Publisher, signing, unkeyed } from './cli-harness.js';
 import { createDatabase } from './harness.js';
 

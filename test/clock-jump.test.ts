@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { ClocksDiffer } from '../src/database/database-clock.js';
-import { ErasureService } from '../src/retention/erasure.service.js';
+import { ErasureService } from '../src/erasure/erasure.service.js';
 import { RetentionService } from '../src/retention/retention.service.js';
 import { createDatabase, FakeClock, Service } from './harness.js';
 

@@ -3,9 +3,9 @@ import { connect, type AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { expect, test } from '@jest/globals';
 import { fastify } from 'fastify';
-import { closeConnections } from '../src/http/closing.js';
-import { Log } from '../src/http/log.js';
-import { answerInsteadOfNode } from '../src/http/malformed.js';
+import { closeConnections } from '../src/http/connection-closing.js';
+import { Log } from '../src/core/logger.js';
+import { answerInsteadOfNode } from '../src/http/parsing/malformed-requests.js';
 
 test('an end answers what had come, cuts what had not, and counts both', async () => {
   const logged: string[] = [];

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { Config } from '../src/config.js';
+import { Config } from '../src/core/config.js';
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
 
@@ -25,7 +25,7 @@ const configuration = read('deploy/haproxy.cfg').replaceAll(/^\s*#.*$/gm, '');
 const names = (of: RegExp, where: string) => new Set([...where.matchAll(of)].map(([, name]) => name!));
 
 test('an instance is given every setting that it reads, and none that it does not', () => {
-  const settings = names(/\bread\('([A-Z_]+)'\)/g, read('src/config.ts'));
+  const settings = names(/\bread\('([A-Z_]+)'\)/g, read('src/core/config.ts'));
   expect(settings.size).toBeGreaterThan(20);
   expect(Object.keys(service.environment).filter((name) => !settings.has(name))).toEqual([]);
   // Nothing of a production lies in the folder of data.

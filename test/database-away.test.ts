@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { DataSource, type EntityManager } from 'typeorm';
-import { isDatabaseAway } from '../src/database/database-away.js';
+import { isDatabaseAway } from '../src/database/connection-errors.js';
 import { License } from '../src/licenses/license.entity.js';
 import { Service } from './harness.js';
 

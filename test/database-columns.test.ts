@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { TELEMETRY_FIELDS } from '../src/heartbeat/telemetry.fields.js';
+import { TELEMETRY_FIELDS } from '../src/telemetry/telemetry.fields.js';
 import { Service } from './harness.js';
 
 let service: Service;

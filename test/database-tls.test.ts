@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
-import { isDatabaseAway } from '../src/database/database-away.js';
+import { isDatabaseAway } from '../src/database/connection-errors.js';
 import { replicaPool } from '../src/database/data-source.js';
 import { DeadlineClient } from '../src/database/deadline-client.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
 import { fastify } from 'fastify';
-import { answerInTime } from '../src/http/deadline.js';
-import { Problem } from '../src/http/problem.js';
+import { answerInTime } from '../src/http/limits/deadline.js';
+import { Problem } from '../src/http/problems/problem.js';
 import { LIMITS_OF_PRODUCTION, withLimits } from './limits.js';
 
 test('a call of a client that takes too long is told to come again; what a person did, and a probe, come to their end', async () => {

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { findEmbeddedPostgres, startEmbeddedPostgres } from '../src/database/embedded-postgres.js';
-import { endPostmaster, isPostmaster } from '../src/database/postgres-process.js';
+import { findEmbeddedPostgres, startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.js';
+import { endPostmaster, isPostmaster } from '../src/database/embedded/postgres-process.js';
 
 let room: string;
 let dataDir: string;
@@ -46,7 +46,7 @@ const postmasterPid = () => parseInt(readFileSync(join(cluster, 'postmaster.pid'
 
 /** Another Mooring process that owns the server until it is killed; its lines are what it says, then the url. */
 function otherProcess() {
-  const source = fileURLToPath(new URL('../src/database/embedded-postgres.ts', import.meta.url));
+  const source = fileURLToPath(new URL('../src/database/embedded/embedded-postgres.ts', import.meta.url));
   const script = `
     import { registerHooks } from 'node:module';
     const typescript = (name) => (/^\\..*\\.js$/.test(name) ? name.slice(0, -2) + 'ts' : name);

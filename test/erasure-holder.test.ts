@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { ClocksDiffer } from '../src/database/database-clock.js';
-import { ErasureService } from '../src/retention/erasure.service.js';
+import { ErasureService } from '../src/erasure/erasure.service.js';
 import { RetentionJob } from '../src/retention/retention.job.js';
 import { RetentionService } from '../src/retention/retention.service.js';
 import {

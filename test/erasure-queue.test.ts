@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
-import { DAY_MS } from '../src/clock.js';
-import { ErasureService } from '../src/retention/erasure.service.js';
+import { DAY_MS } from '../src/core/clock.js';
+import { ErasureService } from '../src/erasure/erasure.service.js';
 import { found, honoured, itsTimeComes, noJobs, until } from './erasure-harness.js';
 import { Service } from './harness.js';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ReleaseService } from '../src/activation/release.service.js';
+import { ReleaseService } from '../src/releases/release.service.js';
 import { LicensesService } from '../src/licenses/licenses.service.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
-import { ErasureService } from '../src/retention/erasure.service.js';
+import { ErasureService } from '../src/erasure/erasure.service.js';
 import { ACT, mailsTo, sell, until } from './erasure-harness.js';
 import { Service } from './harness.js';
 

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { DAY_MS } from '../src/clock.js';
+import { DAY_MS } from '../src/core/clock.js';
 import { LicenseKeys } from '../src/keys/license-keys.js';
-import { ReleaseRequests } from '../src/license-portal/release-requests.js';
+import { ReleaseRequests } from '../src/releases/release-requests.js';
 import { announce } from '../src/mail/mail.service.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
-import { ErasureService } from '../src/retention/erasure.service.js';
+import { ErasureService } from '../src/erasure/erasure.service.js';
 import {
   ACT,
   copyDatabase,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { ErasureService } from '../src/retention/erasure.service.js';
+import { ErasureService } from '../src/erasure/erasure.service.js';
 import { found, honoured, mailsTo, sell, signedIn } from './erasure-harness.js';
 import { FakeClock, Service } from './harness.js';
 import { documentedAnswers, seenAnswers } from './openapi.js';

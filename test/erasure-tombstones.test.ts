@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LicenseKeys } from '../src/keys/license-keys.js';
-import { ErasureService } from '../src/retention/erasure.service.js';
+import { ErasureService } from '../src/erasure/erasure.service.js';
 import { ACT, erase, found, honoured, itsTimeComes, mailsTo, sell, until } from './erasure-harness.js';
 import { Service } from './harness.js';
 import { formsOfText, LeakSearch } from './leak-search.js';

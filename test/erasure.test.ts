@@ -2,13 +2,13 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { ReleaseService } from '../src/activation/release.service.js';
-import { ReleaseRequests } from '../src/license-portal/release-requests.js';
+import { ReleaseService } from '../src/releases/release.service.js';
+import { ReleaseRequests } from '../src/releases/release-requests.js';
 import { SignInCodes } from '../src/license-portal/sign-in-codes.js';
 import { LicensesService } from '../src/licenses/licenses.service.js';
 import { announce } from '../src/mail/mail.service.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
-import type { ErasureView } from '../src/retention/erasure.view.js';
+import type { ErasureView } from '../src/erasure/erasure.view.js';
 import {
   ACT,
   erase,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { errorsAsHtml, errorsAsMarkdown } from '../src/http/problem-docs.js';
-import { PROBLEMS } from '../src/http/problem.js';
+import { errorsAsHtml, errorsAsMarkdown } from '../src/http/problems/problem-docs.js';
+import { PROBLEMS } from '../src/http/problems/problem.js';
 
 /** The contract's table of errors, copied by hand: what a client may rely on. */
 const CONTRACT = {

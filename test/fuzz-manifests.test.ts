@@ -6,10 +6,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { trustedKey } from '../client/src/manifest-signature.js';
 import { judgeManifest, type Running } from '../client/src/update.js';
-import { readManifestFile } from '../src/cli/live-manifest.js';
-import { Refused } from '../src/cli/terminal.js';
-import { rfc3339 } from '../src/clock.js';
-import { Config } from '../src/config.js';
+import { readManifestFile } from '../src/cli/manifest/live-manifest.js';
+import { Refused } from '../src/cli/terminal/output.js';
+import { rfc3339 } from '../src/core/clock.js';
+import { Config } from '../src/core/config.js';
 import { publicJwk } from '../src/keys/ed25519.js';
 import { developmentManifestKey } from '../src/keys/key-material.js';
 import {
@@ -21,7 +21,7 @@ import {
   verifyManifest,
   type ManifestContent,
   type SignedManifest,
-} from '../src/keys/signed-manifest.js';
+} from '../src/keys/manifests/signed-manifest.js';
 import { manifestDigest, PublishRefused } from '../src/manifest/manifest.rules.js';
 import { ManifestService } from '../src/manifest/manifest.service.js';
 import { runs } from './fuzz.js';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { DataSource } from 'typeorm';
-import { isDatabaseAway } from '../src/database/database-away.js';
-import { Sessions } from '../src/http/session.js';
+import { isDatabaseAway } from '../src/database/connection-errors.js';
+import { Sessions } from '../src/http/sessions/sessions.js';
 import { runs } from './fuzz.js';
 import { answered, machineId, Service, type Answer } from './harness.js';
 import { documentedRoutes } from './openapi.js';

@@ -1,8 +1,8 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { KeyRing, type TokenKey } from '../src/keys/key-ring.js';
-import { verifyLicenseToken } from '../src/keys/license-token.js';
+import { KeyRing, type TokenKey } from '../src/keys/tokens/key-ring.js';
+import { verifyLicenseToken } from '../src/keys/tokens/license-token.js';
 import { runs } from './fuzz.js';
 import { answered, Service } from './harness.js';
 

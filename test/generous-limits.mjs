@@ -1,7 +1,7 @@
 // Preloaded into a service: it has so much time for each request that the slowest machine earns no 503.
 // The build, for it is the build that runs.
-import { REQUEST_LIMITS_MS } from '../dist/database/request-limits.js';
-import { LIMITS } from '../dist/http/pressure.js';
+import { REQUEST_LIMITS_MS } from '../dist/database/request-timeouts.js';
+import { LIMITS } from '../dist/http/limits/load-shedding.js';
 import { generous } from './request-limits.ts';
 
 Object.assign(REQUEST_LIMITS_MS, generous(REQUEST_LIMITS_MS));

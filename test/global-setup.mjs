@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 // The build, not the sources: Jest transforms what tests import, and not what this file does.
-import { startEmbeddedPostgres } from '../dist/database/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../dist/database/embedded/embedded-postgres.js';
 import { migrate } from '../dist/database/migrations.js';
-import { readPidFile } from '../dist/database/postgres-process.js';
+import { readPidFile } from '../dist/database/embedded/postgres-process.js';
 import { findChromium } from '../scripts/chromium.mjs';
 
 /** One PostgreSQL for the run, with one migrated template that every test file clones. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type pg from 'pg';
 import { DeadlineClient } from '../src/database/deadline-client.js';
-import { READ } from '../src/heartbeat/bindings.js';
+import { READ } from '../src/heartbeat/activation-reads.js';
 import { deriveLicenseKey } from '../src/keys/license-key.js';
 import { LicensesService } from '../src/licenses/licenses.service.js';
 import { answered, Service, type Answer } from './harness.js';

@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { RequestMethod } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { DataSource } from 'typeorm';
-import { Sessions, type SessionOwner } from '../src/http/session.js';
-import { StaffService } from '../src/support/staff.service.js';
-import type { Role } from '../src/support/staff.entity.js';
+import { Sessions, type SessionOwner } from '../src/http/sessions/sessions.js';
+import { StaffService } from '../src/staff/staff.service.js';
+import type { Role } from '../src/staff/staff.entity.js';
 import { Service } from './harness.js';
 
 /** For whom a route is: anyone of our own pages; holders, by whichever session or by a mailed code alone; the staff. */

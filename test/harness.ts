@@ -9,18 +9,18 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
-import { Clock } from '../src/clock.js';
-import { Config } from '../src/config.js';
+import { Clock } from '../src/core/clock.js';
+import { Config } from '../src/core/config.js';
 import { poolOf } from '../src/database/data-source.js';
-import { isDatabaseAway } from '../src/database/database-away.js';
-import { createApp } from '../src/http/app.js';
-import { Log } from '../src/http/log.js';
-import { LIMITS } from '../src/http/pressure.js';
+import { isDatabaseAway } from '../src/database/connection-errors.js';
+import { createApp } from '../src/http/create-app.js';
+import { Log } from '../src/core/logger.js';
+import { LIMITS } from '../src/http/limits/load-shedding.js';
 import { LicensesService, type LicenseChange, type NewLicense } from '../src/licenses/licenses.service.js';
 import { RetentionJob } from '../src/retention/retention.job.js';
-import type { Role } from '../src/support/staff.entity.js';
-import { StaffService } from '../src/support/staff.service.js';
-import { StaffTokensService } from '../src/support/staff-tokens.service.js';
+import type { Role } from '../src/staff/staff.entity.js';
+import { StaffService } from '../src/staff/staff.service.js';
+import { StaffTokensService } from '../src/staff/tokens/staff-tokens.service.js';
 import { validateAnswer } from './openapi.js';
 import { profiled } from './profile.js';
 import { LIMITS_OF_PRODUCTION, withLimits } from './limits.js';
@@ -183,7 +183,7 @@ export class Service {
     // A browser's origin must be that of PUBLIC_URL: a test that drives one chooses a free port.
     const port = options.environment?.['PORT'] ? config.port : 0;
     const app = await listening(
-      () => createApp(AppModule.on({ config, clock, log, databaseUrl }), config, log, limits),
+      () => createApp(AppModule.forRoot({ config, clock, log, databaseUrl }), config, log, limits),
       port,
     );
     // The run at the start is over before a test counts what is written.

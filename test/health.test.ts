@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type pg from 'pg';
 import { DeadlineClient } from '../src/database/deadline-client.js';
-import { LOOK_LIMITS } from '../src/ops/shared-look.js';
+import { LOOK_LIMITS } from '../src/monitoring/shared-result.js';
 import { Service } from './harness.js';
 
 let service: Service;

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { ReleaseService } from '../src/activation/release.service.js';
-import { Config } from '../src/config.js';
+import { ReleaseService } from '../src/releases/release.service.js';
+import { Config } from '../src/core/config.js';
 import { poolOf } from '../src/database/data-source.js';
 import { HeartbeatService } from '../src/heartbeat/heartbeat.service.js';
 import { Replica } from '../src/heartbeat/replica.js';
-import type { Log } from '../src/http/log.js';
+import type { Log } from '../src/core/logger.js';
 import { createDatabase, Service } from './harness.js';
 import { withLimits } from './limits.js';
 import { publish } from './publish.js';

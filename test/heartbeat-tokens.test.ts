@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeJwt, SignJWT } from 'jose';
 import { publicJwk } from '../src/keys/ed25519.js';
-import { createKeyRing, KeyRing } from '../src/keys/key-ring.js';
-import { signLicenseToken, type LicenseClaims } from '../src/keys/license-token.js';
+import { createKeyRing, KeyRing } from '../src/keys/tokens/key-ring.js';
+import { signLicenseToken, type LicenseClaims } from '../src/keys/tokens/license-token.js';
 import { Service, type ServiceOptions } from './harness.js';
 
 let service: Service;

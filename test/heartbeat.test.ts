@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { ReleaseService } from '../src/activation/release.service.js';
-import { Bindings } from '../src/heartbeat/bindings.js';
+import { ReleaseService } from '../src/releases/release.service.js';
+import { Bindings } from '../src/heartbeat/activation-reads.js';
 import { Service } from './harness.js';
 import { documentedAnswers, seenAnswers } from './openapi.js';
 import { whileGone, whileLocked } from './tables.js';

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { open, readFile, writeFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { readImage } from '../src/cli/image.js';
-import { progressBar } from '../src/cli/progress-bar.js';
-import { parseSigned } from '../src/keys/signed-manifest.js';
+import { readImage } from '../src/cli/manifest/image.js';
+import { progressBar } from '../src/cli/terminal/progress-bar.js';
+import { parseSigned } from '../src/keys/manifests/signed-manifest.js';
 import { ALONE, Terminal } from './cli-harness.js';
 import { Random } from './client/random.js';
 

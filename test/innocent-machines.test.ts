@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
-import { ReleaseService } from '../src/activation/release.service.js';
-import { KeyRing } from '../src/keys/key-ring.js';
-import { revokeKey, rotateKeys } from '../src/keys/rotation.js';
+import { ReleaseService } from '../src/releases/release.service.js';
+import { KeyRing } from '../src/keys/tokens/key-ring.js';
+import { revokeKey, rotateKeys } from '../src/keys/tokens/rotation.js';
 import { at, DAY, Desk, HOUR, MINUTE, START } from './client/harness.js';
 import { ServiceDesk } from './client/service-desk.js';
 import { machineId, Service } from './harness.js';

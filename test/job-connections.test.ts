@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Logger, runTaskList } from 'graphile-worker';
 import type pg from 'pg';
 import { DatabaseUrl, jobsPool } from '../src/database/data-source.js';
-import { Log } from '../src/http/log.js';
+import { Log } from '../src/core/logger.js';
 import { JobWorker } from '../src/mail/job-worker.js';
 import { createDatabase } from './harness.js';
 

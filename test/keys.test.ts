@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import { KeyRing } from '../src/keys/key-ring.js';
-import { ManifestKeys } from '../src/keys/manifest-keys.js';
+import { KeyRing } from '../src/keys/tokens/key-ring.js';
+import { ManifestKeys } from '../src/keys/manifests/manifest-keys.js';
 import { Service } from './harness.js';
 
 let service: Service;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { DataSource, type EntityManager } from 'typeorm';
-import { Clock } from '../src/clock.js';
-import { Config } from '../src/config.js';
+import { Clock } from '../src/core/clock.js';
+import { Config } from '../src/core/config.js';
 import { licenseKeyHash } from '../src/keys/license-key.js';
 import { importLicenses, ImportRefused, type ImportColumn } from '../src/licenses/license-import.js';
 import { LicensesService } from '../src/licenses/licenses.service.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, test } from '@jest/globals';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import fc from 'fast-check';
-import { rfc3339 } from '../src/clock.js';
+import { rfc3339 } from '../src/core/clock.js';
 import { runs } from './fuzz.js';
 import { FakeClock, Service } from './harness.js';
 import { DEFAULT_MACHINES, GUARDED, SELF_RELEASES } from './life/license-model.js';

@@ -1,5 +1,5 @@
-import { REQUEST_LIMITS_MS } from '../src/database/request-limits.js';
-import { LOOK_LIMITS } from '../src/ops/shared-look.js';
+import { REQUEST_LIMITS_MS } from '../src/database/request-timeouts.js';
+import { LOOK_LIMITS } from '../src/monitoring/shared-result.js';
 import { generous } from './request-limits.js';
 
 /** The time limits of requests in production. */

@@ -122,7 +122,7 @@ test('a purchase that was acknowledged has its mail, though all was killed right
 
 test('an instance that is told to end does not wait for a mail server that says nothing', async () => {
   await running.stallAt('patient@example.com');
-  // By itself: one that waits for more than 10 seconds ends with another code (`src/serve.ts`).
+  // By itself: one that waits for more than 10 seconds ends with another code (`src/server/serve.ts`).
   expect(await running.leave('SIGTERM')).toEqual({ code: 0, signal: null });
   smtp.behave();
   await start();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import { Config } from '../src/config.js';
-import { Postman } from '../src/mail/postman.js';
+import { Config } from '../src/core/config.js';
+import { Postman } from '../src/mail/mailer.js';
 import { MAIL_FROM, PUBLIC_URL } from './mail-harness.js';
 import { SmtpServer } from './smtp-server.js';
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { Config } from '../src/config.js';
-import { Postman } from '../src/mail/postman.js';
+import { Config } from '../src/core/config.js';
+import { Postman } from '../src/mail/mailer.js';
 import { makeCertificate } from './certificate.js';
 import { MAIL_FROM, PostOffice, PUBLIC_URL } from './mail-harness.js';
 import { SmtpServer } from './smtp-server.js';

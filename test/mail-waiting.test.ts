@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
-import { ReleaseService } from '../src/activation/release.service.js';
+import { ReleaseService } from '../src/releases/release.service.js';
 import { announce } from '../src/mail/mail.service.js';
 import { ACT, PostOffice } from './mail-harness.js';
 import { report, TAKES_PURCHASES } from './webhook.js';

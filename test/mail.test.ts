@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ReleaseService } from '../src/activation/release.service.js';
+import { ReleaseService } from '../src/releases/release.service.js';
 import { ACT, PostOffice, PUBLIC_URL } from './mail-harness.js';
 import type { Received } from './smtp-server.js';
 

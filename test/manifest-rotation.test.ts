@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MooringClient, type UpdateCheck } from '../client/src/client.js';
 import { thumbprint, publicKeyFromX } from '../src/keys/ed25519.js';
-import type { SignedManifest } from '../src/keys/signed-manifest.js';
+import type { SignedManifest } from '../src/keys/manifests/signed-manifest.js';
 import { ALONE, Terminal, unkeyed, type Run } from './cli-harness.js';
 import { Service } from './harness.js';
 

@@ -3,7 +3,7 @@ import { createPublicKey, verify, type JsonWebKey } from 'node:crypto';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { SignedManifest } from '../src/keys/signed-manifest.js';
+import type { SignedManifest } from '../src/keys/manifests/signed-manifest.js';
 import { Service } from './harness.js';
 import { loopTime } from './loop-time.js';
 import { documentedAnswers, seenAnswers } from './openapi.js';

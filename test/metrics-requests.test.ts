@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { LIMITS } from '../src/http/pressure.js';
-import { PROBLEMS } from '../src/http/problem.js';
+import { LIMITS } from '../src/http/limits/load-shedding.js';
+import { PROBLEMS } from '../src/http/problems/problem.js';
 import { Service } from './harness.js';
 import { exchange, request } from './raw-http.js';
 import { change, labelsOf, scrape, scrapeText, scrapeUntil } from './scrape.js';

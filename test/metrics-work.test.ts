@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { packageVersion } from '../src/ops/package-version.js';
+import { packageVersion } from '../src/core/package-version.js';
 import { Service } from './harness.js';
 import { change, labelsOf, only, scrape, scrapeText, scrapeUntil } from './scrape.js';
 import { whileLocked } from './tables.js';

@@ -1,6 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { problem as refusalOf, problemDocument, PROBLEMS, type ProblemCode } from '../src/http/problem.js';
+import {
+  problem as refusalOf,
+  problemDocument,
+  PROBLEMS,
+  type ProblemCode,
+} from '../src/http/problems/problem.js';
 import {
   documentedAnswers,
   documentedRoutes,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { ConfigError } from '../src/config.js';
+import { ConfigError } from '../src/core/config.js';
 import { migrateWhenThere } from '../src/database/open-database.js';
 import { createDatabase } from './harness.js';
 import { Pooler, type Order } from './pooler.js';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
-import { Postman } from '../src/mail/postman.js';
+import { Postman } from '../src/mail/mailer.js';
 import { until } from './erasure-harness.js';
 import { SignInCodes } from '../src/license-portal/sign-in-codes.js';
 import { answered, type Answer, type Service } from './harness.js';

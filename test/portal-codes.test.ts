@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createHmac, randomUUID } from 'node:crypto';
-import { Config } from '../src/config.js';
+import { Config } from '../src/core/config.js';
 import { licenseKeySecret } from '../src/keys/key-material.js';
 import { everyRow, noJobs, outbox } from './erasure-harness.js';
 import { Service } from './harness.js';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { ReleaseService } from '../src/activation/release.service.js';
+import { ReleaseService } from '../src/releases/release.service.js';
 import { LicensesService } from '../src/licenses/licenses.service.js';
-import { ErasureService } from '../src/retention/erasure.service.js';
+import { ErasureService } from '../src/erasure/erasure.service.js';
 import { RetentionJob } from '../src/retention/retention.job.js';
 import { noJobs, outbox, sell, until } from './erasure-harness.js';
 import { FakeClock, machineId, Service } from './harness.js';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { findLicenses } from '../src/activation/license-overview.js';
-import { ReleaseService } from '../src/activation/release.service.js';
+import { ReleaseService } from '../src/releases/release.service.js';
 import { LicensesService } from '../src/licenses/licenses.service.js';
-import { ReleaseRequests } from '../src/license-portal/release-requests.js';
-import { ErasureService } from '../src/retention/erasure.service.js';
-import { ReleaseDecisions } from '../src/support/release-decisions.js';
+import { ReleaseRequests } from '../src/releases/release-requests.js';
+import { ErasureService } from '../src/erasure/erasure.service.js';
+import { ReleaseDecisions } from '../src/releases/release-decisions.js';
 import { ACT, erase, formsOfMachine, sell } from './erasure-harness.js';
 import { machineId, Service } from './harness.js';
 import { formsOfText, LeakSearch } from './leak-search.js';

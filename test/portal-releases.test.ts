@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { ReleaseService } from '../src/activation/release.service.js';
+import { ReleaseService } from '../src/releases/release.service.js';
 import { ACT, noJobs, outbox, until } from './erasure-harness.js';
 import { Service } from './harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseen, withoutIds } from './portal-harness.js';

@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { fastify } from 'fastify';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import { Problem } from '../src/http/problem.js';
-import { Load, shedUnderPressure } from '../src/http/pressure.js';
+import { Problem } from '../src/http/problems/problem.js';
+import { Load, shedUnderPressure } from '../src/http/limits/load-shedding.js';
 import { open, request } from './raw-http.js';
 
 const LARGE = 'x'.repeat(64 * 1024);

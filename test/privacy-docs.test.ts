@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { Config } from '../src/config.js';
-import { TELEMETRY_NAMES } from '../src/heartbeat/telemetry.fields.js';
-import { privacyAsMarkdown } from '../src/ops/privacy-docs.js';
+import { Config } from '../src/core/config.js';
+import { TELEMETRY_NAMES } from '../src/telemetry/telemetry.fields.js';
+import { privacyAsMarkdown } from '../src/monitoring/privacy/privacy-docs.js';
 import { KEPT, policy } from '../src/retention/policy.js';
 
 const { taxRetentionYears } = new Config({});

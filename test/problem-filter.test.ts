@@ -1,12 +1,12 @@
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { fastify, type FastifyInstance } from 'fastify';
-import { Config } from '../src/config.js';
+import { Config } from '../src/core/config.js';
 import { Batch } from '../src/database/batch.js';
-import { Log } from '../src/http/log.js';
-import { problem } from '../src/http/problem.js';
-import { ProblemFilter } from '../src/http/problem.filter.js';
-import { Traffic } from '../src/http/traffic.js';
+import { Log } from '../src/core/logger.js';
+import { problem } from '../src/http/problems/problem.js';
+import { ProblemFilter } from '../src/http/problems/problem.filter.js';
+import { Traffic } from '../src/http/responses/request-counts.js';
 
 let app: FastifyInstance;
 let filter: ProblemFilter;

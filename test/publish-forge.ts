@@ -1,11 +1,11 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { Clock } from '../src/clock.js';
-import { Config } from '../src/config.js';
+import { Clock } from '../src/core/clock.js';
+import { Config } from '../src/core/config.js';
 import { patientDataSource } from '../src/database/data-source.js';
-import { Log } from '../src/http/log.js';
+import { Log } from '../src/core/logger.js';
 import { signText, thumbprint } from '../src/keys/ed25519.js';
-import { ManifestKeys } from '../src/keys/manifest-keys.js';
+import { ManifestKeys } from '../src/keys/manifests/manifest-keys.js';
 import {
   alsoAvailable,
   manifestBytes,
@@ -13,7 +13,7 @@ import {
   trustedKeys,
   type ManifestContent,
   type SignedManifest,
-} from '../src/keys/signed-manifest.js';
+} from '../src/keys/manifests/signed-manifest.js';
 import { Manifest } from '../src/manifest/manifest.entity.js';
 import { following, MANIFEST_DAYS, type Live } from '../src/manifest/manifest.rules.js';
 import { ManifestService } from '../src/manifest/manifest.service.js';

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { LOCKS } from '../src/database/locks.js';
-import { parseSigned, type ManifestContent } from '../src/keys/signed-manifest.js';
+import { parseSigned, type ManifestContent } from '../src/keys/manifests/signed-manifest.js';
 import { manifestDigest, PublishRefused } from '../src/manifest/manifest.rules.js';
 import { Publisher } from './cli-harness.js';
 import { createDatabase } from './harness.js';

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import type { ManifestContent, SignedManifest } from '../src/keys/signed-manifest.js';
+import type { ManifestContent, SignedManifest } from '../src/keys/manifests/signed-manifest.js';
 import { digest, forged } from './publish-forge.js';
 import { downloadUrl } from './publish.js';
 

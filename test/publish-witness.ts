@@ -11,7 +11,7 @@ import {
   verifyManifest,
   type ManifestContent,
   type SignedManifest,
-} from '../src/keys/signed-manifest.js';
+} from '../src/keys/manifests/signed-manifest.js';
 
 // LibreSSL, which macOS calls openssl, does not know -rawin; there the lesser witnesses are Node's own.
 const help = spawnSync('openssl', ['pkeyutl', '-help']);

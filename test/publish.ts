@@ -1,6 +1,6 @@
 import { createPrivateKey, hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { Config } from '../src/config.js';
+import { Config } from '../src/core/config.js';
 import { developmentManifestKey } from '../src/keys/key-material.js';
 import {
   alsoAvailable,
@@ -10,7 +10,7 @@ import {
   signManifest,
   type ManifestEntry,
   type SignedManifest,
-} from '../src/keys/signed-manifest.js';
+} from '../src/keys/manifests/signed-manifest.js';
 import { following } from '../src/manifest/manifest.rules.js';
 import { ManifestService } from '../src/manifest/manifest.service.js';
 import type { Service } from './harness.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { ReleaseService } from '../src/activation/release.service.js';
+import { ReleaseService } from '../src/releases/release.service.js';
 import type { PurchaseState } from '../src/licenses/license.rules.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
 import { Service } from './harness.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from '@jest/globals';
-import { PROBLEMS, type ProblemCode } from '../src/http/problem.js';
+import { PROBLEMS, type ProblemCode } from '../src/http/problems/problem.js';
 import { loopTime } from './loop-time.js';
 
 /** An answer as its bytes came. */

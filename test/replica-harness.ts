@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { disownPidFile, endPostmaster, launch, serverSettings } from '../src/database/postgres-process.js';
+import {
+  disownPidFile,
+  endPostmaster,
+  launch,
+  serverSettings,
+} from '../src/database/embedded/postgres-process.js';
 import { baseBackup } from './base-backup.js';
 import { Front, signalServer, type FragilePostgres } from './outage-harness.js';
 

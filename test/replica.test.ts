@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { ReleaseService } from '../src/activation/release.service.js';
+import { ReleaseService } from '../src/releases/release.service.js';
 import { migrate } from '../src/database/migrations.js';
-import { REQUEST_LIMITS_MS } from '../src/database/request-limits.js';
+import { REQUEST_LIMITS_MS } from '../src/database/request-timeouts.js';
 import { HeartbeatService } from '../src/heartbeat/heartbeat.service.js';
 import { Replica } from '../src/heartbeat/replica.js';
 import { Service, withLimitsOfProduction, type Answer } from './harness.js';

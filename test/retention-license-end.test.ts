@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { ReleaseService } from '../src/activation/release.service.js';
+import { ReleaseService } from '../src/releases/release.service.js';
 import { LicensesService, type LicenseChange } from '../src/licenses/licenses.service.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
-import { ErasureService } from '../src/retention/erasure.service.js';
+import { ErasureService } from '../src/erasure/erasure.service.js';
 import { Service } from './harness.js';
 
 const NOON = '2026-11-20T13:00:00Z';

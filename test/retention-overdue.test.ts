@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { DAY_MS } from '../src/clock.js';
+import { DAY_MS } from '../src/core/clock.js';
 import { LOCKS } from '../src/database/locks.js';
 import { oldestDue } from '../src/retention/deletion.js';
 import { policy, type Rule } from '../src/retention/policy.js';

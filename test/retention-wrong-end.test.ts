@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { DAY_MS } from '../src/clock.js';
+import { DAY_MS } from '../src/core/clock.js';
 import { deriveLicenseKey } from '../src/keys/license-key.js';
 import { LicensesService } from '../src/licenses/licenses.service.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Config } from '../src/config.js';
+import { Config } from '../src/core/config.js';
 import { DatabaseUrl } from '../src/database/data-source.js';
 import { RetentionJob } from '../src/retention/retention.job.js';
 import { RetentionService } from '../src/retention/retention.service.js';

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import type { RingEntry } from '../src/keys/ring-file.js';
+import type { RingEntry } from '../src/keys/tokens/ring-file.js';
 import { Terminal } from './cli-harness.js';
 import { call, createDatabase } from './harness.js';
 import { Desk } from './rotation-drill-desk.js';

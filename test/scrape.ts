@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { expect } from '@jest/globals';
-import { Metrics } from '../src/ops/metrics.js';
+import { Metrics } from '../src/monitoring/metrics/metrics.service.js';
 import type { Service } from './harness.js';
 
 /** Where a service with a METRICS_PORT serves them. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { LicenseKeys } from '../src/keys/license-keys.js';
 import { SignInCodes } from '../src/license-portal/sign-in-codes.js';
 import { LicensesService } from '../src/licenses/licenses.service.js';
-import { ErasureService } from '../src/retention/erasure.service.js';
+import { ErasureService } from '../src/erasure/erasure.service.js';
 import { ACT } from './erasure-harness.js';
 import { runs } from './fuzz.js';
 import { activation, Service } from './harness.js';

@@ -3,7 +3,7 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 // The build, not the sources: nothing transforms what this file imports.
-import { startEmbeddedPostgres } from '../dist/database/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../dist/database/embedded/embedded-postgres.js';
 
 const directory = process.argv[2];
 const ballast = join(directory, 'ballast');

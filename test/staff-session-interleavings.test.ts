@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { StaffService } from '../src/support/staff.service.js';
+import { StaffService } from '../src/staff/staff.service.js';
 import { Authenticator } from './authenticator.js';
 import { runs } from './fuzz.js';
 import { Service } from './harness.js';

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { Config, ConfigError } from '../src/config.js';
+import { Config, ConfigError } from '../src/core/config.js';
 import { ServerProcess } from './server-process.js';
 
 const room = mkdtempSync(join(tmpdir(), 'mooring-settings-'));

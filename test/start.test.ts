@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { isPostmaster, readPidFile } from '../src/database/postgres-process.js';
+import { isPostmaster, readPidFile } from '../src/database/embedded/postgres-process.js';
 import { call, createDatabase } from './harness.js';
 import { everyProcess } from './processes.js';
 import { freePort, ServerProcess, type ProcessOptions } from './server-process.js';
@@ -213,7 +213,7 @@ test('connections that ask for nothing, or for half of something, do not hold up
     }),
   );
   const ends = sockets.map((socket) => new Promise((resolve) => socket.resume().once('close', resolve)));
-  // By itself: one that is held up for 10 seconds ends with another code (`src/serve.ts`).
+  // By itself: one that is held up for 10 seconds ends with another code (`src/server/serve.ts`).
   expect((await server.end('SIGTERM')).code).toBe(0);
   expect(server.stdout).toMatch(/"cut":[123],.*"msg":"requests ended"/);
   await Promise.all(ends);

@@ -1,6 +1,6 @@
-import { StaffLinks } from '../src/support/staff-links.js';
-import { StaffService } from '../src/support/staff.service.js';
-import type { Role } from '../src/support/staff.entity.js';
+import { StaffLinks } from '../src/staff/links/staff-links.js';
+import { StaffService } from '../src/staff/staff.service.js';
+import type { Role } from '../src/staff/staff.entity.js';
 import type { Answer, Service } from './harness.js';
 import type { PostOffice } from './mail-harness.js';
 import { ORIGIN, Visitor } from './visitor.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { generateKeyPairSync, hash, randomBytes, randomUUID } from 'node:crypto';
-import { StaffService } from '../src/support/staff.service.js';
+import { StaffService } from '../src/staff/staff.service.js';
 import { Authenticator, type Lie } from './authenticator.js';
 import { outbox, until } from './erasure-harness.js';
 import { Service } from './harness.js';

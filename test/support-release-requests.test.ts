@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { ReleaseRequests } from '../src/license-portal/release-requests.js';
+import { ReleaseRequests } from '../src/releases/release-requests.js';
 import { PostOffice } from './mail-harness.js';
 import type { Service } from './harness.js';
 import { lastMailTo, signedIn, type Browser } from './support-harness.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
-import { StaffService } from '../src/support/staff.service.js';
-import { Sessions } from '../src/http/session.js';
+import { StaffService } from '../src/staff/staff.service.js';
+import { Sessions } from '../src/http/sessions/sessions.js';
 import { Service } from './harness.js';
 import { ACT, Browser, lastEntry, printedLink, signedIn } from './support-harness.js';
 import { ORIGIN } from './visitor.js';

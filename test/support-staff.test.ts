@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createHmac, randomUUID } from 'node:crypto';
-import { Config } from '../src/config.js';
+import { Config } from '../src/core/config.js';
 import { licenseKeySecret } from '../src/keys/key-material.js';
-import { StaffService } from '../src/support/staff.service.js';
-import { StaffTokensService } from '../src/support/staff-tokens.service.js';
+import { StaffService } from '../src/staff/staff.service.js';
+import { StaffTokensService } from '../src/staff/tokens/staff-tokens.service.js';
 import type { Service } from './harness.js';
 import { PostOffice } from './mail-harness.js';
 import { ACT, Browser, lastEntry, lastMailTo, printedLink, signedIn } from './support-harness.js';

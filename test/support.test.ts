@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { hash, randomUUID } from 'node:crypto';
-import { StaffService } from '../src/support/staff.service.js';
-import { StaffTokensService } from '../src/support/staff-tokens.service.js';
+import { StaffService } from '../src/staff/staff.service.js';
+import { StaffTokensService } from '../src/staff/tokens/staff-tokens.service.js';
 import { Service } from './harness.js';
 
 const ACT = { actor: 'test', reason: 'a test' };

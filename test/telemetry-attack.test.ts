@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import { TELEMETRY_NAMES } from '../src/heartbeat/telemetry.fields.js';
+import { TELEMETRY_NAMES } from '../src/telemetry/telemetry.fields.js';
 import { RetentionService } from '../src/retention/retention.service.js';
 import { Service } from './harness.js';
 import {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../src/heartbeat/telemetry.fields.js';
+import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../src/telemetry/telemetry.fields.js';
 import { runs } from './fuzz.js';
 
 /*

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { TelemetryStore } from '../src/heartbeat/telemetry.store.js';
+import { TelemetryStore } from '../src/telemetry/telemetry.store.js';
 import { Service } from './harness.js';
 
 let service: Service;

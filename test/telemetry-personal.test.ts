@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { hash } from 'node:crypto';
-import { TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../src/heartbeat/telemetry.fields.js';
+import { TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../src/telemetry/telemetry.fields.js';
 import { Service } from './harness.js';
 
 let service: Service;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { anyText } from './any-text.js';
-import { TELEMETRY_NAMES } from '../src/heartbeat/telemetry.fields.js';
+import { TELEMETRY_NAMES } from '../src/telemetry/telemetry.fields.js';
 import { Service } from './harness.js';
 
 let service: Service;

@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/global
 import { DataSource } from 'typeorm';
 import { Batch, TooManyWait } from '../src/database/batch.js';
 import { poolOf } from '../src/database/data-source.js';
-import { REQUEST_LIMITS_MS } from '../src/database/request-limits.js';
+import { REQUEST_LIMITS_MS } from '../src/database/request-timeouts.js';
 import { HeartbeatService } from '../src/heartbeat/heartbeat.service.js';
-import { TelemetryStore } from '../src/heartbeat/telemetry.store.js';
+import { TelemetryStore } from '../src/telemetry/telemetry.store.js';
 import { Service } from './harness.js';
 import { withLimits } from './limits.js';
 import { whileGone, whileLocked } from './tables.js';

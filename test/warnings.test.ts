@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import { ErasureService } from '../src/retention/erasure.service.js';
+import { ErasureService } from '../src/erasure/erasure.service.js';
 import { Service } from './harness.js';
 import { whileLocked } from './tables.js';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { DeadlineClient } from '../src/database/deadline-client.js';
-import { createKeyRing } from '../src/keys/key-ring.js';
+import { createKeyRing } from '../src/keys/tokens/key-ring.js';
 import { createDatabase, Service } from './harness.js';
 import { publish } from './publish.js';
 

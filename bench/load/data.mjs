@@ -18,7 +18,7 @@ export const numbered = (count) =>
 
 /** The secrets and settings of a production on this database, and the publisher's key. */
 export async function makeProduction(url, folder) {
-  const { createKeyRing, KeyRing } = await import('../../dist/keys/key-ring.js');
+  const { createKeyRing, KeyRing } = await import('../../dist/keys/tokens/key-ring.js');
   const tokens = join(folder, 'tokens');
   await createKeyRing(tokens, new Date());
   const secret = randomBytes(32);
@@ -46,7 +46,7 @@ export async function makeProduction(url, folder) {
 export async function makeData(url, folder, ids, insert = insertSeats) {
   const { deriveLicenseKey } = await import('../../dist/keys/license-key.js');
   const { machineDigest, OFFLINE_SECONDS, signLicenseToken } =
-    await import('../../dist/keys/license-token.js');
+    await import('../../dist/keys/tokens/license-token.js');
   const { settings, secret, ring, publisher } = await makeProduction(url, folder);
   const iat = Math.floor(Date.now() / 1000) - 3600;
   const staff_token = `mst_${randomBytes(32).toString('base64url')}`;
@@ -89,7 +89,8 @@ export async function makeData(url, folder, ids, insert = insertSeats) {
 /** A signed manifest that offers a version; @param live the one it follows, none where it is the first */
 export async function makeManifest(publisher, version, live = null) {
   const { following } = await import('../../dist/manifest/manifest.rules.js');
-  const { manifestBytes, parseSigned, signManifest } = await import('../../dist/keys/signed-manifest.js');
+  const { manifestBytes, parseSigned, signManifest } =
+    await import('../../dist/keys/manifests/signed-manifest.js');
   const dmg = {
     url: `https://dl.example.com/App-${version}.dmg`,
     size: 104_857_600,

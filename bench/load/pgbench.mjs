@@ -11,7 +11,7 @@ import { SEAT_ID } from './data.mjs';
  */
 export async function askDatabase(url, folder, { seats, seconds }) {
   if (spawnSync('pgbench', ['--version']).status !== 0) return null;
-  const { READ } = await import('../../dist/heartbeat/bindings.js');
+  const { READ } = await import('../../dist/heartbeat/activation-reads.js');
   const seat = `('${SEAT_ID}' || lpad(:n::text, 12, '0'))::uuid`;
   const statements = {
     read: `\\set n random(0, ${seats - 1})\n${READ.replace('$1::uuid[]', `array[${seat}]`)};\n`,

@@ -1,6 +1,6 @@
 import { Column, Entity, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
-import type { OnExpiry } from '../../src/config.js';
-import { TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/heartbeat/telemetry.fields.js';
+import type { OnExpiry } from '../../src/core/config.js';
+import { TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
 import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rules.js';
 
 // The same tables as entities with relations, as TypeORM's guide writes them.

@@ -13,12 +13,12 @@ import {
 import type { FastifyReply } from 'fastify';
 import { DataSource, IsNull, Repository } from 'typeorm';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
-import { hostnameHint } from '../../src/activation/activation.rules.js';
-import { rfc3339, utcDay } from '../../src/clock.js';
-import { problem } from '../../src/http/problem.js';
-import { readTelemetry, TELEMETRY_NAMES } from '../../src/heartbeat/telemetry.fields.js';
+import { hostnameHint } from '../../src/activation/activation-attempt.js';
+import { rfc3339, utcDay } from '../../src/core/clock.js';
+import { problem } from '../../src/http/problems/problem.js';
+import { readTelemetry, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
 import { canonicalLicenseKey, licenseKeyHash } from '../../src/keys/license-key.js';
-import { machineDigest } from '../../src/keys/license-token.js';
+import { machineDigest } from '../../src/keys/tokens/license-token.js';
 import { canonicalEmail } from '../../src/licenses/email.js';
 import { Activation, License, Telemetry } from './entities.ts';
 import { answerFor, claimsOf, demandLicense } from './shared.ts';

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { Controller, Get, Headers } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, MoreThan, Repository } from 'typeorm';
-import { rfc3339, rfc3339OrNull } from '../../src/clock.js';
-import { problem } from '../../src/http/problem.js';
+import { rfc3339, rfc3339OrNull } from '../../src/core/clock.js';
+import { problem } from '../../src/http/problems/problem.js';
 import { licenseStatus } from '../../src/licenses/license.rules.js';
 import { Activation, ErasureRequest, ReleaseRequest, Session } from './entities.ts';
 

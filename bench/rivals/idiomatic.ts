@@ -7,7 +7,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { validate } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
-import { problem } from '../../src/http/problem.js';
+import { problem } from '../../src/http/problems/problem.js';
 import { ENTITIES, Manifest } from './entities.ts';
 import { ActivationController, HeartbeatController } from './idiomatic-client.ts';
 import { LicensesController } from './idiomatic-portal.ts';

@@ -1,7 +1,7 @@
 // The list of a holder's licenses, the plain way.
 import { hash } from 'node:crypto';
-import { rfc3339, rfc3339OrNull } from '../../src/clock.js';
-import { problem } from '../../src/http/problem.js';
+import { rfc3339, rfc3339OrNull } from '../../src/core/clock.js';
+import { problem } from '../../src/http/problems/problem.js';
 import { licenseStatus } from '../../src/licenses/license.rules.js';
 
 export async function overview(pool, cookie) {

@@ -1,9 +1,9 @@
 import { verify } from 'node:crypto';
-import { tokenAnswer } from '../../src/activation/token.answer.js';
-import { problem } from '../../src/http/problem.js';
-import { KeyRing } from '../../src/keys/key-ring.js';
-import type { LicenseClaims } from '../../src/keys/license-token.js';
-import { covers, parseSigned } from '../../src/keys/signed-manifest.js';
+import { tokenAnswer } from '../../src/activation/token-answer.js';
+import { problem } from '../../src/http/problems/problem.js';
+import { KeyRing } from '../../src/keys/tokens/key-ring.js';
+import type { LicenseClaims } from '../../src/keys/tokens/license-token.js';
+import { covers, parseSigned } from '../../src/keys/manifests/signed-manifest.js';
 import { expiryRefusal, statusRefusal, type LicenseFacts } from '../../src/licenses/license.rules.js';
 import { PublishedVersions } from '../../src/manifest/published-versions.js';
 

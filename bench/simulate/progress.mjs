@@ -1,4 +1,4 @@
-import { progressBar } from '../../dist/cli/progress-bar.js';
+import { progressBar } from '../../dist/cli/terminal/progress-bar.js';
 
 /** Lines where there is no bar to be seen: one for each tenth. */
 const STEPS = 10;

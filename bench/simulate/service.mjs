@@ -2,11 +2,11 @@
 // hourly by the system's clock is done hourly by this one too.
 import 'reflect-metadata';
 import { AppModule } from '../../dist/app.module.js';
-import { Clock } from '../../dist/clock.js';
-import { Config } from '../../dist/config.js';
-import { createApp } from '../../dist/http/app.js';
-import { Log } from '../../dist/http/log.js';
-import { BACKLOG } from '../../dist/http/pressure.js';
+import { Clock } from '../../dist/core/clock.js';
+import { Config } from '../../dist/core/config.js';
+import { createApp } from '../../dist/http/create-app.js';
+import { Log } from '../../dist/core/logger.js';
+import { BACKLOG } from '../../dist/http/limits/load-shedding.js';
 import { RetentionJob } from '../../dist/retention/retention.job.js';
 
 const HOUR = 3_600_000;
@@ -35,7 +35,7 @@ const clock = new ToldClock();
 const config = new Config(process.env);
 const log = new Log(config.logLevel);
 const ground = { config, clock, log, databaseUrl: config.databaseUrl };
-const app = await createApp(AppModule.on(ground), config, log);
+const app = await createApp(AppModule.forRoot(ground), config, log);
 await app.init();
 const retention = app.get(RetentionJob);
 const hourOf = (time) => Math.floor((time - RETENTION_AT) / HOUR);

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { endPostmaster, readPidFile } from '../../dist/database/postgres-process.js';
-import { startEmbeddedPostgres } from '../../dist/database/embedded-postgres.js';
+import { endPostmaster, readPidFile } from '../../dist/database/embedded/postgres-process.js';
+import { startEmbeddedPostgres } from '../../dist/database/embedded/embedded-postgres.js';
 import { migrate } from '../../dist/database/migrations.js';
 import { deriveLicenseKey } from '../../dist/keys/license-key.js';
 import { freePort } from '../../scripts/demo-voice.mjs';

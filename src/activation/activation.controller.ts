@@ -1,12 +1,12 @@
 import { Body, Controller, HttpStatus, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Clock, rfc3339 } from '../clock.js';
-import { Config } from '../config.js';
-import { KeyRing } from '../keys/key-ring.js';
-import { machineDigest } from '../keys/license-token.js';
+import { Clock, rfc3339 } from '../core/clock.js';
+import { Config } from '../core/config.js';
+import { KeyRing } from '../keys/tokens/key-ring.js';
+import { machineDigest } from '../keys/tokens/license-token.js';
 import { ActivateRequest } from './activation.dto.js';
 import { ActivationService } from './activation.service.js';
-import { tokenAnswer } from './token.answer.js';
+import { tokenAnswer } from './token-answer.js';
 
 /** `POST /v1/activate`: called once, when the user clicks Activate. */
 @Controller('v1/activate')

@@ -1,8 +1,8 @@
-import { Member } from '../http/members.pipe.js';
+import { Member } from '../http/parsing/members.pipe.js';
 import { canonicalLicenseKey } from '../keys/license-key.js';
-import { isVersion } from '../keys/signed-manifest.js';
+import { isVersion } from '../keys/manifests/signed-manifest.js';
 import { canonicalEmail } from '../licenses/email.js';
-import { hostnameHint, isTooLong } from './activation.rules.js';
+import { hostnameHint, isTooLong } from './activation-attempt.js';
 
 /** A rule for a member that must be text. */
 export const text = (rule: (value: string) => boolean, sentence: string) => (value: unknown) =>

@@ -6,12 +6,10 @@ import { ManifestModule } from '../manifest/manifest.module.js';
 import { ActivationController } from './activation.controller.js';
 import { Activation } from './activation.entity.js';
 import { ActivationService } from './activation.service.js';
-import { ReleaseService } from './release.service.js';
 
 @Module({
   imports: [LicensesModule, ManifestModule, KeysModule, TypeOrmModule.forFeature([Activation])],
   controllers: [ActivationController],
-  providers: [ActivationService, ReleaseService],
-  exports: [ReleaseService],
+  providers: [ActivationService],
 })
 export class ActivationModule {}

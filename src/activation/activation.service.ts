@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { Clock } from '../clock.js';
-import { Config } from '../config.js';
+import { Clock } from '../core/clock.js';
+import { Config } from '../core/config.js';
 import { poolOf } from '../database/data-source.js';
-import { invalidMembers, problem, type Problem } from '../http/problem.js';
+import { invalidMembers, problem, type Problem } from '../http/problems/problem.js';
 import { canonicalLicenseKey, checkSymbolHolds, licenseKeyHash } from '../keys/license-key.js';
 import { canonicalEmail } from '../licenses/email.js';
 import { statusRefusal, expiryRefusal, type LicenseFacts } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
 import { ActivateRequest } from './activation.dto.js';
-import { hostnameHint, type Seat, type TakenSeat } from './activation.rules.js';
+import { hostnameHint, type Seat, type TakenSeat } from './activation-attempt.js';
 
 // Its revision changes with every change of the license or of its purchase.
 const SEAT = `

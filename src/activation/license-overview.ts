@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
-import { rfc3339, rfc3339OrNull } from '../clock.js';
-import type { OnExpiry } from '../config.js';
+import { rfc3339, rfc3339OrNull } from '../core/clock.js';
+import type { OnExpiry } from '../core/config.js';
 import { canonicalLicenseKey, licenseKeyHash } from '../keys/license-key.js';
 import { licenseStatus, type LicenseFacts, type LicenseStatus } from '../licenses/license.rules.js';
 import type { Activation, EndedReason } from './activation.entity.js';

@@ -1,4 +1,4 @@
-import { characterCount } from '../http/text.js';
+import { characterCount } from '../http/parsing/text.js';
 
 /** Whether a text holds an e-mail address: a reason must not (contract, section 4). */
 function holdsEmail(text: string): boolean {

@@ -1,25 +1,25 @@
 import type { DataSource } from 'typeorm';
 import { Activation } from '../activation/activation.entity.js';
-import { Clock } from '../clock.js';
-import { Config } from '../config.js';
+import { Clock } from '../core/clock.js';
+import { Config } from '../core/config.js';
 import { DatabaseUrl, patiently } from '../database/data-source.js';
 import { pendingMigrations } from '../database/migrations.js';
 import { migrateWhenThere, openDatabase } from '../database/open-database.js';
-import { tlsRefused } from '../database/tls-refusal.js';
-import { Log } from '../http/log.js';
+import { tlsRefused } from '../database/tls-errors.js';
+import { Log } from '../core/logger.js';
 import { licenseKeySecret } from '../keys/key-material.js';
 import { LicenseKeys } from '../keys/license-keys.js';
-import { ManifestKeys } from '../keys/manifest-keys.js';
+import { ManifestKeys } from '../keys/manifests/manifest-keys.js';
 import { License } from '../licenses/license.entity.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { Manifest } from '../manifest/manifest.entity.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 import { PurchasesService } from '../purchases/purchases.service.js';
-import { ErasureRecords } from '../retention/erasure-records.js';
-import { ErasureService } from '../retention/erasure.service.js';
-import { Staff } from '../support/staff.entity.js';
-import { StaffToken } from '../support/staff-token.entity.js';
-import { Refused, say } from './terminal.js';
+import { ErasureRecords } from '../erasure/erasure-records.js';
+import { ErasureService } from '../erasure/erasure.service.js';
+import { Staff } from '../staff/staff.entity.js';
+import { StaffToken } from '../staff/tokens/staff-token.entity.js';
+import { Refused, say } from './terminal/output.js';
 
 const ENTITIES = [License, Activation, Manifest, Staff, StaffToken];
 

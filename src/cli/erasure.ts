@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { Config, ConfigError } from '../config.js';
-import type { ErasureService } from '../retention/erasure.service.js';
-import type { ErasureView } from '../retention/erasure.view.js';
+import { Config, ConfigError } from '../core/config.js';
+import type { ErasureService } from '../erasure/erasure.service.js';
+import type { ErasureView } from '../erasure/erasure.view.js';
 import { erasuresOf, withDatabase } from './database.js';
-import { emailAddress, reason } from './options.js';
-import { actOf, aligned, orClocksDiffer, print } from './terminal.js';
+import { emailAddress, reason } from './terminal/options.js';
+import { actOf, aligned, orClocksDiffer, print } from './terminal/output.js';
 
 const EMAIL = emailAddress('The e-mail address');
 

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { Clock } from '../clock.js';
-import { createKeyRing } from '../keys/key-ring.js';
-import { callersPath, fileRefusal, print, Refused, say } from './terminal.js';
+import { Clock } from '../core/clock.js';
+import { createKeyRing } from '../keys/tokens/key-ring.js';
+import { callersPath, fileRefusal, print, Refused, say } from './terminal/output.js';
 
 /** What no program can know. */
 const TO_BE_FILLED_IN = `

@@ -1,11 +1,11 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError } from '../config.js';
-import { isDatabaseAway } from '../database/database-away.js';
-import { Problem, problemDocument } from '../http/problem.js';
-import { packageVersion } from '../ops/package-version.js';
+import { ConfigError } from '../core/config.js';
+import { isDatabaseAway } from '../database/connection-errors.js';
+import { Problem, problemDocument } from '../http/problems/problem.js';
+import { packageVersion } from '../core/package-version.js';
 import { initCommand } from './init.js';
-import { actorName } from './options.js';
-import { say, UsageError } from './terminal.js';
+import { actorName } from './terminal/options.js';
+import { say, UsageError } from './terminal/output.js';
 
 /**
  * Runs one command of the operator's (contract, section 5).
@@ -28,14 +28,23 @@ export async function run(args: readonly string[]): Promise<number> {
 
 /** The groups of commands. Each is loaded where it is named: what signs a manifest needs nothing that asks a database. */
 const GROUPS: Record<string, [description: string, load: () => Promise<(group: Command) => void>]> = {
-  license: ['issue, show and change licenses', async () => (await import('./license.js')).licenseCommands],
-  purchase: ['record purchases made by hand', async () => (await import('./purchase.js')).purchaseCommands],
-  activation: ['release machines', async () => (await import('./activation.js')).activationCommands],
+  license: [
+    'issue, show and change licenses',
+    async () => (await import('./licenses/license.js')).licenseCommands,
+  ],
+  purchase: [
+    'record purchases made by hand',
+    async () => (await import('./licenses/purchase.js')).purchaseCommands,
+  ],
+  activation: ['release machines', async () => (await import('./licenses/activation.js')).activationCommands],
   staff: ['people of the vendor and their tokens', async () => (await import('./staff.js')).staffCommands],
   retention: ['delete what has had its time', async () => (await import('./retention.js')).retentionCommands],
   erasure: ['requests for deletion', async () => (await import('./erasure.js')).erasureCommands],
-  manifest: ['sign and publish versions', async () => (await import('./manifest.js')).manifestCommands],
-  keys: ['the keys that sign license tokens', async () => (await import('./keys.js')).keysCommands],
+  manifest: [
+    'sign and publish versions',
+    async () => (await import('./manifest/manifest.js')).manifestCommands,
+  ],
+  keys: ['the keys that sign license tokens', async () => (await import('./keys/keys.js')).keysCommands],
 };
 
 async function program(args: readonly string[]): Promise<Command> {

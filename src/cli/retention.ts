@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { rfc3339 } from '../clock.js';
+import { rfc3339 } from '../core/clock.js';
 import { DatabaseUrl } from '../database/data-source.js';
 import { RetentionService } from '../retention/retention.service.js';
 import { withDatabase } from './database.js';
-import { moment } from './options.js';
-import { progressBar } from './progress-bar.js';
-import { aligned, orClocksDiffer, print, Refused } from './terminal.js';
+import { moment } from './terminal/options.js';
+import { progressBar } from './terminal/progress-bar.js';
+import { aligned, orClocksDiffer, print, Refused } from './terminal/output.js';
 
 interface RunOptions {
   readonly asOf?: Date;

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { rfc3339 } from '../clock.js';
-import { ROLES, type Role } from '../support/staff.entity.js';
-import { StaffLinks } from '../support/staff-links.js';
-import { StaffService } from '../support/staff.service.js';
-import { StaffTokensService } from '../support/staff-tokens.service.js';
+import { rfc3339 } from '../core/clock.js';
+import { ROLES, type Role } from '../staff/staff.entity.js';
+import { StaffLinks } from '../staff/links/staff-links.js';
+import { StaffService } from '../staff/staff.service.js';
+import { StaffTokensService } from '../staff/tokens/staff-tokens.service.js';
 import { withDatabase } from './database.js';
-import { emailAddress, oneOf } from './options.js';
-import { actOf, aligned, orNotFound, print, say } from './terminal.js';
+import { emailAddress, oneOf } from './terminal/options.js';
+import { actOf, aligned, orNotFound, print, say } from './terminal/output.js';
 
 const EMAIL = emailAddress('The e-mail address');
 

@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { openKeyRing } from '../keys/key-material.js';
 import { licenseStatus, type LicenseFacts } from '../licenses/license.rules.js';
 import type { FailingMail } from '../mail/waiting-mail.js';
-import type { Ages } from '../ops/ages.js';
-import { packageVersion } from '../ops/package-version.js';
-import { WarningsService } from '../ops/warnings.service.js';
+import type { Ages } from '../monitoring/data-age.js';
+import { packageVersion } from '../core/package-version.js';
+import { WarningsService } from '../monitoring/warnings.service.js';
 import { manifestsOf, withDatabase, type CommandGround } from './database.js';
-import { aligned, print } from './terminal.js';
+import { aligned, print } from './terminal/output.js';
 
 /** `migrate` and `status`. */
 export function statusCommands(mooring: Command): void {

@@ -1,4 +1,4 @@
-import { Histogram } from '../histogram.js';
+import { Histogram } from '../core/histogram.js';
 
 /** More wait for a batch than may. Passing, as an outage is (`isDatabaseAway`). */
 export class TooManyWait extends Error {}

@@ -3,7 +3,7 @@ import { DataSource, type Logger } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { DeadlineClient } from './deadline-client.js';
 import { ReplicaClient } from './replica-client.js';
-import { REQUEST_LIMITS_MS } from './request-limits.js';
+import { REQUEST_LIMITS_MS } from './request-timeouts.js';
 import { SingleReleasePool } from './single-release-pool.js';
 
 /** TypeORM prints a failing query with its parameters, which are keys and e-mails; the filter logs what may be told. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import type { Clock } from '../core/clock.js';
 
 /** Nothing is deleted by a clock that is wrong: what is deleted is gone (docs/decisions/0015, docs/decisions/0030). */
 export class ClocksDiffer extends Error {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { Client } from 'pg';
-import { REQUEST_LIMITS_MS } from './request-limits.js';
+import { REQUEST_LIMITS_MS } from './request-timeouts.js';
 
 interface ParameterStatus {
   readonly parameterName: string;

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Config, ConfigError } from '../config.js';
-import { isDatabaseAway } from './database-away.js';
+import { Config, ConfigError } from '../core/config.js';
+import { isDatabaseAway } from './connection-errors.js';
 import { migrate } from './migrations.js';
 import { isPoolersRefusal, poolerRefused } from './pooler.js';
-import { tlsRefused } from './tls-refusal.js';
+import { tlsRefused } from './tls-errors.js';
 
 /** A database that may come up beside us (compose, a rolling upgrade) gets this long. */
 const PATIENCE_MS = 30_000;
@@ -32,7 +32,7 @@ export async function openDatabase(
 
 // Loaded where it is needed: a production has a database of its own, and not these packages.
 async function embedded({ dataDir }: Config, say: (sentence: string) => void, beside: boolean) {
-  const { findEmbeddedPostgres, startEmbeddedPostgres } = await import('./embedded-postgres.js');
+  const { findEmbeddedPostgres, startEmbeddedPostgres } = await import('./embedded/embedded-postgres.js');
   const find = async () => (beside ? await findEmbeddedPostgres(dataDir) : null);
   const running = await find();
   if (running) return { url: running, close: async () => undefined };

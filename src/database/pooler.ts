@@ -1,5 +1,5 @@
 import type { DataSource, QueryRunner } from 'typeorm';
-import { ConfigError } from '../config.js';
+import { ConfigError } from '../core/config.js';
 
 const SENTENCE =
   'DATABASE_URL leads to a pooler that does not keep a connection’s session: give the address of PostgreSQL itself ' +

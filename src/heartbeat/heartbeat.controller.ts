@@ -1,14 +1,14 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { tokenAnswer } from '../activation/token.answer.js';
-import { Clock } from '../clock.js';
-import { Config } from '../config.js';
-import { REQUEST_LIMITS_MS } from '../database/request-limits.js';
-import { problem } from '../http/problem.js';
-import { KeyRing } from '../keys/key-ring.js';
-import { verifyLicenseToken } from '../keys/license-token.js';
+import { tokenAnswer } from '../activation/token-answer.js';
+import { Clock } from '../core/clock.js';
+import { Config } from '../core/config.js';
+import { REQUEST_LIMITS_MS } from '../database/request-timeouts.js';
+import { problem } from '../http/problems/problem.js';
+import { KeyRing } from '../keys/tokens/key-ring.js';
+import { verifyLicenseToken } from '../keys/tokens/license-token.js';
 import { HeartbeatRequest } from './heartbeat.dto.js';
 import { HeartbeatService } from './heartbeat.service.js';
-import { TelemetryStore } from './telemetry.store.js';
+import { TelemetryStore } from '../telemetry/telemetry.store.js';
 
 /** `POST /v1/heartbeat`: about every 6 hours, in the background. */
 @Controller('v1/heartbeat')

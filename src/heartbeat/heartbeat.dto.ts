@@ -1,7 +1,7 @@
 import { Allow } from 'class-validator';
 import { appVersionRule } from '../activation/activation.dto.js';
-import { Member } from '../http/members.pipe.js';
-import { MAX_TOKEN_LENGTH } from '../keys/license-token.js';
+import { Member } from '../http/parsing/members.pipe.js';
+import { MAX_TOKEN_LENGTH } from '../keys/tokens/license-token.js';
 
 /** Body of `POST /v1/heartbeat` (contract, heartbeat). */
 export class HeartbeatRequest {

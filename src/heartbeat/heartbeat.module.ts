@@ -2,17 +2,17 @@ import { Module } from '@nestjs/common';
 import { KeysModule } from '../keys/keys.module.js';
 import { LicensesModule } from '../licenses/licenses.module.js';
 import { ManifestModule } from '../manifest/manifest.module.js';
-import { Bindings } from './bindings.js';
+import { Bindings } from './activation-reads.js';
 import { HeartbeatController } from './heartbeat.controller.js';
 import { HeartbeatService } from './heartbeat.service.js';
 import { Replica } from './replica.js';
-import { TelemetryStore } from './telemetry.store.js';
+import { TelemetryModule } from '../telemetry/telemetry.module.js';
 
-/** Heartbeat and telemetry. */
+/** Heartbeats, read from the primary or from a replica. */
 @Module({
-  imports: [LicensesModule, ManifestModule, KeysModule],
+  imports: [LicensesModule, ManifestModule, KeysModule, TelemetryModule],
   controllers: [HeartbeatController],
-  providers: [HeartbeatService, Bindings, Replica, TelemetryStore],
-  exports: [HeartbeatService, Bindings, Replica, TelemetryStore],
+  providers: [HeartbeatService, Bindings, Replica],
+  exports: [HeartbeatService, Bindings, Replica],
 })
 export class HeartbeatModule {}

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { problem, type Problem } from '../http/problem.js';
-import type { LicenseClaims } from '../keys/license-token.js';
+import { problem, type Problem } from '../http/problems/problem.js';
+import type { LicenseClaims } from '../keys/tokens/license-token.js';
 import { expiryRefusal, statusRefusal } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
-import { Bindings, type BindingFacts } from './bindings.js';
+import { Bindings, type BindingFacts } from './activation-reads.js';
 import { Replica } from './replica.js';
 
 /** Confirms that a license still holds on its machine. It only reads: a heartbeat leaves nothing behind. */

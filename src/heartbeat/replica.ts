@@ -1,15 +1,15 @@
 import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type pg from 'pg';
 import { DataSource } from 'typeorm';
-import { Clock } from '../clock.js';
-import { Config } from '../config.js';
+import { Clock } from '../core/clock.js';
+import { Config } from '../core/config.js';
 import { Batch } from '../database/batch.js';
 import { poolOf, replicaPool } from '../database/data-source.js';
-import { inTime } from '../database/in-time.js';
-import { REQUEST_LIMITS_MS } from '../database/request-limits.js';
-import { Log } from '../http/log.js';
-import { inOrder, READ, type BindingFacts } from './bindings.js';
-import { Positions } from './positions.js';
+import { inTime } from '../database/timeout.js';
+import { REQUEST_LIMITS_MS } from '../database/request-timeouts.js';
+import { Log } from '../core/logger.js';
+import { inOrder, READ, type BindingFacts } from './activation-reads.js';
+import { Positions } from './replica-position.js';
 
 /** How often the primary's position is read, and the replica is asked whether it has replayed it. */
 const LOOK_MS = 2_000;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyReply } from 'fastify';
 import type { ServeStaticModuleOptions } from '@nestjs/serve-static';
-import { Config } from '../config.js';
+import { Config } from '../core/config.js';
 
 /** Where the build lays the pages down; as far from here in the sources as in `dist`. */
 const FOLDER = fileURLToPath(new URL('../../web/dist', import.meta.url));

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import findMyWay, { type HTTPMethod } from 'find-my-way';
-import { problem } from './problem.js';
+import { problem } from './problems/problem.js';
 
 /**
  * Refuses what no route takes, before its body is read: 405 with `allow` where another method would do, else 404. It

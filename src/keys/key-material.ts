@@ -1,10 +1,10 @@
 import { createPrivateKey, generateKeyPairSync, randomBytes, randomUUID, type KeyObject } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Config, ConfigError } from '../config.js';
+import { Config, ConfigError } from '../core/config.js';
 import { publicJwk, publicKeyFromX } from './ed25519.js';
-import { createKeyRing, KeyRing } from './key-ring.js';
-import { trustedKeys } from './signed-manifest.js';
+import { createKeyRing, KeyRing } from './tokens/key-ring.js';
+import { trustedKeys } from './manifests/signed-manifest.js';
 
 /** Where development keeps the keys it makes for itself; production names its own (contract, settings). */
 const developmentFile = (config: Config, name: string) => join(config.dataDir, 'keys', name);

@@ -1,7 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { publicJwk } from './ed25519.js';
-import { KeyRing } from './key-ring.js';
-import { ManifestKeys } from './manifest-keys.js';
+import { KeyRing } from './tokens/key-ring.js';
+import { ManifestKeys } from './manifests/manifest-keys.js';
 
 /** `GET /v1/keys`: the public keys, for audit. A client trusts only the keys it was shipped with. */
 @Controller('v1/keys')

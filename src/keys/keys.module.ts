@@ -1,12 +1,12 @@
 import { Inject, Module, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { Clock } from '../clock.js';
-import { Config } from '../config.js';
-import { Log } from '../http/log.js';
-import { KeyRing } from './key-ring.js';
+import { Clock } from '../core/clock.js';
+import { Config } from '../core/config.js';
+import { Log } from '../core/logger.js';
+import { KeyRing } from './tokens/key-ring.js';
 import { licenseKeySecret, openKeyRing, trustedManifestKeys } from './key-material.js';
 import { KeysController } from './keys.controller.js';
 import { LicenseKeys } from './license-keys.js';
-import { ManifestKeys } from './manifest-keys.js';
+import { ManifestKeys } from './manifests/manifest-keys.js';
 
 /** Three secrets with three owners, and what the server holds of each. */
 @Module({

@@ -1,11 +1,11 @@
 import { Body, Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { bindingView } from '../activation/license-overview.js';
-import { ReleaseService } from '../activation/release.service.js';
+import { ReleaseService } from '../releases/release.service.js';
 import { HolderGuard, MailboxProof, SignedInHolder } from './holder.guard.js';
 import { demandActivation, type Holder } from './holder.js';
 import { AskRequest, isBlank } from './portal.dto.js';
-import { ReleaseRequests } from './release-requests.js';
+import { ReleaseRequests } from '../releases/release-requests.js';
 
 /** The machines of a holder's licenses (contract, section 3). */
 @Controller('portal/api/activations/:id')

@@ -1,7 +1,7 @@
 import { EntityManager } from 'typeorm';
-import { rfc3339, rfc3339OrNull } from '../clock.js';
+import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import type { StaffStatus } from '../licenses/license.rules.js';
-import { PURCHASES_OF } from '../retention/erase.js';
+import { PURCHASES_OF } from '../erasure/erase.js';
 import { sinceHolder } from '../licenses/former-holder.js';
 
 /** What a license's row holds beside what everyone sees of it. */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { findLicenses } from '../activation/license-overview.js';
-import { Clock, rfc3339 } from '../clock.js';
-import { waitingErasure } from '../retention/erasure.view.js';
+import { Clock, rfc3339 } from '../core/clock.js';
+import { waitingErasure } from '../erasure/erasure.view.js';
 import { bindingsMore, histories, licensesMore, purchases, signIns } from './export.queries.js';
 
 /** Said in the export itself, so that nobody has to ask for what is not there. */

@@ -1,9 +1,9 @@
 import { Controller, Delete, Get, HttpCode, Post, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
-import { problem } from '../http/problem.js';
-import { ErasureService } from '../retention/erasure.service.js';
-import { waitingErasure, waitingView } from '../retention/erasure.view.js';
+import { problem } from '../http/problems/problem.js';
+import { ErasureService } from '../erasure/erasure.service.js';
+import { waitingErasure, waitingView } from '../erasure/erasure.view.js';
 import { HolderExport } from './export.service.js';
 import { HolderGuard, MailboxProof, SignedInHolder } from './holder.guard.js';
 import type { Holder } from './holder.js';

@@ -1,11 +1,11 @@
 import { CanActivate, createParamDecorator, ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
-import { Config } from '../config.js';
-import { readCookie } from '../http/cookies.js';
-import { problem } from '../http/problem.js';
-import { BeforeSignIn, demandSameOrigin } from '../http/same-origin.js';
-import { Sessions } from '../http/session.js';
+import { Config } from '../core/config.js';
+import { readCookie } from '../http/sessions/cookies.js';
+import { problem } from '../http/problems/problem.js';
+import { BeforeSignIn, demandSameOrigin } from '../http/sessions/same-origin.js';
+import { Sessions } from '../http/sessions/sessions.js';
 import type { Holder } from './holder.js';
 
 type HolderRequest = FastifyRequest & { holder?: Holder };

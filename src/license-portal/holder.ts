@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
-import { problem } from '../http/problem.js';
-import type { Session } from '../http/session.js';
+import { problem } from '../http/problems/problem.js';
+import type { Session } from '../http/sessions/sessions.js';
 
 /** Who signed in: to one license by its key, or to every license of an address by a mailed code. */
 export type Holder = Pick<Session, 'id' | 'license_id' | 'email'>;

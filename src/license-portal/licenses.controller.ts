@@ -1,6 +1,6 @@
 import { Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { RateLimit } from '../http/rate-limit.js';
+import { RateLimit } from '../http/limits/rate-limit.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { HolderGuard, SignedInHolder } from './holder.guard.js';
 import { demandLicense, type Holder } from './holder.js';

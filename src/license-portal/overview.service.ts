@@ -6,12 +6,12 @@ import {
   type LicenseQuery,
   type LicenseView,
 } from '../activation/license-overview.js';
-import { selfReleases } from '../activation/self-releases.js';
-import { Clock, rfc3339OrNull } from '../clock.js';
-import { Config } from '../config.js';
-import { problem } from '../http/problem.js';
-import { purchasesKeptUntil } from '../retention/erase.js';
-import { waitingErasure, type WaitingErasure } from '../retention/erasure.view.js';
+import { selfReleases } from '../releases/self-releases.js';
+import { Clock, rfc3339OrNull } from '../core/clock.js';
+import { Config } from '../core/config.js';
+import { problem } from '../http/problems/problem.js';
+import { purchasesKeptUntil } from '../erasure/erase.js';
+import { waitingErasure, type WaitingErasure } from '../erasure/erasure.view.js';
 import type { Holder } from './holder.js';
 
 /** A binding as its holder sees it. */

@@ -1,6 +1,6 @@
 import { emailRule, licenseKeyRule } from '../activation/activation.dto.js';
 import { reasonRule } from '../audit/reason.rules.js';
-import { Member } from '../http/members.pipe.js';
+import { Member } from '../http/parsing/members.pipe.js';
 
 /** Body of `POST /portal/api/session`: an e-mail address with a license key, or with a mailed code. */
 export class SignInRequest {

@@ -1,9 +1,9 @@
 import { Body, Controller, Delete, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Config } from '../config.js';
-import { giveCookie, readCookie, takeCookieBack } from '../http/cookies.js';
-import { BeforeSignIn } from '../http/same-origin.js';
-import { Sessions } from '../http/session.js';
+import { Config } from '../core/config.js';
+import { giveCookie, readCookie, takeCookieBack } from '../http/sessions/cookies.js';
+import { BeforeSignIn } from '../http/sessions/same-origin.js';
+import { Sessions } from '../http/sessions/sessions.js';
 import { canonicalEmail } from '../licenses/email.js';
 import { HolderGuard, SignedInHolder } from './holder.guard.js';
 import type { Holder } from './holder.js';

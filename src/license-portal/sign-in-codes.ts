@@ -2,11 +2,11 @@ import { timingSafeEqual } from 'node:crypto';
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v4 as uuidv4, validate as isUuid } from 'uuid';
-import { Clock } from '../clock.js';
-import { Config } from '../config.js';
+import { Clock } from '../core/clock.js';
+import { Config } from '../core/config.js';
 import { newNonce, type DerivedFrom } from '../keys/derived-from.js';
 import { LicenseKeys } from '../keys/license-keys.js';
-import type { Letter } from '../mail/letter.js';
+import type { Letter } from '../mail/mail-message.js';
 import { announce, MailService } from '../mail/mail.service.js';
 
 export const CODE_MINUTES = 10;

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Clock } from '../clock.js';
-import { problem } from '../http/problem.js';
-import { RateLimit } from '../http/rate-limit.js';
-import { Sessions, type Session } from '../http/session.js';
-import { TokenBucket } from '../http/token-bucket.js';
+import { Clock } from '../core/clock.js';
+import { problem } from '../http/problems/problem.js';
+import { RateLimit } from '../http/limits/rate-limit.js';
+import { Sessions, type Session } from '../http/sessions/sessions.js';
+import { TokenBucket } from '../http/limits/token-bucket.js';
 import { canonicalLicenseKey, licenseKeyHash } from '../keys/license-key.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { SignInCodes } from './sign-in-codes.js';

@@ -1,8 +1,8 @@
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { recordAudit, type Act } from '../audit/audit.js';
-import { Clock, parseMoment } from '../clock.js';
-import { Config } from '../config.js';
+import { Clock, parseMoment } from '../core/clock.js';
+import { Config } from '../core/config.js';
 import { canonicalLicenseKey, licenseKeyHash, licenseKeyHint } from '../keys/license-key.js';
 import { canonicalEmail } from './email.js';
 import type { NewLicense } from './licenses.service.js';

@@ -1,10 +1,10 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
-import { readableMoment } from '../clock.js';
-import { Config } from '../config.js';
+import { readableMoment } from '../core/clock.js';
+import { Config } from '../core/config.js';
 import { JobFailure } from '../mail/jobs.js';
 import { LicenseKeys } from '../keys/license-keys.js';
-import type { Block, Letter } from '../mail/letter.js';
+import type { Block, Letter } from '../mail/mail-message.js';
 import { announce, MailService } from '../mail/mail.service.js';
 import { mailableKey } from './mailable-key.js';
 

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { OnExpiry } from '../config.js';
+import type { OnExpiry } from '../core/config.js';
 import type { StaffStatus } from './license.rules.js';
 
 /** What a buyer bought. Columns are described in the migrations. */

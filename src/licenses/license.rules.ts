@@ -1,5 +1,5 @@
-import type { OnExpiry } from '../config.js';
-import { problem, type Problem } from '../http/problem.js';
+import type { OnExpiry } from '../core/config.js';
+import { problem, type Problem } from '../http/problems/problem.js';
 
 export type StaffStatus = 'active' | 'suspended' | 'revoked';
 export type PurchaseState = 'paid' | 'disputed' | 'dispute_won' | 'refunded';

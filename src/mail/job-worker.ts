@@ -3,8 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Logger, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker';
 import type pg from 'pg';
-import { failure, Log } from '../http/log.js';
-import { isDatabaseAway } from '../database/database-away.js';
+import { failure, Log } from '../core/logger.js';
+import { isDatabaseAway } from '../database/connection-errors.js';
 import { DatabaseUrl, jobsPool } from '../database/data-source.js';
 import { JobFailure, type JobIds } from './jobs.js';
 

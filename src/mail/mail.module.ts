@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { JobWorker } from './job-worker.js';
 import { MailService } from './mail.service.js';
-import { Postman } from './postman.js';
+import { Postman } from './mailer.js';
 
 @Module({ providers: [MailService, Postman, JobWorker], exports: [MailService, JobWorker] })
 export class MailModule {}

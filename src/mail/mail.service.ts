@@ -3,8 +3,8 @@ import { DataSource, EntityManager } from 'typeorm';
 import { v4 as uuidv4 } from 'uuid';
 import { JobWorker, type JobPool } from './job-worker.js';
 import { addJob, type JobIds } from './jobs.js';
-import type { Letter } from './letter.js';
-import { Postman } from './postman.js';
+import type { Letter } from './mail-message.js';
+import { Postman } from './mailer.js';
 
 /** What mail jobs are called, before the kind of mail. */
 export const MAIL_TASK = 'mail_';

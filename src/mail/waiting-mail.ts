@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { rfc3339, rfc3339OrNull } from '../clock.js';
+import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { MAIL_TASK } from './mail.service.js';
 
 /** A mail that could not be delivered so far. */

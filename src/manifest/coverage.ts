@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { problem, type Problem } from '../http/problem.js';
-import { covers } from '../keys/signed-manifest.js';
+import { problem, type Problem } from '../http/problems/problem.js';
+import { covers } from '../keys/manifests/signed-manifest.js';
 import { ManifestService } from './manifest.service.js';
 
 /** Whether a license covers the version a client reports (contract, version_not_covered). */

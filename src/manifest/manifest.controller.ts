@@ -1,10 +1,10 @@
 import { Controller, Get, OnModuleInit, Req, Res } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { SECURITY_HEADERS } from '../http/address-amnesia.js';
-import { answerFromMemory, type ReadyAnswer } from '../http/from-memory.js';
-import { Log } from '../http/log.js';
-import { problem } from '../http/problem.js';
+import { SECURITY_HEADERS } from '../http/strip-client-address.js';
+import { answerFromMemory, type ReadyAnswer } from '../http/responses/prepared-response.js';
+import { Log } from '../core/logger.js';
+import { problem } from '../http/problems/problem.js';
 import { ManifestService, type LiveManifest } from './manifest.service.js';
 
 const PATH = 'v1/manifest';

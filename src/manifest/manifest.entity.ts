@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { ManifestSignature } from '../keys/signed-manifest.js';
+import type { ManifestSignature } from '../keys/manifests/signed-manifest.js';
 
 /** A published manifest: a row is appended and never changed. */
 @Entity('manifest')

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { rfc3339 } from '../clock.js';
+import { rfc3339 } from '../core/clock.js';
 import {
   alsoAvailable,
   canonicalVersion,
@@ -9,7 +9,7 @@ import {
   manifestBytes,
   type ManifestContent,
   type ManifestEntry,
-} from '../keys/signed-manifest.js';
+} from '../keys/manifests/signed-manifest.js';
 import type { PublishedVersion, PublishedVersions } from './published-versions.js';
 
 /** A manifest that may not be published; one sentence for the publisher. */

@@ -2,20 +2,20 @@ import { hash } from 'node:crypto';
 import { Injectable, OnApplicationBootstrap, BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { recordAudit, type Act } from '../audit/audit.js';
-import { Clock } from '../clock.js';
-import { Config } from '../config.js';
+import { Clock } from '../core/clock.js';
+import { Config } from '../core/config.js';
 import { Batch } from '../database/batch.js';
 import { LOCKS } from '../database/locks.js';
-import { Log } from '../http/log.js';
-import { ManifestKeys } from '../keys/manifest-keys.js';
+import { Log } from '../core/logger.js';
+import { ManifestKeys } from '../keys/manifests/manifest-keys.js';
 import {
   assembleManifest,
   outerMatches,
   parseSigned,
   readDocument,
   verifyManifest,
-} from '../keys/signed-manifest.js';
-import type { ManifestContent, SignedManifest } from '../keys/signed-manifest.js';
+} from '../keys/manifests/signed-manifest.js';
+import type { ManifestContent, SignedManifest } from '../keys/manifests/signed-manifest.js';
 import { Manifest } from './manifest.entity.js';
 import { PublishRefused, refuseUnpublishable, type Live, type Standing } from './manifest.rules.js';
 import { PublishedVersions } from './published-versions.js';

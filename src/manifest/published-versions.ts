@@ -5,7 +5,7 @@ import {
   entryOf,
   type ManifestContent,
   type ManifestEntry,
-} from '../keys/signed-manifest.js';
+} from '../keys/manifests/signed-manifest.js';
 
 /** A version that was published. */
 export interface PublishedVersion extends ManifestEntry {

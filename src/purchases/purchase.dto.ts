@@ -1,4 +1,4 @@
-import { Member } from '../http/members.pipe.js';
+import { Member } from '../http/parsing/members.pipe.js';
 import { canonicalEmail } from '../licenses/email.js';
 import type { PurchaseState } from '../licenses/license.rules.js';
 import { PURCHASE_STATES } from './purchase.rules.js';

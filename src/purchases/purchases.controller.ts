@@ -1,6 +1,6 @@
 import { Body, Controller, HttpCode, Post, UseGuards } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { RAW_BODY } from '../http/json-body.js';
+import { RAW_BODY } from '../http/parsing/json-body.js';
 import { PurchaseReport } from './purchase.dto.js';
 import { PurchasesService } from './purchases.service.js';
 import { WebhookGuard } from './webhook.guard.js';

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
-import { endRefunded } from '../activation/release.service.js';
+import { endRefunded } from '../releases/release.service.js';
 import { recordAudit, type Act } from '../audit/audit.js';
-import { Clock, utcDay } from '../clock.js';
+import { Clock, utcDay } from '../core/clock.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { SoldIds } from '../keys/sold-ids.js';
 import { canonicalEmail } from '../licenses/email.js';
 import type { PurchaseState } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
-import { ErasureService } from '../retention/erasure.service.js';
+import { ErasureService } from '../erasure/erasure.service.js';
 import type { PurchaseReport } from './purchase.dto.js';
 import { higherState } from './purchase.rules.js';
 

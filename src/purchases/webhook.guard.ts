@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { CanActivate, ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Webhook } from 'standardwebhooks';
-import { Config } from '../config.js';
-import { problem } from '../http/problem.js';
-import { RateLimit } from '../http/rate-limit.js';
+import { Config } from '../core/config.js';
+import { problem } from '../http/problems/problem.js';
+import { RateLimit } from '../http/limits/rate-limit.js';
 
 /** Unix seconds as they are signed: the library would pass over what stands beside the number. */
 const TIMESTAMP = /^[1-9]\d*$/;

@@ -1,4 +1,4 @@
-import { DAY_MS, utcDay } from '../clock.js';
+import { DAY_MS, utcDay } from '../core/clock.js';
 
 /** A day so many months later; where that month is shorter, its last day. */
 function plusMonths(day: Date, months: number): Date {

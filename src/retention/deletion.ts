@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { QueryRunner } from 'typeorm';
-import { DAY_MS } from '../clock.js';
+import { DAY_MS } from '../core/clock.js';
 import { firstDayKept } from './cutoff.js';
-import { dropPartition, partitionOf, pastPartitions } from './partitions.js';
+import { dropPartition, partitionOf, pastPartitions } from '../telemetry/partitions.js';
 import type { Rule } from './policy.js';
 
 /** What a run goes by: the moment it runs for, and the clock's own. */

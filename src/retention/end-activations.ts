@@ -1,7 +1,7 @@
 import { EntityManager, QueryRunner } from 'typeorm';
 import { recordAudit } from '../audit/audit.js';
 import { firstDayKept } from './cutoff.js';
-import { LICENSE_KEPT_FROM } from './policy.js';
+import { LICENSE_KEPT_FROM } from '../licenses/license-end.js';
 
 /** A month before its license leaves, so that a wrong run is noticed and the license corrected while it is there. */
 const MONTHS_AFTER_LICENSE_END = 11;

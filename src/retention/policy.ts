@@ -1,4 +1,5 @@
-import { Config } from '../config.js';
+import { Config } from '../core/config.js';
+import { LICENSE_KEPT_FROM } from '../licenses/license-end.js';
 
 /** How long what stands in a table stays: one line of the whole policy. */
 export interface Rule {
@@ -20,10 +21,6 @@ export interface Rule {
   readonly guard?: string;
 }
 
-/** When a license ends or ended, as SQL over its row; null where it has no end. */
-export const LICENSE_END = `least(ended_at, case when on_expiry = 'stop' then expires_at end)`;
-/** From when on a license that ended is kept: a wrong end leaves as much time to correct it (docs/decisions/0023). */
-export const LICENSE_KEPT_FROM = `case when ${LICENSE_END} is not null then greatest(${LICENSE_END}, end_changed_at) end`;
 const YEAR_AFTER = `make_date(extract(year from recorded_on)::integer + 1, 1, 1)`;
 
 /** The whole policy (privacy, Retention and deletion). Every table stands here or in `KEPT`; a test holds that. */

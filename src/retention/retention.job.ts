@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
-import { Log } from '../http/log.js';
-import { ErasureService } from './erasure.service.js';
+import { Log } from '../core/logger.js';
+import { ErasureService } from '../erasure/erasure.service.js';
 import { RetentionService, type RetentionReport } from './retention.service.js';
 
 /** A run whose connection was lost without a word must not keep later ones from running. */

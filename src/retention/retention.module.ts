@@ -1,15 +1,12 @@
 import { Module } from '@nestjs/common';
-import { KeysModule } from '../keys/keys.module.js';
-import { MailModule } from '../mail/mail.module.js';
-import { ErasureMails } from './erasure-mails.js';
-import { ErasureRecords } from './erasure-records.js';
-import { ErasureService } from './erasure.service.js';
+import { ErasureModule } from '../erasure/erasure.module.js';
 import { RetentionJob } from './retention.job.js';
 import { RetentionService } from './retention.service.js';
 
+/** Deletion of data whose keeping period has passed. */
 @Module({
-  imports: [KeysModule, MailModule],
-  providers: [RetentionService, RetentionJob, ErasureRecords, ErasureService, ErasureMails],
-  exports: [RetentionService, ErasureService],
+  imports: [ErasureModule],
+  providers: [RetentionService, RetentionJob],
+  exports: [RetentionService],
 })
 export class RetentionModule {}

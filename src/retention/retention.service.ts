@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { QueryRunner } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { Clock, utcDay } from '../clock.js';
-import { Config } from '../config.js';
+import { Clock, utcDay } from '../core/clock.js';
+import { Config } from '../core/config.js';
 import { DatabaseUrl, patiently } from '../database/data-source.js';
 import { clocksAgree, ClocksDiffer } from '../database/database-clock.js';
 import { LOCKS, tryLock } from '../database/locks.js';
 import { countLeaving, deleteLeaving, oldestDay } from './deletion.js';
 import { countEnding, endActivations } from './end-activations.js';
-import { moveInbox } from './inbox.js';
+import { moveInbox } from '../telemetry/inbox.js';
 import { policy, type Rule } from './policy.js';
 import { rewriteTable, tablesToRewrite, waitForOldTransactions } from './rewrite.js';
-import { rollUpWeeks } from './roll-up.js';
+import { rollUpWeeks } from '../telemetry/roll-up.js';
 
 interface Failure {
   readonly table: string;

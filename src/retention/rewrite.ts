@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { QueryRunner } from 'typeorm';
-import { DAY_MS } from '../clock.js';
+import { DAY_MS } from '../core/clock.js';
 
 /** The tables that hold personal data. Their files are rewritten, so that none keeps rows that were erased. */
 export const REWRITTEN_TABLES: readonly string[] = [

@@ -1,9 +1,9 @@
 import { Body, Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { bindingView } from '../activation/license-overview.js';
-import { ReleaseService } from '../activation/release.service.js';
-import type { SignedIn } from './staff-identity.js';
-import { SignedInStaff, StaffGuard } from './staff.guard.js';
-import { ReasonRequest } from './support.dto.js';
+import { ReleaseService } from '../releases/release.service.js';
+import type { SignedIn } from '../staff/staff-identity.js';
+import { SignedInStaff, StaffGuard } from '../staff/staff.guard.js';
+import { ReasonRequest } from '../audit/reason.dto.js';
 
 /** Bindings, in the hands of staff (contract, section 4). */
 @Controller('support/api/activations')

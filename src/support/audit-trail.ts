@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { rfc3339 } from '../clock.js';
+import { rfc3339 } from '../core/clock.js';
 
 /** An entry of the audit trail as staff see it. */
 export interface AuditEvent {

@@ -1,9 +1,9 @@
 import { Controller, Get, Query, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
-import { invalidMembers } from '../http/problem.js';
+import { invalidMembers } from '../http/problems/problem.js';
 import { auditTrail } from './audit-trail.js';
-import { StaffGuard } from './staff.guard.js';
+import { StaffGuard } from '../staff/staff.guard.js';
 
 /** `GET /support/api/audit`: who did what, when, why. */
 @Controller('support/api/audit')

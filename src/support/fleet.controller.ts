@@ -1,8 +1,8 @@
 import { Controller, Get, Query, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { invalidMembers } from '../http/problem.js';
-import { fleet } from './fleet.queries.js';
-import { StaffGuard } from './staff.guard.js';
+import { invalidMembers } from '../http/problems/problem.js';
+import { fleet } from '../telemetry/fleet.queries.js';
+import { StaffGuard } from '../staff/staff.guard.js';
 
 const DEFAULT_WEEKS = 12;
 /** As long as roll-ups are kept. */

@@ -1,8 +1,8 @@
 import { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
 import { findLicenses, type LicenseView } from '../activation/license-overview.js';
-import { rfc3339, rfc3339OrNull } from '../clock.js';
-import { problem } from '../http/problem.js';
+import { rfc3339, rfc3339OrNull } from '../core/clock.js';
+import { problem } from '../http/problems/problem.js';
 import type { PurchaseState, StaffStatus } from '../licenses/license.rules.js';
 import { auditTrail, type AuditEvent } from './audit-trail.js';
 

@@ -11,9 +11,9 @@ import {
   newLicense,
   SearchRequest,
 } from './licenses.dto.js';
-import type { SignedIn } from './staff-identity.js';
-import { AdminOnly, SignedInStaff, StaffGuard } from './staff.guard.js';
-import { OptionalReasonRequest, ReasonRequest } from './support.dto.js';
+import type { SignedIn } from '../staff/staff-identity.js';
+import { AdminOnly, SignedInStaff, StaffGuard } from '../staff/staff.guard.js';
+import { OptionalReasonRequest, ReasonRequest } from '../audit/reason.dto.js';
 
 /** Licenses, in the hands of staff (contract, section 4). Nothing personal stands in an address: searches are posted. */
 @Controller('support/api/licenses')

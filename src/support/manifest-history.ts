@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
-import { DAY_MS, rfc3339 } from '../clock.js';
-import { parseSigned } from '../keys/signed-manifest.js';
-import { compareVersions } from '../keys/version.js';
+import { DAY_MS, rfc3339 } from '../core/clock.js';
+import { parseSigned } from '../keys/manifests/signed-manifest.js';
+import { compareVersions } from '../keys/manifests/version.js';
 
 const MOST = 100;
 

@@ -1,8 +1,8 @@
 import { Controller, Get, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Clock } from '../clock.js';
+import { Clock } from '../core/clock.js';
 import { publishedManifests } from './manifest-history.js';
-import { StaffGuard } from './staff.guard.js';
+import { StaffGuard } from '../staff/staff.guard.js';
 
 /** `GET /support/api/manifests`: what was published. Publishing is the command line's. */
 @Controller('support/api/manifests')

@@ -1,7 +1,7 @@
 import { Controller, Get, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { rfc3339, rfc3339OrNull } from '../clock.js';
-import { StaffGuard } from './staff.guard.js';
+import { rfc3339, rfc3339OrNull } from '../core/clock.js';
+import { StaffGuard } from '../staff/staff.guard.js';
 
 interface Row {
   readonly id: string;

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readFile, writeFile } from 'node:fs/promises';
 import { isStoppedBy, LicenseProblem, type ProblemCode, type Status } from '../../client/src/client.js';
 import { PROBLEM_MEMBERS } from '../../client/src/problem-members.js';
-import { PROBLEMS } from '../../src/http/problem.js';
+import { PROBLEMS } from '../../src/http/problems/problem.js';
 import { Desk, EMAIL, KEY, problem } from './harness.js';
 
 /** What the service's own catalogue says: which calls know a code ("Manifest only: …"), and which members it carries. */

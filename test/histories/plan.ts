@@ -1,5 +1,5 @@
 import { Random } from '../client/random.js';
-import type { OnExpiry } from '../../src/config.js';
+import type { OnExpiry } from '../../src/core/config.js';
 
 /*
  * What a seed plans: the operations of the clients of one license, as wishes that know nothing of ids. Which activation a

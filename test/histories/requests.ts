@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import { rfc3339 } from '../../src/clock.js';
+import { rfc3339 } from '../../src/core/clock.js';
 import { call, machineId, type Answer } from '../harness.js';
 import type { Command, Terms } from '../life/license-model.js';
 import { shownToHolder, shownToStaff, type Views } from '../life/license-views.js';

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { rfc3339 } from '../../src/clock.js';
+import { rfc3339 } from '../../src/core/clock.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { Sessions } from '../../src/http/session.js';
+import { Sessions } from '../../src/http/sessions/sessions.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { answered, call, machineId, type Answer, type Service } from '../harness.js';
 import { inLine } from './in-line.js';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Batch } from '../../src/database/batch.js';
-import { isDatabaseAway } from '../../src/database/database-away.js';
+import { isDatabaseAway } from '../../src/database/connection-errors.js';
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Clock, DAY_MS, parseMoment, rfc3339, utcDay } from '../../src/clock.js';
+import { Clock, DAY_MS, parseMoment, rfc3339, utcDay } from '../../src/core/clock.js';
 
 describe('a moment that a person writes', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { utcDay } from '../../src/clock.js';
+import { utcDay } from '../../src/core/clock.js';
 import { firstDayKept } from '../../src/retention/cutoff.js';
 
 /** Whether a row of a day is still there. */

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { patientDataSource, requestDataSource } from '../../src/database/data-source.js';
-import { REQUEST_LIMITS_MS } from '../../src/database/request-limits.js';
+import { REQUEST_LIMITS_MS } from '../../src/database/request-timeouts.js';
 
 const SESSION = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
 const OF_REQUESTS = `${SESSION} -c jit=off -c max_parallel_workers_per_gather=0`;

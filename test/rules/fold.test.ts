@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { fold, THRESHOLD, type Cell, type ShownCell } from '../../src/retention/fold.js';
+import { fold, THRESHOLD, type Cell, type ShownCell } from '../../src/telemetry/suppress-small-cells.js';
 
 /** Counts around the threshold, and the few that a rare value has. */
 const heartbeats = fc.oneof(

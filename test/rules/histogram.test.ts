@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Batch } from '../../src/database/batch.js';
-import { Histogram } from '../../src/histogram.js';
+import { Histogram } from '../../src/core/histogram.js';
 
 test('a value is counted once, at the smallest bound that is not below it', () => {
   const histogram = new Histogram([1, 2, 5]);

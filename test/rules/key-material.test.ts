@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { Config, ConfigError } from '../../src/config.js';
+import { Config, ConfigError } from '../../src/core/config.js';
 import { publicJwk, publicKeyFromX, thumbprint } from '../../src/keys/ed25519.js';
 import { deriveLicenseKey } from '../../src/keys/license-key.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
@@ -17,7 +17,7 @@ import {
   tokenKeysDir,
   trustedManifestKeys,
 } from '../../src/keys/key-material.js';
-import { createKeyRing } from '../../src/keys/key-ring.js';
+import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
 import { deriveSignInCode } from '../../src/keys/sign-in-code.js';
 import { deriveSoldIds } from '../../src/keys/sold-ids.js';
 import { deriveStaffLink } from '../../src/keys/staff-link.js';

@@ -2,11 +2,15 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { generateKeyPairSync } from 'node:crypto';
 import { basename } from 'node:path';
-import { rfc3339 } from '../../src/clock.js';
+import { rfc3339 } from '../../src/core/clock.js';
 import { thumbprint } from '../../src/keys/ed25519.js';
-import { KeyRing } from '../../src/keys/key-ring.js';
-import { signLicenseToken, verifyLicenseToken, type LicenseClaims } from '../../src/keys/license-token.js';
-import type { KeyState, RingEntry } from '../../src/keys/ring-file.js';
+import { KeyRing } from '../../src/keys/tokens/key-ring.js';
+import {
+  signLicenseToken,
+  verifyLicenseToken,
+  type LicenseClaims,
+} from '../../src/keys/tokens/license-token.js';
+import type { KeyState, RingEntry } from '../../src/keys/tokens/ring-file.js';
 import { runs } from '../fuzz.js';
 import { releaseAll, releaseQueued } from '../interleavings.js';
 

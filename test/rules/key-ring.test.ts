@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { calculateJwkThumbprint } from 'jose';
 import { publicJwk, publicKeyFromX, thumbprint } from '../../src/keys/ed25519.js';
-import { createKeyRing, KeyRing } from '../../src/keys/key-ring.js';
-import { parseRing, writeRing, type KeyState, type RingEntry } from '../../src/keys/ring-file.js';
+import { createKeyRing, KeyRing } from '../../src/keys/tokens/key-ring.js';
+import { parseRing, writeRing, type KeyState, type RingEntry } from '../../src/keys/tokens/ring-file.js';
 
 const NOW = new Date('2026-11-20T13:00:00.500Z');
 const SINCE = '2026-11-20T13:00:00Z';

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { expect, test } from '@jest/globals';
-import { REQUEST_LIMITS_MS } from '../../src/database/request-limits.js';
+import { REQUEST_LIMITS_MS } from '../../src/database/request-timeouts.js';
 import { leftovers, sharedState } from '../runtime/leftovers.mjs';
 
 /** Something a test file could leave behind, and how it is undone. */

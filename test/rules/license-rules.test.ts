@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { rfc3339 } from '../../src/clock.js';
-import { Problem } from '../../src/http/problem.js';
+import { rfc3339 } from '../../src/core/clock.js';
+import { Problem } from '../../src/http/problems/problem.js';
 import {
   endChangedAt,
   endedAt,

@@ -7,15 +7,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { anyText } from '../any-text.js';
-import { createKeyRing, KeyRing } from '../../src/keys/key-ring.js';
+import { createKeyRing, KeyRing } from '../../src/keys/tokens/key-ring.js';
 import {
   machineDigest,
   OFFLINE_SECONDS,
   signLicenseToken,
   verifyLicenseToken,
   type LicenseClaims,
-} from '../../src/keys/license-token.js';
-import { parseRing, writeRing } from '../../src/keys/ring-file.js';
+} from '../../src/keys/tokens/license-token.js';
+import { parseRing, writeRing } from '../../src/keys/tokens/ring-file.js';
 
 interface Vector {
   key: { d: string; x: string; kid: string };

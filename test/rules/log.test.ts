@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { failure } from '../../src/http/log.js';
+import { failure } from '../../src/core/logger.js';
 
 test('of an error the log keeps where it was thrown, and nothing of what it said', () => {
   const error = new TypeError('bad value x\n    at ada@example.com\n    at eve (/x/y.js:1:2)\nmore');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { letterHtml, letterText, type Block } from '../../src/mail/letter.js';
+import { letterHtml, letterText, type Block } from '../../src/mail/mail-message.js';
 
 const html = (body: Block[], subject = 'A subject') => letterHtml({ subject, body });
 /** What stands between the body's tags, a block a line. */

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
-import { Config, ConfigError } from '../../src/config.js';
+import { Config, ConfigError } from '../../src/core/config.js';
 
 const SMTP_URL = 'smtp://mooring:kanari-secret@mail.example.com:587?requireTLS=true';
 const MAIL_FROM = 'Example App <licenses@example.com>';

@@ -11,7 +11,7 @@ import {
   signManifest,
   type ManifestContent,
   type ManifestEntry,
-} from '../../src/keys/signed-manifest.js';
+} from '../../src/keys/manifests/signed-manifest.js';
 import { following, refuseUnpublishable, type Live } from '../../src/manifest/manifest.rules.js';
 import { PublishedVersions } from '../../src/manifest/published-versions.js';
 

@@ -11,7 +11,7 @@ import {
   type ManifestContent,
   type ManifestEntry,
   type SignedManifest,
-} from '../../src/keys/signed-manifest.js';
+} from '../../src/keys/manifests/signed-manifest.js';
 
 interface Vectors {
   manifest: SignedManifest;

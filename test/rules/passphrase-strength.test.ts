@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { isWeakPassphrase } from '../../src/cli/passphrase-strength.js';
+import { isWeakPassphrase } from '../../src/cli/terminal/passphrase-strength.js';
 
 test.each([
   '',

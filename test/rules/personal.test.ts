@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { frameLooksPersonal, looksPersonal } from '../../src/heartbeat/personal.js';
-import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/heartbeat/telemetry.fields.js';
-import { textReadings } from '../../src/heartbeat/text-readings.js';
+import { frameLooksPersonal, looksPersonal } from '../../src/telemetry/personal-data.js';
+import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
+import { textReadings } from '../../src/telemetry/text-readings.js';
 
 /* Each part of each pattern decides about a text here that no other pattern knows. */
 

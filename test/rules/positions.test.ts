@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { MAX_LAG_MS, MAX_SILENCE_MS, Positions } from '../../src/heartbeat/positions.js';
+import { MAX_LAG_MS, MAX_SILENCE_MS, Positions } from '../../src/heartbeat/replica-position.js';
 
 const START = Date.parse('2026-11-20T13:00:00Z');
 const MINUTE = 60_000;

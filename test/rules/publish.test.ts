@@ -1,5 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { MANIFEST_TYPE, manifestBytes, type ManifestContent } from '../../src/keys/signed-manifest.js';
+import {
+  MANIFEST_TYPE,
+  manifestBytes,
+  type ManifestContent,
+} from '../../src/keys/manifests/signed-manifest.js';
 import { manifestDigest, PublishRefused, refuseUnpublishable } from '../../src/manifest/manifest.rules.js';
 import { PublishedVersions } from '../../src/manifest/published-versions.js';
 

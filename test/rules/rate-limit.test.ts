@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { RateLimit } from '../../src/http/rate-limit.js';
+import { RateLimit } from '../../src/http/limits/rate-limit.js';
 
 const codesOf = (limit: RateLimit, ...who: string[]) =>
   who.map((each) => {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { DataSource } from 'typeorm';
-import { Clock } from '../../src/clock.js';
-import { Config } from '../../src/config.js';
-import { REQUEST_LIMITS_MS } from '../../src/database/request-limits.js';
+import { Clock } from '../../src/core/clock.js';
+import { Config } from '../../src/core/config.js';
+import { REQUEST_LIMITS_MS } from '../../src/database/request-timeouts.js';
 import { Replica } from '../../src/heartbeat/replica.js';
-import type { Log } from '../../src/http/log.js';
+import type { Log } from '../../src/core/logger.js';
 import { runs } from '../fuzz.js';
 import { releaseAll, releaseQueued } from '../interleavings.js';
 

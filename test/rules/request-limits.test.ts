@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { requestDataSource } from '../../src/database/data-source.js';
-import { REQUEST_LIMITS_MS } from '../../src/database/request-limits.js';
+import { REQUEST_LIMITS_MS } from '../../src/database/request-timeouts.js';
 import { LIMITS_OF_PRODUCTION as LIMITS } from '../limits.js';
 import { generous } from '../request-limits.js';
 

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { beforeEach, expect, jest, test } from '@jest/globals';
-import { Log } from '../../src/http/log.js';
-import type { ErasureService } from '../../src/retention/erasure.service.js';
+import { Log } from '../../src/core/logger.js';
+import type { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
 import type { RetentionReport, RetentionService } from '../../src/retention/retention.service.js';
 

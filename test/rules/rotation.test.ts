@@ -7,13 +7,17 @@ import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { calculateJwkThumbprint, exportJWK, importPKCS8 } from 'jose';
-import { createKeyRing, KeyRing } from '../../src/keys/key-ring.js';
-import { signLicenseToken, verifyLicenseToken, type LicenseClaims } from '../../src/keys/license-token.js';
-import { parseRing, writeRing, type KeyState, type RingEntry } from '../../src/keys/ring-file.js';
-import { revokeKey, RotationRefused, rotateKeys } from '../../src/keys/rotation.js';
+import { createKeyRing, KeyRing } from '../../src/keys/tokens/key-ring.js';
+import {
+  signLicenseToken,
+  verifyLicenseToken,
+  type LicenseClaims,
+} from '../../src/keys/tokens/license-token.js';
+import { parseRing, writeRing, type KeyState, type RingEntry } from '../../src/keys/tokens/ring-file.js';
+import { revokeKey, RotationRefused, rotateKeys } from '../../src/keys/tokens/rotation.js';
 
 const START = new Date('2026-11-20T13:00:00.000Z');
-const ROTATION = new URL('../../dist/keys/rotation.js', import.meta.url).href;
+const ROTATION = new URL('../../dist/keys/tokens/rotation.js', import.meta.url).href;
 const BUSY = 'Another command changes the ring just now: try again.';
 const CLAIMS: LicenseClaims = {
   iss: 'mooring',

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { FastifyRequest } from 'fastify';
-import type { Config } from '../../src/config.js';
-import { demandSameOrigin } from '../../src/http/same-origin.js';
+import type { Config } from '../../src/core/config.js';
+import { demandSameOrigin } from '../../src/http/sessions/same-origin.js';
 
 const PUBLIC_URL = 'https://shop.example:8443/licenses';
 const OURS = 'https://shop.example:8443';

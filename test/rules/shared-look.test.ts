@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { LOOK_LIMITS, SharedLook } from '../../src/ops/shared-look.js';
+import { LOOK_LIMITS, SharedLook } from '../../src/monitoring/shared-result.js';
 
 const { sharedMs } = LOOK_LIMITS;
 beforeAll(() => void (LOOK_LIMITS.sharedMs = 1_000));

@@ -19,7 +19,7 @@ import {
   verifyManifest,
   type ManifestContent,
   type SignedManifest,
-} from '../../src/keys/signed-manifest.js';
+} from '../../src/keys/manifests/signed-manifest.js';
 
 interface Vectors {
   key: { d: string; x: string; kid: string };

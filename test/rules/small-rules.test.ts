@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { hostnameHint, isTooLong } from '../../src/activation/activation.rules.js';
+import { hostnameHint, isTooLong } from '../../src/activation/activation-attempt.js';
 import { reasonRule } from '../../src/audit/reason.rules.js';
-import { DAY_MS } from '../../src/clock.js';
-import { DailyLimit } from '../../src/heartbeat/daily-limit.js';
+import { DAY_MS } from '../../src/core/clock.js';
+import { DailyLimit } from '../../src/telemetry/daily-limit.js';
 import { higherState, PURCHASE_STATES } from '../../src/purchases/purchase.rules.js';
 
 describe('the reason of a staff write', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { TokenBucket } from '../../src/http/token-bucket.js';
+import { TokenBucket } from '../../src/http/limits/token-bucket.js';
 
 const RATE = { perSecond: 2, capacity: 3 };
 

@@ -11,9 +11,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from '@jest/globals';
-import { ConfigError } from '../../src/config.js';
+import { ConfigError } from '../../src/core/config.js';
 import { JobFailure } from '../../src/mail/jobs.js';
-import { bury, readTombstones, spare, type Tombstones } from '../../src/retention/tombstones.js';
+import { bury, readTombstones, spare, type Tombstones } from '../../src/erasure/erased-ids.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-tombstones-'));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { Config, ConfigError } from '../../src/config.js';
-import { isLoopbackHost } from '../../src/config/transport.js';
+import { Config, ConfigError } from '../../src/core/config.js';
+import { isLoopbackHost } from '../../src/core/connection-urls.js';
 
 const MAIL_FROM = 'App <licenses@example.com>';
 const SECRET = 'kanari-secret';

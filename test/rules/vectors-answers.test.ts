@@ -7,11 +7,11 @@ import { readLicenseAnswer } from '../../client/src/believe.js';
 import { PROBLEM_MEMBERS } from '../../client/src/problem-members.js';
 import { systemClock, systemTimers } from '../../client/src/time.js';
 import { Transport } from '../../client/src/transport.js';
-import { tokenAnswer } from '../../src/activation/token.answer.js';
-import { problem, problemDocument, PROBLEMS, type ProblemCode } from '../../src/http/problem.js';
-import { KeyRing } from '../../src/keys/key-ring.js';
-import type { LicenseClaims } from '../../src/keys/license-token.js';
-import { createTokenKey, writeRing } from '../../src/keys/ring-file.js';
+import { tokenAnswer } from '../../src/activation/token-answer.js';
+import { problem, problemDocument, PROBLEMS, type ProblemCode } from '../../src/http/problems/problem.js';
+import { KeyRing } from '../../src/keys/tokens/key-ring.js';
+import type { LicenseClaims } from '../../src/keys/tokens/license-token.js';
+import { createTokenKey, writeRing } from '../../src/keys/tokens/ring-file.js';
 
 interface Case {
   name: string;

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readMachineId, type Host } from '../../client/src/machine-id.js';
-import { KeyRing } from '../../src/keys/key-ring.js';
+import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import {
   canonicalLicenseKey,
   checkSymbolHolds,
@@ -13,8 +13,12 @@ import {
   licenseKeyHash,
   licenseKeyHint,
 } from '../../src/keys/license-key.js';
-import { machineDigest, verifyLicenseToken, type LicenseClaims } from '../../src/keys/license-token.js';
-import { createTokenKey, writeRing } from '../../src/keys/ring-file.js';
+import {
+  machineDigest,
+  verifyLicenseToken,
+  type LicenseClaims,
+} from '../../src/keys/tokens/license-token.js';
+import { createTokenKey, writeRing } from '../../src/keys/tokens/ring-file.js';
 
 function read<T>(file: string): T {
   return JSON.parse(readFileSync(new URL(`../vectors/${file}`, import.meta.url), 'utf8')) as T;

@@ -17,7 +17,7 @@ import {
   outerMatches,
   trustedKeys,
   verifyManifest,
-} from '../../src/keys/signed-manifest.js';
+} from '../../src/keys/manifests/signed-manifest.js';
 
 interface Case {
   name: string;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { telemetryBlock, type CrashSignature, type Telemetry } from '../../client/src/telemetry.js';
-import { TELEMETRY_NAMES } from '../../src/heartbeat/telemetry.fields.js';
+import { TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
 import { Service } from '../harness.js';
 
 type Block = Record<string, unknown>;

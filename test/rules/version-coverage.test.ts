@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { ManifestContent } from '../../src/keys/signed-manifest.js';
+import type { ManifestContent } from '../../src/keys/manifests/signed-manifest.js';
 import { Coverage } from '../../src/manifest/coverage.js';
 import type { ManifestService } from '../../src/manifest/manifest.service.js';
 import { PublishedVersions } from '../../src/manifest/published-versions.js';

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { CDPSession, Locator, Page } from 'playwright-core';
-import type { Role } from '../../src/support/staff.entity.js';
-import { StaffService } from '../../src/support/staff.service.js';
+import type { Role } from '../../src/staff/staff.entity.js';
+import { StaffService } from '../../src/staff/staff.service.js';
 import type { Service } from '../harness.js';
 import { ACT, printedLink } from '../support-harness.js';
 

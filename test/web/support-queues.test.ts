@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { canonicalEmail } from '../../src/licenses/email.js';
-import { ErasureService } from '../../src/retention/erasure.service.js';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { until } from '../erasure-harness.js';
 import type { Service } from '../harness.js';
 import { ACT } from '../support-harness.js';

@@ -1,0 +1,74 @@
+import type { DataSource } from 'typeorm';
+import type { KeyLine } from '../../keys/tokens/ring-file.js';
+import { SETTLED_MS } from '../../keys/tokens/rotation.js';
+import { aligned } from '../terminal/output.js';
+
+/** Active activations whose client may hold a token of a key. Each is counted once below `activations`. */
+export interface Affected {
+  readonly activations: number;
+  /** The license has the key and the address that the machine activated with. */
+  readonly unchanged: number;
+  readonly key_replaced: number;
+  readonly address_changed: number;
+  readonly key_replaced_and_address_changed: number;
+  /** The license was rekeyed by a version that did not record replaced keys. */
+  readonly key_not_recorded: number;
+}
+
+// The same comparisons as an activation's (FIND_BY_MACHINE in src/activation/activation.service.ts).
+const COUNT = `
+  select count(*)::int as activations,
+         count(*) filter (where change = 'unchanged')::int as unchanged,
+         count(*) filter (where change = 'key')::int as key_replaced,
+         count(*) filter (where change = 'address')::int as address_changed,
+         count(*) filter (where change = 'both')::int as key_replaced_and_address_changed,
+         count(*) filter (where change = 'not recorded')::int as key_not_recorded
+  from (
+    select case when l.key_generation - 1 > (select count(*) from replaced_key where license_id = l.id) then 'not recorded'
+                when k.replaced and l.email_since >= a.activated_at then 'both'
+                when k.replaced then 'key'
+                when l.email_since >= a.activated_at then 'address'
+                else 'unchanged' end as change
+    from activation a join license l on l.id = a.license_id
+    cross join lateral (select exists (select 1 from replaced_key
+      where license_id = l.id and replaced_at >= a.activated_at) as replaced) k
+    where a.ended_at is null and a.activated_at <= coalesce($1, 'infinity'::timestamptz)
+  ) affected`;
+
+/** Counts whom a revocation affects. No heartbeat is recorded, so these are upper bounds. */
+export async function affectedBy(dataSource: DataSource, key: KeyLine): Promise<Affected> {
+  const [counted] = (await dataSource.query(COUNT, [lastSigned(key)])) as [Affected];
+  return counted;
+}
+
+/** Until when a key has signed; null where it still does. Instances follow a rotation within seconds. */
+function lastSigned({ state, since }: KeyLine): Date | null {
+  if (state === 'active') return null;
+  return state === 'next' ? new Date(0) : new Date(Date.parse(since) + SETTLED_MS);
+}
+
+/** The counts, and what the clients will experience, for a person. */
+export function affectedText({ kid, state }: KeyLine, affected: Affected): string {
+  const { activations, key_not_recorded: lost } = affected;
+  const counts = [
+    ['Key', `${kid} (${state})`],
+    ['Machines', `${activations} at most hold a token that it signed`],
+    ['Unchanged', `${affected.unchanged} on a license as it was when they activated`],
+    ['Rekeyed', `${affected.key_replaced} on a license whose key was replaced since`],
+    ['Re-addressed', `${affected.address_changed} on a license whose e-mail address changed since`],
+    ['Both', `${affected.key_replaced_and_address_changed} on a license where both happened`],
+    ['Not known', `${lost} on a license whose replaced key was not recorded`],
+  ];
+  return [
+    aligned(counts),
+    '',
+    'After the revocation each of these machines activates again by itself, at its next heartbeat, with the key and the',
+    'address that it has stored. It keeps the seat that it has, and the application goes on running.',
+    ...(lost > 0
+      ? [
+          `${lost} may be refused, and stop 7 days after their last heartbeat: ask their holders to enter the new key before.`,
+        ]
+      : []),
+    'Nothing is changed: this was a dry run.',
+  ].join('\n');
+}

@@ -1,0 +1,23 @@
+import type { Command } from 'commander';
+import { bindingView } from '../../activation/license-overview.js';
+import { ReleaseService } from '../../releases/release.service.js';
+import { withDatabase } from '../database.js';
+import { bindingsText } from './license.js';
+import { reason } from '../terminal/options.js';
+import { actOf, orNotFound, print } from '../terminal/output.js';
+
+export function activationCommands(activation: Command): void {
+  activation
+    .command('release')
+    .argument('<id>', "the activation's id, as `license show` prints it")
+    .description('end the binding of a license to a machine, so that its seat is free')
+    .requiredOption('--reason <text>', 'why, for the audit trail', reason)
+    .action(async (id: string, options: { reason: string }, command: Command) => {
+      const act = actOf(command, options.reason);
+      const released = withDatabase(({ dataSource, clock, config }) =>
+        new ReleaseService(dataSource, clock, config).release(id, act),
+      );
+      const view = bindingView(await orNotFound(released, 'No activation has this id.'));
+      print(command, view, bindingsText([view]));
+    });
+}

@@ -1,0 +1,199 @@
+import type { Command } from 'commander';
+import type { DataSource } from 'typeorm';
+import { validate as isUuid } from 'uuid';
+import { findLicenses, type BindingView, type LicenseView } from '../../activation/license-overview.js';
+import type { OnExpiry } from '../../core/config.js';
+import { canonicalLicenseKey, checkSymbolHolds } from '../../keys/license-key.js';
+import type { StaffStatus } from '../../licenses/license.rules.js';
+import type { LicenseChange } from '../../licenses/licenses.service.js';
+import { licensesOf, withDatabase } from '../database.js';
+import { importCommand } from './license-import.js';
+import { argumentOrInput } from '../terminal/argument-or-input.js';
+import {
+  emailAddress,
+  machines,
+  moment,
+  momentOrNever,
+  onExpiry,
+  oneOf,
+  reason,
+} from '../terminal/options.js';
+import { actOf, aligned, orNotFound, print, Refused, UsageError } from '../terminal/output.js';
+
+const UNKNOWN = 'No license has this id.';
+const ON_EXPIRY = 'what its expiry does: stop, or keep running what it covers';
+
+interface IssueOptions {
+  readonly email: string;
+  readonly machines?: number;
+  readonly expires?: Date;
+  readonly onExpiry?: OnExpiry;
+}
+
+interface SetOptions extends Omit<IssueOptions, 'email' | 'expires'> {
+  readonly email?: string;
+  readonly expires?: Date | 'never';
+  readonly status?: StaffStatus;
+  readonly reason: string;
+}
+
+export function licenseCommands(license: Command): void {
+  license
+    .command('issue')
+    .description('issue a license; its key is printed')
+    .requiredOption('--email <address>', 'whose license it is', emailAddress('--email'))
+    .option('--machines <n>', 'how many machines it may be active on', machines)
+    .option(
+      '--expires <when>',
+      'when it expires; a day counts from its first second, UTC (default: never)',
+      moment('--expires'),
+    )
+    .option('--on-expiry <what>', ON_EXPIRY, onExpiry)
+    .action(issue);
+  license
+    .command('show')
+    .argument(
+      '[id|key|transaction]',
+      "the license's id, its key, or the processor's id of its purchase; - reads it from standard input, none asks the terminal",
+    )
+    .description('print a license and its machines')
+    .action(show);
+  license
+    .command('set')
+    .argument('<id>', "the license's id")
+    .description('change a license')
+    .option('--machines <n>', 'how many machines it may be active on; those it has stay', machines)
+    .option('--expires <when>', 'when it expires, or never', momentOrNever('--expires'))
+    .option('--on-expiry <what>', ON_EXPIRY, onExpiry)
+    .option('--email <address>', 'whose it is; both addresses are told by mail', emailAddress('--email'))
+    .option(
+      '--status <status>',
+      'active, suspended or revoked',
+      oneOf('--status', ['active', 'suspended', 'revoked']),
+    )
+    .requiredOption('--reason <text>', 'why, for the audit trail', reason)
+    .action(set);
+  license
+    .command('rekey')
+    .argument('<id>', "the license's id")
+    .description('replace a leaked key and mail the new one; machines that are active stay so')
+    .requiredOption('--reason <text>', 'why, for the audit trail', reason)
+    .action(rekey);
+  license
+    .command('send-key')
+    .argument('<id>', "the license's id")
+    .description("mail the key to the license's e-mail address again")
+    .action(sendKey);
+  importCommand(license);
+}
+
+async function issue(options: IssueOptions, command: Command): Promise<void> {
+  const { email, machines, expires, onExpiry } = options;
+  const wanted = { email, machines_allowed: machines, expires_at: expires, on_expiry: onExpiry };
+  const issued = await withDatabase(async (ground) =>
+    (await licensesOf(ground)).issue(wanted, actOf(command)),
+  );
+  print(command, issued, keyText(issued));
+}
+
+async function show(argument: string | undefined, _options: unknown, command: Command): Promise<void> {
+  const idOrKey = await argumentOrInput(argument, 'License id, key or transaction');
+  const view = await withDatabase(({ dataSource }) => lookUp(dataSource, idOrKey));
+  print(command, view, licenseText(view));
+}
+
+async function set(id: string, options: SetOptions, command: Command): Promise<void> {
+  const given = {
+    machines_allowed: options.machines,
+    expires_at: options.expires === 'never' ? null : options.expires,
+    on_expiry: options.onExpiry,
+    staff_status: options.status,
+    email: options.email,
+  };
+  const change: LicenseChange = Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  );
+  if (Object.keys(change).length === 0) {
+    throw new UsageError(
+      'Give at least one change: --machines, --expires, --on-expiry, --status or --email.',
+    );
+  }
+  const view = await withDatabase(async (ground) => {
+    await orNotFound((await licensesOf(ground)).set(id, change, actOf(command, options.reason)), UNKNOWN);
+    return lookUp(ground.dataSource, id);
+  });
+  print(command, view, licenseText(view));
+}
+
+async function rekey(id: string, { reason }: SetOptions, command: Command): Promise<void> {
+  const { license_key } = await withDatabase(async (ground) =>
+    orNotFound((await licensesOf(ground)).rekey(id, actOf(command, reason)), UNKNOWN),
+  );
+  const rekeyed = { license_id: id, license_key };
+  print(
+    command,
+    rekeyed,
+    `${keyText(rekeyed)}\nThe old key activates no further machine; machines that are active stay so. The new one is mailed.`,
+  );
+}
+
+async function sendKey(id: string, _options: unknown, command: Command): Promise<void> {
+  await withDatabase(async (ground) =>
+    orNotFound((await licensesOf(ground)).sendKey(id, actOf(command)), UNKNOWN),
+  );
+  print(command, { license_id: id, mailed: true }, 'The key is mailed as soon as the service runs.');
+}
+
+async function lookUp(dataSource: DataSource, idOrKey: string): Promise<LicenseView> {
+  const key = canonicalLicenseKey(idOrKey);
+  const query = isUuid(idOrKey) ? { id: idOrKey } : key && { license_key: key };
+  const found = query ? await findLicenses(dataSource, query) : [];
+  // A processor's id may look like either.
+  const [view] = found.length > 0 ? found : await findLicenses(dataSource, { transaction_id: idOrKey });
+  if (view) return view;
+  const typo = key !== null && !checkSymbolHolds(key);
+  throw new Refused(
+    typo
+      ? 'No license has this key, which holds a typing error.'
+      : 'No license has this id, key or transaction.',
+  );
+}
+
+function keyText({ license_id, license_key }: { license_id: string; license_key: string }): string {
+  return aligned([
+    ['License', license_id],
+    ['Key', license_key],
+  ]);
+}
+
+function licenseText(view: LicenseView): string {
+  const facts = [
+    ['License', view.id],
+    ['Status', view.status],
+    [
+      'E-mail',
+      view.email ??
+        (view.is_address_lost ? 'unknown since a restore: set it with license set --email' : 'erased'),
+    ],
+    ['Key', `ends in ${view.key_hint}`],
+    ['Machines', `${view.machines_in_use} of ${view.machines_allowed} in use`],
+    ['Expires', view.expires_at ? `${view.expires_at} (then: ${view.on_expiry})` : 'never'],
+    ['Issued', view.created_at],
+  ];
+  return [aligned(facts), ...(view.activations.length > 0 ? ['', bindingsText(view.activations)] : [])].join(
+    '\n',
+  );
+}
+
+/** Bindings as lines of a table. */
+export function bindingsText(bindings: readonly BindingView[]): string {
+  const head = ['Activation', 'Label', 'Version', 'Activated', 'State'];
+  const lines = bindings.map(({ id, hostname_hint, app_version, activated_at, state, ended_at }) => [
+    id,
+    hostname_hint ?? '–',
+    app_version,
+    activated_at,
+    ended_at ? `${state} ${ended_at}` : state,
+  ]);
+  return aligned([head, ...lines]);
+}

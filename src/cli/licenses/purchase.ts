@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import type { PurchaseState } from '../../licenses/license.rules.js';
+import { buyersEmailRule, transactionIdRule } from '../../purchases/purchase.dto.js';
+import { PURCHASE_STATES } from '../../purchases/purchase.rules.js';
+import { purchasesOf, withDatabase } from '../database.js';
+import { emailAddress, oneOf, ruled } from '../terminal/options.js';
+import { actOf, aligned, print, UsageError } from '../terminal/output.js';
+
+interface RecordOptions {
+  readonly transaction: string;
+  readonly email?: string;
+  readonly status: PurchaseState;
+}
+
+export function purchaseCommands(purchase: Command): void {
+  purchase
+    .command('record')
+    .description('record what a payment processor, or a person, says of a purchase')
+    .requiredOption(
+      '--transaction <id>',
+      "the processor's id of it",
+      ruled('--transaction', transactionIdRule),
+    )
+    .requiredOption('--status <status>', PURCHASE_STATES.join(', '), oneOf('--status', PURCHASE_STATES))
+    .option('--email <address>', 'who bought it; needed with paid', emailAddress('--email'))
+    .action(record);
+}
+
+/** The same path as the webhook. */
+async function record({ transaction, email, status }: RecordOptions, command: Command): Promise<void> {
+  const wrong = status === 'paid' && buyersEmailRule(email);
+  if (wrong) throw new UsageError('--email is required with --status paid.');
+  const recorded = await withDatabase(async (ground) => {
+    const purchases = await purchasesOf(ground);
+    return purchases.record({ transaction_id: transaction, email, status }, actOf(command));
+  });
+  const text = aligned([
+    ['Transaction', transaction],
+    ['State', recorded.state],
+    ['License', recorded.license_id ?? 'none'],
+  ]);
+  print(command, { transaction_id: transaction, ...recorded }, text);
+}

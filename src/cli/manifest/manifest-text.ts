@@ -1,0 +1,73 @@
+import {
+  outerMatches,
+  parseSigned,
+  readDocument,
+  type ManifestContent,
+} from '../../keys/manifests/signed-manifest.js';
+import { aligned } from '../terminal/output.js';
+
+const whoHas = (minimum: string | null) =>
+  minimum === null ? 'everyone' : `licenses that never expire, or not before ${minimum}`;
+
+/** A manifest for a person. Whose signatures it has is told, not whether they hold. */
+export function manifestText(document: unknown): string {
+  const { signed, signatures } = readDocument(document);
+  const content = parseSigned(signed);
+  const differs = outerMatches(document, content);
+  return aligned([
+    ...contentRows(content),
+    ...signatures.map(({ key_id }) => ['Signed with', key_id]),
+    ...(differs ? [['Beware', `the outer ${differs} differs from the signed one`]] : []),
+  ]);
+}
+
+/** The members of what was signed, as lines of a table. */
+export function contentRows(content: ManifestContent): string[][] {
+  const { version, product, sequence, dmg, minimum_license_expiry } = content;
+  return [
+    ['Version', `${version} of ${product}`],
+    ['For', whoHas(minimum_license_expiry)],
+    ['Image', dmg.url],
+    ['', `${dmg.size} bytes, SHA-256 ${dmg.sha256}`],
+    ...content.also_available.map((older) => [
+      'Also',
+      `${older.version} for ${whoHas(older.minimum_license_expiry)}: ${older.dmg.url}`,
+    ]),
+    ['Sequence', `${sequence}, after ${content.previous ?? 'none'}`],
+    ['Issued', content.issued_at],
+    ['Expires', content.expires_at],
+  ];
+}
+
+/** A member that two manifests do not have alike; null where one of them lacks it. */
+export interface Difference {
+  readonly member: string;
+  readonly from: string | number | null;
+  readonly to: string | number | null;
+}
+
+/** What a manifest would change, member by member; the live one may be null. */
+export function differences(live: ManifestContent | null, next: ManifestContent): Difference[] {
+  const [from, to] = [members(live), members(next)];
+  const names = new Set([...Object.keys(to), ...Object.keys(from)]);
+  return [...names]
+    .map((member) => ({ member, from: from[member] ?? null, to: to[member] ?? null }))
+    .filter((each) => each.from !== each.to);
+}
+
+export function differenceText(changes: readonly Difference[]): string {
+  const rows = changes.map(({ member, from, to }) => [member, `${from ?? '-'}`, `${to ?? '-'}`]);
+  return aligned([['Member', 'Live', 'Next'], ...rows]);
+}
+
+/** Older versions by their number, so that one that joins or goes is one difference. */
+function members(content: ManifestContent | null): Record<string, string | number | null> {
+  if (!content) return {};
+  const { dmg, also_available, ...plain } = content;
+  const older = also_available.map(({ version, dmg: { url }, minimum_license_expiry }) => [
+    `also_available ${version}`,
+    `for ${whoHas(minimum_license_expiry)}: ${url}`,
+  ]);
+  const image = Object.entries(dmg).map(([name, value]) => [`dmg.${name}`, value]);
+  return { ...plain, ...Object.fromEntries([...image, ...older]) };
+}

@@ -1,0 +1,87 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { Config } from '../../core/config.js';
+import { isEd25519, publicJwk, publicKeyFromX, thumbprint } from '../../keys/ed25519.js';
+import { encryptedPrivateKey } from '../../keys/encrypted-private-key.js';
+import { developmentManifestKey, trustedManifestKeys } from '../../keys/key-material.js';
+import type { AskPassphrase } from '../terminal/passphrase.js';
+import { callersPath, fileRefusal, Refused, say, UsageError } from '../terminal/output.js';
+
+/** The publisher's machine is no server: what a production server must be told is not asked of it. */
+export function publisherConfig(): Config {
+  return new Config({ ...process.env, NODE_ENV: 'development', HOST: undefined });
+}
+
+const isDevelopment = () => process.env['NODE_ENV'] !== 'production';
+
+/** A new key, written to a file of mode 0600, which must not be there yet. @param ask null: unencrypted */
+export async function makeKeyFile(
+  file: string,
+  ask: AskPassphrase | null,
+): Promise<{ key_id: string; public_key: string }> {
+  // Before anyone types a passphrase in vain.
+  if (existsSync(file)) throw fileRefusal(file, { code: 'EEXIST' });
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const passphrase = ask && (await ask('Passphrase of the new key: '));
+  const pem =
+    passphrase === null
+      ? privateKey.export({ format: 'pem', type: 'pkcs8' })
+      : encryptedPrivateKey(privateKey, passphrase);
+  await writeFile(file, pem, { mode: 0o600, flag: 'wx', flush: true }).catch((error: unknown) => {
+    throw fileRefusal(file, error);
+  });
+  return { key_id: thumbprint(privateKey), public_key: publicJwk(privateKey).x };
+}
+
+/** The private keys to sign with. None named means, in development, the key that it made for itself. */
+export async function signingKeys(
+  files: readonly string[],
+  ask: AskPassphrase,
+  config: Config,
+): Promise<KeyObject[]> {
+  if (files.length === 0) return [await developmentKey(config)];
+  const keys: KeyObject[] = [];
+  for (const file of files) keys.push(await readPrivateKey(callersPath(file), ask));
+  if (new Set(keys.map(thumbprint)).size < keys.length)
+    throw new UsageError('--key names the same key twice.');
+  return keys;
+}
+
+/** The public keys that these settings trust: MANIFEST_PUBLIC_KEYS, or the key of development where there is one. */
+export function knownManifestKeys(config: Config): Promise<KeyObject[]> | KeyObject[] {
+  if (config.manifestPublicKeys) return config.manifestPublicKeys.map(publicKeyFromX);
+  if (!isDevelopment() || !existsSync(developmentManifestKey(config))) return [];
+  return trustedManifestKeys(config).then((keys) => [...keys.values()]);
+}
+
+async function developmentKey(config: Config): Promise<KeyObject> {
+  // Made where it is missing, unless the settings name others.
+  if (isDevelopment()) await trustedManifestKeys(config);
+  const file = developmentManifestKey(config);
+  if (!isDevelopment() || !existsSync(file)) throw new UsageError('--key must name the key to sign with.');
+  say(`Signing with the development key, ${file}.`);
+  return createPrivateKey(await readFile(file));
+}
+
+async function readPrivateKey(file: string, ask: AskPassphrase): Promise<KeyObject> {
+  const pem = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw fileRefusal(file, error);
+  });
+  const isEncrypted = pem.includes('BEGIN ENCRYPTED PRIVATE KEY');
+  const passphrase = isEncrypted ? await ask(`Passphrase of ${file}: `) : undefined;
+  const key = openPem(pem, passphrase);
+  if (key && isEd25519(key)) return key;
+  if (!key && isEncrypted) throw new Refused(`The passphrase does not open ${file}.`);
+  throw new Refused(`${file} is not an Ed25519 private key in PEM.`);
+}
+
+function openPem(pem: string, passphrase: string | undefined): KeyObject | null {
+  try {
+    return createPrivateKey({ key: pem, passphrase });
+  } catch {
+    return null;
+  }
+}
+
+export const publicHalves = (keys: readonly KeyObject[]) => keys.map((key) => createPublicKey(key));

@@ -1,0 +1,50 @@
+import type { KeyObject } from 'node:crypto';
+import type { Command } from 'commander';
+import { Clock } from '../../core/clock.js';
+import { verifyText } from '../../keys/ed25519.js';
+import {
+  outerMatches,
+  readDocument,
+  trustedKeys,
+  verifyManifest,
+} from '../../keys/manifests/signed-manifest.js';
+import { readManifestFile } from './live-manifest.js';
+import { knownManifestKeys, publisherConfig } from './signing-keys.js';
+import { contentRows } from './manifest-text.js';
+import { aligned, print, Refused, UsageError } from '../terminal/output.js';
+
+/**
+ * `manifest verify`: exit code 0 where a server that trusts these keys would publish the manifest, as far as one can
+ * tell without the live one. A client is less strict: it never looks at a key_id or an outer copy.
+ */
+export async function verify(
+  file: string,
+  options: { publicKey?: KeyObject[] },
+  command: Command,
+): Promise<void> {
+  const keys = options.publicKey ?? (await knownManifestKeys(publisherConfig()));
+  if (keys.length === 0) throw new UsageError('--public-key must name a key to trust.');
+  const trusted = trustedKeys(keys);
+  const document = await readManifestFile(file);
+  const content = verifyManifest(document, trusted);
+  const differs = outerMatches(document, content);
+  if (differs) throw new Refused(`The outer ${differs} differs from the signed one.`);
+  if (Date.parse(content.expires_at) <= new Clock().now().getTime()) {
+    throw new Refused(`The signature holds, but the manifest expired at ${content.expires_at}.`);
+  }
+  const { signed, signatures } = readDocument(document);
+  const holds = signatures.map(({ key_id, signature }) => {
+    const key = trusted.get(key_id);
+    return key !== undefined && verifyText(key, signed, signature);
+  });
+  const [signed_by, not_verified] = [true, false].map((wanted) =>
+    signatures.filter((_, i) => holds[i] === wanted).map(({ key_id }) => key_id),
+  ) as [string[], string[]];
+  const text = aligned([
+    ...signed_by.map((key_id) => ['Signed by', key_id]),
+    ...not_verified.map((key_id) => ['Not verified', key_id]),
+    ...contentRows(content),
+  ]);
+  const { product, version, sequence, issued_at, expires_at } = content;
+  print(command, { signed_by, not_verified, product, version, sequence, issued_at, expires_at }, text);
+}

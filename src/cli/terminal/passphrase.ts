@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { isWeakPassphrase, WEAK_PASSPHRASE } from './passphrase-strength.js';
+import { Refused, say } from './output.js';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+const ENDS = ['\r', '\n', '\u0004'];
+const ERASE = ['\u007f', '\b'];
+const CTRL_C = '\u0003';
+const CTRL_U = '\u0015';
+
+/** Asks for a passphrase: from a file descriptor or the terminal, never from the arguments, which all users see. */
+export type AskPassphrase = (prompt: string) => Promise<string>;
+
+/**
+ * @param fd where the passphrases lie, a line for each key that asks, or one line for all; undefined: the terminal
+ */
+export function passphraseSource(fd: number | undefined): AskPassphrase {
+  if (fd === undefined) return askTerminal;
+  let lines: string[] | undefined;
+  return async () => {
+    lines ??= linesOf(fd);
+    return nonEmpty(lines.length > 1 ? lines.shift()! : lines[0]!);
+  };
+}
+
+/** For a new key: a weak passphrase is refused, and the terminal asks twice, since nobody sees what they type. */
+export function newPassphrase(fd: number | undefined): AskPassphrase {
+  const ask = passphraseSource(fd);
+  return async (prompt) => {
+    const passphrase = await ask(prompt);
+    if (isWeakPassphrase(passphrase)) throw new Refused(WEAK_PASSPHRASE);
+    if (fd === undefined && (await ask('The same again: ')) !== passphrase)
+      throw new Refused('The two passphrases differ.');
+    return passphrase;
+  };
+}
+
+function linesOf(fd: number): string[] {
+  try {
+    return utf8
+      .decode(readFileSync(fd))
+      .replace(/\r?\n$/, '')
+      .split(/\r?\n/);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Each wrong byte would become the same character, and another passphrase open the key.
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') throw new Refused('The passphrase is not UTF-8.');
+    throw new Refused(`No passphrase can be read from the file descriptor ${fd} (${code}).`);
+  }
+}
+
+async function askTerminal(prompt: string): Promise<string> {
+  if (!process.stdin.isTTY)
+    throw new Refused('There is no terminal to ask for the passphrase: use --passphrase-fd.');
+  return nonEmpty(await askHidden(prompt));
+}
+
+/** Asks the terminal for a line, and does not show what is typed. Standard input must be a terminal. */
+export async function askHidden(prompt: string): Promise<string> {
+  const { stdin } = process;
+  // The echo goes first: who answers a prompt at once would see what is typed.
+  stdin.setRawMode(true).setEncoding('utf8').resume();
+  process.stderr.write(prompt);
+  try {
+    return await typedLine(stdin);
+  } finally {
+    stdin.setRawMode(false).pause();
+    say('');
+  }
+}
+
+/** Without an echo, the terminal leaves editing and interrupting to us. */
+function typedLine(stdin: NodeJS.ReadStream): Promise<string> {
+  return new Promise((resolve) => {
+    let typed: string[] = [];
+    const take = (text: string) => {
+      for (const [i, symbol] of [...text].entries()) {
+        if (ENDS.includes(symbol)) {
+          stdin.removeListener('data', take).pause();
+          stdin.unshift([...text].slice(i + 1).join('')); // typed ahead, for the next question
+          return resolve(typed.join(''));
+        }
+        if (symbol === CTRL_C) process.kill(process.pid, 'SIGINT');
+        else if (symbol === CTRL_U) typed = [];
+        else if (ERASE.includes(symbol)) typed.pop();
+        else typed.push(symbol);
+      }
+    };
+    stdin.on('data', take);
+  });
+}
+
+function nonEmpty(passphrase: string): string {
+  if (passphrase === '') throw new Refused('The passphrase is empty.');
+  return passphrase;
+}

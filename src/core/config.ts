@@ -1,0 +1,267 @@
+import { isIPv4 } from 'node:net';
+import { join, resolve } from 'node:path';
+import { ConfigError } from './config-error.js';
+import { databaseHost, databaseUrlWithTls, demandTls, smtpUrlWithTls } from './connection-urls.js';
+
+export { ConfigError };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+export type OnExpiry = 'keep' | 'stop';
+
+/** A mail address and the name that stands beside it. */
+export interface MailAddress {
+  readonly name: string;
+  readonly address: string;
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/**
+ * The settings (contract, section 6), read from the environment and checked once, at start.
+ * Secrets stand in private fields: neither JSON nor `util.inspect` shows them.
+ */
+export class Config {
+  readonly production: boolean;
+  readonly port: number;
+  readonly host: string;
+  /** Without a trailing slash. */
+  readonly publicUrl: string;
+  readonly dataDir: string;
+  readonly product: string;
+  readonly licenseKeyPrefix: string;
+  readonly tokenKeysDir: string | undefined;
+  /** Base64url Ed25519 public keys (JWK `x`) that a published manifest may be signed with. */
+  readonly manifestPublicKeys: readonly string[] | undefined;
+  readonly defaultMachinesPerLicense: number;
+  readonly defaultOnExpiry: OnExpiry;
+  /** How many machines of a license its holder may release without support within a year. */
+  readonly selfReleasesPerYear: number;
+  /** The hour (UTC) in which a large table may be rewritten, for which it is locked. */
+  readonly largeTableHour: number;
+  /** How many telemetry rows an instance stores in a day (UTC) at most. */
+  readonly telemetryRowsPerDay: number;
+  readonly logLevel: LogLevel;
+  /** How long purchases stay, counted from the end of their year. */
+  readonly taxRetentionYears: number;
+  /** Ids of what was erased, outside the database, so that a restored one can be told. */
+  readonly tombstoneFile: string;
+  /** Whether TOMBSTONE_FILE is given; else it is a file of DATA_DIR. */
+  readonly isTombstoneFileGiven: boolean;
+  /** Undefined means: no metrics. */
+  readonly metricsPort: number | undefined;
+  /** How long an instance that was told to end goes on answering, while balancers hear of it (decision 0016). */
+  readonly shutdownDelaySeconds: number;
+  /** Whom mail comes from; its name stands for the product in what is written to people. */
+  readonly mailFrom: MailAddress;
+  readonly #databaseUrl: string | undefined;
+  readonly #databaseReadUrl: string | undefined;
+  readonly #licenseKeySecret: Buffer | undefined;
+  readonly #smtpUrl: string | undefined;
+  readonly #purchaseWebhookSecret: string | undefined;
+
+  /** @throws ConfigError naming the setting that cannot be used */
+  constructor(environment: Environment) {
+    const read = (name: string) => environment[name]?.trim() || undefined;
+    const host = read('HOST') ?? '127.0.0.1';
+    // Of that name Fastify would listen on every address, on the further ones without our listeners (address amnesia).
+    this.host = host === 'localhost' ? '127.0.0.1' : host;
+    this.production = isProduction(read('NODE_ENV'), this.host);
+    this.port = integer('PORT', read('PORT'), 3000, 0, 65535);
+    this.publicUrl = httpUrl('PUBLIC_URL', read('PUBLIC_URL') ?? `http://localhost:${this.port}`);
+    this.dataDir = resolve(read('DATA_DIR') ?? 'data');
+    this.product = matching(
+      'PRODUCT',
+      read('PRODUCT') ?? 'com.example.app',
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,95}$/,
+    );
+    const prefix = read('LICENSE_KEY_PREFIX') ?? 'MOOR';
+    this.licenseKeyPrefix = matching('LICENSE_KEY_PREFIX', prefix, /^[A-Z0-9]{2,12}$/);
+    this.tokenKeysDir = read('TOKEN_KEYS_DIR');
+    this.manifestPublicKeys = publicKeys(read('MANIFEST_PUBLIC_KEYS'));
+    const machines = read('DEFAULT_MACHINES_PER_LICENSE');
+    this.defaultMachinesPerLicense = integer('DEFAULT_MACHINES_PER_LICENSE', machines, 1, 1, 100_000);
+    this.defaultOnExpiry = oneOf('DEFAULT_ON_EXPIRY', read('DEFAULT_ON_EXPIRY') ?? 'keep', ['keep', 'stop']);
+    const selfReleases = read('SELF_RELEASES_PER_YEAR');
+    this.selfReleasesPerYear = integer('SELF_RELEASES_PER_YEAR', selfReleases, 0, 0, 1_000);
+    this.largeTableHour = integer('LARGE_TABLE_HOUR', read('LARGE_TABLE_HOUR'), 3, 0, 23);
+    const telemetryRows = read('TELEMETRY_ROWS_PER_DAY');
+    this.telemetryRowsPerDay = integer('TELEMETRY_ROWS_PER_DAY', telemetryRows, 5_000_000, 0, 999_999_999);
+    this.logLevel = oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', LOG_LEVELS);
+    this.taxRetentionYears = integer('TAX_RETENTION_YEARS', read('TAX_RETENTION_YEARS'), 10, 1, 100);
+    const tombstoneFile = read('TOMBSTONE_FILE');
+    this.isTombstoneFileGiven = tombstoneFile !== undefined;
+    this.tombstoneFile = resolve(tombstoneFile ?? join(this.dataDir, 'erased.txt'));
+    const metricsPort = read('METRICS_PORT');
+    this.metricsPort =
+      metricsPort === undefined ? undefined : integer('METRICS_PORT', metricsPort, 0, 0, 65535);
+    const shutdownDelay = read('SHUTDOWN_DELAY_SECONDS');
+    this.shutdownDelaySeconds = integer('SHUTDOWN_DELAY_SECONDS', shutdownDelay, 0, 0, 60);
+    this.#databaseUrl = databaseUrl('DATABASE_URL', read('DATABASE_URL'));
+    this.#databaseReadUrl = databaseUrl('DATABASE_READ_URL', read('DATABASE_READ_URL'));
+    if (this.#databaseReadUrl && !this.#databaseUrl) {
+      throw new ConfigError('With DATABASE_READ_URL, DATABASE_URL must be given.');
+    }
+    this.#licenseKeySecret = secret('LICENSE_KEY_SECRET', read('LICENSE_KEY_SECRET'));
+    this.#smtpUrl = smtpUrl(read('SMTP_URL'));
+    this.mailFrom = mailFrom(read('MAIL_FROM'), this);
+    this.#purchaseWebhookSecret = webhookSecret(read('PURCHASE_WEBHOOK_SECRET'));
+    if (!this.production) return;
+    this.demandWhatProductionNeeds();
+    demandTls(this.publicUrl, environment['NODE_TLS_REJECT_UNAUTHORIZED']);
+  }
+
+  /** Undefined means: an embedded PostgreSQL under `dataDir`. */
+  get databaseUrl(): string | undefined {
+    return this.#databaseUrl;
+  }
+
+  /** A replica that may confirm heartbeats; undefined means: the primary answers them all. */
+  get databaseReadUrl(): string | undefined {
+    return this.#databaseReadUrl;
+  }
+
+  /** Undefined means: generated under `dataDir` (development alone). */
+  get licenseKeySecret(): Buffer | undefined {
+    return this.#licenseKeySecret;
+  }
+
+  /** Undefined means: mail is written to `DATA_DIR/outbox`. */
+  get smtpUrl(): string | undefined {
+    return this.#smtpUrl;
+  }
+
+  /** In base64, as Standard Webhooks has it; undefined means: no purchases are taken. */
+  get purchaseWebhookSecret(): string | undefined {
+    return this.#purchaseWebhookSecret;
+  }
+
+  // Nothing is generated in production: a service that invents its own secrets has lost its licenses
+  // at the next start (contract, settings).
+  private demandWhatProductionNeeds(): void {
+    const needed = {
+      DATABASE_URL: this.#databaseUrl,
+      LICENSE_KEY_SECRET: this.#licenseKeySecret,
+      TOKEN_KEYS_DIR: this.tokenKeysDir,
+      MANIFEST_PUBLIC_KEYS: this.manifestPublicKeys,
+    };
+    const missing = Object.entries(needed).filter(([, value]) => value === undefined);
+    if (missing.length === 0) return;
+    const names = missing.map(([name]) => name).join(', ');
+    throw new ConfigError(
+      `In production these settings must be given: ${names} (mooring init makes the secrets).`,
+    );
+  }
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+// Development mode makes up keys and prints a sample license: it must never be reachable from outside.
+function isProduction(nodeEnv: string | undefined, host: string): boolean {
+  const mode = nodeEnv ?? (isLoopback(host) ? 'development' : undefined);
+  if (mode === 'production') return true;
+  if (mode !== undefined && mode !== 'development') {
+    throw new ConfigError('NODE_ENV must be development or production.');
+  }
+  if (mode === undefined || !isLoopback(host)) {
+    throw new ConfigError(
+      'Development mode runs on a loopback address alone: set NODE_ENV=production, or HOST=127.0.0.1.',
+    );
+  }
+  return false;
+}
+
+function integer(name: string, text: string | undefined, fallback: number, from: number, to: number): number {
+  if (text === undefined) return fallback;
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+  if (!(value >= from && value <= to)) {
+    throw new ConfigError(`${name} must be a whole number from ${from} to ${to}.`);
+  }
+  return value;
+}
+
+function matching(name: string, text: string, shape: RegExp): string {
+  if (!shape.test(text)) throw new ConfigError(`${name} must match ${shape.source}.`);
+  return text;
+}
+
+function oneOf<const T extends string>(name: string, text: string, allowed: readonly T[]): T {
+  const found = allowed.find((value) => value === text);
+  if (!found) throw new ConfigError(`${name} must be one of ${allowed.join(', ')}.`);
+  return found;
+}
+
+function httpUrl(name: string, text: string): string {
+  const url = URL.parse(text);
+  if (!url || !['http:', 'https:'].includes(url.protocol) || /[?#]/.test(text) || url.username) {
+    throw new ConfigError(`${name} must be an http or https address without a query.`);
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+// Never repeated in an error: the address holds a password.
+function databaseUrl(name: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.parse(text);
+  if (!url || !/^postgres(ql)?:$/.test(url.protocol) || !databaseHost(url)) {
+    throw new ConfigError(`${name} must be an address of the form postgres://user:password@host:port/name.`);
+  }
+  return databaseUrlWithTls(name, url);
+}
+
+function secret(name: string, text: string | undefined): Buffer | undefined {
+  if (text === undefined) return undefined;
+  const bytes = /^[A-Za-z0-9+/]{43}=$/.test(text) ? Buffer.from(text, 'base64') : Buffer.alloc(0);
+  if (bytes.length !== 32) throw new ConfigError(`${name} must be 32 bytes in base64.`);
+  return bytes;
+}
+
+// Never repeated in an error: the address holds a password.
+function smtpUrl(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.parse(text);
+  if (!url || !/^smtps?:$/.test(url.protocol) || !url.hostname) {
+    throw new ConfigError(
+      'SMTP_URL must be an address of the form smtp://user:password@host:port or smtps://….',
+    );
+  }
+  return smtpUrlWithTls(url);
+}
+
+function mailFrom(text: string | undefined, { product, smtpUrl }: Config): MailAddress {
+  if (text === undefined && smtpUrl) throw new ConfigError('With SMTP_URL, MAIL_FROM must be given.');
+  if (text === undefined) return { name: product, address: 'licenses@localhost' };
+  const [, quoted, name, inside, bare] =
+    /^(?:"([^"\\\p{Cc}]*)"|([^"<>,;:\\\p{Cc}]*))\s*<([^\s<>@,]+@[^\s<>@,]+)>$|^([^\s<>@,"]+@[^\s<>@,"]+)$/u.exec(
+      text,
+    ) ?? [];
+  const address = inside ?? bare;
+  if (!address)
+    throw new ConfigError(
+      'MAIL_FROM must be an e-mail address, or a name and one: App <licenses@example.com>.',
+    );
+  return { name: (quoted ?? name)?.trim() || product, address };
+}
+
+function webhookSecret(text: string | undefined): string | undefined {
+  const base64 = text?.replace(/^whsec_/, '');
+  const bytes = /^[A-Za-z0-9+/]+={0,2}$/.test(base64 ?? '') ? Buffer.from(base64!, 'base64').length : 0;
+  if (text !== undefined && (bytes < 24 || bytes > 64)) {
+    throw new ConfigError(
+      'PURCHASE_WEBHOOK_SECRET must be 24 to 64 bytes in base64, after whsec_ if you like.',
+    );
+  }
+  return base64;
+}
+
+function publicKeys(text: string | undefined): string[] | undefined {
+  const keys = text?.split(',').map((key) => key.trim());
+  if (keys?.some((key) => !/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(key))) {
+    throw new ConfigError(
+      'MANIFEST_PUBLIC_KEYS must be Ed25519 public keys in base64url, separated by commas.',
+    );
+  }
+  return keys;
+}

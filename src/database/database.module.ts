@@ -1,0 +1,28 @@
+import { DynamicModule, Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { isDatabaseAway } from './connection-errors.js';
+import { DatabaseUrl, requestDataSource } from './data-source.js';
+
+/** The connections of requests, and the address of the database for those that jobs open. */
+@Global()
+@Module({})
+export class DatabaseModule {
+  static forRoot(databaseUrl: string): DynamicModule {
+    const providers = [{ provide: DatabaseUrl, useValue: new DatabaseUrl(databaseUrl) }];
+    return {
+      module: DatabaseModule,
+      imports: [
+        TypeOrmModule.forRoot({
+          ...requestDataSource(databaseUrl),
+          autoLoadEntities: true,
+          // The database has answered already; a failure now means that the machine is slow.
+          retryAttempts: 5,
+          retryDelay: 500,
+          toRetry: isDatabaseAway,
+        }),
+      ],
+      providers,
+      exports: providers,
+    };
+  }
+}

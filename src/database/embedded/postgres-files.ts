@@ -1,0 +1,66 @@
+import { readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { tryKernelLock } from '../../core/kernel-lock.js';
+import type { Postmaster } from './postgres-process.js';
+
+export type Files = ReturnType<typeof filesOf>;
+
+/** Where the embedded PostgreSQL keeps its things; the data directory must exist. */
+export function filesOf(directory: string) {
+  const dataDir = realpathSync(directory);
+  return {
+    dataDir,
+    cluster: join(dataDir, 'postgres'),
+    state: join(dataDir, 'postgres.json'),
+    log: join(dataDir, 'postgres.log'),
+    lock: join(dataDir, 'postgres.lock'),
+  };
+}
+
+/** `postgres.json`: who runs the server, and where it is; without a url it is just starting or stopping. */
+interface State {
+  ownerPid: number;
+  postgresPid?: number;
+  url?: string;
+}
+
+export function readState(files: Files): State | null {
+  try {
+    return JSON.parse(readFileSync(files.state, 'utf8')) as State;
+  } catch {
+    return null; // absent: nobody runs it
+  }
+}
+
+export function writeState(files: Files, state: State): void {
+  writeFileSync(`${files.state}.new`, JSON.stringify(state), { mode: 0o600 });
+  renameSync(`${files.state}.new`, files.state);
+}
+
+/** Lies within the cluster, since the one is of no use without the other. */
+export const passwordFile = 'mooring.password';
+
+export function urlOf(files: Files, { port }: Postmaster, database = 'mooring'): string {
+  const password = readFileSync(join(files.cluster, passwordFile), 'utf8');
+  return `postgres://mooring:${password}@127.0.0.1:${port}/${database}`;
+}
+
+/** Waits for the data directory's lock and answers how to let go of it. */
+export async function becomeOwner(
+  files: Files,
+  say: (sentence: string) => void = () => {},
+  waitSeconds = 10,
+) {
+  const deadline = Date.now() + waitSeconds * 1000;
+  for (let told = false; ; told = true) {
+    const release = tryKernelLock(files.lock);
+    if (release) return release;
+    const owner = `Another Mooring process (${readState(files)?.ownerPid ?? 'just starting'})`;
+    if (Date.now() >= deadline) {
+      throw new Error(`${owner} is using ${files.dataDir}: stop it, or set another DATA_DIR.`);
+    }
+    if (!told) say(`${owner} is using ${files.dataDir}: waiting for it to end.`);
+    await pause(50);
+  }
+}

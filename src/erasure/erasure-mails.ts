@@ -1,0 +1,81 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { readableDay } from '../core/clock.js';
+import { Config } from '../core/config.js';
+import { JobWorker } from '../mail/job-worker.js';
+import type { Block, Letter } from '../mail/mail-message.js';
+import { MailService } from '../mail/mail.service.js';
+import type { Erased } from './erase.js';
+import { ERASURE_TASK, ErasureService } from './erasure.service.js';
+import { COOLING_DAYS } from './erasure.view.js';
+
+/** The mails about a deletion request, and the job that carries it out. */
+@Injectable()
+export class ErasureMails implements OnModuleInit {
+  constructor(
+    private readonly erasures: ErasureService,
+    private readonly dataSource: DataSource,
+    private readonly mail: MailService,
+    private readonly jobs: JobWorker,
+    private readonly config: Config,
+  ) {}
+
+  onModuleInit(): void {
+    this.jobs.register(ERASURE_TASK, async ({ erasure_id }) => this.erasures.runQueued(erasure_id!));
+    this.mail.register('erasure_requested', (id) => this.requested(id));
+    this.mail.register('erasure_receipt', (id) => this.receipt(id));
+  }
+
+  private async requested(id: string): Promise<Letter | null> {
+    const sql = 'select email, runs_at from erasure_request where id = $1';
+    const [row] = (await this.dataSource.query(sql, [id])) as { email: string | null; runs_at: Date }[];
+    if (!row) return null;
+    const product = this.config.mailFrom.name;
+    return {
+      to: row.email,
+      subject: `You asked for your data with ${product} to be deleted`,
+      body: [
+        `We were asked to delete what we hold about you with ${product}. This ends your licenses on all machines, for good.`,
+        `It happens on ${readableDay(row.runs_at)}. For ${COOLING_DAYS} days you can take it back here:`,
+        { link: `${this.config.publicUrl}/portal/` },
+        'If you did not ask for this, take it back now, or answer this mail.',
+      ],
+    };
+  }
+
+  private async receipt(id: string): Promise<Letter | null> {
+    const sql = 'select honoured_at, erased from erasure_request where id = $1 and honoured_at is not null';
+    const [row] = (await this.dataSource.query(sql, [id])) as { honoured_at: Date; erased: Erased }[];
+    if (!row) return null;
+    const product = this.config.mailFrom.name;
+    return {
+      to: null,
+      subject: `Your data with ${product} was deleted`,
+      body: [
+        `What we held about you with ${product} was deleted on ${readableDay(row.honoured_at)}: your e-mail address, the names you gave your machines, and their ids. Your licenses have ended.`,
+        {
+          facts: [
+            ['Licenses', String(row.erased.licenses)],
+            ['Activations', String(row.erased.activations)],
+            ['Purchases', String(row.erased.purchases)],
+          ],
+        },
+        ...kept(row.erased),
+        'Telemetry, where you sent any, holds no link to you, to a license or to a machine. So it cannot be found for one person; it leaves by itself after 24 months.',
+        'The last traces leave the files of the database within 25 days. Copies in backups leave with the backups; where one is ever restored, your data is deleted from it again.',
+        'This mail was the last thing your address was needed for. It is deleted as well, once the mail is on its way.',
+      ],
+    };
+  }
+}
+
+function kept({ purchases_kept_until }: Erased): Block[] {
+  const licenses =
+    'Of the licenses and activations, what names nobody is left (ids, states and dates) for 12 months.';
+  if (purchases_kept_until === null) return [licenses];
+  const until = readableDay(new Date(`${purchases_kept_until}T00:00:00Z`));
+  return [
+    `The law asks us to keep, for tax and refunds: of each purchase the payment processor’s transaction id, its status and its day, until ${until} at the latest.`,
+    licenses,
+  ];
+}

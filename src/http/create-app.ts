@@ -1,0 +1,79 @@
+import type { Socket } from 'node:net';
+import { DynamicModule } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { v4 as uuidv4 } from 'uuid';
+import { Config } from '../core/config.js';
+import { forgetAddresses } from './strip-client-address.js';
+import { closeConnections } from './connection-closing.js';
+import { takeCookies } from './sessions/cookies.js';
+import { answerInTime } from './limits/deadline.js';
+import { parseJsonOnly } from './parsing/json-body.js';
+import { Log } from '../core/logger.js';
+import { answerInsteadOfNode, refuseMalformed } from './parsing/malformed-requests.js';
+import { MembersPipe } from './parsing/members.pipe.js';
+import { refuseUnknownRoutes } from './unknown-routes.js';
+import { LIMITS, shedUnderPressure } from './limits/load-shedding.js';
+import { ProblemFilter } from './problems/problem.filter.js';
+import { answered, tell, tellAnswers } from './responses/response-log.js';
+import { Traffic } from './responses/request-counts.js';
+
+/** A client's body: 16 KiB (contract, Common rules). */
+const BODY_LIMIT_BYTES = 16 * 1024;
+
+/**
+ * The application as every request meets it, the same for `main.ts` and the tests: what it forgets, what it logs, what
+ * it takes, when it sheds, how it refuses.
+ */
+export async function createApp(
+  module: DynamicModule,
+  config: Config,
+  log: Log,
+  limits = LIMITS,
+): Promise<NestFastifyApplication> {
+  const traffic = config.metricsPort === undefined ? undefined : new Traffic();
+  const adapter = new FastifyAdapter({
+    logger: false,
+    requestIdHeader: false,
+    genReqId: () => uuidv4(),
+    bodyLimit: BODY_LIMIT_BYTES,
+    // A slow sender holds a socket, never a seat.
+    requestTimeout: 20_000,
+    // Who neither reads nor sends; later than Node tells slow senders so, for which it looks every 30 seconds.
+    connectionTimeout: 60_000,
+    forceCloseConnections: 'idle',
+    // What arrives on a kept connection while we close is still answered; the connection then ends.
+    return503OnClosing: false,
+    // We answer that ourselves, with a problem.
+    http: { requireHostHeader: false },
+    // An address that cannot be read never reaches the hooks.
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      filter.answer(error, request, reply);
+      tell(answered(request, reply), log, traffic);
+    },
+    clientErrorHandler: (error: Error, socket: Socket) =>
+      refuseMalformed(error, socket, config, log, traffic),
+    skipMiddie: true,
+  });
+  const fastify = adapter.getInstance();
+  const filter = new ProblemFilter(config, log, traffic);
+  forgetAddresses(fastify.server);
+  answerInsteadOfNode(fastify);
+  refuseUnknownRoutes(fastify);
+  fastify.decorate('traffic', traffic);
+  tellAnswers(fastify, log, traffic);
+  closeConnections(fastify, log);
+  parseJsonOnly(fastify);
+  shedUnderPressure(fastify, limits, traffic?.load);
+  answerInTime(fastify);
+  await takeCookies(fastify);
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+    logger: log,
+    bodyParser: false,
+    abortOnError: false,
+  });
+  app.useGlobalFilters(filter);
+  app.useGlobalPipes(new MembersPipe());
+  return app;
+}

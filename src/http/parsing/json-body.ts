@@ -1,0 +1,46 @@
+import type { FastifyInstance } from 'fastify';
+import { problem } from '../problems/problem.js';
+
+/** A route whose body is signed as it came: its handler gets the bytes, and reads them with `readJson`. */
+export const RAW_BODY = { rawBody: true, bodyLimit: 64 * 1024 };
+
+type RouteSettings = Partial<typeof RAW_BODY>;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * The one kind of body there is: a JSON text in strict UTF-8. What Fastify would accept beside it (plain text, a
+ * replacement character for a broken one) is gone, so a body is either what was sent or a clear refusal.
+ */
+export function parseJsonOnly(fastify: FastifyInstance): void {
+  // `remove`: a member named __proto__ is as unknown as any other, and is ignored like them.
+  const parse = fastify.getDefaultJsonParser('remove', 'remove');
+  fastify.addHook('onRoute', (route) => {
+    const { bodyLimit } = (route.config ?? {}) as RouteSettings;
+    if (bodyLimit !== undefined) route.bodyLimit = bodyLimit;
+  });
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
+    const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(type)?.[1] ?? 'utf-8';
+    if (!/^utf-?8$/i.test(charset) || encoding.toLowerCase() !== 'identity')
+      return done(problem('unsupported_media_type'), undefined);
+    if ((request.routeOptions.config as RouteSettings).rawBody) return done(null, body);
+    try {
+      const text = utf8.decode(body as Buffer);
+      // The parser calls back at once; its errors carry status 400.
+      void parse(request, text, done);
+    } catch {
+      done(problem('malformed_request'), undefined);
+    }
+  });
+}
+
+/** What the bytes of a body say. @throws Problem `malformed_request` */
+export function readJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(utf8.decode(body));
+  } catch {
+    throw problem('malformed_request');
+  }
+}

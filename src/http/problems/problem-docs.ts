@@ -1,0 +1,47 @@
+import { PROBLEMS } from './problem.js';
+
+const INTRODUCTION = [
+  'Every error is an `application/problem+json` document (RFC 9457). `code` never changes its meaning; `client_action`',
+  'says what a client does: `retry` later, `fix` a bug of its own, `reactivate` with the stored key, or `stop`.',
+  '**Only `stop`, or seven days offline before a restart, may ever stop a paid application.**',
+];
+
+/** `docs/errors.md`, made from the catalogue. */
+export function errorsAsMarkdown(): string {
+  const rows = Object.entries(PROBLEMS).map(
+    ([code, { status, client_action, title, when }]) =>
+      `| <a id="${code}"></a>\`${code}\` | ${status} | \`${client_action}\` | ${title} | ${when} |`,
+  );
+  return [
+    '<!-- Made from src/http/problems/problem.ts by `npm run docs:errors`; a test holds it up to date. -->',
+    '',
+    '# Errors',
+    '',
+    ...INTRODUCTION,
+    '',
+    '| code | status | client_action | title | when |',
+    '| --- | --- | --- | --- | --- |',
+    ...rows,
+    '',
+  ].join('\n');
+}
+
+/** The page where a problem's `type` leads. The catalogue is ours, so nothing in it needs escaping but `<`, `&` and code marks. */
+export function errorsAsHtml(): string {
+  const html = (text: string) =>
+    text
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replace(/\*\*(.+?)\*\*/g, '<strong>$1</strong>')
+      .replace(/`(.+?)`/g, '<code>$1</code>');
+  const entries = Object.entries(PROBLEMS).map(
+    ([code, { status, client_action, title, when }]) =>
+      `<section id="${code}"><h2><code>${code}</code></h2><p><strong>${html(title)}.</strong> ` +
+      `Status ${status}, client action <code>${client_action}</code>. ${html(when)}</p></section>`,
+  );
+  return (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>Errors</title>' +
+    '<meta name="viewport" content="width=device-width"><h1>Errors</h1>' +
+    `<p>${html(INTRODUCTION.join(' '))}</p>${entries.join('')}</html>`
+  );
+}

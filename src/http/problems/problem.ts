@@ -1,0 +1,325 @@
+import { rfc3339OrNull } from '../../core/clock.js';
+
+/**
+ * What a client does with a problem. Only `stop`, or the 7-day rule at a restart, may ever stop a paid
+ * application (contract, Errors); so a code gets `stop` only where the license itself says no.
+ */
+export type ClientAction = 'retry' | 'fix' | 'reactivate' | 'stop';
+
+type Members = Readonly<Record<string, unknown>>;
+
+interface Kind {
+  readonly status: number;
+  readonly client_action: ClientAction;
+  readonly title: string;
+  /** For docs/errors.md: when it is answered. */
+  readonly when: string;
+  /** Prose for a person, made from the problem's own members and never from what the caller sent. */
+  readonly detail: string | ((members: Members) => string);
+}
+
+const NOT_MAILABLE = {
+  not_made_here:
+    'This key was imported, or the secret that makes keys has changed, so it is not known here. A new key can be made instead.',
+  refunded: 'The purchase of this license was refunded, so it gets no key by mail any more.',
+  erased: 'No e-mail address is known of this license any more.',
+} as const;
+
+/** Every problem this service answers. `docs/errors.md` is made from it; a code never changes its meaning. */
+export const PROBLEMS = {
+  malformed_request: {
+    status: 400,
+    client_action: 'fix',
+    title: 'The request is malformed',
+    when: 'The body is not a JSON object in UTF-8, or the request is not HTTP.',
+    detail: 'The body must be one JSON object, encoded in UTF-8.',
+  },
+  not_found: {
+    status: 404,
+    client_action: 'fix',
+    title: 'There is nothing at this address',
+    when: 'The route is unknown, or the thing does not exist for this caller.',
+    detail: 'Nothing exists at this address.',
+  },
+  method_not_allowed: {
+    status: 405,
+    client_action: 'fix',
+    title: 'This address does not take this method',
+    when: 'The route exists with another method; `allow` names it.',
+    detail: 'Use one of the methods that the allow header names.',
+  },
+  body_too_large: {
+    status: 413,
+    client_action: 'fix',
+    title: 'The body is too large',
+    when: 'The body is over 16 KiB, that of a purchase report over 64 KiB.',
+    detail: 'A body may hold at most 16 KiB, a purchase report at most 64 KiB.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    client_action: 'fix',
+    title: 'The body is not declared as plain JSON',
+    when: 'The content type is not `application/json`, or the body is compressed or not in UTF-8.',
+    detail: 'Send the body with content-type: application/json, in UTF-8 and not compressed.',
+  },
+  invalid_request: {
+    status: 422,
+    client_action: 'fix',
+    title: 'A member of the request is not valid',
+    when: 'A member has the wrong shape; `errors[]` names each by JSON pointer.',
+    detail: 'At least one member of the request has the wrong shape; errors names each.',
+  },
+  license_not_found: {
+    status: 404,
+    client_action: 'stop',
+    title: 'No license has this key and e-mail address',
+    when: "The key is unknown, or the e-mail is not the license's: the same answer for both.",
+    detail: 'Check the license key and the e-mail address it was bought with.',
+  },
+  license_suspended: {
+    status: 403,
+    client_action: 'stop',
+    title: 'This license is suspended',
+    when: 'Staff suspended it, or its payment is disputed.',
+    detail: 'This license is suspended for now. Please write to support.',
+  },
+  license_refunded: {
+    status: 403,
+    client_action: 'stop',
+    title: 'This license was refunded',
+    when: 'Its purchase was refunded.',
+    detail: 'The purchase of this license was refunded, which ended it.',
+  },
+  license_revoked: {
+    status: 403,
+    client_action: 'stop',
+    title: 'This license was revoked',
+    when: 'Staff revoked it.',
+    detail: 'This license was revoked. Please write to support.',
+  },
+  license_expired: {
+    status: 403,
+    client_action: 'stop',
+    title: 'This license has expired',
+    when: 'It expired, and its `on_expiry` is `stop`; carries `expired_at`.',
+    detail: ({ expired_at }) => `This license expired at ${String(expired_at)}.`,
+  },
+  version_not_covered: {
+    status: 403,
+    client_action: 'stop',
+    title: 'This license does not cover this version',
+    when:
+      "The reported version was published with a minimum license expiry later than the license's; carries " +
+      '`minimum_license_expiry`, `newest_covered_version` and its `download_url`.',
+    detail: ({ newest_covered_version }) =>
+      newest_covered_version
+        ? `This license covers versions up to ${String(newest_covered_version)}.`
+        : 'This license covers no published version.',
+  },
+  machine_limit_reached: {
+    status: 409,
+    client_action: 'stop',
+    title: 'All machines of this license are in use',
+    when: 'Activate only; carries `machines_allowed`, `machines_in_use` and `portal_url`.',
+    detail: ({ machines_in_use, machines_allowed, portal_url }) =>
+      `This license is active on ${String(machines_in_use)} of ${String(machines_allowed)} machines. ` +
+      `Release one at ${String(portal_url)}.`,
+  },
+  binding_released: {
+    status: 403,
+    client_action: 'stop',
+    title: 'This machine was released from its license',
+    when:
+      'Heartbeat only: the binding was released, and this machine has no other on the license. The old machine must not ' +
+      'quietly take its seat back.',
+    detail: 'This machine was released from its license. Activate again to use it here.',
+  },
+  token_invalid: {
+    status: 403,
+    client_action: 'reactivate',
+    title: 'This is no token of this service',
+    when:
+      'Not a token of ours, tampered with, its binding unknown, its signing key revoked, or its binding released and the ' +
+      'same machine activated again since.',
+    detail: 'The token cannot be used. Activate again with the license key and e-mail address.',
+  },
+  no_version_published: {
+    status: 404,
+    client_action: 'retry',
+    title: 'No version is published yet',
+    when: 'Manifest only: nothing was published so far.',
+    detail: 'No version of this product has been published yet.',
+  },
+  sign_in_required: {
+    status: 401,
+    client_action: 'fix',
+    title: 'Sign in first',
+    when: 'Portal and support only: no session, or one that has ended; on support, no valid staff token either.',
+    detail: 'You are not signed in, or your session has ended.',
+  },
+  forbidden: {
+    status: 403,
+    client_action: 'fix',
+    title: 'This role may not do that',
+    when: 'Support only: the role does not allow it.',
+    detail: 'Your role does not allow this.',
+  },
+  cross_origin: {
+    status: 403,
+    client_action: 'fix',
+    title: 'This comes from another site',
+    when: 'Portal and support only: a write that does not come from a page of this service, at its `PUBLIC_URL`.',
+    detail: 'Only the pages of this service, opened at their own address, may do this.',
+  },
+  mailbox_proof_needed: {
+    status: 403,
+    client_action: 'fix',
+    title: 'Sign in with a code by mail first',
+    when: 'Portal only: self-release, export and deletion need a session that a mailed code began.',
+    detail: 'A license key may lie on many machines. To do this, sign in with a code that we mail to you.',
+  },
+  release_needs_support: {
+    status: 403,
+    client_action: 'fix',
+    title: 'Support has to release this machine',
+    when: 'Portal only: within 365 days a license has `SELF_RELEASES_PER_YEAR` releases without support, and none is left.',
+    detail: 'You cannot release this machine by yourself just now. Ask support to release it.',
+  },
+  code_invalid: {
+    status: 403,
+    client_action: 'fix',
+    title: 'This code does not sign you in',
+    when: 'Portal only: the code is wrong, was used, has ended, was asked for in another browser, or was tried 5 times.',
+    detail: 'The code is wrong or no longer good, or another browser asked for it. Ask for a new one.',
+  },
+  link_invalid: {
+    status: 403,
+    client_action: 'fix',
+    title: 'This link does not sign you in',
+    when: 'Support only: the link is wrong, was used or has ended; or it was mailed, and a passkey exists by now.',
+    detail: 'The link was used or is no longer good. Ask for a new one.',
+  },
+  passkey_invalid: {
+    status: 403,
+    client_action: 'fix',
+    title: 'This passkey is not accepted',
+    when: 'Support only: the passkey is unknown here, its answer is wrong, or it came too late.',
+    detail: 'This passkey is not known here, or its answer came too late. Try again.',
+  },
+  key_not_mailable: {
+    status: 409,
+    client_action: 'fix',
+    title: 'This license key cannot be mailed',
+    when:
+      'Support and portal only; `reason` is `not_made_here` (imported, or the key secret has changed), `refunded` or ' +
+      '`erased`.',
+    detail: ({ reason }) => NOT_MAILABLE[reason as keyof typeof NOT_MAILABLE],
+  },
+  license_erased: {
+    status: 409,
+    client_action: 'fix',
+    title: 'The holder of this license was erased',
+    when: 'Support only: an erased license cannot be given to anyone.',
+    detail: 'The holder of this license was erased. Issue a new one instead.',
+  },
+  has_passkey: {
+    status: 409,
+    client_action: 'fix',
+    title: 'This person signs in with a passkey',
+    when: 'Support only: a sign-in link is not mailed to whom a passkey signs in.',
+    detail:
+      'A link is mailed only to somebody who has no passkey. For one who lost it, the command line prints a link: mooring staff link.',
+  },
+  last_admin: {
+    status: 409,
+    client_action: 'fix',
+    title: 'This is the last admin',
+    when: 'Support only: the last admin can be neither removed nor given another role.',
+    detail: 'Nobody could manage the staff any more. Make somebody else an admin first.',
+  },
+  webhook_signature_invalid: {
+    status: 403,
+    client_action: 'fix',
+    title: 'This purchase report is not signed as it should be',
+    when: 'Purchases only: the signature is missing or wrong, or its timestamp is over 5 minutes away.',
+    detail: 'The webhook-id, webhook-timestamp and webhook-signature headers must sign this body, just now.',
+  },
+  too_many_requests: {
+    status: 429,
+    client_action: 'retry',
+    title: 'Too many attempts',
+    when:
+      'Purchases, portal and support only: one more wrong webhook signature, code mail, key mail, wrong code or wrong ' +
+      'passkey after many; carries `retry-after`.',
+    detail: 'There were too many attempts of this kind. Please try again later.',
+  },
+  internal_error: {
+    status: 500,
+    client_action: 'retry',
+    title: 'Something went wrong on our side',
+    when: 'A fault of the service; the log holds one full line under the same `request_id`.',
+    detail: 'Something went wrong on our side. Please try again later.',
+  },
+  unavailable: {
+    status: 503,
+    client_action: 'retry',
+    title: 'The service cannot answer just now',
+    when: 'The database is away, the service is shutting down or overloaded; carries `retry-after`.',
+    detail: 'The service cannot answer just now. Please try again later.',
+  },
+} as const satisfies Record<string, Kind>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** A refusal on its way out. Thrown by services, pipes and guards; `ProblemFilter` alone makes an answer of it. */
+export class Problem extends Error {
+  readonly status: number;
+
+  constructor(
+    readonly code: ProblemCode,
+    readonly members: Members,
+    readonly headers: Readonly<Record<string, string>>,
+  ) {
+    super(code);
+    this.status = PROBLEMS[code].status;
+  }
+}
+
+/**
+ * Makes a problem of the catalogue. Dates among the members become RFC 3339; a 503 carries a `retry-after` spread
+ * over 5 to 30 seconds, so that those who were turned away do not come back together.
+ */
+export function problem(
+  code: ProblemCode,
+  members: Members = {},
+  headers: Record<string, string> = {},
+): Problem {
+  const written = Object.entries(members).map(([name, value]) => [
+    name,
+    value instanceof Date ? rfc3339OrNull(value) : value,
+  ]);
+  const retryAfter = { 'retry-after': String(5 + Math.floor(Math.random() * 26)) };
+  const sent = PROBLEMS[code].status === 503 ? { ...retryAfter, ...headers } : headers;
+  return new Problem(code, Object.fromEntries(written) as Members, sent);
+}
+
+/** A 422 that names each wrong member. */
+export function invalidMembers(details: Readonly<Record<string, string>>): Problem {
+  const errors = Object.entries(details).map(([member, detail]) => ({ pointer: `/${member}`, detail }));
+  return problem('invalid_request', { errors });
+}
+
+/** The body of an `application/problem+json` answer (RFC 9457). */
+export function problemDocument({ code, members }: Problem, publicUrl: string, requestId: string): string {
+  const { status, client_action, title, detail }: Kind = PROBLEMS[code];
+  return JSON.stringify({
+    type: `${publicUrl}/docs/errors#${code}`,
+    title,
+    status,
+    code,
+    detail: typeof detail === 'string' ? detail : detail(members),
+    client_action,
+    ...members,
+    request_id: requestId,
+  });
+}

@@ -1,0 +1,48 @@
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import type { FastifyInstance } from 'fastify';
+import { v4 as uuidv4 } from 'uuid';
+import { Log } from '../../core/logger.js';
+import { tell } from './response-log.js';
+
+/** An answer that is ready: the same for everyone who asks. */
+export interface ReadyAnswer {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: string;
+}
+
+/**
+ * Answers GET and HEAD of one path before the framework sees the request (decision 0017). Whatever is not plainly that
+ * goes the ordinary way, whose route answers alike: another spelling of the path, a request with a body or without a host,
+ * a server that is closing.
+ * @param answer what to say to an `if-none-match`; null where nothing is ready
+ */
+export function answerFromMemory(
+  { server, traffic }: FastifyInstance,
+  path: string,
+  answer: (ifNoneMatch: string | undefined) => ReadyAnswer | null,
+  log: Log,
+): void {
+  const [...ordinary] = server.listeners('request');
+  server.removeAllListeners('request');
+  server.on('request', (request, response) => {
+    const began = performance.now();
+    const ready =
+      server.listening && isPlain(request, path) ? answer(request.headers['if-none-match']) : null;
+    if (!ready) {
+      for (const listener of ordinary) listener.call(server, request, response);
+      return;
+    }
+    response.writeHead(ready.status, ready.headers).end(ready.body);
+    const { status } = ready;
+    const milliseconds = performance.now() - began;
+    tell({ route: path, method: request.method!, status, milliseconds, request_id: uuidv4() }, log, traffic);
+  });
+}
+
+function isPlain({ method, url, headers }: IncomingMessage, path: string): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return false;
+  const isPath = url === path || url!.startsWith(`${path}?`);
+  return isPath && headers.host !== undefined && !headers['content-length'] && !headers['transfer-encoding'];
+}

@@ -1,0 +1,97 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { chown, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { rfc3339 } from '../../core/clock.js';
+import { thumbprint } from '../ed25519.js';
+
+const STATES = ['next', 'active', 'verifying', 'revoked'] as const;
+const UTC_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+
+/** `next` is published and never signs; `active` signs; `verifying` only checks, for ever; `revoked` is refused. */
+export type KeyState = (typeof STATES)[number];
+
+/** One line of ring.json. `file` is a name in the same directory, `since` when the key took this state. */
+export interface RingEntry {
+  kid: string;
+  file: string;
+  state: KeyState;
+  since: string;
+}
+
+/** Writes a new private key as `<kid>.pem`, mode 0600, and returns its line for ring.json, which it leaves alone. */
+export async function createTokenKey(dir: string, state: KeyState, now: Date): Promise<RingEntry> {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const kid = thumbprint(privateKey);
+  const file = `${kid}.pem`;
+  const pem = privateKey.export({ format: 'pem', type: 'pkcs8' });
+  await writeFile(join(dir, file), pem, { mode: 0o600, flag: 'wx', flush: true });
+  await handOver(dir, file);
+  return { kid, file, state, since: now.toISOString() };
+}
+
+/** Puts ring.json in place at once: a reader sees the old one or the new one. `link` refuses to replace one. */
+export async function writeRing(dir: string, entries: RingEntry[], place = rename): Promise<void> {
+  const temporary = join(dir, `.ring-${randomUUID()}.json`);
+  try {
+    const text = `${JSON.stringify({ keys: entries }, null, 2)}\n`;
+    await writeFile(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
+    await handOver(dir, basename(temporary));
+    await place(temporary, join(dir, 'ring.json'));
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+/** What of the ring people and programs are shown. */
+export type KeyLine = Pick<RingEntry, 'kid' | 'state' | 'since'>;
+
+/** The ring as it is listed: times to the second, as everywhere else. */
+export function keyLines(entries: readonly RingEntry[]): KeyLine[] {
+  return entries.map(({ kid, state, since }) => ({ kid, state, since: rfc3339(new Date(since)) }));
+}
+
+/** A service that does not run as root must be able to read what root has made in its folder. */
+async function handOver(dir: string, file: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await stat(dir);
+  await chown(join(dir, file), uid, gid);
+}
+
+/** Reads a file as text. */
+export type ReadText = (path: string) => Promise<string>;
+
+export const readText: ReadText = (path) => readFile(path, 'utf8');
+
+/** What ring.json says; throws one sentence where it cannot be read. */
+export async function readRingText(dir: string, read = readText): Promise<string> {
+  const text = await read(join(dir, 'ring.json')).catch(() => null);
+  if (text === null) throw new Error(`${dir} holds no ring.json that can be read.`);
+  return text;
+}
+
+/** The lines of ring.json as they stand, for a command that changes them. Throws where they are not valid. */
+export function parseRing(text: string): RingEntry[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Error('ring.json is not JSON.');
+  }
+  const keys = typeof value === 'object' && value !== null && 'keys' in value ? value.keys : undefined;
+  if (!Array.isArray(keys) || !keys.every(isRingEntry)) {
+    throw new Error('ring.json must be {"keys":[{"kid","file","state","since"}]} with known states.');
+  }
+  if (new Set(keys.map((entry) => entry.kid)).size !== keys.length)
+    throw new Error('ring.json names a key twice.');
+  const active = keys.filter((entry) => entry.state === 'active').length;
+  if (active !== 1) throw new Error(`ring.json must have exactly one active key, and has ${active}.`);
+  return keys;
+}
+
+function isRingEntry(value: unknown): value is RingEntry {
+  if (typeof value !== 'object' || value === null) return false;
+  const { kid, file, state, since } = value as Record<string, unknown>;
+  if (typeof kid !== 'string' || typeof since !== 'string' || !UTC_INSTANT.test(since)) return false;
+  if (typeof file !== 'string' || file !== basename(file) || !file.endsWith('.pem')) return false;
+  return STATES.some((known) => known === state);
+}

@@ -1,0 +1,120 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createTokenKey, parseRing, readRingText, writeRing, type RingEntry } from './ring-file.js';
+
+/** Every instance reads the ring again every 2 seconds: by then each knows a `next` key, and may meet what it signs. */
+export const SETTLED_MS = 5_000;
+
+/** No two clocks of one service are so far apart. */
+const WRONG_CLOCK_MS = 3_600_000;
+
+/** A change of the ring that would refuse somebody; one sentence for the operator. */
+export class RotationRefused extends Error {}
+
+/**
+ * Moves each key on (keys, License tokens): `next` signs from now on, `active` only verifies, a new `next` is
+ * published. No instance is restarted, and no token is refused.
+ * @param dir holds the PEM files and ring.json
+ * @returns the ring as it is now
+ * @throws RotationRefused where `next` is younger than 5 seconds
+ */
+export function rotateKeys(dir: string, now: Date): Promise<RingEntry[]> {
+  return changeRing(dir, now, (entries) => {
+    const next = entries.find(({ state }) => state === 'next');
+    // A ring without one is given one first; it signs after the next rotation.
+    if (!next) return entries;
+    return promote(entries, next, now, 'verifying');
+  });
+}
+
+/**
+ * Refuses all that a leaked key has signed: `token_invalid`, so that clients activate again by themselves, each on the
+ * seat it has. Where it is the active one, `next` takes its place.
+ * @throws RotationRefused where there is no such key, or none that could take its place
+ */
+export function revokeKey(dir: string, kid: string, now: Date): Promise<RingEntry[]> {
+  return changeRing(dir, now, (entries) => {
+    const leaked = revocableKey(entries, kid);
+    if (leaked.state !== 'active') return moved(entries, leaked, 'revoked', now);
+    const next = entries.find(({ state }) => state === 'next');
+    if (!next)
+      throw new RotationRefused('There is no next key to sign instead: run mooring keys rotate first.');
+    return promote(entries, next, now, 'revoked');
+  });
+}
+
+/**
+ * The key of the ring that a revocation would refuse.
+ * @throws RotationRefused where there is no such key, or it is revoked already
+ */
+export function revocableKey<Key extends Pick<RingEntry, 'kid' | 'state'>>(
+  keys: readonly Key[],
+  kid: string,
+): Key {
+  const key = keys.find((each) => each.kid === kid);
+  if (!key) throw new RotationRefused(`The ring has no key ${kid}: mooring keys list names them.`);
+  if (key.state === 'revoked') throw new RotationRefused(`The key ${kid} is revoked already.`);
+  return key;
+}
+
+/** `next` becomes the active key, and the one that was becomes `before`. */
+function promote(entries: RingEntry[], next: RingEntry, now: Date, before: RingEntry['state']): RingEntry[] {
+  const wait = Date.parse(next.since) + SETTLED_MS - now.getTime();
+  // A clock that was wrong once must not keep a leaked key signing.
+  if (wait > 0 && wait < WRONG_CLOCK_MS) {
+    const seconds = Math.ceil(wait / 1_000);
+    throw new RotationRefused(
+      `The next key is too young for every instance to know it: try again in ${seconds} s.`,
+    );
+  }
+  const active = entries.find(({ state }) => state === 'active')!;
+  return moved(moved(entries, active, before, now), next, 'active', now);
+}
+
+function moved(entries: RingEntry[], which: RingEntry, state: RingEntry['state'], now: Date): RingEntry[] {
+  return entries.map((entry) =>
+    entry.kid === which.kid ? { ...entry, state, since: now.toISOString() } : entry,
+  );
+}
+
+/** One command at a time: a rotation that began before a revocation must not write the leaked key back. */
+async function changeRing(
+  dir: string,
+  now: Date,
+  change: (entries: RingEntry[]) => RingEntry[],
+): Promise<RingEntry[]> {
+  // Without a ring there is nothing to lock.
+  await readRingText(dir);
+  const release = await lockRing(dir);
+  try {
+    const entries = change(parseRing(await readRingText(dir)));
+    if (entries.some(({ state }) => state === 'next')) return await written(dir, entries);
+    const next = await createTokenKey(dir, 'next', now);
+    return await written(dir, [...entries, next]).catch(async (error: unknown) => {
+      await rm(join(dir, next.file));
+      throw error;
+    });
+  } finally {
+    release();
+  }
+}
+
+async function lockRing(dir: string): Promise<() => void> {
+  // Loaded here, or every command of the command line would load SQLite.
+  const { tryKernelLock } = await import('../../core/kernel-lock.js');
+  const lock = () => {
+    try {
+      return tryKernelLock(join(dir, 'ring.lock'));
+    } catch {
+      throw new RotationRefused(`${dir} cannot be written: the ring stays as it is.`);
+    }
+  };
+  const release = lock();
+  if (release) return release;
+  throw new RotationRefused('Another command changes the ring just now: try again.');
+}
+
+async function written(dir: string, entries: RingEntry[]): Promise<RingEntry[]> {
+  await writeRing(dir, entries);
+  return entries;
+}

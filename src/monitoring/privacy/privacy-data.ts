@@ -1,0 +1,61 @@
+import { DataSource } from 'typeorm';
+import { rfc3339, rfc3339OrNull } from '../../core/clock.js';
+import { Config } from '../../core/config.js';
+import { KEPT, policy } from '../../retention/policy.js';
+
+interface ColumnRow {
+  readonly table: string;
+  readonly what: string;
+  readonly columns: { readonly name: string; readonly what: string }[];
+}
+
+interface LedgerRow {
+  readonly as_of: Date;
+  readonly finished_at: Date | null;
+  readonly oldest: Readonly<Record<string, string>>;
+}
+
+// What is stored, in the words that stand in the database itself.
+const TABLES = `
+  select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as "table",
+    obj_description(c.oid, 'pg_class') as what,
+    (select json_agg(json_build_object('name', attname, 'what', col_description(c.oid, attnum)) order by attnum)
+     from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped) as columns
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname in ('public', 'graphile_worker') and c.relkind in ('r', 'p') and not c.relispartition
+  order by 1`;
+
+// Of the schedule's: one for another day says nothing of today.
+const LAST_RUN = `
+  select as_of, finished_at, oldest from retention_run where finished_at is not null and as_of::date = started_at::date
+  order by started_at desc limit 1`;
+
+// For each table the last run that deleted anything from it.
+const LAST_DELETED = `
+  select distinct on (key) key as "table", value::integer as rows, (finished_at at time zone 'UTC')::date::text as "on"
+  from retention_run, jsonb_each_text(deleted) where finished_at is not null and deleted <> '{}' order by key, started_at desc`;
+
+/** What is stored, why, how long, what was last deleted, and how old the oldest row is (privacy, the public page). */
+export async function privacyData(dataSource: DataSource, config: Config) {
+  const tables = (await dataSource.query(TABLES)) as ColumnRow[];
+  const [run] = (await dataSource.query(LAST_RUN)) as LedgerRow[];
+  const deleted = (await dataSource.query(LAST_DELETED)) as { table: string; rows: number; on: string }[];
+  const rules = policy(config);
+  return {
+    tables: tables.map(({ table, what, columns }) => {
+      const last = deleted.find((each) => each.table === table);
+      const rule = rules.find((each) => each.table === table);
+      return {
+        name: table,
+        what,
+        kept: rule?.kept ?? KEPT[table] ?? null,
+        // By a run of its own; what else leaves goes with something that does.
+        leaves: rule !== undefined,
+        oldest: run?.oldest[table] ?? null,
+        last_deleted: last ? { on: last.on, rows: last.rows } : null,
+        columns,
+      };
+    }),
+    last_run: run ? { as_of: rfc3339(run.as_of), finished_at: rfc3339OrNull(run.finished_at) } : null,
+  };
+}

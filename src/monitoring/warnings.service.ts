@@ -1,0 +1,184 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Clock, DAY_MS, rfc3339, utcDay } from '../core/clock.js';
+import { Config } from '../core/config.js';
+import { Replica } from '../heartbeat/replica.js';
+import { KeyRing } from '../keys/tokens/key-ring.js';
+import { SharedLook } from './shared-result.js';
+import { policy, type Rule } from '../retention/policy.js';
+import { lastFinished, readAges, type Ages } from './data-age.js';
+import { readErasureState, type ErasureState } from '../erasure/erasure-state.js';
+import { waitingMail, type WaitingMail } from '../mail/waiting-mail.js';
+import { ManifestService } from '../manifest/manifest.service.js';
+
+/** A mail server that asks for patience once or twice is no trouble yet. */
+const MAIL_ATTEMPTS = 3;
+/**
+ * Sent only where a license has the address that a stranger typed: told here, in public, it would say so. `mooring status`
+ * and the metrics tell it.
+ */
+const CODE_MAIL = 'sign_in_code';
+/** The publisher is warned this long before the live manifest expires (keys, refresh). */
+const MANIFEST_WARNING_DAYS = 14;
+
+/** What warnings are made of. */
+export interface Watched {
+  readonly ages: Ages;
+  readonly mail: WaitingMail;
+  readonly erasures: ErasureState;
+}
+
+/** Watches the age of the data, not the success of a job: whatever went wrong, this is what it would show as. */
+@Injectable()
+export class WarningsService {
+  readonly #shared = new SharedLook(
+    () => this.look(),
+    () => this.clock.monotonic(),
+  );
+  readonly #policy: readonly Rule[];
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly manifests: ManifestService,
+    @Inject(KeyRing) private readonly ring: Pick<KeyRing, 'trouble'>,
+    @Inject(Replica) private readonly replica: Pick<Replica, 'trouble'>,
+    private readonly clock: Clock,
+    private readonly config: Config,
+  ) {
+    this.#policy = policy(config);
+  }
+
+  /** What is watched, asked one after the other: a probe takes one connection, and waits once for a silent database. */
+  async look(): Promise<Watched> {
+    const now = this.clock.now();
+    const ages = await readAges(this.dataSource, this.#policy, now);
+    const mail = await waitingMail(this.dataSource);
+    const erasures = await readErasureState(this.dataSource, this.config.tombstoneFile, now);
+    return { ages, mail, erasures };
+  }
+
+  /** One sentence each, nothing personal; empty where all is well. Callers share one look at the database a second. */
+  async warnings(): Promise<string[]> {
+    return this.of(await this.#shared.get().catch(() => null));
+  }
+
+  /** The same of what `look` has seen; null where the database does not answer. */
+  of(watched: Watched | null): string[] {
+    const ofData = watched
+      ? [
+          ...this.ofClocks(watched.ages),
+          ...this.late(watched.ages),
+          ...this.ofErasures(watched.erasures),
+          ...this.ofMail(watched.mail),
+        ]
+      : ['The database does not answer.'];
+    return [...ofData, ...this.ofReplica(), ...this.ofManifest(), ...this.ofKeys()];
+  }
+
+  /** Days until the live manifest expires, below 0 where it has; null where none is live. */
+  manifestDays(): number | null {
+    const { live } = this.manifests;
+    return live && (Date.parse(live.content.expires_at) - this.clock.now().getTime()) / DAY_MS;
+  }
+
+  private ofClocks({ now }: Ages): string[] {
+    return [
+      ...(this.clock.agreesWith(now)
+        ? []
+        : ['The clocks here and of the database differ by more than an hour: nothing is deleted meanwhile.']),
+      ...(this.clock.hasJumpedAhead()
+        ? ['The clock here has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.']
+        : []),
+    ];
+  }
+
+  // Each with a day of grace: what is due today leaves within the hour, and an outage may cost a night.
+  private late(ages: Ages): string[] {
+    const { telemetry_inbox, overdue, erasure_due, erasure_runs, file_rewrite, failed } = ages;
+    const now = this.clock.now();
+    const yesterday = utcDay(new Date(now.getTime() - DAY_MS));
+    const isErasureOverdue = erasure_due !== null && erasure_due < utcDay(now);
+    const isErasureLate = !isErasureOverdue && erasure_runs !== null && erasure_runs < yesterday;
+    const isMoveLate = telemetry_inbox !== null && telemetry_inbox < yesterday;
+    return [
+      ...this.ofRuns(ages),
+      ...(isMoveLate
+        ? [`The telemetry inbox holds rows of ${telemetry_inbox}, which should have moved.`]
+        : []),
+      ...this.#policy.flatMap(({ table, kept }) =>
+        overdue[table]
+          ? [`Rows of ${overdue[table]} in ${table} should have been deleted (kept ${kept}).`]
+          : [],
+      ),
+      ...(isErasureLate
+        ? [`A deletion request waits since ${erasure_runs}: mooring erasure run says why.`]
+        : []),
+      ...(isErasureOverdue ? [`A deletion request was due on ${erasure_due} and is overdue.`] : []),
+      ...(file_rewrite !== null
+        ? [`A table was last rewritten on ${file_rewrite}: its file may still hold what was erased since.`]
+        : []),
+      ...(failed.length > 0
+        ? [`The last retention run failed at ${failed.join(', ')}; the log says why.`]
+        : []),
+    ];
+  }
+
+  // A run comes every hour. One that hangs, is cut off each time or does not even begin leaves no other trace for months.
+  private ofRuns(ages: Ages): string[] {
+    const since = lastFinished(ages);
+    if (this.clock.now().getTime() - since.getTime() <= DAY_MS) return [];
+    return [
+      ages.retention_finished
+        ? `No retention run has finished since ${rfc3339(since)}; the log says why.`
+        : `No retention run has ever finished, and the database was made at ${rfc3339(since)}; the log says why.`,
+    ];
+  }
+
+  private ofErasures({ unrecorded, licenses_without_address }: ErasureState): string[] {
+    const unread = unrecorded === null ? ['TOMBSTONE_FILE cannot be read.'] : [];
+    const missing = unrecorded
+      ? [
+          `TOMBSTONE_FILE lacks deletion requests of the last 30 days: ${unrecorded}. A restored backup would bring that data back.`,
+        ]
+      : [];
+    const lost = licenses_without_address
+      ? [
+          `Licenses without an e-mail address since a restore: ${licenses_without_address}. mooring status names them; set it with mooring license set --email.`,
+        ]
+      : [];
+    return [...unread, ...missing, ...lost];
+  }
+
+  private ofMail({ failing, late }: WaitingMail): string[] {
+    if (this.config.production && !this.config.smtpUrl) {
+      return ['SMTP_URL is not set: mail is written to DATA_DIR/outbox and reaches nobody.'];
+    }
+    const undelivered = failing.filter(
+      ({ kind, attempts }) => attempts >= MAIL_ATTEMPTS && kind !== CODE_MAIL,
+    );
+    const reasons = Map.groupBy(undelivered, ({ reason }) => reason);
+    const waiting = late > 0 ? [`Mails that nobody sends: ${late}, due for over 5 minutes.`] : [];
+    const said = [...reasons].map(
+      ([reason, mails]) =>
+        `Undelivered mails: ${mails.length === 100 ? 'at least 100' : mails.length}, because ${reason}; mooring status names them.`,
+    );
+    return [...waiting, ...said];
+  }
+
+  private ofReplica(): string[] {
+    return this.replica.trouble
+      ? ['The replica is away or too far behind: the primary answers heartbeats, and the log says why.']
+      : [];
+  }
+
+  private ofKeys(): string[] {
+    return this.ring.trouble ? ['The token keys on disk cannot be used; the log says why.'] : [];
+  }
+
+  private ofManifest(): string[] {
+    const days = this.manifestDays();
+    if (days === null || days >= MANIFEST_WARNING_DAYS) return [];
+    const { expires_at } = this.manifests.live!.content;
+    return [`The live manifest ${days <= 0 ? 'expired' : 'expires'} at ${expires_at}.`];
+  }
+}

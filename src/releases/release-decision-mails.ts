@@ -1,0 +1,44 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { readableMoment } from '../core/clock.js';
+import { Config } from '../core/config.js';
+import type { Letter } from '../mail/mail-message.js';
+import { MailService } from '../mail/mail.service.js';
+
+/** Tells a holder that a machine was not released; that it was, `binding_released` tells. */
+@Injectable()
+export class ReleaseDecisionMails implements OnModuleInit {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly mail: MailService,
+    private readonly config: Config,
+  ) {}
+
+  onModuleInit(): void {
+    this.mail.register('release_declined', (id) => this.compose(id));
+  }
+
+  private async compose(id: string): Promise<Letter | null> {
+    const [declined] = (await this.dataSource.query(
+      `select l.email, a.hostname_hint, r.asked_at from release_request r
+       join activation a on a.id = r.activation_id join license l on l.id = a.license_id where r.id = $1`,
+      [id],
+    )) as { email: string | null; hostname_hint: string | null; asked_at: Date }[];
+    if (!declined) return null;
+    const product = this.config.mailFrom.name;
+    return {
+      to: declined.email,
+      subject: `A machine stays on your license for ${product}`,
+      body: [
+        `You asked our support to release a machine from your license for ${product}. It was not released, and stays active.`,
+        {
+          facts: [
+            ['Machine', declined.hostname_hint ?? 'without a name'],
+            ['Asked', readableMoment(declined.asked_at)],
+          ],
+        },
+        'If you have a question about this, please answer this mail.',
+      ],
+    };
+  }
+}

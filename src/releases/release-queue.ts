@@ -1,0 +1,50 @@
+import { DataSource } from 'typeorm';
+import { bindingView, type BindingView } from '../activation/license-overview.js';
+import type { Activation } from '../activation/activation.entity.js';
+import { rfc3339 } from '../core/clock.js';
+
+/** A holder's request that waits for a decision. */
+export interface WaitingRequest {
+  readonly id: string;
+  readonly asked_at: string;
+  readonly reason: string | null;
+  readonly license: {
+    readonly id: string;
+    readonly key_hint: string;
+    readonly email: string | null;
+    readonly machines_allowed: number;
+    readonly machines_in_use: number;
+  };
+  readonly activation: BindingView;
+}
+
+type Row = Omit<WaitingRequest, 'activation' | 'asked_at'> &
+  Pick<Activation, 'hostname_hint' | 'app_version' | 'activated_at' | 'ended_at' | 'ended_reason'> & {
+    readonly activation_id: string;
+    readonly asked_at: Date;
+  };
+
+const MOST = 500;
+
+// A binding that ended meanwhile leaves the queue: its seat is free already.
+const QUEUE = `
+  select r.id, r.asked_at, r.reason, r.activation_id,
+    a.hostname_hint, a.app_version, a.activated_at, a.ended_at, a.ended_reason,
+    (select json_build_object('id', l.id, 'key_hint', l.key_hint, 'email', l.email,
+       'machines_allowed', l.machines_allowed, 'machines_in_use',
+       (select count(*) from activation where license_id = l.id and ended_at is null))
+     from license l where l.id = a.license_id) as license
+  from release_request r join activation a on a.id = r.activation_id
+  where r.decided_at is null and a.ended_at is null order by r.asked_at, r.id limit ${MOST}`;
+
+/** Those that wait, oldest first. */
+export async function releaseQueue(dataSource: DataSource): Promise<WaitingRequest[]> {
+  const rows = (await dataSource.query(QUEUE)) as Row[];
+  return rows.map(({ id, asked_at, reason, license, activation_id, ...binding }) => ({
+    id,
+    asked_at: rfc3339(asked_at),
+    reason,
+    license,
+    activation: bindingView({ id: activation_id, ...binding }),
+  }));
+}

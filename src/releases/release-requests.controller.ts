@@ -1,0 +1,32 @@
+import { Body, Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { ReleaseDecisions } from './release-decisions.js';
+import { releaseQueue } from './release-queue.js';
+import { DecisionRequest } from './release-requests.dto.js';
+import type { SignedIn } from '../staff/staff-identity.js';
+import { SignedInStaff, StaffGuard } from '../staff/staff.guard.js';
+
+/** The queue that holders fill (contract, section 4). */
+@Controller('support/api/release-requests')
+@UseGuards(StaffGuard)
+export class ReleaseRequestsController {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly decisions: ReleaseDecisions,
+  ) {}
+
+  @Get()
+  async waiting() {
+    return { release_requests: await releaseQueue(this.dataSource) };
+  }
+
+  @Post(':id')
+  @HttpCode(200)
+  async decide(
+    @Param('id') id: string,
+    @Body() { decision, reason }: DecisionRequest,
+    @SignedInStaff() staff: SignedIn,
+  ) {
+    return { release_request: await this.decisions.decide(id, decision, { actor: staff.email, reason }) };
+  }
+}

@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+import { LicensesModule } from '../licenses/licenses.module.js';
+import { MailModule } from '../mail/mail.module.js';
+import { StaffModule } from '../staff/staff.module.js';
+import { ReleaseDecisionMails } from './release-decision-mails.js';
+import { ReleaseDecisions } from './release-decisions.js';
+import { ReleaseRequests } from './release-requests.js';
+import { ReleaseRequestsController } from './release-requests.controller.js';
+import { ReleaseService } from './release.service.js';
+
+/** Releases of machines: by holders, by staff, and the requests that holders make of staff. */
+@Module({
+  imports: [LicensesModule, MailModule, StaffModule],
+  controllers: [ReleaseRequestsController],
+  providers: [ReleaseService, ReleaseRequests, ReleaseDecisions, ReleaseDecisionMails],
+  exports: [ReleaseService, ReleaseRequests],
+})
+export class ReleasesModule {}

@@ -1,0 +1,90 @@
+import { createPrivateKey, hash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { INestApplicationContext } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Clock, DAY_MS } from '../core/clock.js';
+import { Config } from '../core/config.js';
+import { DatabaseUrl, patiently } from '../database/data-source.js';
+import { LOCKS } from '../database/locks.js';
+import { developmentManifestKey } from '../keys/key-material.js';
+import { manifestBytes, signManifest } from '../keys/manifests/signed-manifest.js';
+import { License } from '../licenses/license.entity.js';
+import { LicensesService } from '../licenses/licenses.service.js';
+import { following, MANIFEST_DAYS } from '../manifest/manifest.rules.js';
+import { ManifestService } from '../manifest/manifest.service.js';
+import { Staff } from '../staff/staff.entity.js';
+import { StaffLinks } from '../staff/links/staff-links.js';
+import { StaffService } from '../staff/staff.service.js';
+
+const EMAIL = 'ada@example.com';
+const ADMIN = 'admin@example.com';
+const ACT = { actor: 'npm start', reason: 'sample for development' };
+
+/** What a newcomer tries it with. */
+export interface Sample {
+  readonly email: string;
+  readonly license_key: string | null;
+  /** Signs somebody in to the support page, once; null where the database is not of our own making. */
+  readonly staff: { readonly email: string; readonly link: string } | null;
+}
+
+/** Development alone: a license to activate and a manifest to read, made once in an empty database. */
+export async function makeSample(app: INestApplicationContext): Promise<Sample> {
+  const licenses = app.get(LicensesService);
+  const { manager } = app.get(DataSource);
+  if (!(await manager.exists(License))) await oneAtATime(app, () => fill(app));
+  const sample = await manager.findOne(License, { where: { email: EMAIL }, order: { id: 'asc' } });
+  const license_key = sample && (await licenses.currentKey(sample.id));
+  return { email: EMAIL, license_key, staff: await signInLink(app) };
+}
+
+// A link at each start, for the embedded database alone: into one that somebody else looks after, nobody is let unasked.
+async function signInLink(app: INestApplicationContext): Promise<Sample['staff']> {
+  if (app.get(Config).databaseUrl !== undefined) return null;
+  const { manager } = app.get(DataSource);
+  if (!(await manager.exists(Staff))) await app.get(StaffService).ensure(ADMIN, 'admin', ACT);
+  if (!(await manager.existsBy(Staff, { email: ADMIN }))) return null;
+  const { link } = await app.get(StaffLinks).print(ADMIN, ACT);
+  return { email: ADMIN, link };
+}
+
+async function fill(app: INestApplicationContext): Promise<void> {
+  if (await app.get(DataSource).manager.exists(License)) return;
+  await app.get(LicensesService).issue({ email: EMAIL, machines_allowed: 2 }, ACT);
+  await app.get(ManifestService).refresh();
+  // With keys of one's own, their private half is not ours to use.
+  const ownKeys = app.get(Config).manifestPublicKeys !== undefined;
+  if (!ownKeys && !app.get(ManifestService).live) await publishSample(app);
+}
+
+// Instances that start together on an empty database make one sample.
+async function oneAtATime(app: INestApplicationContext, work: () => Promise<void>): Promise<void> {
+  await patiently(app.get(DatabaseUrl).value, (dataSource) =>
+    dataSource.transaction(async (manager) => {
+      await manager.query('select pg_advisory_xact_lock($1)', [LOCKS.sample]);
+      await work();
+    }),
+  );
+}
+
+async function publishSample(app: INestApplicationContext): Promise<void> {
+  const config = app.get(Config);
+  const now = app.get(Clock).now();
+  const sample = {
+    version: '1.0.0',
+    dmg: {
+      url: 'https://dl.example.com/App-1.0.0.dmg',
+      size: 104_857_600,
+      sha256: hash('sha256', 'sample image'),
+    },
+    minimum_license_expiry: null,
+  };
+  const offer = {
+    entry: sample,
+    also_available: [],
+    expires: new Date(now.getTime() + MANIFEST_DAYS * DAY_MS),
+  };
+  const signed = manifestBytes(following(null, offer, { product: config.product, now }));
+  const key = createPrivateKey(await readFile(developmentManifestKey(config)));
+  await app.get(ManifestService).publish(signManifest(signed, [key]), ACT);
+}

@@ -1,0 +1,30 @@
+import { Body, Controller, HttpCode, Post, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { DataSource } from 'typeorm';
+import { BeforeSignIn } from '../../http/sessions/same-origin.js';
+import { Sessions } from '../../http/sessions/sessions.js';
+import { LinkRequest } from '../sign-in.dto.js';
+import { StaffGuard } from '../staff.guard.js';
+import { StaffLinks } from './staff-links.js';
+
+/** Signing in with a link that works once: anyone may call it (contract, section 4). */
+@Controller('support/api/session/link')
+@UseGuards(StaffGuard)
+export class LinkSignInController {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly links: StaffLinks,
+    private readonly sessions: Sessions,
+  ) {}
+
+  @Post()
+  @BeforeSignIn()
+  @HttpCode(204)
+  async signIn(@Body() { link }: LinkRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+    const token = await this.dataSource.transaction(async (manager) => {
+      const staff_id = await this.links.spend(manager, link);
+      return this.sessions.begin(manager, { staff_id });
+    });
+    await this.sessions.give(reply, 'staff', token);
+  }
+}

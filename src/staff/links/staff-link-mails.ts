@@ -1,0 +1,64 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { v4 as uuidv4, validate as isUuid } from 'uuid';
+import type { Act } from '../../audit/audit.js';
+import { Clock } from '../../core/clock.js';
+import { problem } from '../../http/problems/problem.js';
+import { tokenHash } from '../../http/sessions/token-hash.js';
+import { newNonce, type DerivedFrom } from '../../keys/derived-from.js';
+import { LicenseKeys } from '../../keys/license-keys.js';
+import type { Letter } from '../../mail/mail-message.js';
+import { announce, MailService } from '../../mail/mail.service.js';
+import { hasPasskey, LINK_MINUTES, lockStaff, StaffLinks } from './staff-links.js';
+
+/** Mails a sign-in link to somebody who has no passkey yet. */
+@Injectable()
+export class StaffLinkMails implements OnModuleInit {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly links: StaffLinks,
+    private readonly keys: LicenseKeys,
+    private readonly clock: Clock,
+    private readonly mail: MailService,
+  ) {}
+
+  onModuleInit(): void {
+    this.mail.register('staff_link', (id) => this.compose(id));
+  }
+
+  /** @throws Problem `not_found`, `has_passkey` */
+  async send(staffId: string, act: Act): Promise<void> {
+    if (!isUuid(staffId)) throw problem('not_found');
+    await this.dataSource.transaction(async (manager) => {
+      await lockStaff(manager, staffId);
+      if (await hasPasskey(manager, staffId)) throw problem('has_passkey');
+      const [id, nonce] = [uuidv4(), newNonce()];
+      const secret = this.keys.staffLink({ id, nonce });
+      await this.links.keep(manager, { id, staff_id: staffId, secret, nonce }, act);
+      await announce(manager, 'staff_link', id, this.clock.now(), { urgent: true });
+    });
+  }
+
+  // A link that was spent or has ended while a mail server was away helps nobody.
+  private async compose(id: string): Promise<Letter | null> {
+    const [link] = (await this.dataSource.query(
+      `select l.id, l.nonce, l.token_hash, s.email from staff_link l join staff s on s.id = l.staff_id
+       where l.id = $1 and l.nonce is not null and l.expires_at > $2`,
+      [id, this.clock.now()],
+    )) as (DerivedFrom & { readonly token_hash: Buffer; readonly email: string })[];
+    if (!link) return null;
+    const secret = this.keys.staffLink(link);
+    // With another LICENSE_KEY_SECRET than the link was made with, the mail would hold a link that does not work.
+    if (!tokenHash(secret).equals(link.token_hash)) return null;
+    return {
+      to: link.email,
+      subject: 'Your link to sign in to support',
+      body: [
+        'With this link you sign in to the support pages, and make the passkey that you sign in with from then on:',
+        { link: this.links.address(secret) },
+        `It works once, within ${LINK_MINUTES} minutes. Whoever has it signs in as you: pass it on to nobody.`,
+        'If you did not expect this mail, tell the person who looks after the support pages.',
+      ],
+    };
+  }
+}

@@ -1,0 +1,45 @@
+import { Body, Controller, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Config } from '../../core/config.js';
+import { giveCookie, readCookie, takeCookieBack } from '../../http/sessions/cookies.js';
+import { BeforeSignIn } from '../../http/sessions/same-origin.js';
+import { Sessions } from '../../http/sessions/sessions.js';
+import { CHALLENGE_MINUTES } from './passkey-challenges.js';
+import { PasskeySignIn } from './passkey-sign-in.js';
+import { PasskeyAnswerRequest } from '../sign-in.dto.js';
+import { StaffGuard } from '../staff.guard.js';
+
+/** Signing in with a passkey: anyone may call these (contract, section 4). */
+@Controller('support/api/session')
+@UseGuards(StaffGuard)
+export class PasskeySignInController {
+  constructor(
+    private readonly passkeys: PasskeySignIn,
+    private readonly sessions: Sessions,
+    private readonly config: Config,
+  ) {}
+
+  @Post('options')
+  @BeforeSignIn()
+  @HttpCode(200)
+  async options(@Res({ passthrough: true }) reply: FastifyReply) {
+    const { id, options } = await this.passkeys.ask();
+    giveCookie(reply, this.config, 'challenge', id, CHALLENGE_MINUTES * 60);
+    return { options };
+  }
+
+  @Post()
+  @BeforeSignIn()
+  @HttpCode(204)
+  async signIn(
+    @Body() { response }: PasskeyAnswerRequest,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const asked = readCookie(request, this.config, 'challenge');
+    const token = await this.passkeys.signIn(response as unknown as AuthenticationResponseJSON, asked);
+    takeCookieBack(reply, this.config, 'challenge');
+    await this.sessions.give(reply, 'staff', token);
+  }
+}

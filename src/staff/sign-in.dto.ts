@@ -1,0 +1,29 @@
+import { text } from '../activation/activation.dto.js';
+import { Member } from '../http/parsing/members.pipe.js';
+
+/** Body of `POST /support/api/session/link`. */
+export class LinkRequest {
+  @Member(
+    text((value) => /^[\w-]{43}$/.test(value), 'must be the 43 characters behind #link= of the address'),
+  )
+  link!: string;
+}
+
+/** An authenticator's answer as the browser gives it; what else it holds is looked at by WebAuthn's own rules. */
+export interface PasskeyAnswer {
+  readonly id: string;
+  readonly response: Readonly<Record<string, unknown>>;
+}
+
+/** Body of `POST /support/api/session` and `POST /support/api/passkeys`. */
+export class PasskeyAnswerRequest {
+  @Member(answerRule)
+  response!: PasskeyAnswer;
+}
+
+function answerRule(value: unknown): string | undefined {
+  const { id, response } = (value ?? {}) as Partial<PasskeyAnswer>;
+  const hasId = typeof id === 'string' && /^[\w-]{1,1400}$/.test(id);
+  const isAnswer = hasId && typeof response === 'object' && response !== null;
+  return isAnswer ? undefined : 'must be the answer of a passkey, with its id and response';
+}

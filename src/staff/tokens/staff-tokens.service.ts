@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { v7 as uuidv7, validate as isUuid } from 'uuid';
+import { recordAudit, type Act } from '../../audit/audit.js';
+import { Clock, DAY_MS, rfc3339 } from '../../core/clock.js';
+import { problem } from '../../http/problems/problem.js';
+import { tokenHash } from '../../http/sessions/token-hash.js';
+import { Staff, type Role } from '../staff.entity.js';
+import { StaffToken } from './staff-token.entity.js';
+
+const TOKEN_DAYS = 90;
+/** Tells a reader, and a secret scanner, what it has before it. */
+const TOKEN_PREFIX = 'mst_';
+
+/** A listed token: everything but itself. */
+export interface TokenLine {
+  readonly id: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly created_at: string;
+  readonly expires_at: string;
+}
+
+/** Bearer tokens of the staff's scripts (contract, section 4). */
+@Injectable()
+export class StaffTokensService {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Makes a bearer token of its owner's role, good for 90 days; only its hash is kept. Throws `not_found`. */
+  async make(email: string, act: Act): Promise<{ id: string; token: string }> {
+    const owner = await this.dataSource.manager.findOneBy(Staff, { email });
+    if (!owner) throw problem('not_found');
+    const token = TOKEN_PREFIX + randomBytes(32).toString('base64url');
+    const created_at = this.clock.now();
+    const expires_at = new Date(created_at.getTime() + TOKEN_DAYS * DAY_MS);
+    const id = uuidv7();
+    await this.dataSource.transaction(async (manager) => {
+      await manager.insert(StaffToken, {
+        id,
+        staff_id: owner.id,
+        token_hash: tokenHash(token),
+        created_at,
+        expires_at,
+      });
+      const change = { staff_id: owner.id, token_id: id };
+      await recordAudit(manager, act, { action: 'staff.token', change, at: created_at });
+    });
+    return { id, token };
+  }
+
+  async list(): Promise<TokenLine[]> {
+    const rows = (await this.dataSource.query(
+      `select t.id, s.email, s.role, t.created_at, t.expires_at
+       from staff_token t join staff s on s.id = t.staff_id where t.expires_at > $1 order by t.created_at`,
+      [this.clock.now()],
+    )) as (Pick<Staff, 'email' | 'role'> & StaffToken)[];
+    return rows.map(({ id, email, role, created_at, expires_at }) => ({
+      id,
+      email,
+      role,
+      created_at: rfc3339(created_at),
+      expires_at: rfc3339(expires_at),
+    }));
+  }
+
+  /** Throws `not_found`. */
+  async revoke(id: string, act: Act): Promise<void> {
+    if (!isUuid(id)) throw problem('not_found');
+    await this.dataSource.transaction(async (manager) => {
+      const { affected } = await manager.delete(StaffToken, { id });
+      if (!affected) throw problem('not_found');
+      await recordAudit(manager, act, {
+        action: 'staff.revoke_token',
+        change: { token_id: id },
+        at: this.clock.now(),
+      });
+    });
+  }
+}

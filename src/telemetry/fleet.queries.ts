@@ -1,0 +1,90 @@
+import { DataSource } from 'typeorm';
+import { THRESHOLD } from './suppress-small-cells.js';
+import { DIMENSIONS } from './roll-up.js';
+
+/** A count as it may be shown: of the rest, of a value, or of two by their names; null where a heartbeat said nothing. */
+type CellView = { readonly heartbeats: number } & Readonly<Record<string, string | number | boolean | null>>;
+
+interface CellRow {
+  readonly dimension: string;
+  readonly value: string | null;
+  readonly value_2: string | null;
+  readonly is_other: boolean;
+  readonly heartbeats: number;
+}
+
+interface WeekRow {
+  readonly week_end: string;
+  readonly cells: CellRow[];
+  readonly latency: { soc_name: string; p50: number; p90: number; p95: number }[];
+}
+
+interface CrashRow {
+  readonly crash_sig: string;
+  readonly crash_label: string | null;
+  readonly crash_frame: string | null;
+  /** Of each week that told of one. */
+  readonly versions: string[][];
+  readonly weeks: { week_end: string; crashes: number }[];
+}
+
+// Nothing is counted here: what is read was counted and folded once, when its week was over (privacy, Telemetry).
+const WEEKS = `
+  with week as (select week_end from fleet_week order by week_end desc limit $1)
+  select week_end::text,
+    (select coalesce(json_agg(c order by is_other, heartbeats desc, value, value_2), '[]') from
+       (select dimension, value, value_2, is_other, heartbeats from fleet_cell where week_end = week.week_end) c) as cells,
+    (select coalesce(json_agg(l order by soc_name), '[]') from
+       (select soc_name, p50, p90, p95 from fleet_latency where week_end = week.week_end) l) as latency
+  from week order by week_end desc`;
+
+// The 200 first, and then what is told of them: whoever sends crashes that are alike to none makes thousands of groups.
+// Each step reads the one before it, and nothing is joined: no plan is a bad one, whatever the planner believes of a table
+// that a flood has just filled.
+const CRASHES = `
+  with counted as (
+    select *, sum(crashes) over (partition by crash_sig) as total from crash_week
+    where week_end >= (select min(week_end) from
+      (select week_end from fleet_week order by week_end desc limit $1) asked)),
+  placed as (select *, dense_rank() over (order by total desc, crash_sig) as place from counted),
+  weekly as (
+    select crash_sig, total, week_end, sum(crashes)::integer as crashes,
+      (array_agg(crash_label order by crashes desc) filter (where crash_label is not null))[1] as crash_label,
+      (array_agg(crash_frame order by crashes desc) filter (where crash_frame is not null))[1] as crash_frame,
+      json_agg(distinct app_version) filter (where app_version is not null) as versions
+    from placed where place <= 200 group by 1, 2, 3)
+  select crash_sig,
+    (array_agg(crash_label order by week_end desc) filter (where crash_label is not null))[1] as crash_label,
+    (array_agg(crash_frame order by week_end desc) filter (where crash_frame is not null))[1] as crash_frame,
+    coalesce(json_agg(versions) filter (where versions is not null), '[]') as versions,
+    json_agg(json_build_object('week_end', week_end, 'crashes', crashes) order by week_end desc) as weeks
+  from weekly group by crash_sig, total order by total desc, crash_sig`;
+
+/** What the telemetry says of the last so many whole weeks: counts of heartbeats, never of machines, and never a row. */
+export async function fleet(dataSource: DataSource, weeks: number) {
+  const rows = (await dataSource.query(WEEKS, [weeks])) as WeekRow[];
+  const crashes = (await dataSource.query(CRASHES, [weeks])) as CrashRow[];
+  return {
+    threshold: THRESHOLD,
+    weeks: rows.map(({ week_end, cells, latency }) => ({ week_end, ...tables(cells), latency })),
+    crash_groups: crashes.map(crashGroup),
+  };
+}
+
+function tables(cells: CellRow[]): Record<string, CellView[]> {
+  const byDimension = Map.groupBy(cells, ({ dimension }) => dimension);
+  return Object.fromEntries(
+    Object.keys(DIMENSIONS).map((dimension) => [dimension, (byDimension.get(dimension) ?? []).map(cellView)]),
+  );
+}
+
+function cellView({ dimension, value, value_2, is_other, heartbeats }: CellRow): CellView {
+  if (is_other) return { other: true, heartbeats };
+  const [field, field_2] = DIMENSIONS[dimension]!;
+  return field_2 ? { [field]: value, [field_2]: value_2, heartbeats } : { value, heartbeats };
+}
+
+function crashGroup({ versions, ...group }: CrashRow) {
+  const sorted = versions.flat().toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+  return { ...group, first_version: sorted[0] ?? null, last_version: sorted.at(-1) ?? null };
+}
