@@ -52,6 +52,33 @@ test('a dry run names the tables of which it cannot count what would leave', asy
   expect(dry?.failed.map(({ table }) => table)).toEqual(['one_time_code']);
 });
 
+test('each step that fails is named by its table, in a run and in a dry run', async () => {
+  await ground.sql('alter table activation rename to elsewhere');
+  await ground.sql('alter table fleet_week rename to another');
+  const dry = await ground.retention.run(asOf, { dryRun: true });
+  const report = await ground.retention.run(asOf);
+  await ground.sql('alter table another rename to fleet_week');
+  await ground.sql('alter table elsewhere rename to activation');
+  const tables = (failed = report!.failed) => failed.map(({ table }) => table);
+  expect(tables(dry!.failed)).toEqual(['activation', 'fleet_week', 'activation', 'license']);
+  expect(tables()).toEqual(['fleet_week', 'activation', 'fleet_week', 'activation', 'license']);
+});
+
+test('a run writes down the oldest day of each table, where it is not after the run', async () => {
+  const oldest = async () => {
+    await ground.run(NOW);
+    const [run] = await ground.sql<{ oldest: Record<string, string> }>(
+      'select oldest from retention_run order by id desc limit 1',
+    );
+    return run!.oldest['one_time_code'];
+  };
+  expect(await oldest()).toBeUndefined();
+  await ground.insert('one_time_code', { expires_at: '2026-11-21' });
+  expect(await oldest()).toBeUndefined();
+  await ground.insert('one_time_code', { expires_at: '2026-11-20T12:00:00Z' });
+  expect(await oldest()).toBe('2026-11-20');
+});
+
 test('a run to which nothing is due leaves the inbox where it is', async () => {
   await ground.receive({ '2026-11-20': 2 });
   const inbox = () =>
@@ -84,6 +111,18 @@ test('while the inbox is read for long a run gives the move up and does the rest
     failed: [{ table: 'telemetry_inbox', error: { message: expect.stringContaining('lock timeout') } }],
   });
   expect((await ground.run(NOW)).telemetry_rows_moved).toBe(4);
+});
+
+test('a step gives up after 5 seconds on a table that another transaction has locked', async () => {
+  await ground.insert('one_time_code', { expires_at: '2026-11-19' });
+  const locked = 'lock table one_time_code in access exclusive mode';
+  const report = await during(locked, () => ground.retention.run(asOf));
+  const lockTimeout = { message: expect.stringContaining('lock timeout') };
+  expect(report!.failed).toMatchObject([
+    { table: 'one_time_code', error: lockTimeout },
+    { table: 'file_rewrite', error: lockTimeout },
+  ]);
+  expect((await ground.run(NOW)).deleted).toEqual({ one_time_code: 1 });
 });
 
 test('nobody stores telemetry in a table whose rows are moving, so that none is lost when it is emptied', async () => {
