@@ -38,3 +38,12 @@ test.each<[string, (manager: EntityManager) => Promise<unknown>]>([
   );
   expect([error, isDatabaseAway(error)]).toEqual([expect.anything(), true]);
 });
+
+test.each(['ECONNREFUSED', 'ENETUNREACH', 'EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS'])(
+  'a connection that cannot be opened (%s) counts as an outage, a caller that broke its own does not',
+  (code) => {
+    const failed = (more: object) => Object.assign(new Error(`connect ${code}`), { code, ...more });
+    expect(isDatabaseAway(failed({ syscall: 'connect' }))).toBe(true);
+    expect(isDatabaseAway(failed({}))).toBe(false);
+  },
+);

@@ -12,6 +12,12 @@ const NETWORK = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
   'EHOSTUNREACH',
+  'ENETUNREACH',
+  // This process, or the machine, has no file descriptor, port or buffer left for a new connection.
+  'EMFILE',
+  'ENFILE',
+  'EADDRNOTAVAIL',
+  'ENOBUFS',
 ]);
 /**
  * What `pg`, its pool and TypeORM say without any code. TypeORM's two sentences follow a connection that broke between two
