@@ -312,7 +312,7 @@ export async function call(
     redirect: 'manual',
     headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
     body: raw ? (body as string | undefined) : JSON.stringify(body),
-  });
+  }).catch(explain);
   const text = await response.text();
   const answered = Object.fromEntries(response.headers);
   const violations = validateAnswer(method, path, response.status, answered, text);
@@ -330,3 +330,14 @@ export async function call(
     json: isJson && text ? JSON.parse(text) : undefined,
   };
 }
+
+/** Puts why no answer came into the message, which is all that a report of a failed test shows. */
+function explain(error: Error): never {
+  const { code, message } = (error.cause ?? {}) as { code?: string; message?: string };
+  error.message += `: ${code ?? message}`;
+  throw error;
+}
+
+/** Whether a connection broke. The error is of another realm than a test's own, so its class tells nothing. */
+export const isConnectionLost = (error: unknown): boolean =>
+  /^(fetch failed|terminated)\b/.test((error as Error).message);

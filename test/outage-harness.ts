@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/database/embedded/embedded-postgres.js';
 import { isPostmaster, readPidFile, until } from '../src/database/embedded/postgres-process.js';
-import { call, type Answer } from './harness.js';
+import { call, isConnectionLost, type Answer } from './harness.js';
 import { late } from './late.js';
 import { everyProcess } from './processes.js';
 import { freePort } from './server-process.js';
@@ -203,7 +203,7 @@ export async function timed(name: string, base: string, ...request: Request): Pr
 export async function tried(name: string, base: string, ...request: Request): Promise<Timed> {
   const started = performance.now();
   return timed(name, base, ...request).catch((error: Error) => {
-    if (!/^(fetch failed|terminated)$/.test(error.message)) throw error;
+    if (!isConnectionLost(error)) throw error;
     const milliseconds = performance.now() - started;
     return { name, status: 0, headers: {}, cookies: [], text: '', json: {}, milliseconds };
   });

@@ -5,7 +5,8 @@ import { commandOf, type Known } from './commands.js';
 import type { Deployment } from './deployment.js';
 import { UNKNOWN_CLOCK_MS, type Operation, type Shown } from './history.js';
 import type { Scenario, Wish } from './plan.js';
-import { isConnectionLost, LicenseRequests } from './requests.js';
+import { isConnectionLost } from '../harness.js';
+import { LicenseRequests } from './requests.js';
 import type { State } from './transition.js';
 
 /** How far behind the primary a replica's yes may be (docs/decisions/0013), and how often an instance looks at it. */

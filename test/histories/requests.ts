@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { rfc3339 } from '../../src/core/clock.js';
-import { call, machineId, type Answer } from '../harness.js';
+import { call, isConnectionLost, machineId, type Answer } from '../harness.js';
 import type { Command, Terms } from '../life/license-model.js';
 import { shownToHolder, shownToStaff, type Views } from '../life/license-views.js';
 import { ORIGIN } from '../visitor.js';
@@ -129,10 +129,6 @@ async function untilAnswered(ask: () => Promise<Answer>): Promise<Answer> {
     if (answer && answer.status !== 503) return answer;
   }
 }
-
-/** Whether a connection broke. The error is of another realm than a test's own, so its class tells nothing. */
-export const isConnectionLost = (error: unknown): boolean =>
-  /^(fetch failed|terminated)$/.test((error as Error).message);
 
 /** A change in the words of the wire. */
 const wire = ({ expires_at, staff_status, ...terms }: Terms) => ({
