@@ -31,9 +31,9 @@ function parseOptions() {
 
 async function measureAll({ url, progress }, options) {
   const { migrate } = await import('../dist/database/migrations.js');
-  const { patientDataSource } = await import('../dist/database/data-source.js');
+  const { maintenanceDataSource } = await import('../dist/database/data-source.js');
   await migrate(url);
-  const dataSource = await patientDataSource(url).initialize();
+  const dataSource = await maintenanceDataSource(url).initialize();
   try {
     const runner = dataSource.createQueryRunner();
     const month = (offset) =>

@@ -10,7 +10,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 exitOnUncaught(async (error) => {
   // Loaded here, or every command would load the logger.
-  const { failure } = await import('./core/logger.js');
+  const { errorFields: failure } = await import('./core/logger.js');
   process.stderr.write(`${JSON.stringify({ msg: 'uncaught error', ...failure(error) })}\n`);
 });
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {

@@ -4,15 +4,15 @@ import { Writable } from 'node:stream';
 import { expect, test } from '@jest/globals';
 import { fastify } from 'fastify';
 import { closeConnections } from '../src/http/connection-closing.js';
-import { Log } from '../src/core/logger.js';
-import { answerInsteadOfNode } from '../src/http/parsing/malformed-requests.js';
+import { AppLogger } from '../src/core/logger.js';
+import { handleMalformedRequests } from '../src/http/parsing/malformed-requests.js';
 
 test('an end answers what had come, cuts what had not, and counts both', async () => {
   const logged: string[] = [];
   const sink = new Writable({ write: (line, _encoding, done) => (logged.push(String(line)), done()) });
   const app = fastify();
-  answerInsteadOfNode(app);
-  closeConnections(app, new Log('info', sink));
+  handleMalformedRequests(app);
+  closeConnections(app, new AppLogger('info', sink));
   const answer = Promise.withResolvers<string>();
   app.get('/', () => (app.server.emit('arrived'), answer.promise));
   const url = await app.listen({ port: 0, host: '127.0.0.1' });

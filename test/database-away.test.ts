@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { DataSource, type EntityManager } from 'typeorm';
-import { isDatabaseAway } from '../src/database/connection-errors.js';
+import { isConnectionError } from '../src/database/connection-errors.js';
 import { License } from '../src/licenses/license.entity.js';
 import { Service } from './harness.js';
 
@@ -36,7 +36,7 @@ test.each<[string, (manager: EntityManager) => Promise<unknown>]>([
     () => 'committed',
     (thrown: unknown) => thrown,
   );
-  expect([error, isDatabaseAway(error)]).toEqual([expect.anything(), true]);
+  expect([error, isConnectionError(error)]).toEqual([expect.anything(), true]);
 });
 
 test.each(['ECONNREFUSED', 'ENETUNREACH', 'EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS'])(

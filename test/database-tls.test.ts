@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
-import { isDatabaseAway } from '../src/database/connection-errors.js';
+import { isConnectionError } from '../src/database/connection-errors.js';
 import { replicaPool } from '../src/database/data-source.js';
 import { DeadlineClient } from '../src/database/deadline-client.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
@@ -158,5 +158,5 @@ test('a connection that falls silent is cut under TLS as well', async () => {
 
 test.each(['CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'EPROTO'])(
   'a running service whose database has a certificate that fails (%s) answers 503, not 500',
-  (code) => expect(isDatabaseAway(Object.assign(new Error('x'), { code }))).toBe(true),
+  (code) => expect(isConnectionError(Object.assign(new Error('x'), { code }))).toBe(true),
 );

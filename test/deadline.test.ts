@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
 import { fastify } from 'fastify';
-import { answerInTime } from '../src/http/limits/deadline.js';
+import { enforceDeadline } from '../src/http/limits/deadline.js';
 import { Problem } from '../src/http/problems/problem.js';
 import { LIMITS_OF_PRODUCTION, withLimits } from './limits.js';
 
@@ -10,7 +10,7 @@ test('a call of a client that takes too long is told to come again; what a perso
   app.setErrorHandler((error: Error, _request, reply) =>
     reply.code(error instanceof Problem ? error.status : 500).send(),
   );
-  answerInTime(app);
+  enforceDeadline(app);
   const work = Promise.withResolvers<string>();
   const paths = ['/support/api/licenses', '/health/ready', '/v1/activate'];
   for (const path of paths)

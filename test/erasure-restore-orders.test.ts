@@ -8,7 +8,7 @@ import { ReleaseService } from '../src/releases/release.service.js';
 import { DAY_MS } from '../src/core/clock.js';
 import { LicensesService } from '../src/licenses/licenses.service.js';
 import { ReleaseRequests } from '../src/releases/release-requests.js';
-import { announce } from '../src/mail/mail.service.js';
+import { enqueueMail } from '../src/mail/mail.service.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
 import { ErasureService } from '../src/erasure/erasure.service.js';
 import { RetentionService } from '../src/retention/retention.service.js';
@@ -109,7 +109,7 @@ async function onTheWay(service: Service): Promise<void> {
     [id, hash, ADA, now, later],
   );
   await service.app.get(DataSource).transaction(async (manager) => {
-    await announce(manager, 'email_changed', id, now, { to: ADA });
+    await enqueueMail(manager, 'email_changed', id, now, { to: ADA });
     await manager.query(
       `select graphile_worker.reschedule_jobs(array(select id from graphile_worker.jobs where key like '%' || $1), run_at := '2096-01-01')`,
       [id],

@@ -8,7 +8,7 @@ import { DataSource } from 'typeorm';
 import { DAY_MS } from '../src/core/clock.js';
 import { LicenseKeys } from '../src/keys/license-keys.js';
 import { ReleaseRequests } from '../src/releases/release-requests.js';
-import { announce } from '../src/mail/mail.service.js';
+import { enqueueMail } from '../src/mail/mail.service.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
 import { ErasureService } from '../src/erasure/erasure.service.js';
 import {
@@ -90,7 +90,7 @@ async function held(): Promise<void> {
   await service.sql('insert into one_time_code values ($1, $2, 0, $3, $3)', [randomUUID(), ADA, NOON]);
   // A mail that waits: nobody sends it while its job is not due.
   await service.app.get(DataSource).transaction(async (manager) => {
-    await announce(manager, 'email_changed', first.license_id, service.clock.now(), { to: ADA });
+    await enqueueMail(manager, 'email_changed', first.license_id, service.clock.now(), { to: ADA });
     await manager.query(
       `select graphile_worker.reschedule_jobs(array(select id from graphile_worker.jobs), run_at := '2096-01-01')`,
     );

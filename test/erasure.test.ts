@@ -6,7 +6,7 @@ import { ReleaseService } from '../src/releases/release.service.js';
 import { ReleaseRequests } from '../src/releases/release-requests.js';
 import { SignInCodes } from '../src/license-portal/sign-in-codes.js';
 import { LicensesService } from '../src/licenses/licenses.service.js';
-import { announce } from '../src/mail/mail.service.js';
+import { enqueueMail } from '../src/mail/mail.service.js';
 import { PurchasesService } from '../src/purchases/purchases.service.js';
 import type { ErasureView } from '../src/erasure/erasure.view.js';
 import {
@@ -120,7 +120,7 @@ async function waitingMails(): Promise<void> {
   await licenses.sendKey(id, ACT);
   await service.app
     .get(DataSource)
-    .transaction((manager) => announce(manager, 'email_changed', id, service.clock.now(), { to: ADA }));
+    .transaction((manager) => enqueueMail(manager, 'email_changed', id, service.clock.now(), { to: ADA }));
   await service.app.get(SignInCodes).ask(ADA);
   const failed = 'select 1 from graphile_worker.jobs where last_error is not null and locked_by is null';
   await until(async () => (await service.sql(failed)).length === 3);

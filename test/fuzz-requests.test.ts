@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { DataSource } from 'typeorm';
-import { isDatabaseAway } from '../src/database/connection-errors.js';
+import { isConnectionError } from '../src/database/connection-errors.js';
 import { Sessions } from '../src/http/sessions/sessions.js';
 import { runs } from './fuzz.js';
 import { answered, machineId, Service, type Answer } from './harness.js';
@@ -60,7 +60,7 @@ async function headersOf(caller: Caller): Promise<Record<string, string>> {
     service.app
       .get(Sessions)
       .begin(manager, { email })
-      .catch((error: unknown) => (isDatabaseAway(error) ? begin() : Promise.reject(error)));
+      .catch((error: unknown) => (isConnectionError(error) ? begin() : Promise.reject(error)));
   return { cookie: `mooring_holder=${await begin()}`, origin: ORIGIN };
 }
 

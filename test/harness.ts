@@ -12,9 +12,9 @@ import { AppModule } from '../src/app.module.js';
 import { Clock } from '../src/core/clock.js';
 import { Config } from '../src/core/config.js';
 import { poolOf } from '../src/database/data-source.js';
-import { isDatabaseAway } from '../src/database/connection-errors.js';
+import { isConnectionError } from '../src/database/connection-errors.js';
 import { createApp } from '../src/http/create-app.js';
-import { Log } from '../src/core/logger.js';
+import { AppLogger } from '../src/core/logger.js';
 import { LIMITS } from '../src/http/limits/load-shedding.js';
 import { LicensesService, type LicenseChange, type NewLicense } from '../src/licenses/licenses.service.js';
 import { RetentionJob } from '../src/retention/retention.job.js';
@@ -118,7 +118,7 @@ async function listening(
     return app;
   } catch (error) {
     await app?.close();
-    if (tries > 1 && isDatabaseAway(error)) return listening(create, port, tries - 1);
+    if (tries > 1 && isConnectionError(error)) return listening(create, port, tries - 1);
     throw error;
   }
 }
@@ -177,7 +177,7 @@ export class Service {
       ...options.environment,
     });
     const logged: string[] = [];
-    const log = new Log(config.logLevel, into(logged));
+    const log = new AppLogger(config.logLevel, into(logged));
     // The event loop is that of the tests too: what they delay is no load of the service.
     const limits = { ...LIMITS, eventLoopDelayMs: 0 };
     // A browser's origin must be that of PUBLIC_URL: a test that drives one chooses a free port.

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type pg from 'pg';
 import { DeadlineClient } from '../src/database/deadline-client.js';
-import { LOOK_LIMITS } from '../src/monitoring/shared-result.js';
+import { SHARED_RESULT_LIMITS } from '../src/monitoring/shared-result.js';
 import { Service } from './harness.js';
 
 let service: Service;
@@ -18,8 +18,8 @@ test('callers of /health/ready share one look at the database a second', async (
   await ready();
   const one = await statementsOf(ready);
   expect(one).toBeGreaterThan(0);
-  const { sharedMs } = LOOK_LIMITS;
-  LOOK_LIMITS.sharedMs = 1_000;
+  const { sharedMs } = SHARED_RESULT_LIMITS;
+  SHARED_RESULT_LIMITS.sharedMs = 1_000;
   expect(await statementsOf(() => Promise.all(Array.from({ length: 20 }, ready)))).toBe(0);
   for (const [passed, asked] of [
     [999, 0],
@@ -34,7 +34,7 @@ test('callers of /health/ready share one look at the database a second', async (
   await service.sql("insert into telemetry_inbox (id, received_on) values (gen_random_uuid(), '2026-11-01')");
   expect((await ready()).json.warnings).toEqual([expect.stringContaining('2026-11-01')]);
   await service.sql('delete from telemetry_inbox');
-  LOOK_LIMITS.sharedMs = sharedMs;
+  SHARED_RESULT_LIMITS.sharedMs = sharedMs;
 });
 
 /** How many statements about the age of the data and waiting mail were asked meanwhile: the service polls others too. */

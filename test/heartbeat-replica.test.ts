@@ -6,7 +6,7 @@ import { Config } from '../src/core/config.js';
 import { poolOf } from '../src/database/data-source.js';
 import { HeartbeatService } from '../src/heartbeat/heartbeat.service.js';
 import { Replica } from '../src/heartbeat/replica.js';
-import type { Log } from '../src/core/logger.js';
+import type { AppLogger } from '../src/core/logger.js';
 import { createDatabase, Service } from './harness.js';
 import { withLimits } from './limits.js';
 import { publish } from './publish.js';
@@ -260,7 +260,7 @@ test('where nothing was seen of the primary for a day, the replica is not even a
 
 test('without a replica none is asked, looked for or closed', async () => {
   const config = new Config({ DATABASE_URL: database.url });
-  const none = new Replica({} as DataSource, config, service.clock, {} as Log);
+  const none = new Replica({} as DataSource, config, service.clock, {} as AppLogger);
   await none.onApplicationBootstrap();
   expect([none.pool, none.trouble, none.find('x')]).toEqual([undefined, false, undefined]);
   await expect(none.onApplicationShutdown()).resolves.toBeUndefined();

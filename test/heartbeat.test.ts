@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { ReleaseService } from '../src/releases/release.service.js';
-import { Bindings } from '../src/heartbeat/activation-reads.js';
+import { ActivationReads } from '../src/heartbeat/activation-reads.js';
 import { Service } from './harness.js';
 import { documentedAnswers, seenAnswers } from './openapi.js';
 import { whileGone, whileLocked } from './tables.js';
@@ -186,7 +186,7 @@ describe('the token of a released binding, sent again from a restored state file
   });
 
   test('costs one more read where a release is refused, and none where a heartbeat is confirmed', async () => {
-    const read = jest.spyOn(service.app.get(Bindings), 'hasActive');
+    const read = jest.spyOn(service.app.get(ActivationReads), 'hasActive');
     const license = await activated();
     await service.heartbeat(license.token);
     await service.setLicense(license.license_id, { staff_status: 'suspended' });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Logger, runTaskList } from 'graphile-worker';
 import type pg from 'pg';
 import { DatabaseUrl, jobsPool } from '../src/database/data-source.js';
-import { Log } from '../src/core/logger.js';
+import { AppLogger } from '../src/core/logger.js';
 import { JobWorker } from '../src/mail/job-worker.js';
 import { createDatabase } from './harness.js';
 
@@ -74,7 +74,7 @@ test('a connection of the job queue that is released twice is released once', as
 
 /** With one task in each of the two pools. */
 function jobWorker(databaseUrl: string): JobWorker {
-  const worker = new JobWorker(new DatabaseUrl(databaseUrl), new Log('fatal', new PassThrough()));
+  const worker = new JobWorker(new DatabaseUrl(databaseUrl), new AppLogger('fatal', new PassThrough()));
   worker.register('task', async () => undefined);
   worker.register('code', async () => undefined, 'sign_in_codes');
   return worker;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { Config } from '../src/core/config.js';
-import { Postman } from '../src/mail/mailer.js';
+import { Mailer } from '../src/mail/mailer.js';
 import { MAIL_FROM, PUBLIC_URL } from './mail-harness.js';
 import { SmtpServer } from './smtp-server.js';
 
@@ -36,7 +36,7 @@ test.each([
       jest.spyOn(console, name).mockImplementation(() => undefined),
     );
     const SMTP_URL = `smtp://127.0.0.1:${smtp.port}?${parameters}`;
-    const postman = new Postman(new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL }));
+    const postman = new Mailer(new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL }));
     const mailId = randomUUID();
     const letter = { subject: parameters, body: ['Hello.'] };
     await postman.deliver(mailId, 'ada@example.com', letter, { signal: new AbortController().signal });

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { Config } from '../src/core/config.js';
-import { Postman } from '../src/mail/mailer.js';
+import { Mailer } from '../src/mail/mailer.js';
 import { makeCertificate } from './certificate.js';
 import { MAIL_FROM, PostOffice, PUBLIC_URL } from './mail-harness.js';
 import { SmtpServer } from './smtp-server.js';
@@ -37,7 +37,7 @@ test('with requireTLS a mail goes encrypted to a server whose certificate holds'
   smtp.certificate = right;
   const ca = encodeURIComponent(right.cert);
   const SMTP_URL = `smtp://user:password@127.0.0.1:${smtp.port}?requireTLS=true&tls.ca=${ca}`;
-  const postman = new Postman(new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL }));
+  const postman = new Mailer(new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL }));
   const letter = { subject: 'Hello', body: ['Hello.'] };
   await postman.deliver('a-mail', 'ada@example.com', letter, {
     signal: new AbortController().signal,

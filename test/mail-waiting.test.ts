@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { ReleaseService } from '../src/releases/release.service.js';
-import { announce } from '../src/mail/mail.service.js';
+import { enqueueMail } from '../src/mail/mail.service.js';
 import { ACT, PostOffice } from './mail-harness.js';
 import { report, TAKES_PURCHASES } from './webhook.js';
 
@@ -110,8 +110,8 @@ test('what is taken back in its transaction is not announced', async () => {
   const { license_id } = await office.service.issue({ email: 'rolled-back@example.com' });
   const taken = office.service.app.get(DataSource).transaction(async (manager) => {
     const at = office.service.clock.now();
-    await announce(manager, 'license_key', license_id, at);
-    await announce(manager, 'email_changed', license_id, at, { to: 'rolled-back@example.com' });
+    await enqueueMail(manager, 'license_key', license_id, at);
+    await enqueueMail(manager, 'email_changed', license_id, at, { to: 'rolled-back@example.com' });
     throw new Error('changed its mind');
   });
   await expect(taken).rejects.toThrow('changed its mind');

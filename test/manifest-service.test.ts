@@ -6,7 +6,7 @@ import type { DataSource } from 'typeorm';
 import { Clock } from '../src/core/clock.js';
 import { Config } from '../src/core/config.js';
 import { LOCKS } from '../src/database/locks.js';
-import { Log } from '../src/core/logger.js';
+import { AppLogger } from '../src/core/logger.js';
 import { ManifestKeys } from '../src/keys/manifests/manifest-keys.js';
 import { manifestBytes, signManifest, type SignedManifest } from '../src/keys/manifests/signed-manifest.js';
 import { PublishRefused } from '../src/manifest/manifest.rules.js';
@@ -139,7 +139,7 @@ describe('a service', () => {
       new ManifestKeys(new Map()),
       new Config({ DATABASE_URL: 'postgres://localhost/none' }),
       new Clock(),
-      new Log('warn', sink),
+      new AppLogger('warn', sink),
     );
   });
   afterEach(() => {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Metrics } from '../src/monitoring/metrics/metrics.service.js';
+import { MetricsService } from '../src/monitoring/metrics/metrics.service.js';
 import { ErasureService } from '../src/erasure/erasure.service.js';
 import { noJobs } from './erasure-harness.js';
 import { createDatabase, Service } from './harness.js';
@@ -115,7 +115,7 @@ test('on the main port there are none', async () => {
 test('without METRICS_PORT nothing more listens, and no request is counted', async () => {
   const without = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
   try {
-    expect(without.app.get(Metrics).address()).toBeUndefined();
+    expect(without.app.get(MetricsService).address()).toBeUndefined();
     expect(without.app.getHttpAdapter().getInstance().traffic).toBeUndefined();
   } finally {
     await without.close();

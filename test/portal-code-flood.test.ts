@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
-import { Postman } from '../src/mail/mailer.js';
+import { Mailer } from '../src/mail/mailer.js';
 import { until } from './erasure-harness.js';
 import { SignInCodes } from '../src/license-portal/sign-in-codes.js';
 import { answered, type Answer, type Service } from './harness.js';
@@ -145,7 +145,7 @@ describe('while code mails wait for a mail server that says nothing to them', ()
 });
 
 test('a code mail is given up after ten seconds and tried again, any other after the usual minute', async () => {
-  const deliver = jest.spyOn(service.app.get(Postman), 'deliver');
+  const deliver = jest.spyOn(service.app.get(Mailer), 'deliver');
   const license = await service.issue({ email: `usual-${made()}` });
   await office.licenses.sendKey(license.license_id, { actor: 'test', reason: 'a test' });
   await answered(() => ask(browser(), license.email));
@@ -166,7 +166,7 @@ test('a mail server that says nothing within the limit of a mail is reported as 
   office.smtp.misbehave('rcpt', 'stall');
   const letter = { subject: 'A test', body: ['A test.'] };
   const options = { signal: new AbortController().signal, timeoutMs: 50 };
-  const delivery = service.app.get(Postman).deliver(randomUUID(), 'ada@example.com', letter, options);
+  const delivery = service.app.get(Mailer).deliver(randomUUID(), 'ada@example.com', letter, options);
   await expect(delivery).rejects.toThrow('the mail server is too slow');
 });
 

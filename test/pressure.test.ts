@@ -3,7 +3,7 @@ import { fastify } from 'fastify';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { Problem } from '../src/http/problems/problem.js';
-import { Load, shedUnderPressure } from '../src/http/limits/load-shedding.js';
+import { LoadCounts, shedLoad } from '../src/http/limits/load-shedding.js';
 import { open, request } from './raw-http.js';
 
 const LARGE = 'x'.repeat(64 * 1024);
@@ -17,8 +17,8 @@ async function server(limits: { eventLoopDelayMs: number; concurrentRequests: nu
       ? reply.code(error.status).headers(error.headers).send({ code: error.code })
       : reply.code(500).send();
   });
-  const load = new Load();
-  shedUnderPressure(app, limits, load);
+  const load = new LoadCounts();
+  shedLoad(app, limits, load);
   const waiting: (() => void)[] = [];
   app.get('/slow', (asked) => {
     asked.raw.socket.once('close', () => app.server.emit('gone'));
@@ -87,7 +87,7 @@ test('who asks a thousand times over one connection and reads nothing takes no s
     socket.pause().write(Buffer.concat(Array.from({ length: 1_000 }, () => request('GET', '/large'))));
     await Promise.race([all, once(app.server, 'shed')]);
     expect((await fetch(`${url}/quick`)).status).toBe(200);
-    expect(load).toEqual(new Load());
+    expect(load).toEqual(new LoadCounts());
   } finally {
     socket.destroy();
     await app.close();

@@ -3,20 +3,20 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { fastify, type FastifyInstance } from 'fastify';
 import { Config } from '../src/core/config.js';
 import { Batch } from '../src/database/batch.js';
-import { Log } from '../src/core/logger.js';
+import { AppLogger } from '../src/core/logger.js';
 import { problem } from '../src/http/problems/problem.js';
 import { ProblemFilter } from '../src/http/problems/problem.filter.js';
-import { Traffic } from '../src/http/responses/request-counts.js';
+import { RequestCounts } from '../src/http/responses/request-counts.js';
 
 let app: FastifyInstance;
 let filter: ProblemFilter;
 let logged: string[];
-let traffic: Traffic;
+let traffic: RequestCounts;
 beforeEach(() => {
   logged = [];
-  traffic = new Traffic();
+  traffic = new RequestCounts();
   const sink = new Writable({ write: (chunk, _encoding, done) => (logged.push(String(chunk)), done()) });
-  filter = new ProblemFilter(new Config({}), new Log('info', sink), traffic);
+  filter = new ProblemFilter(new Config({}), new AppLogger('info', sink), traffic);
   app = fastify();
   app.setErrorHandler((error, request, reply) => filter.answer(error, request, reply));
 });

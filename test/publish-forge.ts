@@ -2,8 +2,8 @@ import { createPrivateKey, createPublicKey, hash, type KeyObject } from 'node:cr
 import { readFileSync } from 'node:fs';
 import { Clock } from '../src/core/clock.js';
 import { Config } from '../src/core/config.js';
-import { patientDataSource } from '../src/database/data-source.js';
-import { Log } from '../src/core/logger.js';
+import { maintenanceDataSource } from '../src/database/data-source.js';
+import { AppLogger } from '../src/core/logger.js';
 import { signText, thumbprint } from '../src/keys/ed25519.js';
 import { ManifestKeys } from '../src/keys/manifests/manifest-keys.js';
 import {
@@ -48,7 +48,7 @@ export interface Manifests extends AsyncDisposable {
 export async function manifestsAt(databaseUrl: string, key: KeyObject): Promise<Manifests> {
   // A publisher's transaction and its look take a connection each.
   const options = { entities: [Manifest], poolSize: 12 };
-  const dataSource = await patientDataSource(databaseUrl, options).initialize();
+  const dataSource = await maintenanceDataSource(databaseUrl, options).initialize();
   const trusted = new ManifestKeys(trustedKeys([createPublicKey(key)]));
   const config = new Config({ DATABASE_URL: databaseUrl, PRODUCT });
   const service = new ManifestService(
@@ -56,7 +56,7 @@ export async function manifestsAt(databaseUrl: string, key: KeyObject): Promise<
     trusted,
     config,
     new Clock(),
-    new Log('warn', process.stderr),
+    new AppLogger('warn', process.stderr),
   );
   await service.refresh();
   const sign = (content: ManifestContent) => signManifest(manifestBytes(content), [key]);

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ReleaseService } from '../src/releases/release.service.js';
 import { migrate } from '../src/database/migrations.js';
-import { REQUEST_LIMITS_MS } from '../src/database/request-timeouts.js';
+import { REQUEST_TIMEOUTS_MS } from '../src/database/request-timeouts.js';
 import { HeartbeatService } from '../src/heartbeat/heartbeat.service.js';
 import { Replica } from '../src/heartbeat/replica.js';
 import { Service, withLimitsOfProduction, type Answer } from './harness.js';
@@ -34,9 +34,9 @@ let service: Service;
 let load: Load | undefined;
 let machines = 0;
 
-const { replica: generousMs } = REQUEST_LIMITS_MS;
+const { replica: generousMs } = REQUEST_TIMEOUTS_MS;
 beforeAll(async () => {
-  REQUEST_LIMITS_MS.replica = REPLICA_MS;
+  REQUEST_TIMEOUTS_MS.replica = REPLICA_MS;
   primary = await FragilePostgres.start();
   await query(primary.url, "create role mooring_reader login password 'a password'");
   await makeDatabase(primary.url);
@@ -54,7 +54,7 @@ afterEach(async () => {
   await replica.resumeReplay();
 });
 afterAll(async () => {
-  REQUEST_LIMITS_MS.replica = generousMs;
+  REQUEST_TIMEOUTS_MS.replica = generousMs;
   primary?.thaw();
   replica?.thaw();
   // Whatever fails here, no server outlives the test.

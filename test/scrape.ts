@@ -1,11 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import { expect } from '@jest/globals';
-import { Metrics } from '../src/monitoring/metrics/metrics.service.js';
+import { MetricsService } from '../src/monitoring/metrics/metrics.service.js';
 import type { Service } from './harness.js';
 
 /** Where a service with a METRICS_PORT serves them. */
 export function metricsUrl({ app }: Service): string {
-  return `http://127.0.0.1:${(app.get(Metrics).address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${(app.get(MetricsService).address() as AddressInfo).port}`;
 }
 
 /** The metrics as they are served. */

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/global
 import { DataSource } from 'typeorm';
 import { Batch, TooManyWait } from '../src/database/batch.js';
 import { poolOf } from '../src/database/data-source.js';
-import { REQUEST_LIMITS_MS } from '../src/database/request-timeouts.js';
+import { REQUEST_TIMEOUTS_MS } from '../src/database/request-timeouts.js';
 import { HeartbeatService } from '../src/heartbeat/heartbeat.service.js';
 import { TelemetryStore } from '../src/telemetry/telemetry.store.js';
 import { Service } from './harness.js';
@@ -227,7 +227,7 @@ test('what the confirmation took is taken from the time that the block has', asy
     });
     await send(BLOCK);
     const [, left] = stored.mock.calls[0]!;
-    expect(left).toBeLessThanOrEqual(REQUEST_LIMITS_MS.telemetry - 10_000);
+    expect(left).toBeLessThanOrEqual(REQUEST_TIMEOUTS_MS.telemetry - 10_000);
   } finally {
     for (const spy of [clock, confirmed, stored]) spy.mockRestore();
   }

@@ -5,7 +5,7 @@ import { AppModule } from '../../dist/app.module.js';
 import { Clock } from '../../dist/core/clock.js';
 import { Config } from '../../dist/core/config.js';
 import { createApp } from '../../dist/http/create-app.js';
-import { Log } from '../../dist/core/logger.js';
+import { AppLogger } from '../../dist/core/logger.js';
 import { BACKLOG } from '../../dist/http/limits/load-shedding.js';
 import { RetentionJob } from '../../dist/retention/retention.job.js';
 
@@ -33,7 +33,7 @@ class ToldClock extends Clock {
 
 const clock = new ToldClock();
 const config = new Config(process.env);
-const log = new Log(config.logLevel);
+const log = new AppLogger(config.logLevel);
 const ground = { config, clock, log, databaseUrl: config.databaseUrl };
 const app = await createApp(AppModule.forRoot(ground), config, log);
 await app.init();

@@ -19,7 +19,7 @@ export function isTooLong(hint: string | null): boolean {
 }
 
 /** A license with this machine's binding to it, if there is one, as one read gives them. */
-export interface Seat extends LicenseFacts {
+export interface ActivationAttempt extends LicenseFacts {
   readonly license_id: string;
   readonly machines_allowed: number;
   readonly machines_in_use: number;
@@ -29,4 +29,7 @@ export interface Seat extends LicenseFacts {
 }
 
 /** The seat of a machine that has one. */
-export type TakenSeat = Seat & { readonly activation_id: string; readonly activated_at: Date };
+export type SuccessfulAttempt = ActivationAttempt & {
+  readonly activation_id: string;
+  readonly activated_at: Date;
+};

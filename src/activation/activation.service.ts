@@ -11,7 +11,7 @@ import { statusRefusal, expiryRefusal, type LicenseFacts } from '../licenses/lic
 import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
 import { ActivateRequest } from './activation.dto.js';
-import { hostnameHint, type Seat, type TakenSeat } from './activation-attempt.js';
+import { hostnameHint, type ActivationAttempt, type SuccessfulAttempt } from './activation-attempt.js';
 
 // Its revision changes with every change of the license or of its purchase.
 const SEAT = `
@@ -53,7 +53,7 @@ interface Claim {
 }
 
 /** A seat as it was judged. */
-type FoundSeat = Seat & { readonly revision: string };
+type FoundSeat = ActivationAttempt & { readonly revision: string };
 
 /** Binds a license to a machine (contract, activate). */
 @Injectable()
@@ -70,7 +70,7 @@ export class ActivationService {
    * Gives the machine its seat: a new one, or the one it has (a lost answer costs the user nothing).
    * @throws Problem, the first that applies in the contract's order
    */
-  async activate(request: ActivateRequest): Promise<{ seat: TakenSeat; created: boolean }> {
+  async activate(request: ActivateRequest): Promise<{ seat: SuccessfulAttempt; created: boolean }> {
     const claim: Claim = {
       key: canonicalLicenseKey(request.license_key)!,
       email: canonicalEmail(request.email)!,
@@ -105,14 +105,14 @@ export class ActivationService {
     { machineId }: Claim,
     { hostname_hint, app_version }: ActivateRequest,
     now: Date,
-  ): Promise<{ seat: TakenSeat; created: boolean } | null> {
+  ): Promise<{ seat: SuccessfulAttempt; created: boolean } | null> {
     const id = uuidv7();
     const { license_id, revision } = seat;
     const values = [license_id, revision, id, machineId, hostnameHint(hostname_hint), app_version, now];
     const query = { name: 'take seat', text: TAKE, values };
-    const { rows } = await poolOf(this.dataSource).query<Omit<Seat, keyof LicenseFacts | 'license_id'>>(
-      query,
-    );
+    const { rows } = await poolOf(this.dataSource).query<
+      Omit<ActivationAttempt, keyof LicenseFacts | 'license_id'>
+    >(query);
     if (!rows[0]) return null;
     const given = { ...seat, ...rows[0] };
     if (!isTaken(given)) throw this.limitReached(given);
@@ -126,12 +126,12 @@ export class ActivationService {
     return invalidMembers({ license_key: 'holds a typing error: its check symbol does not fit' });
   }
 
-  private limitReached({ machines_allowed, machines_in_use }: Seat): Problem {
+  private limitReached({ machines_allowed, machines_in_use }: ActivationAttempt): Problem {
     const portal_url = `${this.config.publicUrl}/portal/`;
     return problem('machine_limit_reached', { machines_allowed, machines_in_use, portal_url });
   }
 }
 
-function isTaken(seat: Seat): seat is TakenSeat {
+function isTaken(seat: ActivationAttempt): seat is SuccessfulAttempt {
   return seat.activation_id !== null;
 }

@@ -7,7 +7,7 @@ import type { Activation, EndedReason } from './activation.entity.js';
 import { sinceHolder } from '../licenses/former-holder.js';
 
 /** A binding as people see it. */
-export interface BindingView {
+export interface ActivationView {
   readonly id: string;
   readonly hostname_hint: string | null;
   readonly app_version: string;
@@ -31,7 +31,7 @@ export interface LicenseView {
   readonly machines_allowed: number;
   readonly machines_in_use: number;
   readonly created_at: string;
-  readonly activations: BindingView[];
+  readonly activations: ActivationView[];
 }
 
 /** What a license may be looked up by: exact matches only. */
@@ -104,13 +104,13 @@ function licenseView(license: LicenseRow, bindings: Activation[]): LicenseView {
     machines_allowed: license.machines_allowed,
     machines_in_use: bindings.filter(({ ended_at }) => ended_at === null).length,
     created_at: rfc3339(license.created_at),
-    activations: bindings.map(bindingView),
+    activations: bindings.map(activationView),
   };
 }
 
-export function bindingView(
+export function activationView(
   binding: Omit<Activation, 'machine_id' | 'license_id' | 'released_by_holder'>,
-): BindingView {
+): ActivationView {
   return {
     id: binding.id,
     hostname_hint: binding.hostname_hint,

@@ -2,11 +2,11 @@ import type { DataSource } from 'typeorm';
 import { Activation } from '../activation/activation.entity.js';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
-import { DatabaseUrl, patiently } from '../database/data-source.js';
+import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { pendingMigrations } from '../database/migrations.js';
 import { migrateWhenThere, openDatabase } from '../database/open-database.js';
-import { tlsRefused } from '../database/tls-errors.js';
-import { Log } from '../core/logger.js';
+import { tlsError } from '../database/tls-errors.js';
+import { AppLogger } from '../core/logger.js';
 import { licenseKeySecret } from '../keys/key-material.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { ManifestKeys } from '../keys/manifests/manifest-keys.js';
@@ -19,12 +19,12 @@ import { ErasureRecords } from '../erasure/erasure-records.js';
 import { ErasureService } from '../erasure/erasure.service.js';
 import { Staff } from '../staff/staff.entity.js';
 import { StaffToken } from '../staff/tokens/staff-token.entity.js';
-import { Refused, say } from './terminal/output.js';
+import { Refused, printMessage } from './terminal/output.js';
 
 const ENTITIES = [License, Activation, Manifest, Staff, StaffToken];
 
 /** What a command works with. Services are made by hand: a container would take longer than most commands. */
-export interface CommandGround {
+export interface CommandContext {
   readonly config: Config;
   readonly clock: Clock;
   readonly dataSource: DataSource;
@@ -38,37 +38,39 @@ export interface CommandGround {
  * production never changes it: only `migrates` applies what it lacks, and otherwise that is said.
  */
 export async function withDatabase<T>(
-  work: (ground: CommandGround) => Promise<T>,
+  work: (ground: CommandContext) => Promise<T>,
   { config = new Config(process.env), migrates = false }: { config?: Config; migrates?: boolean } = {},
 ): Promise<T> {
-  const { url, embedded, close } = await openDatabase(config, say, true);
+  const { url, embedded, close } = await openDatabase(config, printMessage, true);
   try {
     const pending = migrates ? [] : await pendingMigrations(url);
     if (pending.length > 0 && !embedded) {
       throw new Refused(`The database lacks ${pending.join(', ')}: run mooring migrate first.`);
     }
-    const applied = migrates || pending.length > 0 ? await migrateWhenThere(url, say) : [];
+    const applied = migrates || pending.length > 0 ? await migrateWhenThere(url, printMessage) : [];
     const ground = { config, clock: new Clock(), databaseUrl: url, applied };
-    return await patiently(url, (dataSource) => work({ ...ground, dataSource }), { entities: ENTITIES });
+    return await withMaintenanceConnection(url, (dataSource) => work({ ...ground, dataSource }), {
+      entities: ENTITIES,
+    });
   } catch (error) {
-    throw tlsRefused(error) ?? error;
+    throw tlsError(error) ?? error;
   } finally {
     await close();
   }
 }
 
-export async function licensesOf({ config, clock, dataSource }: CommandGround): Promise<LicensesService> {
+export async function licensesOf({ config, clock, dataSource }: CommandContext): Promise<LicensesService> {
   return new LicensesService(dataSource, await keysOf(config), config, clock);
 }
 
-export async function erasuresOf(ground: CommandGround): Promise<ErasureService> {
+export async function erasuresOf(ground: CommandContext): Promise<ErasureService> {
   const { config, clock, dataSource, databaseUrl } = ground;
   const records = new ErasureRecords(clock, config, await keysOf(config));
   return new ErasureService(dataSource, new DatabaseUrl(databaseUrl), clock, config, records);
 }
 
 /** A report by hand goes the way of the webhook. */
-export async function purchasesOf(ground: CommandGround): Promise<PurchasesService> {
+export async function purchasesOf(ground: CommandContext): Promise<PurchasesService> {
   const { config, clock, dataSource } = ground;
   const licenses = await licensesOf(ground);
   return new PurchasesService(dataSource, licenses, await keysOf(config), await erasuresOf(ground), clock);
@@ -79,10 +81,10 @@ const keysOf = async (config: Config) =>
 
 /** With what is published read. To read alone, no trusted key is needed. */
 export async function manifestsOf(
-  { config, clock, dataSource }: CommandGround,
+  { config, clock, dataSource }: CommandContext,
   trusted: ManifestKeys['trusted'] = new Map(),
 ): Promise<ManifestService> {
-  const log = new Log('warn', process.stderr);
+  const log = new AppLogger('warn', process.stderr);
   const manifests = new ManifestService(dataSource, new ManifestKeys(trusted), config, clock, log);
   await manifests.refresh();
   return manifests;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { Clock } from '../core/clock.js';
 import { createKeyRing } from '../keys/tokens/key-ring.js';
-import { callersPath, fileRefusal, print, Refused, say } from './terminal/output.js';
+import { callersPath, fileRefusal, print, Refused, printMessage } from './terminal/output.js';
 
 /** What no program can know. */
 const TO_BE_FILLED_IN = `
@@ -25,7 +25,7 @@ export function initCommand(mooring: Command): void {
     .action(async (dir: string, _options: unknown, command: Command) => {
       const { file, settings } = await makeSecrets(callersPath(dir));
       print(command, settings, envLines(settings) + TO_BE_FILLED_IN.trimEnd());
-      say(
+      printMessage(
         `These settings lie in ${file}. Keep a copy of it and of its folder where no one else can read them.`,
       );
     });

@@ -1,11 +1,11 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../core/config.js';
-import { isDatabaseAway } from '../database/connection-errors.js';
+import { isConnectionError } from '../database/connection-errors.js';
 import { Problem, problemDocument } from '../http/problems/problem.js';
 import { packageVersion } from '../core/package-version.js';
 import { initCommand } from './init.js';
 import { actorName } from './terminal/options.js';
-import { say, UsageError } from './terminal/output.js';
+import { printMessage, UsageError } from './terminal/output.js';
 
 /**
  * Runs one command of the operator's (contract, section 5).
@@ -20,8 +20,9 @@ export async function run(args: readonly string[]): Promise<number> {
   } catch (error) {
     // Commander has said it already; help and version are no errors.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    say(sentence(error));
-    if (/^(debug|trace)$/.test(process.env['LOG_LEVEL'] ?? '') && error instanceof Error) say(error.stack!);
+    printMessage(sentence(error));
+    if (/^(debug|trace)$/.test(process.env['LOG_LEVEL'] ?? '') && error instanceof Error)
+      printMessage(error.stack!);
     return error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
   }
 }
@@ -105,6 +106,6 @@ function sentence(error: unknown): string {
   if (error instanceof Problem)
     return (JSON.parse(problemDocument(error, '', '')) as { detail: string }).detail;
   const { code } = ((error as { driverError?: unknown }).driverError ?? error) as { code?: unknown };
-  if (isDatabaseAway(error)) return `The database does not answer (${String(code ?? error.message)}).`;
+  if (isConnectionError(error)) return `The database does not answer (${String(code ?? error.message)}).`;
   return oneSentence(error.message || String(code ?? error.name));
 }

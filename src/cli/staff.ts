@@ -6,7 +6,7 @@ import { StaffService } from '../staff/staff.service.js';
 import { StaffTokensService } from '../staff/tokens/staff-tokens.service.js';
 import { withDatabase } from './database.js';
 import { emailAddress, oneOf } from './terminal/options.js';
-import { actOf, aligned, orNotFound, print, say } from './terminal/output.js';
+import { actOf, aligned, orNotFound, print, printMessage } from './terminal/output.js';
 
 const EMAIL = emailAddress('The e-mail address');
 
@@ -59,7 +59,7 @@ async function link(email: string, _options: unknown, command: Command): Promise
     ),
     UNKNOWN,
   );
-  say(
+  printMessage(
     `It works once, until ${rfc3339(made.expires_at)}, and is shown only now. Whoever has it signs in as ${email}.`,
   );
   print(command, { link: made.link, expires_at: rfc3339(made.expires_at) }, made.link);
@@ -78,7 +78,7 @@ async function token(email: string, _options: unknown, command: Command): Promis
     withTokens((tokens) => tokens.make(email, actOf(command))),
     UNKNOWN,
   );
-  say('This token is good for 90 days and shown only now: it is not stored.');
+  printMessage('This token is good for 90 days and shown only now: it is not stored.');
   const text = aligned([
     ['Id', made.id],
     ['Token', made.token],

@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { openKeyRing } from '../keys/key-material.js';
 import { licenseStatus, type LicenseFacts } from '../licenses/license.rules.js';
 import type { FailingMail } from '../mail/waiting-mail.js';
-import type { Ages } from '../monitoring/data-age.js';
+import type { DataAges } from '../monitoring/data-age.js';
 import { packageVersion } from '../core/package-version.js';
 import { WarningsService } from '../monitoring/warnings.service.js';
-import { manifestsOf, withDatabase, type CommandGround } from './database.js';
+import { manifestsOf, withDatabase, type CommandContext } from './database.js';
 import { aligned, print } from './terminal/output.js';
 
 /** `migrate` and `status`. */
@@ -56,7 +56,7 @@ const COUNTS = `
      from telemetry_waiting) as telemetry,
     (select count(*)::int from staff) as staff`;
 
-async function readStatus(ground: CommandGround) {
+async function readStatus(ground: CommandContext) {
   const { config, clock, dataSource } = ground;
   const [{ license_groups, ...counts }] = (await dataSource.query(COUNTS)) as [Counts];
   const licenses = { active: 0, suspended: 0, revoked: 0, refunded: 0, erased: 0 };
@@ -120,7 +120,7 @@ function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
   return aligned(rows);
 }
 
-function agesText({ telemetry, ended_activation, erasure_due }: Ages): string {
+function agesText({ telemetry, ended_activation, erasure_due }: DataAges): string {
   const of = (what: string, day: string | null) => `${what} ${day ?? 'none'}`;
   return [
     of('telemetry', telemetry),

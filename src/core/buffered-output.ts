@@ -13,7 +13,7 @@ const END_MS = 500;
  * A file descriptor for lines: what comes within a few milliseconds is written together and off the event loop, since a write
  * for each line cost a fifth of a quick answer (decision 0017). What cannot be written is lost, and nothing waits for it.
  */
-export class GatheredOutput {
+export class BufferedOutput {
   #waiting = '';
   #writing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;

@@ -1,13 +1,13 @@
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import { Clock } from './clock.js';
 import { Config } from './config.js';
-import { Log } from './logger.js';
+import { AppLogger } from './logger.js';
 
 /** What the process was started with. */
 export interface CoreOptions {
   readonly config: Config;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: AppLogger;
 }
 
 /** Settings, time and log, which every module may inject. */
@@ -18,7 +18,7 @@ export class CoreModule {
     const providers = [
       { provide: Config, useValue: config },
       { provide: Clock, useValue: clock },
-      { provide: Log, useValue: log },
+      { provide: AppLogger, useValue: log },
     ];
     return { module: CoreModule, providers, exports: providers };
   }

@@ -2,15 +2,15 @@ import { types } from 'node:util';
 import { Injectable, LoggerService } from '@nestjs/common';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from './config.js';
-import { GatheredOutput } from './buffered-output.js';
+import { BufferedOutput } from './buffered-output.js';
 
 /** `at name (place:line:column)`: nothing that was not written by the engine. */
 const FRAME = /^\s+at .*(:\d+:\d+\)?|<anonymous>\)?)$/gm;
 
-type Destination = DestinationStream & Partial<Pick<GatheredOutput, 'flush' | 'written'>>;
+type Destination = DestinationStream & Partial<Pick<BufferedOutput, 'flush' | 'written'>>;
 
 /** What is told of an answer, and nothing else: to the log, and to whatever counts. */
-export interface Answered {
+export interface ResponseRecord {
   /** The route's template, never the address that was asked for. */
   readonly route: string;
   readonly method: string;
@@ -26,7 +26,7 @@ type Fields = Readonly<Record<string, string | number | boolean | null | undefin
  * hand it an object of the caller's, and of an error it keeps only what cannot hold a person's data.
  */
 @Injectable()
-export class Log implements LoggerService {
+export class AppLogger implements LoggerService {
   readonly #pino: Logger;
   readonly #tellsAnswers: boolean;
   /** The latest answer's moment, and its text: made for each, it cost a twentieth of a manifest's answer. */
@@ -35,7 +35,7 @@ export class Log implements LoggerService {
 
   constructor(
     level: LogLevel,
-    private readonly destination: Destination = new GatheredOutput(process.stdout.fd),
+    private readonly destination: Destination = new BufferedOutput(process.stdout.fd),
   ) {
     this.#pino = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
     this.#tellsAnswers = this.#pino.isLevelEnabled('info');
@@ -45,7 +45,7 @@ export class Log implements LoggerService {
    * The line of an answer. As `info` would write it, but by hand: there is one for each, and nothing in it can need an escape
    * (a template of ours, a method that Node's parser knows, numbers, a UUID).
    */
-  answered({ route, method, status, milliseconds, request_id }: Answered): void {
+  answered({ route, method, status, milliseconds, request_id }: ResponseRecord): void {
     if (!this.#tellsAnswers) return;
     const now = Date.now();
     if (now !== this.#at) [this.#at, this.#time] = [now, new Date(now).toISOString()];
@@ -67,13 +67,13 @@ export class Log implements LoggerService {
 
   /** Something needs an operator's eye; `error` is reduced as `failure` says, and its members yield to `fields`. */
   failed(event: string, error: unknown, fields: Fields = {}): void {
-    this.#pino.error({ ...failure(error), ...fields }, event);
+    this.#pino.error({ ...errorFields(error), ...fields }, event);
     this.destination.flush?.();
   }
 
   /** The process ends because of it: written at every level. `error` is reduced as `failure` says. */
   fatalError(event: string, error: unknown): void {
-    this.#pino.fatal(failure(error), event);
+    this.#pino.fatal(errorFields(error), event);
     this.destination.flush?.();
   }
 
@@ -92,7 +92,7 @@ export class Log implements LoggerService {
   }
 
   error(message: unknown, ...rest: unknown[]): void {
-    this.#pino.error({ context: String(rest.at(-1)), ...failure(message) }, 'framework error');
+    this.#pino.error({ context: String(rest.at(-1)), ...errorFields(message) }, 'framework error');
   }
 }
 
@@ -100,7 +100,7 @@ export class Log implements LoggerService {
  * What may be told of an error: its class, its code (SQLSTATE or errno), the constraint it broke, and where in our
  * code it was thrown. Never its message: PostgreSQL puts a key's values there, JSON.parse a piece of the body.
  */
-export function failure(error: unknown): Fields {
+export function errorFields(error: unknown): Fields {
   if (!types.isNativeError(error)) return { error: typeof error };
   const { code, constraint, table } = ((error as { driverError?: unknown }).driverError ?? error) as {
     code?: unknown;

@@ -27,7 +27,7 @@ const DRIVER_SAYS =
   /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool after|There was an error establishing an SSL connection|Query runner already released|Database connection provided by a query runner was already released)/;
 
 /** Whether the database cannot answer just now (away, shutting down, overloaded, a lock held too long). */
-export function isDatabaseAway(error: unknown): boolean {
+export function isConnectionError(error: unknown): boolean {
   if (error instanceof TooManyWait) return true;
   // Not `instanceof`: an error of Node's own may come from another realm.
   if (!types.isNativeError(error)) return false;
@@ -37,7 +37,7 @@ export function isDatabaseAway(error: unknown): boolean {
     errors?: unknown;
   };
   if (isTlsFailure(cause)) return true;
-  if (Array.isArray(cause.errors)) return cause.errors.some(isDatabaseAway);
+  if (Array.isArray(cause.errors)) return cause.errors.some(isConnectionError);
   if (typeof cause.code !== 'string') return DRIVER_SAYS.test(cause.message);
   // Without a system call it is a caller's connection that broke, not ours to the database.
   return PASSING.test(cause.code) || (NETWORK.has(cause.code) && typeof cause.syscall === 'string');

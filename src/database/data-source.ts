@@ -3,7 +3,7 @@ import { DataSource, type Logger } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { DeadlineClient } from './deadline-client.js';
 import { ReplicaClient } from './replica-client.js';
-import { REQUEST_LIMITS_MS } from './request-timeouts.js';
+import { REQUEST_TIMEOUTS_MS } from './request-timeouts.js';
 import { SingleReleasePool } from './single-release-pool.js';
 
 /** TypeORM prints a failing query with its parameters, which are keys and e-mails; the filter logs what may be told. */
@@ -40,7 +40,7 @@ const SESSION = '-c timezone=UTC -c default_transaction_isolation=read\\ committ
 const FEW_ROWS = '-c jit=off -c max_parallel_workers_per_gather=0';
 
 /** Parameters of an address that would take the place of what stands here. */
-const OURS = [
+const RESERVED_PARAMETERS = [
   'options',
   'statement_timeout',
   'idle_in_transaction_session_timeout',
@@ -52,7 +52,7 @@ const OURS = [
 function addressAndOptions(url: string, session = SESSION): { url: string; options: string } {
   const address = new URL(url);
   const given = address.searchParams.get('options');
-  for (const name of OURS) address.searchParams.delete(name);
+  for (const name of RESERVED_PARAMETERS) address.searchParams.delete(name);
   return { url: address.href, options: given ? `${given} ${session}` : session };
 }
 
@@ -73,11 +73,11 @@ const common = (url: string) =>
  * seconds (`REQUEST_LIMITS_MS`).
  */
 const ofRequests = () => ({
-  connectionTimeoutMillis: REQUEST_LIMITS_MS.connection,
-  statement_timeout: REQUEST_LIMITS_MS.statement,
+  connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.connection,
+  statement_timeout: REQUEST_TIMEOUTS_MS.statement,
   // A connection costs the server more than keeping it: a burst after a quiet minute should find some.
   idleTimeoutMillis: 60_000,
-  idle_in_transaction_session_timeout: REQUEST_LIMITS_MS.idleInTransaction,
+  idle_in_transaction_session_timeout: REQUEST_TIMEOUTS_MS.idleInTransaction,
   keepAlive: true,
 });
 const APPLICATION = 'mooring';
@@ -109,7 +109,7 @@ export function replicaPool(replicaUrl: string): pg.Pool {
 }
 
 /** Connections for work that takes its time: migrations, retention. */
-export function patientDataSource(
+export function maintenanceDataSource(
   databaseUrl: string,
   options: Partial<PostgresDataSourceOptions> = {},
 ): DataSource {
@@ -124,12 +124,12 @@ export function patientDataSource(
 }
 
 /** Does work that takes its time, over connections of its own that are closed after. */
-export async function patiently<T>(
+export async function withMaintenanceConnection<T>(
   databaseUrl: string,
   work: (dataSource: DataSource) => Promise<T>,
   options: Partial<PostgresDataSourceOptions> = {},
 ): Promise<T> {
-  const dataSource = await patientDataSource(databaseUrl, options).initialize();
+  const dataSource = await maintenanceDataSource(databaseUrl, options).initialize();
   try {
     return await work(dataSource);
   } finally {

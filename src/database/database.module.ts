@@ -1,6 +1,6 @@
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { isDatabaseAway } from './connection-errors.js';
+import { isConnectionError } from './connection-errors.js';
 import { DatabaseUrl, requestDataSource } from './data-source.js';
 
 /** The connections of requests, and the address of the database for those that jobs open. */
@@ -18,7 +18,7 @@ export class DatabaseModule {
           // The database has answered already; a failure now means that the machine is slow.
           retryAttempts: 5,
           retryDelay: 500,
-          toRetry: isDatabaseAway,
+          toRetry: isConnectionError,
         }),
       ],
       providers,

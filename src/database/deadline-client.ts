@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { Client } from 'pg';
-import { REQUEST_LIMITS_MS } from './request-timeouts.js';
+import { REQUEST_TIMEOUTS_MS } from './request-timeouts.js';
 
 interface ParameterStatus {
   readonly parameterName: string;
@@ -40,7 +40,7 @@ export class DeadlineClient extends Client {
 
   // One signature for all of pg's overloads: the arguments pass through untouched.
   override query(...query: unknown[]): never {
-    this.#socket.setTimeout(REQUEST_LIMITS_MS.silence);
+    this.#socket.setTimeout(REQUEST_TIMEOUTS_MS.silence);
     return (super.query as (...query: unknown[]) => never)(...query);
   }
 }

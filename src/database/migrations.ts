@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { MigrationInterface, QueryRunner } from 'typeorm';
-import { jobsPool, patientDataSource, patiently } from './data-source.js';
+import { jobsPool, maintenanceDataSource, withMaintenanceConnection } from './data-source.js';
 import { tryLock } from './locks.js';
 import { refusePooler } from './pooler.js';
 
@@ -14,7 +14,7 @@ const NO_TRANSACTION = '-- no-transaction';
  * @returns the names of those applied now
  */
 export async function migrate(url: string): Promise<string[]> {
-  const dataSource = patientDataSource(url, { migrations: await migrationClasses() });
+  const dataSource = maintenanceDataSource(url, { migrations: await migrationClasses() });
   await dataSource.initialize();
   const lock = dataSource.createQueryRunner();
   try {
@@ -47,7 +47,7 @@ async function migrateJobs(url: string): Promise<void> {
 /** The names of the migrations that this database has not had; it only looks. */
 export async function pendingMigrations(url: string): Promise<string[]> {
   const wanted = (await migrationClasses()).map((migration) => new migration().name);
-  return patiently(url, async (dataSource) => {
+  return withMaintenanceConnection(url, async (dataSource) => {
     const [{ exists }] = (await dataSource.query(
       `select to_regclass('schema_migration') is not null as exists`,
     )) as [{ exists: boolean }];

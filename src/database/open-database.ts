@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Config, ConfigError } from '../core/config.js';
-import { isDatabaseAway } from './connection-errors.js';
+import { isConnectionError } from './connection-errors.js';
 import { migrate } from './migrations.js';
 import { isPoolersRefusal, poolerRefused } from './pooler.js';
-import { tlsRefused } from './tls-errors.js';
+import { tlsError } from './tls-errors.js';
 
 /** A database that may come up beside us (compose, a rolling upgrade) gets this long. */
 const PATIENCE_MS = 30_000;
@@ -64,9 +64,9 @@ export async function migrateWhenThere(
       return await migrate(url);
     } catch (error) {
       if (isPoolersRefusal(error)) throw poolerRefused(error);
-      const refused = tlsRefused(error);
+      const refused = tlsError(error);
       if (refused) throw refused;
-      if (!isDatabaseAway(error) || Date.now() > deadline) throw error;
+      if (!isConnectionError(error) || Date.now() > deadline) throw error;
       if (!told) say('Waiting for the database to answer.');
       await wait(500, undefined, { signal });
     }

@@ -2,7 +2,7 @@
  * Time limits of one request, in milliseconds: together they keep each answer to a client within 2 seconds, whatever the
  * database does. One object, so that a test can give a service more time, or less.
  */
-export const REQUEST_LIMITS_MS = {
+export const REQUEST_TIMEOUTS_MS = {
   /** For a free connection to the database. */
   connection: 1_000,
   /** For a statement, kept by the database. */

@@ -19,7 +19,7 @@ export function isTlsFailure({ message, code }: { message: string; code?: unknow
  * The refusal of a start where TLS cannot be had as DATABASE_URL demands it, which no waiting mends.
  * @returns null for any other error
  */
-export function tlsRefused(error: unknown): ConfigError | null {
+export function tlsError(error: unknown): ConfigError | null {
   if (!types.isNativeError(error)) return null;
   const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & { code?: unknown };
   if (!isTlsFailure(cause)) return null;

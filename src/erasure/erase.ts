@@ -1,6 +1,6 @@
 import { DataSource, EntityManager } from 'typeorm';
 import { LICENSE_END } from '../licenses/license-end.js';
-import type { Tombstones } from './erased-ids.js';
+import type { ErasedIds } from './erased-ids.js';
 
 /** What an erasure came to; kept with the request, and told in the receipt. */
 export interface Erased {
@@ -12,7 +12,7 @@ export interface Erased {
 }
 
 /** The rows that an erasure empties. */
-export interface Holdings {
+export interface PersonalData {
   readonly licenses: readonly string[];
   readonly purchases: readonly string[];
 }
@@ -25,7 +25,7 @@ export const PURCHASES_OF =
  * What is held of an e-mail address, locked: purchases before licenses, as a report of the processor locks them. Whoever
  * buys or activates at this moment comes before all of it, or after.
  */
-export async function lockHoldings(manager: EntityManager, email: string): Promise<Holdings> {
+export async function lockPersonalData(manager: EntityManager, email: string): Promise<PersonalData> {
   const purchases = await ids(
     manager,
     `select id from purchase where id in (${PURCHASES_OF}) order by id for update`,
@@ -45,7 +45,7 @@ export async function lockHoldings(manager: EntityManager, email: string): Promi
  * Forgets who signs in by an address, and what is on its way to it: codes, and mails whose recipient no other row names.
  * @param before only what is older; null means everything
  */
-export async function forgetAddresses(
+export async function deleteAddressData(
   manager: EntityManager,
   emails: readonly string[],
   before: Date | null = null,
@@ -69,9 +69,9 @@ export async function forgetAddresses(
  * Ends the bindings of these licenses and empties everything that names a person, of them and of these purchases. What is
  * left is ids, states and days.
  */
-export async function eraseHoldings(
+export async function erasePersonalData(
   manager: EntityManager,
-  { licenses, purchases }: Holdings,
+  { licenses, purchases }: PersonalData,
   at: Date,
   taxRetentionYears: number,
 ): Promise<Erased> {
@@ -134,7 +134,7 @@ export async function purchasesKeptUntil(
  */
 export async function eraseAgain(
   manager: EntityManager,
-  erased: readonly Tombstones[],
+  erased: readonly ErasedIds[],
   at: Date,
   taxRetentionYears: number,
 ): Promise<number> {
@@ -158,8 +158,8 @@ export async function eraseAgain(
     [holdings.purchases, holdings.licenses],
   );
   await loseAddresses(manager, passedOn, at);
-  await eraseHoldings(manager, holdings, at, taxRetentionYears);
-  await forgetAddresses(
+  await erasePersonalData(manager, holdings, at, taxRetentionYears);
+  await deleteAddressData(
     manager,
     [...purchases, ...licenses].flatMap(({ email }) => email ?? []),
   );
@@ -169,8 +169,8 @@ export async function eraseAgain(
 /** The same holdings after `eraseAgain`, without licenses that it left alone: they belong to another holder now. */
 export async function withoutOtherHolders(
   manager: EntityManager,
-  { licenses, purchases }: Holdings,
-): Promise<Holdings> {
+  { licenses, purchases }: PersonalData,
+): Promise<PersonalData> {
   const sql = 'select id from license where id = any($1) and email is null and address_lost_at is null';
   return { licenses: await ids(manager, sql, [licenses]), purchases };
 }

@@ -1,6 +1,6 @@
 import { EntityManager } from 'typeorm';
-import { forgetAddresses, loseAddresses } from './erase.js';
-import type { Tombstones } from './erased-ids.js';
+import { deleteAddressData, loseAddresses } from './erase.js';
+import type { ErasedIds } from './erased-ids.js';
 
 /** Addresses that are read and hashed at a time. */
 const BATCH_ROWS = 10_000;
@@ -26,7 +26,7 @@ export interface ErasedAddress {
  */
 export async function findErasedAddresses(
   manager: EntityManager,
-  erased: readonly Tombstones[],
+  erased: readonly ErasedIds[],
   hash: (email: string) => string,
   now: Date,
 ): Promise<ErasedAddress[]> {
@@ -83,7 +83,7 @@ export async function clearErasedAddress(
     'update purchase set email = null where email = $1 and recorded_on < $2::timestamptz::date',
     [email, at],
   )) as [unknown[], number];
-  await forgetAddresses(manager, [email], at);
+  await deleteAddressData(manager, [email], at);
   return licenses.length + purchases;
 }
 
@@ -99,5 +99,4 @@ async function* addressesIn(manager: EntityManager, table: string): AsyncGenerat
   }
 }
 
-const requestsOf = (erased: readonly Tombstones[]) =>
-  erased.flatMap(({ erasure_request }) => erasure_request);
+const requestsOf = (erased: readonly ErasedIds[]) => erased.flatMap(({ erasure_request }) => erasure_request);

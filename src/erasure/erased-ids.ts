@@ -4,7 +4,7 @@ import { ConfigError } from '../core/config.js';
 import { JobFailure } from '../mail/jobs.js';
 
 /** What one request erased: ids by their table, and by what a restored copy recognises the address. */
-export interface Tombstones {
+export interface ErasedIds {
   readonly license: readonly string[];
   readonly purchase: readonly string[];
   readonly erasure_request: readonly string[];
@@ -17,14 +17,14 @@ export interface Tombstones {
 }
 
 /** What the file says. */
-export interface Buried {
-  readonly erased: readonly Tombstones[];
+export interface RecordedErasure {
+  readonly erased: readonly ErasedIds[];
   /** Ids of requests. */
   readonly taken_back: readonly string[];
 }
 
 /** Who wrote a block, and when: undefined where it does not say. */
-export type Origin = Pick<Tombstones, 'database' | 'at'>;
+export type Origin = Pick<ErasedIds, 'database' | 'at'>;
 
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 /** The kinds of line, and the form of what each says. */
@@ -50,7 +50,7 @@ const LINE = new RegExp(
  * a person once the rows are empty, except to one who has LICENSE_KEY_SECRET and guesses the address.
  * @throws JobFailure where the file cannot be written
  */
-export async function bury(file: string, tombstones: Tombstones): Promise<void> {
+export async function recordErased(file: string, tombstones: ErasedIds): Promise<void> {
   const { license, purchase, erasure_request, address } = tombstones;
   const lines = [
     ...originLines(tombstones),
@@ -66,7 +66,7 @@ export async function bury(file: string, tombstones: Tombstones): Promise<void> 
  * Writes down that a request was taken back: it may have been written down, and then failed, before; and a restored
  * backup in which it still waits must not carry it out. @throws JobFailure where the file cannot be written
  */
-export async function spare(file: string, request: string, origin: Origin = {}): Promise<void> {
+export async function recordCancelled(file: string, request: string, origin: Origin = {}): Promise<void> {
   await append(file, [...originLines(origin), `taken_back ${request}\n`].join(''));
 }
 
@@ -94,7 +94,7 @@ async function append(file: string, lines: string): Promise<void> {
 export async function readTombstones(
   file: string,
   counts: (origin: Origin) => boolean = () => true,
-): Promise<Buried> {
+): Promise<RecordedErasure> {
   const blocks = (await read(file))
     .split('\n\n')
     .map(parseBlock)

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { readableDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { JobWorker } from '../mail/job-worker.js';
-import type { Block, Letter } from '../mail/mail-message.js';
+import type { Block, MailMessage } from '../mail/mail-message.js';
 import { MailService } from '../mail/mail.service.js';
 import type { Erased } from './erase.js';
 import { ERASURE_TASK, ErasureService } from './erasure.service.js';
@@ -26,7 +26,7 @@ export class ErasureMails implements OnModuleInit {
     this.mail.register('erasure_receipt', (id) => this.receipt(id));
   }
 
-  private async requested(id: string): Promise<Letter | null> {
+  private async requested(id: string): Promise<MailMessage | null> {
     const sql = 'select email, runs_at from erasure_request where id = $1';
     const [row] = (await this.dataSource.query(sql, [id])) as { email: string | null; runs_at: Date }[];
     if (!row) return null;
@@ -43,7 +43,7 @@ export class ErasureMails implements OnModuleInit {
     };
   }
 
-  private async receipt(id: string): Promise<Letter | null> {
+  private async receipt(id: string): Promise<MailMessage | null> {
     const sql = 'select honoured_at, erased from erasure_request where id = $1 and honoured_at is not null';
     const [row] = (await this.dataSource.query(sql, [id])) as { honoured_at: Date; erased: Erased }[];
     if (!row) return null;

@@ -4,7 +4,7 @@ import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { identifyDatabase } from './database-identity.js';
-import { bury, readTombstones, spare, type Buried } from './erased-ids.js';
+import { recordErased, readTombstones, recordCancelled, type RecordedErasure } from './erased-ids.js';
 
 /** A connection, a pool of them or a transaction. */
 type Database = Pick<DataSource, 'query'>;
@@ -31,21 +31,21 @@ export class ErasureRecords {
   ): Promise<void> {
     const identity = await identifyDatabase(database, at);
     const origin = { at, database: identity.id, address: this.hash(email) };
-    await bury(this.config.tombstoneFile, { ...origin, license, purchase, erasure_request: [id] });
+    await recordErased(this.config.tombstoneFile, { ...origin, license, purchase, erasure_request: [id] });
   }
 
   /** Writes down that a request was taken back. @throws JobFailure where the file cannot be written */
   async writeTakenBack(database: Database, id: string): Promise<void> {
     const at = this.clock.now();
     const identity = await identifyDatabase(database, at);
-    await spare(this.config.tombstoneFile, id, { at, database: identity.id });
+    await recordCancelled(this.config.tombstoneFile, id, { at, database: identity.id });
   }
 
   /**
    * What counts of the file: not what another restored copy wrote, nor an erasure whose request was taken back here.
    * @throws ConfigError where the file is there and cannot be read
    */
-  async read(database: Database): Promise<Buried> {
+  async read(database: Database): Promise<RecordedErasure> {
     const { lineage, since } = await identifyDatabase(database, this.clock.now());
     const { erased, taken_back } = await readTombstones(
       this.config.tombstoneFile,

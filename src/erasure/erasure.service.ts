@@ -4,24 +4,24 @@ import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type Act } from '../audit/audit.js';
 import { Clock, DAY_MS, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
-import { DatabaseUrl, patiently } from '../database/data-source.js';
+import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { clocksAgree, ClocksDiffer, databaseTime } from '../database/database-clock.js';
 import { problem } from '../http/problems/problem.js';
 import { addJob } from '../mail/jobs.js';
-import { announce } from '../mail/mail.service.js';
+import { enqueueMail } from '../mail/mail.service.js';
 import {
   eraseAgain,
-  eraseHoldings,
-  forgetAddresses,
-  lockHoldings,
+  erasePersonalData,
+  deleteAddressData,
+  lockPersonalData,
   withoutOtherHolders,
   type Erased,
-  type Holdings,
+  type PersonalData,
 } from './erase.js';
 import { clearErasedAddress, findErasedAddresses } from './erased-addresses.js';
 import { ErasureRecords } from './erasure-records.js';
 import { COOLING_DAYS, erasureView, OPEN, READ, type ErasureView, type Row } from './erasure.view.js';
-import type { Buried, Tombstones } from './erased-ids.js';
+import type { RecordedErasure, ErasedIds } from './erased-ids.js';
 
 export const ERASURE_TASK = 'erasure';
 /** A job that finds the clocks to differ looks again after this. */
@@ -83,7 +83,7 @@ export class ErasureService {
     if (act)
       await recordAudit(manager, act, { action: 'erasure.request', change: { erasure_id: id }, at: now });
     // One that waits was told before, or is staff's: that one cannot be taken back for three days.
-    else if (id === wanted) await announce(manager, 'erasure_requested', id, now);
+    else if (id === wanted) await enqueueMail(manager, 'erasure_requested', id, now);
     return this.read(manager, id);
   }
 
@@ -207,7 +207,13 @@ export class ErasureService {
       for (const { id, email } of open) {
         const named = holdingsOf(erased.filter(({ erasure_request }) => erasure_request.includes(id)));
         const own = await withoutOtherHolders(manager, named);
-        await this.honour(manager, id, email, await eraseHoldings(manager, own, now, taxRetentionYears), now);
+        await this.honour(
+          manager,
+          id,
+          email,
+          await erasePersonalData(manager, own, now, taxRetentionYears),
+          now,
+        );
       }
       return rows + open.length;
     });
@@ -222,7 +228,7 @@ export class ErasureService {
     return ids.some((id) => this.#erasedBefore!.has(id));
   }
 
-  private async readBuried(): Promise<Buried> {
+  private async readBuried(): Promise<RecordedErasure> {
     const buried = await this.records.read(this.dataSource);
     const { licenses, purchases } = holdingsOf(buried.erased);
     this.#erasedBefore = new Set([...licenses, ...purchases]);
@@ -231,13 +237,13 @@ export class ErasureService {
 
   // A company's license may have thousands of activations: more than a request's connection has the time for.
   private async patiently<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
-    return patiently(this.databaseUrl.value, (dataSource) => dataSource.transaction(work));
+    return withMaintenanceConnection(this.databaseUrl.value, (dataSource) => dataSource.transaction(work));
   }
 
   private async carryOut(manager: EntityManager, id: string, email: string, act?: Act): Promise<void> {
     const now = this.clock.now();
-    const holdings = await lockHoldings(manager, email);
-    const erased = await eraseHoldings(manager, holdings, now, this.config.taxRetentionYears);
+    const holdings = await lockPersonalData(manager, email);
+    const erased = await erasePersonalData(manager, holdings, now, this.config.taxRetentionYears);
     await this.honour(manager, id, email, erased, now);
     if (act) await recordAudit(manager, act, { action: 'erasure.run', change: { erasure_id: id }, at: now });
     // Last, and before the commit: where it fails nothing is erased yet, and it is tried again.
@@ -252,13 +258,13 @@ export class ErasureService {
     erased: Erased,
     at: Date,
   ): Promise<void> {
-    await forgetAddresses(manager, [email]);
+    await deleteAddressData(manager, [email]);
     await manager.query(
       'update erasure_request set email = null, honoured_at = $2, erased = $3 where id = $1',
       [id, at, erased],
     );
     await manager.query('select graphile_worker.remove_job($1)', [jobKey(id)]);
-    await announce(manager, 'erasure_receipt', id, at, { to: email });
+    await enqueueMail(manager, 'erasure_receipt', id, at, { to: email });
   }
 
   private async read(manager: EntityManager, id: string): Promise<ErasureView> {
@@ -267,7 +273,7 @@ export class ErasureService {
   }
 }
 
-const holdingsOf = (buried: readonly Tombstones[]): Holdings => ({
+const holdingsOf = (buried: readonly ErasedIds[]): PersonalData => ({
   licenses: buried.flatMap(({ license }) => license),
   purchases: buried.flatMap(({ purchase }) => purchase),
 });

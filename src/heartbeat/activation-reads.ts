@@ -6,7 +6,7 @@ import { MACHINE_DIGEST_BYTES, MACHINE_LABEL } from '../keys/tokens/license-toke
 import type { LicenseFacts } from '../licenses/license.rules.js';
 
 /** What a heartbeat needs to know of its binding and license. */
-export interface BindingFacts extends LicenseFacts {
+export interface ActivationFacts extends LicenseFacts {
   readonly activation_id: string;
   readonly license_id: string;
   readonly ended_at: Date | null;
@@ -22,15 +22,15 @@ export const READ = `
 
 /** Reads bindings for heartbeats: one statement for all that arrive in the same few milliseconds. */
 @Injectable()
-export class Bindings {
-  readonly #reads = new Batch<string, BindingFacts | undefined>((ids) => this.read(ids));
+export class ActivationReads {
+  readonly #reads = new Batch<string, ActivationFacts | undefined>((ids) => this.read(ids));
   /** How many went out together. */
   readonly batchSizes = this.#reads.sizes;
 
   constructor(private readonly dataSource: DataSource) {}
 
   /** @param id the activation id of a genuine token @returns undefined where the binding has no row */
-  find(id: string): Promise<BindingFacts | undefined> {
+  find(id: string): Promise<ActivationFacts | undefined> {
     return this.#reads.add(id);
   }
 
@@ -50,8 +50,8 @@ export class Bindings {
     return rows.length > 0;
   }
 
-  private async read(ids: string[]): Promise<(BindingFacts | undefined)[]> {
-    const { rows } = await poolOf(this.dataSource).query<BindingFacts>({
+  private async read(ids: string[]): Promise<(ActivationFacts | undefined)[]> {
+    const { rows } = await poolOf(this.dataSource).query<ActivationFacts>({
       name: 'read bindings',
       text: READ,
       values: [ids],
@@ -61,7 +61,7 @@ export class Bindings {
 }
 
 /** The row of each id, undefined where it has none. */
-export function inOrder(ids: string[], rows: BindingFacts[]): (BindingFacts | undefined)[] {
+export function inOrder(ids: string[], rows: ActivationFacts[]): (ActivationFacts | undefined)[] {
   const byId = new Map(rows.map((row) => [row.activation_id, row]));
   return ids.map((id) => byId.get(id));
 }

@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { tokenAnswer } from '../activation/token-answer.js';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
-import { REQUEST_LIMITS_MS } from '../database/request-timeouts.js';
+import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
 import { problem } from '../http/problems/problem.js';
 import { KeyRing } from '../keys/tokens/key-ring.js';
 import { verifyLicenseToken } from '../keys/tokens/license-token.js';
@@ -33,7 +33,7 @@ export class HeartbeatController {
     const answer = tokenAnswer(this.ring, this.config.product, { ...binding, machine: claims.mch }, now);
     if (telemetry === undefined) return answer;
     // Below the limit of the answer, for the license is confirmed by now.
-    const left = REQUEST_LIMITS_MS.telemetry - (performance.now() - began);
+    const left = REQUEST_TIMEOUTS_MS.telemetry - (performance.now() - began);
     return { ...answer, telemetry: await this.telemetry.store(telemetry, left) };
   }
 }

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { KeysModule } from '../keys/keys.module.js';
 import { LicensesModule } from '../licenses/licenses.module.js';
 import { ManifestModule } from '../manifest/manifest.module.js';
-import { Bindings } from './activation-reads.js';
+import { ActivationReads } from './activation-reads.js';
 import { HeartbeatController } from './heartbeat.controller.js';
 import { HeartbeatService } from './heartbeat.service.js';
 import { Replica } from './replica.js';
@@ -12,7 +12,7 @@ import { TelemetryModule } from '../telemetry/telemetry.module.js';
 @Module({
   imports: [LicensesModule, ManifestModule, KeysModule, TelemetryModule],
   controllers: [HeartbeatController],
-  providers: [HeartbeatService, Bindings, Replica],
-  exports: [HeartbeatService, Bindings, Replica],
+  providers: [HeartbeatService, ActivationReads, Replica],
+  exports: [HeartbeatService, ActivationReads, Replica],
 })
 export class HeartbeatModule {}

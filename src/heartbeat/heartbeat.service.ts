@@ -4,7 +4,7 @@ import type { LicenseClaims } from '../keys/tokens/license-token.js';
 import { expiryRefusal, statusRefusal } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
-import { Bindings, type BindingFacts } from './activation-reads.js';
+import { ActivationReads, type ActivationFacts } from './activation-reads.js';
 import { Replica } from './replica.js';
 
 /** Confirms that a license still holds on its machine. It only reads: a heartbeat leaves nothing behind. */
@@ -15,7 +15,7 @@ export class HeartbeatService {
 
   constructor(
     private readonly replica: Replica,
-    private readonly bindings: Bindings,
+    private readonly bindings: ActivationReads,
     private readonly licenses: LicensesService,
     private readonly coverage: Coverage,
   ) {}
@@ -24,7 +24,7 @@ export class HeartbeatService {
    * The binding of a genuine token, where the license holds.
    * @throws Problem, the first that applies in the contract's order
    */
-  async confirm({ sub, mch }: LicenseClaims, appVersion: string, now: Date): Promise<BindingFacts> {
+  async confirm({ sub, mch }: LicenseClaims, appVersion: string, now: Date): Promise<ActivationFacts> {
     const copy = await this.replica.find(sub);
     // Only a yes of the replica's is believed: it may not have heard yet of what made a no a yes (decision 0013).
     if (copy && !refusalOf(copy, now) && this.coverage.covers(appVersion, copy.expires_at)) {
@@ -50,11 +50,11 @@ export class HeartbeatService {
 }
 
 // What the row itself says, in the contract's order.
-function refusalOf(binding: BindingFacts, now: Date): Problem | undefined {
+function refusalOf(binding: ActivationFacts, now: Date): Problem | undefined {
   return statusRefusal(binding) ?? releaseRefusal(binding) ?? expiryRefusal(binding, now);
 }
 
 // The old machine must not quietly take its seat back: only a person's click activates again.
-function releaseRefusal({ ended_at }: BindingFacts): Problem | undefined {
+function releaseRefusal({ ended_at }: ActivationFacts): Problem | undefined {
   return ended_at ? problem('binding_released') : undefined;
 }

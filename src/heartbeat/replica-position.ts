@@ -9,7 +9,7 @@ export const MAX_SILENCE_MS = DAY_MS;
  * What the primary had written, and when: a replica that has replayed the oldest position of the last minute is at most
  * a minute behind, and one that follows an idle primary is not behind at all. Only our own clock is asked.
  */
-export class Positions {
+export class ReplicaPositions {
   #seen: { readonly at: number; readonly position: string }[] = [];
 
   /** @param position of the primary's write-ahead log @param at a moment before it was read, in milliseconds */

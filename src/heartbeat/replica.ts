@@ -5,11 +5,11 @@ import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { Batch } from '../database/batch.js';
 import { poolOf, replicaPool } from '../database/data-source.js';
-import { inTime } from '../database/timeout.js';
-import { REQUEST_LIMITS_MS } from '../database/request-timeouts.js';
-import { Log } from '../core/logger.js';
-import { inOrder, READ, type BindingFacts } from './activation-reads.js';
-import { Positions } from './replica-position.js';
+import { withTimeout } from '../database/timeout.js';
+import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
+import { AppLogger } from '../core/logger.js';
+import { inOrder, READ, type ActivationFacts } from './activation-reads.js';
+import { ReplicaPositions } from './replica-position.js';
 
 /** How often the primary's position is read, and the replica is asked whether it has replayed it. */
 const LOOK_MS = 2_000;
@@ -21,7 +21,7 @@ const READ_COPY = `
   select coalesce(pg_last_wal_replay_lsn() >= $2::pg_lsn, false) as keeps_up, binding.*
   from (values (true)) as always left join (${READ}) as binding on true`;
 
-type Copy = BindingFacts & { readonly keeps_up: boolean };
+type Copy = ActivationFacts & { readonly keeps_up: boolean };
 
 class ReplicaBehind extends Error {}
 
@@ -32,8 +32,8 @@ class ReplicaBehind extends Error {}
 @Injectable()
 export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #pool: pg.Pool | undefined;
-  readonly #positions = new Positions();
-  readonly #reads = new Batch<string, BindingFacts | undefined>((ids) => this.read(ids));
+  readonly #positions = new ReplicaPositions();
+  readonly #reads = new Batch<string, ActivationFacts | undefined>((ids) => this.read(ids));
   /** How many went out together. */
   readonly batchSizes = this.#reads.sizes;
   #timer?: NodeJS.Timeout;
@@ -48,7 +48,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     private readonly dataSource: DataSource,
     private readonly config: Config,
     private readonly clock: Clock,
-    private readonly log: Log,
+    private readonly log: AppLogger,
   ) {
     const { databaseReadUrl } = this.config;
     this.#pool = databaseReadUrl === undefined ? undefined : replicaPool(databaseReadUrl);
@@ -81,14 +81,14 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
    * The binding as the replica has it, of which only a yes may be believed. Never throws.
    * @returns undefined where it has none, or none that may be believed, or there is no replica
    */
-  find(id: string): Promise<BindingFacts | undefined> | undefined {
+  find(id: string): Promise<ActivationFacts | undefined> | undefined {
     const isBlind = Math.abs(this.clock.now().getTime() - this.#lookedAt) > BLIND_MS;
     if (!this.#isWell || isBlind) return undefined;
     // Where too many wait for it already, the primary is asked.
     return this.#reads.add(id).catch(() => undefined);
   }
 
-  private async read(ids: string[]): Promise<(BindingFacts | undefined)[]> {
+  private async read(ids: string[]): Promise<(ActivationFacts | undefined)[]> {
     try {
       if (this.#isWell) return inOrder(ids, await this.ask(ids));
     } catch (error) {
@@ -123,11 +123,11 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     this.#positions.note(rows[0]!.position, at);
   }
 
-  private async ask(ids: string[]): Promise<BindingFacts[]> {
+  private async ask(ids: string[]): Promise<ActivationFacts[]> {
     const needed = this.#positions.needed(this.clock.now().getTime());
     if (needed === undefined) throw new ReplicaBehind();
     const statement = { name: 'read copies of bindings', text: READ_COPY, values: [ids, needed] };
-    const { rows } = await inTime(this.#pool!.query<Copy>(statement), REQUEST_LIMITS_MS.replica);
+    const { rows } = await withTimeout(this.#pool!.query<Copy>(statement), REQUEST_TIMEOUTS_MS.replica);
     if (!rows[0]!.keeps_up) throw new ReplicaBehind();
     return rows;
   }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import type { Log } from '../core/logger.js';
+import type { AppLogger } from '../core/logger.js';
 import { owesAnswer } from './parsing/malformed-requests.js';
 
 /** A request that is still arriving when we close gets this long to arrive whole. */
@@ -10,7 +10,7 @@ const ARRIVAL_MS = 1_000;
  * Lets a process that has finished its work end: answers that are still given close their connection, and connections
  * that wait for nothing of ours (opened ahead, half a request, a body nobody reads) are cut.
  */
-export function closeConnections(fastify: FastifyInstance, log: Log): void {
+export function closeConnections(fastify: FastifyInstance, log: AppLogger): void {
   const sockets = new Set<Socket>();
   fastify.server.on('connection', (socket: Socket) => {
     sockets.add(socket);

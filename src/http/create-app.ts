@@ -5,19 +5,19 @@ import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { v4 as uuidv4 } from 'uuid';
 import { Config } from '../core/config.js';
-import { forgetAddresses } from './strip-client-address.js';
+import { stripClientAddress } from './strip-client-address.js';
 import { closeConnections } from './connection-closing.js';
-import { takeCookies } from './sessions/cookies.js';
-import { answerInTime } from './limits/deadline.js';
+import { registerCookies } from './sessions/cookies.js';
+import { enforceDeadline } from './limits/deadline.js';
 import { parseJsonOnly } from './parsing/json-body.js';
-import { Log } from '../core/logger.js';
-import { answerInsteadOfNode, refuseMalformed } from './parsing/malformed-requests.js';
+import { AppLogger } from '../core/logger.js';
+import { handleMalformedRequests, refuseMalformed } from './parsing/malformed-requests.js';
 import { MembersPipe } from './parsing/members.pipe.js';
 import { refuseUnknownRoutes } from './unknown-routes.js';
-import { LIMITS, shedUnderPressure } from './limits/load-shedding.js';
+import { LIMITS, shedLoad } from './limits/load-shedding.js';
 import { ProblemFilter } from './problems/problem.filter.js';
-import { answered, tell, tellAnswers } from './responses/response-log.js';
-import { Traffic } from './responses/request-counts.js';
+import { responseRecord, logResponse, logResponses } from './responses/response-log.js';
+import { RequestCounts } from './responses/request-counts.js';
 
 /** A client's body: 16 KiB (contract, Common rules). */
 const BODY_LIMIT_BYTES = 16 * 1024;
@@ -29,10 +29,10 @@ const BODY_LIMIT_BYTES = 16 * 1024;
 export async function createApp(
   module: DynamicModule,
   config: Config,
-  log: Log,
+  log: AppLogger,
   limits = LIMITS,
 ): Promise<NestFastifyApplication> {
-  const traffic = config.metricsPort === undefined ? undefined : new Traffic();
+  const traffic = config.metricsPort === undefined ? undefined : new RequestCounts();
   const adapter = new FastifyAdapter({
     logger: false,
     requestIdHeader: false,
@@ -50,7 +50,7 @@ export async function createApp(
     // An address that cannot be read never reaches the hooks.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       filter.answer(error, request, reply);
-      tell(answered(request, reply), log, traffic);
+      logResponse(responseRecord(request, reply), log, traffic);
     },
     clientErrorHandler: (error: Error, socket: Socket) =>
       refuseMalformed(error, socket, config, log, traffic),
@@ -58,16 +58,16 @@ export async function createApp(
   });
   const fastify = adapter.getInstance();
   const filter = new ProblemFilter(config, log, traffic);
-  forgetAddresses(fastify.server);
-  answerInsteadOfNode(fastify);
+  stripClientAddress(fastify.server);
+  handleMalformedRequests(fastify);
   refuseUnknownRoutes(fastify);
   fastify.decorate('traffic', traffic);
-  tellAnswers(fastify, log, traffic);
+  logResponses(fastify, log, traffic);
   closeConnections(fastify, log);
   parseJsonOnly(fastify);
-  shedUnderPressure(fastify, limits, traffic?.load);
-  answerInTime(fastify);
-  await takeCookies(fastify);
+  shedLoad(fastify, limits, traffic?.load);
+  enforceDeadline(fastify);
+  await registerCookies(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: log,
     bodyParser: false,

@@ -17,7 +17,7 @@ export const SECURITY_HEADERS = {
  * Makes the process unable to see a client's address: what is not there can be neither logged nor stored
  * (privacy). The listeners stand before Fastify's own, so that nothing runs before them.
  */
-export function forgetAddresses(server: Server): void {
+export function stripClientAddress(server: Server): void {
   server.prependListener('connection', forgetPeer);
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     forgetForwarding(request);

@@ -1,7 +1,7 @@
 import { Inject, Module, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
-import { Log } from '../core/logger.js';
+import { AppLogger } from '../core/logger.js';
 import { KeyRing } from './tokens/key-ring.js';
 import { licenseKeySecret, openKeyRing, trustedManifestKeys } from './key-material.js';
 import { KeysController } from './keys.controller.js';
@@ -36,7 +36,7 @@ export class KeysModule implements OnApplicationBootstrap, OnApplicationShutdown
 
   constructor(
     @Inject(KeyRing) private readonly ring: KeyRing,
-    @Inject(Log) private readonly log: Log,
+    @Inject(AppLogger) private readonly log: AppLogger,
   ) {}
 
   onApplicationBootstrap(): void {

@@ -1,6 +1,6 @@
 import { Body, Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { bindingView } from '../activation/license-overview.js';
+import { activationView } from '../activation/license-overview.js';
 import { ReleaseService } from '../releases/release.service.js';
 import { HolderGuard, MailboxProof, SignedInHolder } from './holder.guard.js';
 import { demandActivation, type Holder } from './holder.js';
@@ -33,6 +33,6 @@ export class HolderActivationsController {
   @MailboxProof()
   @HttpCode(200)
   async release(@Param('id') id: string, @SignedInHolder() holder: Holder) {
-    return { activation: bindingView(await this.releases.releaseForHolder(id, holder.email!)) };
+    return { activation: activationView(await this.releases.releaseForHolder(id, holder.email!)) };
   }
 }

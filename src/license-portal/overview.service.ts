@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import {
   findLicenses,
-  type BindingView,
+  type ActivationView,
   type LicenseQuery,
   type LicenseView,
 } from '../activation/license-overview.js';
@@ -15,7 +15,7 @@ import { waitingErasure, type WaitingErasure } from '../erasure/erasure.view.js'
 import type { Holder } from './holder.js';
 
 /** A binding as its holder sees it. */
-interface HolderBinding extends BindingView {
+interface HolderBinding extends ActivationView {
   /** Since when support is asked to release it; null where it is not. */
   readonly release_requested_at: string | null;
 }

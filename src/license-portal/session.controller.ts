@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../core/config.js';
-import { giveCookie, readCookie, takeCookieBack } from '../http/sessions/cookies.js';
+import { setCookie, readCookie, takeCookieBack } from '../http/sessions/cookies.js';
 import { BeforeSignIn } from '../http/sessions/same-origin.js';
 import { Sessions } from '../http/sessions/sessions.js';
 import { canonicalEmail } from '../licenses/email.js';
@@ -53,7 +53,7 @@ export class SessionController {
   ): Promise<void> {
     const session = await this.sessions.find(readCookie(request, this.config, 'holder'));
     const id = await this.signIn.askForCode(canonicalEmail(email)!, session);
-    giveCookie(reply, this.config, 'code', id, CODE_MINUTES * 60);
+    setCookie(reply, this.config, 'code', id, CODE_MINUTES * 60);
   }
 
   @Delete()

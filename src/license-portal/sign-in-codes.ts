@@ -6,8 +6,8 @@ import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { newNonce, type DerivedFrom } from '../keys/derived-from.js';
 import { LicenseKeys } from '../keys/license-keys.js';
-import type { Letter } from '../mail/mail-message.js';
-import { announce, MailService } from '../mail/mail.service.js';
+import type { MailMessage } from '../mail/mail-message.js';
+import { enqueueMail, MailService } from '../mail/mail.service.js';
 
 export const CODE_MINUTES = 10;
 const TRIES = 5;
@@ -52,7 +52,7 @@ export class SignInCodes implements OnModuleInit {
         'insert into one_time_code (id, nonce, email, created_at, expires_at) values ($1, $2, $3, $4, $5)',
         [id, nonce, email, now, expires_at],
       );
-      await announce(manager, 'sign_in_code', id, now, { urgent });
+      await enqueueMail(manager, 'sign_in_code', id, now, { urgent });
     });
     return id;
   }
@@ -75,7 +75,7 @@ export class SignInCodes implements OnModuleInit {
 
   // Here and not where it was asked for: who asks learns from no answer, and from no clock, whether a license has this
   // address. A code that has ended while a mail server was away helps nobody.
-  private async compose(id: string): Promise<Letter | null> {
+  private async compose(id: string): Promise<MailMessage | null> {
     const sql = `select id, nonce, email from one_time_code c where id = $1 and expires_at > $2
       and exists (select 1 from license where email = c.email)`;
     const [code] = (await this.dataSource.query(sql, [id, this.clock.now()])) as (DerivedFrom & {

@@ -4,13 +4,13 @@ import { readableMoment } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { JobFailure } from '../mail/jobs.js';
 import { LicenseKeys } from '../keys/license-keys.js';
-import type { Block, Letter } from '../mail/mail-message.js';
-import { announce, MailService } from '../mail/mail.service.js';
+import type { Block, MailMessage } from '../mail/mail-message.js';
+import { enqueueMail, MailService } from '../mail/mail.service.js';
 import { mailableKey } from './mailable-key.js';
 
 /** Tells the holder, in the transaction that releases a binding. */
 export async function announceRelease(manager: EntityManager, activationId: string, at: Date): Promise<void> {
-  await announce(manager, 'binding_released', activationId, at);
+  await enqueueMail(manager, 'binding_released', activationId, at);
 }
 
 /** The mails that tell a holder of a license what became of it. */
@@ -51,7 +51,7 @@ export class LicenseMails implements OnModuleInit {
     this.mail.register('binding_released', (id) => this.bindingReleased(id));
   }
 
-  private async key(id: string, subject: string, opening: string): Promise<Letter | null> {
+  private async key(id: string, subject: string, opening: string): Promise<MailMessage | null> {
     const key = await mailableKey(this.dataSource.manager, this.keys, id);
     if (key === 'not_made_here')
       throw new JobFailure('the license key was not made here, or LICENSE_KEY_SECRET has changed');
@@ -72,7 +72,7 @@ export class LicenseMails implements OnModuleInit {
   }
 
   // Both addresses are told, and neither is told the other.
-  private emailChanged(): Letter {
+  private emailChanged(): MailMessage {
     const product = this.config.mailFrom.name;
     return {
       to: null,
@@ -85,7 +85,7 @@ export class LicenseMails implements OnModuleInit {
     };
   }
 
-  private async bindingReleased(id: string): Promise<Letter | null> {
+  private async bindingReleased(id: string): Promise<MailMessage | null> {
     const [binding] = (await this.dataSource.query(
       `select l.email, l.key_hint, a.hostname_hint, a.activated_at, a.ended_at
        from activation a join license l on l.id = a.license_id where a.id = $1`,

@@ -8,7 +8,7 @@ import { clocksAgree } from '../database/database-clock.js';
 import { problem } from '../http/problems/problem.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { SoldIds } from '../keys/sold-ids.js';
-import { announce } from '../mail/mail.service.js';
+import { enqueueMail } from '../mail/mail.service.js';
 import { clearFormerHolder } from './former-holder.js';
 import { License } from './license.entity.js';
 import { mailableKey } from './mailable-key.js';
@@ -61,7 +61,7 @@ export class LicensesService {
    */
   async issueSold(manager: EntityManager, ids: SoldIds, email: string, refunded: boolean): Promise<void> {
     const { id, created_at } = await this.insert(manager, { email }, ids);
-    if (!refunded) await announce(manager, 'license_key', id, created_at);
+    if (!refunded) await enqueueMail(manager, 'license_key', id, created_at);
   }
 
   /**
@@ -135,7 +135,7 @@ export class LicensesService {
       await endSessions(manager, id);
       await clearFormerHolder(manager, id);
       for (const to of [before.email, change.email!]) {
-        if (to !== null) await announce(manager, 'email_changed', id, at, { to });
+        if (to !== null) await enqueueMail(manager, 'email_changed', id, at, { to });
       }
     });
   }
@@ -151,7 +151,7 @@ export class LicensesService {
       if (typeof key === 'string') throw problem('key_not_mailable', { reason: key });
       const at = this.clock.now();
       if (act) await recordAudit(manager, act, { action: 'license.send_key', license_id: id, at });
-      await announce(manager, 'license_key_again', id, at);
+      await enqueueMail(manager, 'license_key_again', id, at);
     });
   }
 
@@ -175,7 +175,7 @@ export class LicensesService {
       await manager.update(License, { id }, { key_hash, ...change });
       await endSessions(manager, id);
       await recordAudit(manager, act, { action: 'license.rekey', license_id: id, change, at });
-      await announce(manager, 'license_key_replaced', id, at);
+      await enqueueMail(manager, 'license_key_replaced', id, at);
       return { license_key };
     });
   }

@@ -3,8 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Logger, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker';
 import type pg from 'pg';
-import { failure, Log } from '../core/logger.js';
-import { isDatabaseAway } from '../database/connection-errors.js';
+import { errorFields, AppLogger } from '../core/logger.js';
+import { isConnectionError } from '../database/connection-errors.js';
 import { DatabaseUrl, jobsPool } from '../database/data-source.js';
 import { JobFailure, type JobIds } from './jobs.js';
 
@@ -51,7 +51,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   constructor(
     private readonly databaseUrl: DatabaseUrl,
-    private readonly log: Log,
+    private readonly log: AppLogger,
   ) {}
 
   /** The kinds of job that there are. */
@@ -103,7 +103,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
         this.#workers[pool] = workers;
         await workers.promise;
       } catch (error) {
-        if (!signal.aborted && !isDatabaseAway(error)) this.log.failed('job worker ended', error);
+        if (!signal.aborted && !isConnectionError(error)) this.log.failed('job worker ended', error);
       }
       clearInterval(rescuing);
       events.removeAllListeners();
@@ -158,6 +158,6 @@ async function rescueOverOwn(connections: pg.Pool): Promise<void> {
 }
 
 function nameOf(error: unknown): string {
-  const { code, error: name, at } = failure(error);
+  const { code, error: name, at } = errorFields(error);
   return [name, code, at].filter((part) => part !== undefined).join(' ');
 }

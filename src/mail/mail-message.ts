@@ -6,7 +6,7 @@ export type Block =
   | { readonly link: string };
 
 /** A mail as it is meant: written once, for both of its parts. */
-export interface Letter {
+export interface MailMessage {
   /** The holder's address; null where none is known any more. */
   readonly to: string | null;
   readonly subject: string;
@@ -14,7 +14,7 @@ export interface Letter {
 }
 
 /** The plain text part. */
-export function letterText({ body }: Pick<Letter, 'body'>): string {
+export function messageText({ body }: Pick<MailMessage, 'body'>): string {
   return body.map((block) => `${blockText(block)}\n`).join('\n');
 }
 
@@ -26,7 +26,7 @@ function blockText(block: Block): string {
 }
 
 /** The HTML part: nothing to load, nothing to follow but links that are shown, the reader's own colours. */
-export function letterHtml({ subject, body }: Omit<Letter, 'to'>): string {
+export function messageHtml({ subject, body }: Omit<MailMessage, 'to'>): string {
   return [
     '<!doctype html>',
     '<html lang="en">',

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { JobWorker } from './job-worker.js';
 import { MailService } from './mail.service.js';
-import { Postman } from './mailer.js';
+import { Mailer } from './mailer.js';
 
-@Module({ providers: [MailService, Postman, JobWorker], exports: [MailService, JobWorker] })
+@Module({ providers: [MailService, Mailer, JobWorker], exports: [MailService, JobWorker] })
 export class MailModule {}

@@ -3,8 +3,8 @@ import { DataSource, EntityManager } from 'typeorm';
 import { v4 as uuidv4 } from 'uuid';
 import { JobWorker, type JobPool } from './job-worker.js';
 import { addJob, type JobIds } from './jobs.js';
-import type { Letter } from './mail-message.js';
-import { Postman } from './mailer.js';
+import type { MailMessage } from './mail-message.js';
+import { Mailer } from './mailer.js';
 
 /** What mail jobs are called, before the kind of mail. */
 export const MAIL_TASK = 'mail_';
@@ -20,7 +20,7 @@ interface MailOptions {
  * Announces something by mail, in the transaction in which it happens. The same announcement waits once.
  * @param about the id of what the mail is about, by which operators are told of it
  */
-export async function announce(
+export async function enqueueMail(
   manager: EntityManager,
   kind: string,
   about: string,
@@ -49,7 +49,7 @@ interface MailKindOptions {
 export class MailService {
   constructor(
     private readonly jobs: JobWorker,
-    private readonly postman: Postman,
+    private readonly mailer: Mailer,
     private readonly dataSource: DataSource,
   ) {}
 
@@ -60,14 +60,14 @@ export class MailService {
    */
   register(
     kind: string,
-    compose: (about: string) => Promise<Letter | null>,
+    compose: (about: string) => Promise<MailMessage | null>,
     { pool, timeoutMs }: MailKindOptions = {},
   ): void {
     const send = async ({ mail_id, about }: JobIds, signal: AbortSignal) => {
       const kept = await this.keptRecipient(mail_id!);
       const letter = await compose(about!);
       const to = kept ?? letter?.to;
-      if (letter && to) await this.postman.deliver(mail_id!, to, letter, { signal, timeoutMs });
+      if (letter && to) await this.mailer.deliver(mail_id!, to, letter, { signal, timeoutMs });
       if (kept) await this.dataSource.query('delete from mail_recipient where mail_id = $1', [mail_id]);
     };
     this.jobs.register(MAIL_TASK + kind, send, pool);

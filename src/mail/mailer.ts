@@ -6,7 +6,7 @@ import { Injectable } from '@nestjs/common';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { Config } from '../core/config.js';
 import { JobFailure } from './jobs.js';
-import { letterHtml, letterText, type Letter } from './mail-message.js';
+import { messageHtml, messageText, type MailMessage } from './mail-message.js';
 
 /** What a mail server may take for each step before the mail is tried again later. */
 const PATIENCE = {
@@ -34,7 +34,7 @@ const AWAY = /^(ECONN|ETIMEDOUT|ESOCKET|EDNS|ETLS|EPROTOCOL)/;
 
 /** Brings letters to the mail server of SMTP_URL, or without one into `DATA_DIR/outbox`. */
 @Injectable()
-export class Postman {
+export class Mailer {
   readonly #host: string;
   readonly #smtpUrl: string | undefined;
 
@@ -50,7 +50,7 @@ export class Postman {
   async deliver(
     mailId: string,
     to: string,
-    letter: Omit<Letter, 'to'>,
+    letter: Omit<MailMessage, 'to'>,
     options: DeliveryOptions,
   ): Promise<void> {
     // They would be taken out: the mail would go to another address.
@@ -64,8 +64,8 @@ export class Postman {
       envelope: { from, to: recipient },
       messageId: `<${mailId}@${this.#host}>`,
       subject: letter.subject,
-      text: letterText(letter),
-      html: letterHtml(letter),
+      text: messageText(letter),
+      html: messageHtml(letter),
       // No holiday note is wanted in answer.
       headers: { 'Auto-Submitted': 'auto-generated' },
     };

@@ -2,8 +2,8 @@ import { Controller, Get, OnModuleInit, Req, Res } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { SECURITY_HEADERS } from '../http/strip-client-address.js';
-import { answerFromMemory, type ReadyAnswer } from '../http/responses/prepared-response.js';
-import { Log } from '../core/logger.js';
+import { servePreparedResponse, type PreparedResponse } from '../http/responses/prepared-response.js';
+import { AppLogger } from '../core/logger.js';
 import { problem } from '../http/problems/problem.js';
 import { ManifestService, type LiveManifest } from './manifest.service.js';
 
@@ -19,12 +19,12 @@ export class ManifestController implements OnModuleInit {
   constructor(
     private readonly manifests: ManifestService,
     private readonly host: HttpAdapterHost,
-    private readonly log: Log,
+    private readonly log: AppLogger,
   ) {}
 
   onModuleInit(): void {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
-    answerFromMemory(fastify, `/${PATH}`, (ifNoneMatch) => this.answer(ifNoneMatch), this.log);
+    servePreparedResponse(fastify, `/${PATH}`, (ifNoneMatch) => this.answer(ifNoneMatch), this.log);
   }
 
   @Get()
@@ -38,7 +38,7 @@ export class ManifestController implements OnModuleInit {
       .send(answer.body || undefined);
   }
 
-  private answer(ifNoneMatch: string | undefined): ReadyAnswer | null {
+  private answer(ifNoneMatch: string | undefined): PreparedResponse | null {
     const { live } = this.manifests;
     if (!live) return null;
     if (this.#ready?.live !== live) this.#ready = readyFor(live);
@@ -53,8 +53,8 @@ function readyFor(live: LiveManifest) {
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(live.body),
   };
-  const whole: ReadyAnswer = { status: 200, headers: { ...headers, ...content }, body: live.body };
-  const unchanged: ReadyAnswer = { status: 304, headers, body: '' };
+  const whole: PreparedResponse = { status: 200, headers: { ...headers, ...content }, body: live.body };
+  const unchanged: PreparedResponse = { status: 304, headers, body: '' };
   return { live, whole, unchanged };
 }
 

@@ -6,7 +6,7 @@ import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { Batch } from '../database/batch.js';
 import { LOCKS } from '../database/locks.js';
-import { Log } from '../core/logger.js';
+import { AppLogger } from '../core/logger.js';
 import { ManifestKeys } from '../keys/manifests/manifest-keys.js';
 import {
   assembleManifest,
@@ -46,7 +46,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     private readonly keys: ManifestKeys,
     private readonly config: Config,
     private readonly clock: Clock,
-    private readonly log: Log,
+    private readonly log: AppLogger,
   ) {}
 
   // A row that cannot be read (of a newer version, say) must not keep licenses from being answered.

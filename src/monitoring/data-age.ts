@@ -5,7 +5,7 @@ import { DUE_DAYS } from '../erasure/erasure.view.js';
 import type { Rule } from '../retention/policy.js';
 
 /** The oldest day (`YYYY-MM-DD`) of what is to leave, null where there is none; and by which clock. */
-export interface Ages {
+export interface DataAges {
   /** What the database's clock says. */
   readonly now: Date;
   readonly telemetry: string | null;
@@ -51,7 +51,11 @@ const AGES = `
  * within the hour; a rule is overdue a day later, because an outage may take a night.
  * @param now the service's clock, by which the rules are due
  */
-export async function readAges(dataSource: DataSource, rules: readonly Rule[], now: Date): Promise<Ages> {
+export async function readDataAges(
+  dataSource: DataSource,
+  rules: readonly Rule[],
+  now: Date,
+): Promise<DataAges> {
   const yesterday = new Date(now.getTime() - DAY_MS);
   const looks = rules.map((rule, index) => oldestDue(rule, yesterday, `$${index + 1}`));
   const days = looks.map(({ sql }) => `(${sql})`).join(', ');
@@ -59,11 +63,11 @@ export async function readAges(dataSource: DataSource, rules: readonly Rule[], n
   const [{ overdue_days, ...ages }] = (await dataSource.query(
     `${AGES}, array[${days}] as overdue_days`,
     values,
-  )) as [Omit<Ages, 'overdue'> & { overdue_days: (string | null)[] }];
+  )) as [Omit<DataAges, 'overdue'> & { overdue_days: (string | null)[] }];
   const overdue = Object.fromEntries(rules.map(({ table }, index) => [table, overdue_days[index]!]));
   return { ...ages, overdue };
 }
 
 /** Since when no retention run has finished: the last one's end, or the making of a database where none ever did. */
-export const lastFinished = ({ retention_finished, database_since }: Ages): Date =>
+export const lastFinished = ({ retention_finished, database_since }: DataAges): Date =>
   retention_finished ?? database_since;

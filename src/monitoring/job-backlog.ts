@@ -26,7 +26,7 @@ const BACKLOG = `
 
 /** Work that waits. */
 @Injectable()
-export class Backlog {
+export class JobBacklog {
   constructor(
     private readonly dataSource: DataSource,
     private readonly worker: JobWorker,

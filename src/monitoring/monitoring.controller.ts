@@ -1,20 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Controller, Get, Header } from '@nestjs/common';
 import { Config } from '../core/config.js';
-import { Log } from '../core/logger.js';
+import { AppLogger } from '../core/logger.js';
 import { errorsAsHtml } from '../http/problems/problem-docs.js';
 import { problem } from '../http/problems/problem.js';
 import { WarningsService } from './warnings.service.js';
 
 /** Probes for orchestrators, and the page where a problem's `type` leads. */
 @Controller()
-export class OpsController {
+export class MonitoringController {
   #leaving = false;
 
   constructor(
     private readonly warnings: WarningsService,
     private readonly config: Config,
-    private readonly log: Log,
+    private readonly log: AppLogger,
   ) {}
 
   /** From now on balancers are told to send nobody here. Who comes before they have heard is answered as ever. */

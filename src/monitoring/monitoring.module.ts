@@ -3,30 +3,30 @@ import { HeartbeatModule } from '../heartbeat/heartbeat.module.js';
 import { KeysModule } from '../keys/keys.module.js';
 import { MailModule } from '../mail/mail.module.js';
 import { ManifestModule } from '../manifest/manifest.module.js';
-import { Backlog } from './job-backlog.js';
-import { ConnectionFigures } from './metrics/connection.metrics.js';
-import { DataFigures } from './metrics/data.metrics.js';
-import type { Measured } from './metrics/registry.js';
-import { HeartbeatFigures } from './metrics/heartbeat.metrics.js';
-import { MEASURED, Metrics } from './metrics/metrics.service.js';
-import { OpsController } from './monitoring.controller.js';
+import { JobBacklog } from './job-backlog.js';
+import { ConnectionMetrics } from './metrics/connection.metrics.js';
+import { DataMetrics } from './metrics/data.metrics.js';
+import type { MetricsSource } from './metrics/registry.js';
+import { HeartbeatMetrics } from './metrics/heartbeat.metrics.js';
+import { METRICS_SOURCES, MetricsService } from './metrics/metrics.service.js';
+import { MonitoringController } from './monitoring.controller.js';
 import { PrivacyController } from './privacy/privacy.controller.js';
-import { ProcessFigures } from './metrics/process.metrics.js';
-import { RequestFigures } from './metrics/request.metrics.js';
+import { ProcessMetrics } from './metrics/process.metrics.js';
+import { RequestMetrics } from './metrics/request.metrics.js';
 import { TelemetryModule } from '../telemetry/telemetry.module.js';
 import { WarningsService } from './warnings.service.js';
 
-const FIGURES = [RequestFigures, HeartbeatFigures, ConnectionFigures, DataFigures, ProcessFigures];
+const FIGURES = [RequestMetrics, HeartbeatMetrics, ConnectionMetrics, DataMetrics, ProcessMetrics];
 
 @Module({
   imports: [ManifestModule, KeysModule, HeartbeatModule, TelemetryModule, MailModule],
-  controllers: [OpsController, PrivacyController],
+  controllers: [MonitoringController, PrivacyController],
   providers: [
     WarningsService,
-    Backlog,
+    JobBacklog,
     ...FIGURES,
-    { provide: MEASURED, inject: FIGURES, useFactory: (...figures: Measured[]) => figures },
-    Metrics,
+    { provide: METRICS_SOURCES, inject: FIGURES, useFactory: (...figures: MetricsSource[]) => figures },
+    MetricsService,
   ],
   exports: [WarningsService],
 })

@@ -4,9 +4,9 @@ import { Clock, DAY_MS, rfc3339, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { Replica } from '../heartbeat/replica.js';
 import { KeyRing } from '../keys/tokens/key-ring.js';
-import { SharedLook } from './shared-result.js';
+import { SharedResult } from './shared-result.js';
 import { policy, type Rule } from '../retention/policy.js';
-import { lastFinished, readAges, type Ages } from './data-age.js';
+import { lastFinished, readDataAges, type DataAges } from './data-age.js';
 import { readErasureState, type ErasureState } from '../erasure/erasure-state.js';
 import { waitingMail, type WaitingMail } from '../mail/waiting-mail.js';
 import { ManifestService } from '../manifest/manifest.service.js';
@@ -23,7 +23,7 @@ const MANIFEST_WARNING_DAYS = 14;
 
 /** What warnings are made of. */
 export interface Watched {
-  readonly ages: Ages;
+  readonly ages: DataAges;
   readonly mail: WaitingMail;
   readonly erasures: ErasureState;
 }
@@ -31,7 +31,7 @@ export interface Watched {
 /** Watches the age of the data, not the success of a job: whatever went wrong, this is what it would show as. */
 @Injectable()
 export class WarningsService {
-  readonly #shared = new SharedLook(
+  readonly #shared = new SharedResult(
     () => this.look(),
     () => this.clock.monotonic(),
   );
@@ -51,7 +51,7 @@ export class WarningsService {
   /** What is watched, asked one after the other: a probe takes one connection, and waits once for a silent database. */
   async look(): Promise<Watched> {
     const now = this.clock.now();
-    const ages = await readAges(this.dataSource, this.#policy, now);
+    const ages = await readDataAges(this.dataSource, this.#policy, now);
     const mail = await waitingMail(this.dataSource);
     const erasures = await readErasureState(this.dataSource, this.config.tombstoneFile, now);
     return { ages, mail, erasures };
@@ -81,7 +81,7 @@ export class WarningsService {
     return live && (Date.parse(live.content.expires_at) - this.clock.now().getTime()) / DAY_MS;
   }
 
-  private ofClocks({ now }: Ages): string[] {
+  private ofClocks({ now }: DataAges): string[] {
     return [
       ...(this.clock.agreesWith(now)
         ? []
@@ -93,7 +93,7 @@ export class WarningsService {
   }
 
   // Each with a day of grace: what is due today leaves within the hour, and an outage may cost a night.
-  private late(ages: Ages): string[] {
+  private late(ages: DataAges): string[] {
     const { telemetry_inbox, overdue, erasure_due, erasure_runs, file_rewrite, failed } = ages;
     const now = this.clock.now();
     const yesterday = utcDay(new Date(now.getTime() - DAY_MS));
@@ -124,7 +124,7 @@ export class WarningsService {
   }
 
   // A run comes every hour. One that hangs, is cut off each time or does not even begin leaves no other trace for months.
-  private ofRuns(ages: Ages): string[] {
+  private ofRuns(ages: DataAges): string[] {
     const since = lastFinished(ages);
     if (this.clock.now().getTime() - since.getTime() <= DAY_MS) return [];
     return [

@@ -2,7 +2,7 @@ import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { readableMoment } from '../core/clock.js';
 import { Config } from '../core/config.js';
-import type { Letter } from '../mail/mail-message.js';
+import type { MailMessage } from '../mail/mail-message.js';
 import { MailService } from '../mail/mail.service.js';
 
 /** Tells a holder that a machine was not released; that it was, `binding_released` tells. */
@@ -18,7 +18,7 @@ export class ReleaseDecisionMails implements OnModuleInit {
     this.mail.register('release_declined', (id) => this.compose(id));
   }
 
-  private async compose(id: string): Promise<Letter | null> {
+  private async compose(id: string): Promise<MailMessage | null> {
     const [declined] = (await this.dataSource.query(
       `select l.email, a.hostname_hint, r.asked_at from release_request r
        join activation a on a.id = r.activation_id join license l on l.id = a.license_id where r.id = $1`,

@@ -6,7 +6,7 @@ import { recordAudit, type Act } from '../audit/audit.js';
 import { Clock, rfc3339 } from '../core/clock.js';
 import { problem } from '../http/problems/problem.js';
 import { lockLicense } from '../licenses/licenses.service.js';
-import { announce } from '../mail/mail.service.js';
+import { enqueueMail } from '../mail/mail.service.js';
 
 export const DECISIONS = ['release', 'decline'] as const;
 export type Decision = (typeof DECISIONS)[number];
@@ -60,7 +60,7 @@ export class ReleaseDecisions {
       if (decision === 'release')
         await this.releases.releaseLocked(manager, { id: request.activation_id, license_id }, act);
       // Of a binding that ended meanwhile there is nothing to decline.
-      else if (request.is_active) await announce(manager, 'release_declined', id, at);
+      else if (request.is_active) await enqueueMail(manager, 'release_declined', id, at);
       return decided(id, decision, at);
     });
   }

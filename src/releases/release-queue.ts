@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { bindingView, type BindingView } from '../activation/license-overview.js';
+import { activationView, type ActivationView } from '../activation/license-overview.js';
 import type { Activation } from '../activation/activation.entity.js';
 import { rfc3339 } from '../core/clock.js';
 
@@ -15,7 +15,7 @@ export interface WaitingRequest {
     readonly machines_allowed: number;
     readonly machines_in_use: number;
   };
-  readonly activation: BindingView;
+  readonly activation: ActivationView;
 }
 
 type Row = Omit<WaitingRequest, 'activation' | 'asked_at'> &
@@ -45,6 +45,6 @@ export async function releaseQueue(dataSource: DataSource): Promise<WaitingReque
     asked_at: rfc3339(asked_at),
     reason,
     license,
-    activation: bindingView({ id: activation_id, ...binding }),
+    activation: activationView({ id: activation_id, ...binding }),
   }));
 }

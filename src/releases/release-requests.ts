@@ -3,8 +3,8 @@ import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Clock, readableMoment } from '../core/clock.js';
 import { Config } from '../core/config.js';
-import type { Letter } from '../mail/mail-message.js';
-import { announce, MailService } from '../mail/mail.service.js';
+import type { MailMessage } from '../mail/mail-message.js';
+import { enqueueMail, MailService } from '../mail/mail.service.js';
 
 interface Asked {
   readonly email: string | null;
@@ -46,11 +46,11 @@ export class ReleaseRequests implements OnModuleInit {
          on conflict (activation_id) where decided_at is null do nothing returning id`,
         [id, activationId, reason, now, email],
       )) as { id: string }[];
-      if (asked) await announce(manager, 'release_requested', id, now);
+      if (asked) await enqueueMail(manager, 'release_requested', id, now);
     });
   }
 
-  private async compose(id: string): Promise<Letter | null> {
+  private async compose(id: string): Promise<MailMessage | null> {
     const [asked] = (await this.dataSource.query(
       `select l.email, a.hostname_hint, r.asked_at from release_request r
        join activation a on a.id = r.activation_id join license l on l.id = a.license_id where r.id = $1`,

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
-import { Log } from '../core/logger.js';
+import { AppLogger } from '../core/logger.js';
 import { ErasureService } from '../erasure/erasure.service.js';
 import { RetentionService, type RetentionReport } from './retention.service.js';
 
@@ -20,7 +20,7 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
   constructor(
     private readonly retention: RetentionService,
     private readonly erasures: ErasureService,
-    private readonly log: Log,
+    private readonly log: AppLogger,
   ) {}
 
   // Not awaited: a day's rows may take their time, and nobody should wait for a port because of them.

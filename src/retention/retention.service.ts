@@ -3,7 +3,7 @@ import { QueryRunner } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Clock, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
-import { DatabaseUrl, patiently } from '../database/data-source.js';
+import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { clocksAgree, ClocksDiffer } from '../database/database-clock.js';
 import { LOCKS, tryLock } from '../database/locks.js';
 import { countLeaving, deleteLeaving, oldestDay } from './deletion.js';
@@ -61,7 +61,7 @@ export class RetentionService {
    * @throws ClocksDiffer where it is not certain which day it is, and it is no dry run
    */
   async run(asOf?: Date, options: RunOptions = {}): Promise<RetentionReport | null> {
-    return patiently(this.databaseUrl.value, async (dataSource) => {
+    return withMaintenanceConnection(this.databaseUrl.value, async (dataSource) => {
       // The lock belongs to this one connection; through a pool its unlocking could land on another and do nothing.
       const runner = dataSource.createQueryRunner();
       try {

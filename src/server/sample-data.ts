@@ -4,7 +4,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock, DAY_MS } from '../core/clock.js';
 import { Config } from '../core/config.js';
-import { DatabaseUrl, patiently } from '../database/data-source.js';
+import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { LOCKS } from '../database/locks.js';
 import { developmentManifestKey } from '../keys/key-material.js';
 import { manifestBytes, signManifest } from '../keys/manifests/signed-manifest.js';
@@ -59,7 +59,7 @@ async function fill(app: INestApplicationContext): Promise<void> {
 
 // Instances that start together on an empty database make one sample.
 async function oneAtATime(app: INestApplicationContext, work: () => Promise<void>): Promise<void> {
-  await patiently(app.get(DatabaseUrl).value, (dataSource) =>
+  await withMaintenanceConnection(app.get(DatabaseUrl).value, (dataSource) =>
     dataSource.transaction(async (manager) => {
       await manager.query('select pg_advisory_xact_lock($1)', [LOCKS.sample]);
       await work();

@@ -5,12 +5,12 @@ import { Clock } from '../core/clock.js';
 import { ConfigError, type Config } from '../core/config.js';
 import { migrateWhenThere, openDatabase } from '../database/open-database.js';
 import { createApp } from '../http/create-app.js';
-import { failure, Log } from '../core/logger.js';
+import { errorFields, AppLogger } from '../core/logger.js';
 import { pagesAreBuilt } from '../http/pages.js';
 import { BACKLOG } from '../http/limits/load-shedding.js';
 import { exitOnUncaught } from '../core/uncaught-errors.js';
 import { openKeyRing } from '../keys/key-material.js';
-import { OpsController } from '../monitoring/monitoring.controller.js';
+import { MonitoringController } from '../monitoring/monitoring.controller.js';
 import { makeSample } from './sample-data.js';
 import { welcome } from './welcome.js';
 
@@ -23,11 +23,11 @@ const opened = new AsyncDisposableStack();
 const ending = new AbortController();
 let delayMs = 0;
 /** Replaced by one of the level that is set. */
-let log = new Log('fatal');
+let log = new AppLogger('fatal');
 let started: Promise<void> | undefined;
 
 async function start(config: Config): Promise<void> {
-  log = new Log(config.logLevel);
+  log = new AppLogger(config.logLevel);
   opened.defer(() => log.written());
   const clock = new Clock();
   // Before anything is started that would have to be ended again.
@@ -55,7 +55,7 @@ async function start(config: Config): Promise<void> {
   });
   ending.signal.throwIfAborted();
   delayMs = config.shutdownDelaySeconds * 1000;
-  opened.defer(() => app.get(OpsController).leave());
+  opened.defer(() => app.get(MonitoringController).leave());
   log.info('listening', {
     host: config.host,
     port: config.port,
@@ -92,7 +92,7 @@ export function serve(config: Config): void {
   started.catch((error: unknown) => {
     if (ending.signal.aborted) return;
     say(error instanceof Error ? error.message : 'Mooring could not start.');
-    if (!(error instanceof ConfigError)) say(JSON.stringify(failure(error)));
+    if (!(error instanceof ConfigError)) say(JSON.stringify(errorFields(error)));
     void end(error instanceof ConfigError ? 2 : 1);
   });
 }

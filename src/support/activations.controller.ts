@@ -1,5 +1,5 @@
 import { Body, Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
-import { bindingView } from '../activation/license-overview.js';
+import { activationView } from '../activation/license-overview.js';
 import { ReleaseService } from '../releases/release.service.js';
 import type { SignedIn } from '../staff/staff-identity.js';
 import { SignedInStaff, StaffGuard } from '../staff/staff.guard.js';
@@ -18,6 +18,6 @@ export class ActivationsController {
     @Body() { reason }: ReasonRequest,
     @SignedInStaff() staff: SignedIn,
   ) {
-    return { activation: bindingView(await this.releases.release(id, { actor: staff.email, reason })) };
+    return { activation: activationView(await this.releases.release(id, { actor: staff.email, reason })) };
   }
 }

@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { THRESHOLD } from './suppress-small-cells.js';
+import { SMALL_CELL_THRESHOLD } from './suppress-small-cells.js';
 import { DIMENSIONS } from './roll-up.js';
 
 /** A count as it may be shown: of the rest, of a value, or of two by their names; null where a heartbeat said nothing. */
@@ -65,7 +65,7 @@ export async function fleet(dataSource: DataSource, weeks: number) {
   const rows = (await dataSource.query(WEEKS, [weeks])) as WeekRow[];
   const crashes = (await dataSource.query(CRASHES, [weeks])) as CrashRow[];
   return {
-    threshold: THRESHOLD,
+    threshold: SMALL_CELL_THRESHOLD,
     weeks: rows.map(({ week_end, cells, latency }) => ({ week_end, ...tables(cells), latency })),
     crash_groups: crashes.map(crashGroup),
   };

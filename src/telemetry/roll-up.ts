@@ -1,6 +1,6 @@
 import { QueryRunner } from 'typeorm';
 import { DAY_MS, utcDay } from '../core/clock.js';
-import { fold, THRESHOLD, type Cell } from './suppress-small-cells.js';
+import { suppressSmallCells, SMALL_CELL_THRESHOLD, type Cell } from './suppress-small-cells.js';
 
 /**
  * All that is counted, and nothing else ever is: tables that share no field, so that none can be subtracted from another.
@@ -62,13 +62,13 @@ async function countCells(
     `with cell as materialized (
        select ${field} as value, ${field_2} as value_2, count(*)::integer as heartbeats
        from telemetry where ${IN_WEEK} group by 1, 2)
-     select value, value_2, heartbeats, false as is_rest from cell where heartbeats >= ${THRESHOLD}
+     select value, value_2, heartbeats, false as is_rest from cell where heartbeats >= ${SMALL_CELL_THRESHOLD}
      union all
-     select null, null, coalesce(sum(heartbeats), 0)::integer, true from cell where heartbeats < ${THRESHOLD}`,
+     select null, null, coalesce(sum(heartbeats), 0)::integer, true from cell where heartbeats < ${SMALL_CELL_THRESHOLD}`,
     [weekEnd],
   )) as (Cell & { is_rest: boolean })[];
   const rest = rows.find(({ is_rest }) => is_rest)!.heartbeats;
-  for (const cell of fold(
+  for (const cell of suppressSmallCells(
     rows.filter(({ is_rest }) => !is_rest),
     rest,
   )) {
@@ -87,7 +87,7 @@ const LATENCY = `
   from (select soc_name, percentile_disc(array[0.5, 0.9, 0.95]) within group (order by recent_inference_ms) as q
         from telemetry where ${IN_WEEK} and recent_inference_ms is not null and soc_name in
           (select value_2 from fleet_cell where week_end = $1::date and dimension = 'hardware' and not is_other)
-        group by soc_name having count(*) >= ${THRESHOLD}) chip`;
+        group by soc_name having count(*) >= ${SMALL_CELL_THRESHOLD}) chip`;
 
 /** Of a week: whoever sends crashes that are alike to none must not make the page wait. */
 const MOST_CRASHES = 2_000;

@@ -1,5 +1,5 @@
 /** What staff see of telemetry stands for at least ten machines: one sends 28 heartbeats a week (privacy, Telemetry). */
-export const THRESHOLD = 280;
+export const SMALL_CELL_THRESHOLD = 280;
 
 /** How many heartbeats said the same. */
 export interface Cell {
@@ -19,13 +19,13 @@ export interface ShownCell extends Cell {
  * known. Where all of them together are too few, nothing is shown.
  * @param cells those of at least the threshold @param rest heartbeats in smaller ones
  */
-export function fold(cells: readonly Cell[], rest: number): ShownCell[] {
+export function suppressSmallCells(cells: readonly Cell[], rest: number): ShownCell[] {
   // Of equal ones the order is the values' own: which one is hidden tells nothing.
   const kept = cells.toSorted((a, b) => b.heartbeats - a.heartbeats || (key(a) < key(b) ? -1 : 1));
   let other = rest;
-  while (other > 0 && other < THRESHOLD && kept.length > 0) other += kept.pop()!.heartbeats;
+  while (other > 0 && other < SMALL_CELL_THRESHOLD && kept.length > 0) other += kept.pop()!.heartbeats;
   const shown = kept.map((cell) => ({ ...cell, is_other: false }));
-  if (other < THRESHOLD) return shown;
+  if (other < SMALL_CELL_THRESHOLD) return shown;
   return [...shown, { value: null, value_2: null, is_other: true, heartbeats: other }];
 }
 

@@ -5,8 +5,8 @@ import { Clock, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { Batch, TooManyWait } from '../database/batch.js';
 import { poolOf } from '../database/data-source.js';
-import { inTime } from '../database/timeout.js';
-import { Log } from '../core/logger.js';
+import { withTimeout } from '../database/timeout.js';
+import { AppLogger } from '../core/logger.js';
 import { DailyLimit } from './daily-limit.js';
 import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES, type TelemetryName } from './telemetry.fields.js';
 
@@ -42,7 +42,7 @@ export class TelemetryStore {
   constructor(
     private readonly dataSource: DataSource,
     private readonly clock: Clock,
-    private readonly log: Log,
+    private readonly log: AppLogger,
     config: Config,
   ) {
     this.#today = new DailyLimit(config.telemetryRowsPerDay);
@@ -65,7 +65,7 @@ export class TelemetryStore {
     const { values, dropped } = readTelemetry(block as Record<string, unknown>);
     this.droppedMembers += dropped.length;
     try {
-      const stored = await inTime(this.#inserts.add(values), milliseconds);
+      const stored = await withTimeout(this.#inserts.add(values), milliseconds);
       this.blocks.stored += 1;
       return { stored, dropped };
     } catch (error) {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Batch } from '../../src/database/batch.js';
-import { isDatabaseAway } from '../../src/database/connection-errors.js';
+import { isConnectionError } from '../../src/database/connection-errors.js';
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -15,7 +15,7 @@ test('no more wait for a batch than may: the next is asked for patience, until t
   const first = batch.add(0);
   await settle();
   const waiting = [1, 2, 3].map((item) => batch.add(item));
-  expect(isDatabaseAway(await batch.add(4).catch((error: unknown) => error))).toBe(true);
+  expect(isConnectionError(await batch.add(4).catch((error: unknown) => error))).toBe(true);
   underWay.shift()!();
   expect(await first).toBe(0);
   while (underWay.length === 0) await settle();

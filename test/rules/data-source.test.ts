@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { patientDataSource, requestDataSource } from '../../src/database/data-source.js';
-import { REQUEST_LIMITS_MS } from '../../src/database/request-timeouts.js';
+import { maintenanceDataSource, requestDataSource } from '../../src/database/data-source.js';
+import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 
 const SESSION = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
 const OF_REQUESTS = `${SESSION} -c jit=off -c max_parallel_workers_per_gather=0`;
@@ -10,10 +10,10 @@ test('parameters of DATABASE_URL do not take the place of the session that the c
   const { url: address, extra } = requestDataSource(url);
   expect(address).toBe('postgres://u:p@h:5432/d?sslmode=require');
   expect(extra).toMatchObject({
-    statement_timeout: REQUEST_LIMITS_MS.statement,
+    statement_timeout: REQUEST_TIMEOUTS_MS.statement,
     options: `-c search_path=x ${OF_REQUESTS}`,
   });
-  expect(patientDataSource(url).options).toMatchObject({
+  expect(maintenanceDataSource(url).options).toMatchObject({
     url: 'postgres://u:p@h:5432/d?sslmode=require',
     extra: { options: `-c search_path=x ${SESSION}` },
   });

@@ -10,7 +10,7 @@ import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { identifyDatabase } from '../../src/erasure/database-identity.js';
 import { clearErasedAddress, findErasedAddresses } from '../../src/erasure/erased-addresses.js';
 import { ErasureRecords } from '../../src/erasure/erasure-records.js';
-import { bury, readTombstones, type Origin, type Tombstones } from '../../src/erasure/erased-ids.js';
+import { recordErased, readTombstones, type Origin, type ErasedIds } from '../../src/erasure/erased-ids.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-records-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -70,7 +70,7 @@ describe('of TOMBSTONE_FILE', () => {
     const environment = { DATABASE_URL: 'postgres://localhost/none', TOMBSTONE_FILE: file };
     return new ErasureRecords(new Clock(), new Config(environment), keys);
   };
-  const block = (origin: Partial<Tombstones> = {}): Tombstones => ({
+  const block = (origin: Partial<ErasedIds> = {}): ErasedIds => ({
     license: [],
     purchase: [randomUUID()],
     erasure_request: [randomUUID()],
@@ -88,7 +88,7 @@ describe('of TOMBSTONE_FILE', () => {
       later: block({ database: theirs, at: before(-1) }),
       undated: block({ database: theirs }),
     };
-    for (const each of Object.values(blocks)) await bury(file, each);
+    for (const each of Object.values(blocks)) await recordErased(file, each);
     const database = databaseOf([{ id: own, incarnation: 'a', since: NOON }], 'a');
     expect(await recordsOf(file).read(database)).toEqual({
       erased: [blocks.own, blocks.nameless, blocks.earlier],
@@ -99,7 +99,7 @@ describe('of TOMBSTONE_FILE', () => {
   test('an erasure whose request was taken back here does not count', async () => {
     const file = join(directory, randomUUID());
     const [kept, cancelled] = [block(), block()];
-    for (const each of [kept, cancelled]) await bury(file, each);
+    for (const each of [kept, cancelled]) await recordErased(file, each);
     const database = databaseOf([], 'a', [...cancelled.erasure_request, randomUUID()]);
     expect((await recordsOf(file).read(database)).erased).toEqual([kept]);
   });
@@ -128,7 +128,7 @@ describe('of TOMBSTONE_FILE', () => {
 });
 
 describe('addresses that came back', () => {
-  const erased = (email: string, at: Date, id: string = randomUUID()): Tombstones => {
+  const erased = (email: string, at: Date, id: string = randomUUID()): ErasedIds => {
     const ids = { license: [], purchase: [], erasure_request: [id] };
     return { ...ids, at, address: hash(email) };
   };

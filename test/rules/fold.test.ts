@@ -1,12 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { fold, THRESHOLD, type Cell, type ShownCell } from '../../src/telemetry/suppress-small-cells.js';
+import {
+  suppressSmallCells,
+  SMALL_CELL_THRESHOLD,
+  type Cell,
+  type ShownCell,
+} from '../../src/telemetry/suppress-small-cells.js';
 
 /** Counts around the threshold, and the few that a rare value has. */
 const heartbeats = fc.oneof(
-  fc.integer({ min: 1, max: THRESHOLD - 1 }),
-  fc.integer({ min: THRESHOLD - 2, max: THRESHOLD + 2 }),
-  fc.integer({ min: THRESHOLD, max: 5_000 }),
+  fc.integer({ min: 1, max: SMALL_CELL_THRESHOLD - 1 }),
+  fc.integer({ min: SMALL_CELL_THRESHOLD - 2, max: SMALL_CELL_THRESHOLD + 2 }),
+  fc.integer({ min: SMALL_CELL_THRESHOLD, max: 5_000 }),
 );
 const said = fc.option(fc.constantFrom('other', 'null', 'Mac16,8', 'Mac14,2', 'M3', ''), { nil: null });
 const cell = fc.record({ value: said, value_2: said, heartbeats });
@@ -21,9 +26,9 @@ const sum = (cells: readonly Cell[]) => cells.reduce((total, { heartbeats }) => 
 
 /** What is shown of all that was counted, and what is not. */
 function publish(counted: readonly Cell[]) {
-  const small = counted.filter(({ heartbeats }) => heartbeats < THRESHOLD);
-  const cells = counted.filter(({ heartbeats }) => heartbeats >= THRESHOLD);
-  const shown = fold(cells, sum(small));
+  const small = counted.filter(({ heartbeats }) => heartbeats < SMALL_CELL_THRESHOLD);
+  const cells = counted.filter(({ heartbeats }) => heartbeats >= SMALL_CELL_THRESHOLD);
+  const shown = suppressSmallCells(cells, sum(small));
   const named = shown.filter(({ is_other }) => !is_other);
   const names = new Set(named.map(nameOf));
   return {
@@ -116,6 +121,6 @@ describe('to the heartbeat', () => {
     ['enough rare ones stand by themselves', plain(281, 280), 280, [['v0', 281], ['v1', 280], ['other', 280]]], // prettier-ignore
     ['of equal ones the last by name', plain(300, 300), 5, [['v0', 300], ['other', 305]]], // prettier-ignore
   ])('%s', (_what, cells, rest, shown) => {
-    expect(told(fold(cells, rest))).toEqual(shown);
+    expect(told(suppressSmallCells(cells, rest))).toEqual(shown);
   });
 });

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { expect, test } from '@jest/globals';
-import { REQUEST_LIMITS_MS } from '../../src/database/request-timeouts.js';
+import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 import { leftovers, sharedState } from '../runtime/leftovers.mjs';
 
 /** Something a test file could leave behind, and how it is undone. */
@@ -59,9 +59,9 @@ const CASES: [name: string, leave: Leftover, found: string][] = [
   [
     'a time limit of requests',
     () => {
-      const { answer } = REQUEST_LIMITS_MS;
-      REQUEST_LIMITS_MS.answer = 1;
-      return () => (REQUEST_LIMITS_MS.answer = answer);
+      const { answer } = REQUEST_TIMEOUTS_MS;
+      REQUEST_TIMEOUTS_MS.answer = 1;
+      return () => (REQUEST_TIMEOUTS_MS.answer = answer);
     },
     'limits: answer',
   ],

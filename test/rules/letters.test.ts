@@ -6,7 +6,7 @@ import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { announceRelease, LicenseMails } from '../../src/licenses/license-mails.js';
 import type { JobWorker } from '../../src/mail/job-worker.js';
 import { JobFailure } from '../../src/mail/jobs.js';
-import { letterText, type Letter } from '../../src/mail/mail-message.js';
+import { messageText, type MailMessage } from '../../src/mail/mail-message.js';
 import type { MailService } from '../../src/mail/mail.service.js';
 import { ErasureMails } from '../../src/erasure/erasure-mails.js';
 import type { ErasureService } from '../../src/erasure/erasure.service.js';
@@ -20,7 +20,7 @@ const PORTAL = 'https://licenses.example.org/shop/portal/';
 const keys = new LicenseKeys(Buffer.alloc(32, 7), 'MOOR');
 const ID = randomUUID();
 
-type Make = (id: string) => Promise<Letter | null>;
+type Make = (id: string) => Promise<MailMessage | null>;
 
 /** What a service would answer with, where its database answers each question with these rows. */
 class Letters {
@@ -40,9 +40,9 @@ class Letters {
     return [...this.#makers.keys()];
   }
 
-  async of(kind: string): Promise<(Omit<Letter, 'body'> & { text: string }) | null> {
+  async of(kind: string): Promise<(Omit<MailMessage, 'body'> & { text: string }) | null> {
     const letter = await this.#makers.get(kind)!(ID);
-    return letter && { to: letter.to, subject: letter.subject, text: letterText(letter) };
+    return letter && { to: letter.to, subject: letter.subject, text: messageText(letter) };
   }
 }
 

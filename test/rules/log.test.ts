@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { failure } from '../../src/core/logger.js';
+import { errorFields } from '../../src/core/logger.js';
 
 test('of an error the log keeps where it was thrown, and nothing of what it said', () => {
   const error = new TypeError('bad value x\n    at ada@example.com\n    at eve (/x/y.js:1:2)\nmore');
-  const told = failure(error);
+  const told = errorFields(error);
   expect(told).toMatchObject({ error: 'TypeError', at: expect.stringContaining('log.test') });
   expect(JSON.stringify(told)).not.toMatch(/bad value|ada@|eve|more/);
 });
@@ -14,11 +14,11 @@ test('of a database error it keeps the code and the constraint', () => {
     constraint: 'staff_email_key',
     detail: 'Key (email)=(ada@example.com) already exists.',
   });
-  const told = failure(Object.assign(new Error('QueryFailed'), { driverError }));
+  const told = errorFields(Object.assign(new Error('QueryFailed'), { driverError }));
   expect(told).toMatchObject({ code: '23505', constraint: 'staff_email_key' });
   expect(JSON.stringify(told)).not.toContain('ada');
 });
 
 test('what is no error is told by its type alone', () => {
-  expect(failure('ada@example.com')).toEqual({ error: 'string' });
+  expect(errorFields('ada@example.com')).toEqual({ error: 'string' });
 });

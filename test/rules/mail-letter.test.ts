@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { letterHtml, letterText, type Block } from '../../src/mail/mail-message.js';
+import { messageHtml, messageText, type Block } from '../../src/mail/mail-message.js';
 
-const html = (body: Block[], subject = 'A subject') => letterHtml({ subject, body });
+const html = (body: Block[], subject = 'A subject') => messageHtml({ subject, body });
 /** What stands between the body's tags, a block a line. */
 const inner = (body: Block[]) => /<body[^>]*>\n(.*)\n<\/body>/s.exec(html(body))![1]!;
 
@@ -35,8 +35,8 @@ const blocks: [what: string, block: Block, text: string, markup: RegExp][] = [
 
 describe.each(blocks)('%s', (_what, block, text, markup) => {
   test('stands alone in the plain text', () => {
-    expect(letterText({ body: [block] })).toBe(`${text}\n`);
-    expect(letterText({ body: ['Before.', block, 'After.'] })).toBe(`Before.\n\n${text}\n\nAfter.\n`);
+    expect(messageText({ body: [block] })).toBe(`${text}\n`);
+    expect(messageText({ body: ['Before.', block, 'After.'] })).toBe(`Before.\n\n${text}\n\nAfter.\n`);
   });
 
   test('is an element of its own in HTML', () => {
@@ -67,7 +67,7 @@ test.each<[string, Block]>([
 ])('nothing in %s becomes markup', (_what, block) => {
   expect(inner([block])).toContain(ESCAPED);
   expect(inner([block]).replaceAll(ESCAPED, '')).not.toMatch(/onclick|amp/);
-  expect(letterText({ body: [block] })).toContain(MARKS);
+  expect(messageText({ body: [block] })).toContain(MARKS);
 });
 
 test('whatever a text holds, it adds no mark to the HTML and takes none away', () => {

@@ -1,11 +1,11 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { MAX_LAG_MS, MAX_SILENCE_MS, Positions } from '../../src/heartbeat/replica-position.js';
+import { MAX_LAG_MS, MAX_SILENCE_MS, ReplicaPositions } from '../../src/heartbeat/replica-position.js';
 
 const START = Date.parse('2026-11-20T13:00:00Z');
 const MINUTE = 60_000;
 
-let positions: Positions;
-beforeEach(() => void (positions = new Positions()));
+let positions: ReplicaPositions;
+beforeEach(() => void (positions = new ReplicaPositions()));
 
 /** What is needed, as positions are seen every two seconds from the start to a moment. */
 function neededAfter(milliseconds: number): string | undefined {

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import type { DataSource } from 'typeorm';
 import { Clock } from '../../src/core/clock.js';
 import { Config } from '../../src/core/config.js';
-import { REQUEST_LIMITS_MS } from '../../src/database/request-timeouts.js';
+import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 import { Replica } from '../../src/heartbeat/replica.js';
-import type { Log } from '../../src/core/logger.js';
+import type { AppLogger } from '../../src/core/logger.js';
 import { runs } from '../fuzz.js';
 import { releaseAll, releaseQueued } from '../interleavings.js';
 
@@ -52,14 +52,19 @@ class ScheduledReplica {
     const url = 'postgres://127.0.0.1:1/unused';
     const config = new Config({ DATABASE_URL: url, DATABASE_READ_URL: url });
     const dataSource = { driver: { master: { query: () => this.#position() } } };
-    this.replica = new Replica(dataSource as unknown as DataSource, config, clock, log as unknown as Log);
+    this.replica = new Replica(
+      dataSource as unknown as DataSource,
+      config,
+      clock,
+      log as unknown as AppLogger,
+    );
     Object.assign(this.replica.pool!, { query: (query: Query) => this.#query(query) });
   }
 
   command(command: Command): Promise<void> | void {
     if (command === 'heartbeat') return this.#heartbeat();
     if (command === 'look') this.#pass(LOOK_MS);
-    else if (command === 'time limit') this.#pass(REQUEST_LIMITS_MS.replica);
+    else if (command === 'time limit') this.#pass(REQUEST_TIMEOUTS_MS.replica);
     else if (command === 'primary away') this.#isPrimaryAway = !this.#isPrimaryAway;
     else this.#mode = command;
   }
@@ -92,7 +97,7 @@ class ScheduledReplica {
     if (this.isClosed) throw new Error('Cannot use a pool after calling end on the pool');
     if (!isLook && this.replica.trouble) this.broken.push('asked while it was unwell');
     const mode = this.#mode;
-    const deadline = this.#now + REQUEST_LIMITS_MS.replica;
+    const deadline = this.#now + REQUEST_TIMEOUTS_MS.replica;
     await this.scheduler.schedule(Promise.resolve(), `${isLook ? 'look' : 'read'} ${mode}`);
     if (mode === 'failing' || (mode === 'reads failing' && !isLook)) throw new Error('the replica is away');
     const keeps_up = mode !== 'behind';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { requestDataSource } from '../../src/database/data-source.js';
-import { REQUEST_LIMITS_MS } from '../../src/database/request-timeouts.js';
+import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 import { LIMITS_OF_PRODUCTION as LIMITS } from '../limits.js';
 import { generous } from '../request-limits.js';
 
@@ -16,9 +16,9 @@ test('the time limits of production let each answer to a client go out within 2 
 
 test('the connections of requests keep them', () => {
   expect(requestDataSource('postgres://h/d').extra).toMatchObject({
-    connectionTimeoutMillis: REQUEST_LIMITS_MS.connection,
-    statement_timeout: REQUEST_LIMITS_MS.statement,
-    idle_in_transaction_session_timeout: REQUEST_LIMITS_MS.idleInTransaction,
+    connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.connection,
+    statement_timeout: REQUEST_TIMEOUTS_MS.statement,
+    idle_in_transaction_session_timeout: REQUEST_TIMEOUTS_MS.idleInTransaction,
   });
 });
 

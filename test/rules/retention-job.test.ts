@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { beforeEach, expect, jest, test } from '@jest/globals';
-import { Log } from '../../src/core/logger.js';
+import { AppLogger } from '../../src/core/logger.js';
 import type { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
 import type { RetentionReport, RetentionService } from '../../src/retention/retention.service.js';
@@ -31,7 +31,7 @@ function jobOf(retain: () => Promise<RetentionReport | null>, erase = async () =
   });
   const retention = { run: () => (done.push('retention'), retain()) } as unknown as RetentionService;
   const erasures = { runDue: () => (done.push('erasures'), erase()) } as unknown as ErasureService;
-  return new RetentionJob(retention, erasures, new Log('info', sink));
+  return new RetentionJob(retention, erasures, new AppLogger('info', sink));
 }
 
 const lines = () => logged.map((line) => ({ ...line, time: '' }));

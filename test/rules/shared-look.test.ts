@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { LOOK_LIMITS, SharedLook } from '../../src/monitoring/shared-result.js';
+import { SHARED_RESULT_LIMITS, SharedResult } from '../../src/monitoring/shared-result.js';
 
-const { sharedMs } = LOOK_LIMITS;
-beforeAll(() => void (LOOK_LIMITS.sharedMs = 1_000));
-afterAll(() => void (LOOK_LIMITS.sharedMs = sharedMs));
+const { sharedMs } = SHARED_RESULT_LIMITS;
+beforeAll(() => void (SHARED_RESULT_LIMITS.sharedMs = 1_000));
+afterAll(() => void (SHARED_RESULT_LIMITS.sharedMs = sharedMs));
 
 /** A look whose answers come when the test gives them, by a clock that the test moves. */
 function shared() {
   const asked: PromiseWithResolvers<string>[] = [];
   const time = { now: 0 };
-  const look = new SharedLook(
+  const look = new SharedResult(
     () => {
       const next = Promise.withResolvers<string>();
       asked.push(next);

@@ -13,7 +13,12 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import { ConfigError } from '../../src/core/config.js';
 import { JobFailure } from '../../src/mail/jobs.js';
-import { bury, readTombstones, spare, type Tombstones } from '../../src/erasure/erased-ids.js';
+import {
+  recordErased,
+  readTombstones,
+  recordCancelled,
+  type ErasedIds,
+} from '../../src/erasure/erased-ids.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-tombstones-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -21,7 +26,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 let file: string;
 beforeEach(() => void (file = join(directory, randomUUID(), 'erased.txt')));
 
-const some = (): Tombstones => ({
+const some = (): ErasedIds => ({
   license: [randomUUID(), randomUUID()],
   purchase: [randomUUID()],
   erasure_request: [randomUUID()],
@@ -32,19 +37,19 @@ test('where nothing was erased there is no file, and nothing to read', async () 
 
 test('what was buried is read again, a block each, in its order', async () => {
   const [first, second] = [some(), some()];
-  await bury(file, first);
-  await bury(file, second);
+  await recordErased(file, first);
+  await recordErased(file, second);
   expect((await readTombstones(file)).erased).toEqual([first, second]);
 });
 
 test('a request that was taken back is told, and what was written last of it holds', async () => {
   const [one, two] = [some(), some()];
   const [never, first, second] = [randomUUID(), one.erasure_request[0]!, two.erasure_request[0]!];
-  await bury(file, one);
-  await spare(file, never);
-  await spare(file, first);
-  await spare(file, second);
-  await bury(file, two);
+  await recordErased(file, one);
+  await recordCancelled(file, never);
+  await recordCancelled(file, first);
+  await recordCancelled(file, second);
+  await recordErased(file, two);
   const { erased, taken_back } = await readTombstones(file);
   expect(erased).toEqual([two]);
   expect(new Set(taken_back)).toEqual(new Set([never, first]));
@@ -52,9 +57,9 @@ test('a request that was taken back is told, and what was written last of it hol
 
 test('of a request that was written down twice the last whole block counts: the first attempt was not committed', async () => {
   const [first, erasure_request] = [some(), [randomUUID()]];
-  await bury(file, { ...first, erasure_request });
+  await recordErased(file, { ...first, erasure_request });
   const second = { ...some(), erasure_request };
-  await bury(file, second);
+  await recordErased(file, second);
   expect((await readTombstones(file)).erased).toEqual([second]);
   appendFileSync(file, `\n\nlicense ${randomUUID()}\n`);
   expect((await readTombstones(file)).erased).toEqual([second]);
@@ -62,42 +67,42 @@ test('of a request that was written down twice the last whole block counts: the 
 
 test('a block says when it was written, by which database, and the keyed hash of the address', async () => {
   const block = { ...some(), at: new Date(), database: randomUUID(), address: 'a1'.repeat(32) };
-  await bury(file, block);
+  await recordErased(file, block);
   expect((await readTombstones(file)).erased).toEqual([block]);
 });
 
 test('a block of an origin that does not count is none, nor does it lift another', async () => {
   const [ours, theirs] = [randomUUID(), randomUUID()];
   const [one, two] = [some(), some()];
-  await bury(file, { ...one, database: ours });
-  await bury(file, { ...two, database: theirs });
-  await spare(file, one.erasure_request[0]!, { database: theirs });
+  await recordErased(file, { ...one, database: ours });
+  await recordErased(file, { ...two, database: theirs });
+  await recordCancelled(file, one.erasure_request[0]!, { database: theirs });
   const { erased, taken_back } = await readTombstones(file, ({ database }) => database === ours);
   expect(erased).toEqual([{ ...one, database: ours }]);
   expect(taken_back).toEqual([]);
 });
 
 test('the file is its owner’s alone, and so is the folder that is made for it', async () => {
-  await bury(file, some());
+  await recordErased(file, some());
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700);
 });
 
 test('a line that a crash cut short is none, wherever it was cut, and the next begins on its own', async () => {
   const [before, lost, after] = [some(), randomUUID(), some()];
-  await bury(file, before);
+  await recordErased(file, before);
   const line = `license ${lost}`;
   for (const length of [1, 7, 8, 20, line.length - 1]) {
     appendFileSync(file, line.slice(0, length));
     expect((await readTombstones(file)).erased).toEqual([before]);
   }
-  await bury(file, after);
+  await recordErased(file, after);
   expect((await readTombstones(file)).erased).toEqual([before, after]);
 });
 
 test('a line whose end alone is missing counts', async () => {
   const buried = some();
-  await bury(file, buried);
+  await recordErased(file, buried);
   writeFileSync(file, readFileSync(file, 'utf8').trimEnd());
   expect((await readTombstones(file)).erased).toEqual([buried]);
 });
@@ -119,14 +124,14 @@ test('a file that cannot be read is said plainly, and one that cannot be written
   await expect(readTombstones(file)).rejects.toThrow(
     new ConfigError(`TOMBSTONE_FILE cannot be read: ${file} (EISDIR).`),
   );
-  await expect(bury(file, some())).rejects.toThrow(
+  await expect(recordErased(file, some())).rejects.toThrow(
     new JobFailure('TOMBSTONE_FILE cannot be written (EISDIR)'),
   );
 });
 
 test('ten burials at once lose none', async () => {
   const buried = Array.from({ length: 10 }, some);
-  await Promise.all(buried.map((each) => bury(file, each)));
+  await Promise.all(buried.map((each) => recordErased(file, each)));
   const { erased: found } = await readTombstones(file);
   expect(found).toHaveLength(10);
   expect(found).toEqual(expect.arrayContaining(buried));

@@ -4,7 +4,7 @@ import { Config } from '../../core/config.js';
 import { existingKeyRing, openKeyRing, tokenKeysDir } from '../../keys/key-material.js';
 import { keyLines, parseRing, readRingText, type KeyLine } from '../../keys/tokens/ring-file.js';
 import { revocableKey, revokeKey, rotateKeys } from '../../keys/tokens/rotation.js';
-import { aligned, print, say } from '../terminal/output.js';
+import { aligned, print, printMessage } from '../terminal/output.js';
 
 /**
  * The token-signing keys. Files alone: neither the database nor a restart of the instances is needed, except that a dry
@@ -38,7 +38,7 @@ async function rotate(_options: unknown, command: Command): Promise<void> {
   const { active } = await existingKeyRing(config);
   const entries = await rotateKeys(dir, new Clock().now());
   const rotated = entries.some(({ kid, state }) => state === 'active' && kid !== active.kid);
-  say(
+  printMessage(
     rotated
       ? `Every instance that reads ${dir} follows within 2 seconds; every token stays good.`
       : 'There was no next key: one was made, and nothing is rotated yet. Rotate again in 5 seconds.',
@@ -50,7 +50,7 @@ async function rotate(_options: unknown, command: Command): Promise<void> {
 async function revoke(kid: string, { dryRun }: { dryRun?: true }, command: Command): Promise<void> {
   if (dryRun) return countAffected(kid, command);
   const entries = await revokeKey(tokenKeysDir(new Config(process.env)), kid, new Clock().now());
-  say(
+  printMessage(
     'Tokens of this key are refused. Clients that have one activate again by themselves, each on the seat it has.',
   );
   show(keyLines(entries), command);

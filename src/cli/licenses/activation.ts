@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { bindingView } from '../../activation/license-overview.js';
+import { activationView } from '../../activation/license-overview.js';
 import { ReleaseService } from '../../releases/release.service.js';
 import { withDatabase } from '../database.js';
 import { bindingsText } from './license.js';
@@ -17,7 +17,7 @@ export function activationCommands(activation: Command): void {
       const released = withDatabase(({ dataSource, clock, config }) =>
         new ReleaseService(dataSource, clock, config).release(id, act),
       );
-      const view = bindingView(await orNotFound(released, 'No activation has this id.'));
+      const view = activationView(await orNotFound(released, 'No activation has this id.'));
       print(command, view, bindingsText([view]));
     });
 }

@@ -12,7 +12,7 @@ import {
 } from '../../licenses/license-import.js';
 import { withDatabase } from '../database.js';
 import { progressBar } from '../terminal/progress-bar.js';
-import { actOf, callersPath, fileRefusal, print, Refused, say } from '../terminal/output.js';
+import { actOf, callersPath, fileRefusal, print, Refused, printMessage } from '../terminal/output.js';
 
 /** Far above what a license takes: a quotation mark that is never closed must not swallow the file. */
 const MAX_ROW_BYTES = 16_384;
@@ -35,7 +35,7 @@ async function importFile(name: string, _options: unknown, command: Command): Pr
     const imported = await withDatabase((ground) => importLicenses(ground, columns, rows, actOf(command)));
     print(command, { imported }, `${imported} ${imported === 1 ? 'license' : 'licenses'} imported.`);
   } catch (error) {
-    if (error instanceof ImportRefused) error.faults.forEach(say);
+    if (error instanceof ImportRefused) error.faults.forEach(printMessage);
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
-import { findLicenses, type BindingView, type LicenseView } from '../../activation/license-overview.js';
+import { findLicenses, type ActivationView, type LicenseView } from '../../activation/license-overview.js';
 import type { OnExpiry } from '../../core/config.js';
 import { canonicalLicenseKey, checkSymbolHolds } from '../../keys/license-key.js';
 import type { StaffStatus } from '../../licenses/license.rules.js';
@@ -186,7 +186,7 @@ function licenseText(view: LicenseView): string {
 }
 
 /** Bindings as lines of a table. */
-export function bindingsText(bindings: readonly BindingView[]): string {
+export function bindingsText(bindings: readonly ActivationView[]): string {
   const head = ['Activation', 'Label', 'Version', 'Activated', 'State'];
   const lines = bindings.map(({ id, hostname_hint, app_version, activated_at, state, ended_at }) => [
     id,

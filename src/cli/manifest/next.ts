@@ -25,7 +25,15 @@ import { findLive, type Found } from './live-manifest.js';
 import { knownManifestKeys, publicHalves, publisherConfig, signingKeys } from './signing-keys.js';
 import { differenceText, differences, manifestText } from './manifest-text.js';
 import { passphraseSource } from '../terminal/passphrase.js';
-import { callersPath, fileRefusal, print, Refused, say, UsageError, wantsJson } from '../terminal/output.js';
+import {
+  callersPath,
+  fileRefusal,
+  print,
+  Refused,
+  printMessage,
+  UsageError,
+  wantsJson,
+} from '../terminal/output.js';
 
 /** What every command takes that makes the next manifest: `sign`, `refresh`, `withdraw`. */
 export interface NextOptions {
@@ -40,7 +48,7 @@ export interface NextOptions {
 }
 
 /** With what the next manifest is made. */
-export interface Workshop {
+export interface SigningContext {
   readonly config: Config;
   readonly now: Date;
   readonly expires: Date;
@@ -62,7 +70,7 @@ export function refuseExisting(file: string): void {
   if (existsSync(file)) throw fileRefusal(file, { code: 'EEXIST' });
 }
 
-export async function openWorkshop(options: NextOptions): Promise<Workshop> {
+export async function openSigningContext(options: NextOptions): Promise<SigningContext> {
   const config = publisherConfig();
   const now = new Clock().now();
   const unsigned = options.prepare !== undefined || options.dryRun === true;
@@ -75,16 +83,16 @@ export async function openWorkshop(options: NextOptions): Promise<Workshop> {
 }
 
 /** The live manifest to build upon, verified and named to the person. */
-export async function liveManifest({ previous }: NextOptions, workshop: Workshop): Promise<Live> {
+export async function liveManifest({ previous }: NextOptions, workshop: SigningContext): Promise<Live> {
   const found = await findLive(previous, workshop.config);
   const live = verified(found, workshop);
   const { version, sequence } = live.content;
-  say(`The live manifest is that of ${found.from}: version ${version}, sequence ${sequence}.`);
+  printMessage(`The live manifest is that of ${found.from}: version ${version}, sequence ${sequence}.`);
   return live;
 }
 
 /** What it says is signed again with ours: whoever serves it must not be able to put in a word of their own. */
-export function verified({ document, from }: Found, { trusted, config: { product } }: Workshop): Live {
+export function verified({ document, from }: Found, { trusted, config: { product } }: SigningContext): Live {
   try {
     const content = verifyManifest(document, trustedKeys(trusted));
     if (content.product === product) return { content, signed: readDocument(document).signed };
@@ -112,7 +120,7 @@ export interface NextOffer extends Omit<Offer, 'expires'> {
 export async function finish(
   { first, ...offer }: NextOffer,
   past: Past,
-  { config, now, expires, keys }: Workshop,
+  { config, now, expires, keys }: SigningContext,
   options: NextOptions,
   command: Command,
 ): Promise<void> {
@@ -147,7 +155,7 @@ export async function hand(
 ): Promise<void> {
   const summary = manifestText(document);
   if (out === undefined) {
-    if (!wantsJson(command)) say(summary);
+    if (!wantsJson(command)) printMessage(summary);
     return print(command, document, JSON.stringify(document));
   }
   const file = callersPath(out);

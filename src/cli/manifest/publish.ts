@@ -10,7 +10,7 @@ import {
 } from '../../keys/manifests/signed-manifest.js';
 import { fetchManifest, readManifestFile } from './live-manifest.js';
 import { contentRows, differences, differenceText } from './manifest-text.js';
-import { actOf, aligned, print, Refused, say } from '../terminal/output.js';
+import { actOf, aligned, print, Refused, printMessage } from '../terminal/output.js';
 
 /** Every instance serves what was published within 5 seconds (contract, manifest); a second more for the network. */
 const SERVED_WITHIN_MS = 6_000;
@@ -36,13 +36,13 @@ export async function publish(file: string, options: PublishOptions, command: Co
     }
     const content = await manifests.publish(document, actOf(command), options.withdraw);
     if (options.withdraw)
-      say(
+      printMessage(
         `What was above version ${content.version} is taken back: nobody is offered it any more. Who runs it keeps it, until a version above it is published.`,
       );
     const url = `${ground.config.publicUrl}/v1/manifest`;
     // Within: a server of ours may use the database that we hold open.
     const amiss = await lookAtPublic(url, readDocument(document).signed, content.sequence, trusted);
-    say(amiss === null ? `${url} serves it.` : `It is published, but ${amiss}`);
+    printMessage(amiss === null ? `${url} serves it.` : `It is published, but ${amiss}`);
     const { version, sequence, minimum_license_expiry, expires_at } = content;
     const live = { version, sequence, minimum_license_expiry, expires_at, served: amiss === null };
     print(command, live, aligned([['Live now', `version ${version}`], ...contentRows(content)]));

@@ -6,17 +6,17 @@ import {
   checkNext,
   finish,
   liveManifest,
-  openWorkshop,
+  openSigningContext,
   verified,
   type NextOptions,
-  type Workshop,
+  type SigningContext,
 } from './next.js';
-import { Refused, say } from '../terminal/output.js';
+import { Refused, printMessage } from '../terminal/output.js';
 
 /** `manifest refresh`: the same version, good for longer. */
 export async function refresh(options: NextOptions, command: Command): Promise<void> {
   checkNext(options);
-  const workshop = await openWorkshop(options);
+  const workshop = await openSigningContext(options);
   const live = await liveManifest(options, workshop);
   const { also_available, expires_at } = live.content;
   if (workshop.expires.getTime() <= Date.parse(expires_at))
@@ -31,7 +31,7 @@ export async function withdraw(
   command: Command,
 ): Promise<void> {
   checkNext(options);
-  const workshop = await openWorkshop(options);
+  const workshop = await openSigningContext(options);
   const live = await liveManifest(options, workshop);
   const before = verified(await findBefore(options.backTo, workshop), workshop);
   const { also_available } = before.content;
@@ -39,10 +39,11 @@ export async function withdraw(
   versions.add(live.content);
   const past = { live, versions, isWithdrawal: true };
   await finish({ entry: entryOf(before.content), also_available }, past, workshop, options, command);
-  if (!options.dryRun) say(`This takes back version ${live.content.version}: publish it with --withdraw.`);
+  if (!options.dryRun)
+    printMessage(`This takes back version ${live.content.version}: publish it with --withdraw.`);
 }
 
-async function findBefore(file: string | undefined, { config }: Workshop): Promise<Found> {
+async function findBefore(file: string | undefined, { config }: SigningContext): Promise<Found> {
   if (file !== undefined) return { document: await readManifestFile(file), from: file };
   const document = await beforeLiveOfDatabase(config);
   if (document !== null) return { document, from: 'the database' };

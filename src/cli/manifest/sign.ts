@@ -5,7 +5,7 @@ import { alsoAvailable } from '../../keys/manifests/signed-manifest.js';
 import { PublishedVersions } from '../../manifest/published-versions.js';
 import { readImage } from './image.js';
 import { attach, type AttachOptions } from './attach.js';
-import { checkNext, finish, liveManifest, openWorkshop, type NextOptions } from './next.js';
+import { checkNext, finish, liveManifest, openSigningContext, type NextOptions } from './next.js';
 import { progressBar } from '../terminal/progress-bar.js';
 import { callersPath, UsageError } from '../terminal/output.js';
 
@@ -27,7 +27,7 @@ export async function sign(options: SignOptions, command: Command): Promise<void
   const url = options.url ?? missing('--url <url>');
   if (sequence !== undefined && !first) throw new UsageError('--sequence stands with --first alone.');
   checkNext(options);
-  const workshop = await openWorkshop(options);
+  const workshop = await openSigningContext(options);
   const live = first ? null : await liveManifest(options, workshop);
   // Last, since it takes a while.
   const image = await readImage(callersPath(dmg), progressBar(basename(dmg)));

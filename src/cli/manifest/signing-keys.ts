@@ -6,7 +6,7 @@ import { isEd25519, publicJwk, publicKeyFromX, thumbprint } from '../../keys/ed2
 import { encryptedPrivateKey } from '../../keys/encrypted-private-key.js';
 import { developmentManifestKey, trustedManifestKeys } from '../../keys/key-material.js';
 import type { AskPassphrase } from '../terminal/passphrase.js';
-import { callersPath, fileRefusal, Refused, say, UsageError } from '../terminal/output.js';
+import { callersPath, fileRefusal, Refused, printMessage, UsageError } from '../terminal/output.js';
 
 /** The publisher's machine is no server: what a production server must be told is not asked of it. */
 export function publisherConfig(): Config {
@@ -60,7 +60,7 @@ async function developmentKey(config: Config): Promise<KeyObject> {
   if (isDevelopment()) await trustedManifestKeys(config);
   const file = developmentManifestKey(config);
   if (!isDevelopment() || !existsSync(file)) throw new UsageError('--key must name the key to sign with.');
-  say(`Signing with the development key, ${file}.`);
+  printMessage(`Signing with the development key, ${file}.`);
   return createPrivateKey(await readFile(file));
 }
 

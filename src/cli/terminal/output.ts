@@ -14,7 +14,7 @@ export class UsageError extends Error {}
 const PACKAGE = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 
 /** Tells the person at the terminal a sentence; standard output is the command's answer alone. */
-export function say(sentence: string): void {
+export function printMessage(sentence: string): void {
   process.stderr.write(`${sentence}\n`);
 }
 

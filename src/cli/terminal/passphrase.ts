@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isWeakPassphrase, WEAK_PASSPHRASE } from './passphrase-strength.js';
-import { Refused, say } from './output.js';
+import { Refused, printMessage } from './output.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const ENDS = ['\r', '\n', '\u0004'];
@@ -65,7 +65,7 @@ export async function askHidden(prompt: string): Promise<string> {
     return await typedLine(stdin);
   } finally {
     stdin.setRawMode(false).pause();
-    say('');
+    printMessage('');
   }
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, preHandlerHookHandler } from 'fastify';
-import { REQUEST_LIMITS_MS } from '../../database/request-timeouts.js';
+import { REQUEST_TIMEOUTS_MS } from '../../database/request-timeouts.js';
 import { problem } from '../problems/problem.js';
 
 /**
@@ -7,7 +7,7 @@ import { problem } from '../problems/problem.js';
  * merely slow several of them add up. What was begun may still be done, so only calls of clients, which are safe to
  * repeat, have a deadline; what people do may not be, and a probe has limits of its own (decision 0004).
  */
-export function answerInTime(fastify: FastifyInstance): void {
+export function enforceDeadline(fastify: FastifyInstance): void {
   fastify.addHook('onRoute', (route) => {
     if (route.url.startsWith('/v1/')) route.preHandler = [route.preHandler ?? [], askForPatience].flat();
   });
@@ -17,7 +17,7 @@ export function answerInTime(fastify: FastifyInstance): void {
 const askForPatience: preHandlerHookHandler = (_request, reply, done) => {
   const late = setTimeout(() => {
     if (!reply.sent && !reply.raw.headersSent) reply.send(problem('unavailable'));
-  }, REQUEST_LIMITS_MS.answer).unref();
+  }, REQUEST_TIMEOUTS_MS.answer).unref();
   reply.raw.once('close', () => clearTimeout(late));
   done();
 };

@@ -11,7 +11,7 @@ export const LIMITS = {
 };
 
 /** What one process carries, and what it has turned away. */
-export class Load {
+export class LoadCounts {
   /** Requests that came and whose answer is not ready. */
   underWay = 0;
   /** Turned away since the start, by what was too much. */
@@ -32,7 +32,7 @@ export const BACKLOG = 4_096;
  * Sheds load by what the process can carry, never by who calls: no address, key or account is counted here
  * (contract, Limits).
  */
-export function shedUnderPressure(fastify: FastifyInstance, limits = LIMITS, load = new Load()): void {
+export function shedLoad(fastify: FastifyInstance, limits = LIMITS, load = new LoadCounts()): void {
   const isLate = limits.eventLoopDelayMs > 0 ? watchEventLoop(fastify, limits.eventLoopDelayMs) : () => false;
   const tooMuch = () => {
     if (load.underWay >= limits.concurrentRequests) return 'concurrent_requests';

@@ -4,9 +4,9 @@ import type { FastifyInstance } from 'fastify';
 import { v4 as uuidv4 } from 'uuid';
 import { Config } from '../../core/config.js';
 import { SECURITY_HEADERS } from '../strip-client-address.js';
-import { Log } from '../../core/logger.js';
+import { AppLogger } from '../../core/logger.js';
 import { problem, problemDocument } from '../problems/problem.js';
-import type { Traffic } from '../responses/request-counts.js';
+import type { RequestCounts } from '../responses/request-counts.js';
 
 /** The latest answer of each socket, given or still owed. */
 const answering = new WeakMap<Socket, ServerResponse>();
@@ -15,7 +15,7 @@ const answering = new WeakMap<Socket, ServerResponse>();
  * Takes from Node what it would answer by itself, without a problem document: a request without `host`, and one with
  * an expectation that nobody here has.
  */
-export function answerInsteadOfNode(fastify: FastifyInstance): void {
+export function handleMalformedRequests(fastify: FastifyInstance): void {
   const { server } = fastify;
   server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     answering.set(socket, response);
@@ -42,8 +42,8 @@ export function refuseMalformed(
   error: Error & { code?: string },
   socket: Socket,
   config: Config,
-  log: Log,
-  traffic?: Traffic,
+  log: AppLogger,
+  traffic?: RequestCounts,
 ): void {
   const last = answering.get(socket);
   // Behind a request that waits for its answer, ours would be taken for that one's; and a request that was answered

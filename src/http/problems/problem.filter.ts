@@ -2,10 +2,10 @@ import { ArgumentsHost, Catch, ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 import { TooManyWait } from '../../database/batch.js';
-import { isDatabaseAway } from '../../database/connection-errors.js';
-import { Log } from '../../core/logger.js';
+import { isConnectionError } from '../../database/connection-errors.js';
+import { AppLogger } from '../../core/logger.js';
 import { Problem, problem, problemDocument, type ProblemCode } from './problem.js';
-import { Traffic } from '../responses/request-counts.js';
+import { RequestCounts } from '../responses/request-counts.js';
 
 /** What Fastify and Nest throw by themselves, by status. */
 const BY_STATUS: Readonly<Record<number, ProblemCode>> = {
@@ -26,8 +26,8 @@ const BY_STATUS: Readonly<Record<number, ProblemCode>> = {
 export class ProblemFilter implements ExceptionFilter {
   constructor(
     private readonly config: Config,
-    private readonly log: Log,
-    private readonly traffic?: Traffic,
+    private readonly log: AppLogger,
+    private readonly traffic?: RequestCounts,
   ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
@@ -58,7 +58,7 @@ function isForeseen(thrown: unknown): boolean {
 
 function asProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
-  if (isDatabaseAway(thrown)) return problem('unavailable');
+  if (isConnectionError(thrown)) return problem('unavailable');
   // The caller went away in the middle of its body; nobody reads the answer.
   if ((thrown as { code?: unknown } | null)?.code === 'ECONNRESET') return problem('malformed_request');
   const { statusCode, getStatus } = (thrown ?? {}) as { statusCode?: unknown; getStatus?: () => number };

@@ -2,11 +2,11 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { FastifyInstance } from 'fastify';
 import { v4 as uuidv4 } from 'uuid';
-import { Log } from '../../core/logger.js';
-import { tell } from './response-log.js';
+import { AppLogger } from '../../core/logger.js';
+import { logResponse } from './response-log.js';
 
 /** An answer that is ready: the same for everyone who asks. */
-export interface ReadyAnswer {
+export interface PreparedResponse {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
   readonly body: string;
@@ -18,11 +18,11 @@ export interface ReadyAnswer {
  * a server that is closing.
  * @param answer what to say to an `if-none-match`; null where nothing is ready
  */
-export function answerFromMemory(
+export function servePreparedResponse(
   { server, traffic }: FastifyInstance,
   path: string,
-  answer: (ifNoneMatch: string | undefined) => ReadyAnswer | null,
-  log: Log,
+  answer: (ifNoneMatch: string | undefined) => PreparedResponse | null,
+  log: AppLogger,
 ): void {
   const [...ordinary] = server.listeners('request');
   server.removeAllListeners('request');
@@ -37,7 +37,11 @@ export function answerFromMemory(
     response.writeHead(ready.status, ready.headers).end(ready.body);
     const { status } = ready;
     const milliseconds = performance.now() - began;
-    tell({ route: path, method: request.method!, status, milliseconds, request_id: uuidv4() }, log, traffic);
+    logResponse(
+      { route: path, method: request.method!, status, milliseconds, request_id: uuidv4() },
+      log,
+      traffic,
+    );
   });
 }
 

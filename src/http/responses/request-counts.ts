@@ -1,11 +1,11 @@
 import { Histogram } from '../../core/histogram.js';
-import { Load } from '../limits/load-shedding.js';
+import { LoadCounts } from '../limits/load-shedding.js';
 import { PROBLEMS, type ProblemCode } from '../problems/problem.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** Undefined where nothing counts it. */
-    traffic?: Traffic;
+    traffic?: RequestCounts;
   }
 }
 
@@ -20,8 +20,8 @@ const ASSETS = /^(.*\/assets)\/.+$/;
  * What is counted of the requests: by route template, method, status and problem code, each from a closed set, so that
  * no caller can add to what is kept, and nothing kept can name a caller.
  */
-export class Traffic {
-  readonly load = new Load();
+export class RequestCounts {
+  readonly load = new LoadCounts();
   readonly refusals = Object.fromEntries(Object.keys(PROBLEMS).map((code) => [code, 0])) as Record<
     ProblemCode,
     number

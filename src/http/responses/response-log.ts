@@ -1,22 +1,30 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Log, type Answered } from '../../core/logger.js';
-import type { Traffic } from './request-counts.js';
+import { AppLogger, type ResponseRecord } from '../../core/logger.js';
+import type { RequestCounts } from './request-counts.js';
 
 /** Tells of every answer that passes Fastify's hooks. */
-export function tellAnswers(fastify: FastifyInstance, log: Log, traffic: Traffic | undefined): void {
+export function logResponses(
+  fastify: FastifyInstance,
+  log: AppLogger,
+  traffic: RequestCounts | undefined,
+): void {
   fastify.addHook('onResponse', (request, reply, done) => {
-    tell(answered(request, reply), log, traffic);
+    logResponse(responseRecord(request, reply), log, traffic);
     done();
   });
 }
 
 /** One structured line by allow-list, and one count. */
-export function tell(answer: Answered, log: Log, traffic: Traffic | undefined): void {
+export function logResponse(
+  answer: ResponseRecord,
+  log: AppLogger,
+  traffic: RequestCounts | undefined,
+): void {
   log.answered(answer);
   traffic?.answered(answer.route, answer.method, answer.status, answer.milliseconds / 1000);
 }
 
-export function answered(request: FastifyRequest, reply: FastifyReply): Answered {
+export function responseRecord(request: FastifyRequest, reply: FastifyReply): ResponseRecord {
   return {
     route: (request.is404 ? undefined : request.routeOptions.url) ?? 'none',
     method: request.method,

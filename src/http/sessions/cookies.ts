@@ -5,7 +5,7 @@ import { Config } from '../../core/config.js';
 /** The cookies there are. The two of sessions go when the browser is closed; `code` and `challenge` end by themselves. */
 export type CookieName = 'holder' | 'code' | 'staff' | 'challenge';
 
-export async function takeCookies(fastify: FastifyInstance): Promise<void> {
+export async function registerCookies(fastify: FastifyInstance): Promise<void> {
   await fastify.register(cookiePlugin);
 }
 
@@ -15,7 +15,7 @@ export function readCookie(request: FastifyRequest, config: Config, name: Cookie
 }
 
 /** Gives a browser a cookie that no script reads and no other site sends. `seconds`: how long; none: while it is open. */
-export function giveCookie(
+export function setCookie(
   reply: FastifyReply,
   config: Config,
   name: CookieName,

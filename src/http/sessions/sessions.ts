@@ -5,7 +5,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Clock, CLOCK_TOLERANCE_MS } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
-import { giveCookie, readCookie } from './cookies.js';
+import { setCookie, readCookie } from './cookies.js';
 import { tokenHash } from './token-hash.js';
 
 const IDLE_MS = 30 * 60_000;
@@ -71,7 +71,7 @@ export class Sessions {
   async give(reply: FastifyReply, name: 'holder' | 'staff', token: string): Promise<void> {
     const before = readCookie(reply.request, this.config, name);
     if (before) await this.dataSource.query('delete from session where token_hash = $1', [tokenHash(before)]);
-    giveCookie(reply, this.config, name, token);
+    setCookie(reply, this.config, name, token);
   }
 
   async end(id: string): Promise<void> {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { poolOf } from '../../database/data-source.js';
 import { Replica } from '../../heartbeat/replica.js';
-import type { Figures, Measured } from './registry.js';
+import type { MetricsRegistry, MetricsSource } from './registry.js';
 
 interface Pool {
   readonly labels: { readonly database: string };
@@ -14,7 +14,7 @@ interface Pool {
 
 /** The connections of requests, and whether the replica is asked. */
 @Injectable()
-export class ConnectionFigures implements Measured {
+export class ConnectionMetrics implements MetricsSource {
   #pools: readonly Pool[] = [];
 
   constructor(
@@ -37,7 +37,7 @@ export class ConnectionFigures implements Measured {
     );
   }
 
-  measure(figures: Figures): void {
+  measure(figures: MetricsRegistry): void {
     const each = (read: (pool: Pool) => number) => () =>
       this.#pools.map((pool) => [pool.labels, read(pool)] as const);
     figures.gauge(

@@ -1,21 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, DAY_MS } from '../../core/clock.js';
-import { Log } from '../../core/logger.js';
-import { Backlog, type JobCounts } from '../job-backlog.js';
+import { AppLogger } from '../../core/logger.js';
+import { JobBacklog, type JobCounts } from '../job-backlog.js';
 import { lastFinished } from '../data-age.js';
-import type { Figures, Measured } from './registry.js';
+import type { MetricsRegistry, MetricsSource } from './registry.js';
 import { WarningsService, type Watched } from '../warnings.service.js';
 
 /** What the database is asked for at a scrape. While it does not answer there is no such figure, and nothing old. */
 @Injectable()
-export class DataFigures implements Measured {
+export class DataMetrics implements MetricsSource {
   #seen: (Watched & { readonly jobs: readonly JobCounts[] }) | null = null;
 
   constructor(
     private readonly warnings: WarningsService,
-    private readonly backlog: Backlog,
+    private readonly backlog: JobBacklog,
     private readonly clock: Clock,
-    private readonly log: Log,
+    private readonly log: AppLogger,
   ) {}
 
   // An outage is known within the 2 seconds that any request waits, and what the process knows by itself is told all
@@ -30,7 +30,7 @@ export class DataFigures implements Measured {
     }
   }
 
-  measure(figures: Figures): void {
+  measure(figures: MetricsRegistry): void {
     figures.gauge('mooring_database_up', '1 where the database answered this scrape, else 0.', () =>
       Number(this.#seen !== null),
     );
@@ -50,7 +50,7 @@ export class DataFigures implements Measured {
   }
 
   // What is not there has no age.
-  private measureAges(figures: Figures): void {
+  private measureAges(figures: MetricsRegistry): void {
     figures.gauge('mooring_oldest_age_days', 'Age in days of the oldest row, by what it is.', () => {
       if (!this.#seen) return null;
       const { telemetry, telemetry_inbox, ended_activation } = this.#seen.ages;
@@ -67,7 +67,7 @@ export class DataFigures implements Measured {
     );
   }
 
-  private measureRetention(figures: Figures): void {
+  private measureRetention(figures: MetricsRegistry): void {
     figures.gauge(
       'mooring_erasures_unrecorded',
       'Deletion requests carried out in the last 30 days that TOMBSTONE_FILE lacks; absent where it cannot be read.',
@@ -101,7 +101,7 @@ export class DataFigures implements Measured {
     );
   }
 
-  private measureJobs(figures: Figures): void {
+  private measureJobs(figures: MetricsRegistry): void {
     figures.gauge('mooring_mails_waiting', 'Mails that wait to be sent.', () => this.#seen?.mail.waiting);
     figures.gauge(
       'mooring_mails_failing',

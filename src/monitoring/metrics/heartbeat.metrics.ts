@@ -1,21 +1,21 @@
 import { Injectable } from '@nestjs/common';
-import { Bindings } from '../../heartbeat/activation-reads.js';
+import { ActivationReads } from '../../heartbeat/activation-reads.js';
 import { HeartbeatService } from '../../heartbeat/heartbeat.service.js';
 import { Replica } from '../../heartbeat/replica.js';
 import { TelemetryStore } from '../../telemetry/telemetry.store.js';
-import type { Figures, Measured } from './registry.js';
+import type { MetricsRegistry, MetricsSource } from './registry.js';
 
 /** Who answered heartbeats, how many shared a statement, and what became of their telemetry. */
 @Injectable()
-export class HeartbeatFigures implements Measured {
+export class HeartbeatMetrics implements MetricsSource {
   constructor(
     private readonly heartbeats: HeartbeatService,
-    private readonly bindings: Bindings,
+    private readonly bindings: ActivationReads,
     private readonly replica: Replica,
     private readonly telemetry: TelemetryStore,
   ) {}
 
-  measure(figures: Figures): void {
+  measure(figures: MetricsRegistry): void {
     figures.counter(
       'mooring_heartbeats_total',
       'Heartbeats of genuine tokens that were answered, yes or no, by the database whose word it was.',

@@ -2,23 +2,23 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import { BeforeApplicationShutdown, Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Config, ConfigError } from '../../core/config.js';
-import { forgetAddresses } from '../../http/strip-client-address.js';
-import { Log } from '../../core/logger.js';
-import { Figures, type Measured } from './registry.js';
+import { stripClientAddress } from '../../http/strip-client-address.js';
+import { AppLogger } from '../../core/logger.js';
+import { MetricsRegistry, type MetricsSource } from './registry.js';
 
 /** All that measure something, in the order in which it is looked up and shown. */
-export const MEASURED = Symbol('measured');
+export const METRICS_SOURCES = Symbol('measured');
 
 /** The metrics, in Prometheus's text form, on a port of their own. No label names anyone. */
 @Injectable()
-export class Metrics implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #figures = new Figures();
+export class MetricsService implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly #figures = new MetricsRegistry();
   #server: Server | undefined;
 
   constructor(
-    @Inject(MEASURED) private readonly measured: readonly Measured[],
+    @Inject(METRICS_SOURCES) private readonly measured: readonly MetricsSource[],
     private readonly config: Config,
-    private readonly log: Log,
+    private readonly log: AppLogger,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
@@ -35,7 +35,7 @@ export class Metrics implements OnApplicationBootstrap, BeforeApplicationShutdow
         },
       );
     });
-    forgetAddresses(server);
+    stripClientAddress(server);
     server.listen(metricsPort, host);
     await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
       throw new ConfigError(

@@ -6,7 +6,7 @@ import {
 } from 'node:perf_hooks';
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { KeyRing } from '../../keys/tokens/key-ring.js';
-import type { Figures, Measured } from './registry.js';
+import type { MetricsRegistry, MetricsSource } from './registry.js';
 import { packageVersion } from '../../core/package-version.js';
 
 /** A timer that is due this often says how late it is. */
@@ -21,7 +21,7 @@ const KINDS: Readonly<Record<number, string>> = {
 
 /** What the process costs. Of prom-client's own figures these are the ones an operator acts on; none names the host. */
 @Injectable()
-export class ProcessFigures implements Measured, OnApplicationShutdown {
+export class ProcessMetrics implements MetricsSource, OnApplicationShutdown {
   readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   readonly #collected = Object.fromEntries(Object.values(KINDS).map((kind) => [kind, 0]));
   readonly #collections = new PerformanceObserver((list) =>
@@ -35,7 +35,7 @@ export class ProcessFigures implements Measured, OnApplicationShutdown {
     this.#collections.disconnect();
   }
 
-  measure(figures: Figures): void {
+  measure(figures: MetricsRegistry): void {
     this.#delay.enable();
     this.#collections.observe({ entryTypes: ['gc'] });
     const version = packageVersion();

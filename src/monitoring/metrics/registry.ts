@@ -13,9 +13,9 @@ interface Sample {
 }
 
 /** Something that has figures to show. */
-export interface Measured {
+export interface MetricsSource {
   /** Says what is read at each scrape. Called once, where there are metrics at all. */
-  measure(figures: Figures): void;
+  measure(figures: MetricsRegistry): void;
   /** What has to be looked up before a scrape. All of them begin in the same moment; none throws. */
   look?(): Promise<void> | void;
 }
@@ -24,7 +24,7 @@ export interface Measured {
  * The figures of METRICS_PORT. Each is read where it is kept when somebody asks: nothing on the way of a request knows of
  * Prometheus. A label's values are from a closed set, and none names anyone.
  */
-export class Figures {
+export class MetricsRegistry {
   readonly #registry = new Registry();
 
   get contentType(): string {

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
-import type { Figures, Measured } from './registry.js';
+import type { MetricsRegistry, MetricsSource } from './registry.js';
 
 /** What came in and how it was answered. */
 @Injectable()
-export class RequestFigures implements Measured {
+export class RequestMetrics implements MetricsSource {
   constructor(private readonly host: HttpAdapterHost) {}
 
-  measure(figures: Figures): void {
+  measure(figures: MetricsRegistry): void {
     const { traffic } = this.host.httpAdapter.getInstance<FastifyInstance>();
     if (!traffic) return;
     figures.histogram(

@@ -1,5 +1,5 @@
 import { TELEMETRY_FIELDS } from '../../telemetry/telemetry.fields.js';
-import { THRESHOLD } from '../../telemetry/suppress-small-cells.js';
+import { SMALL_CELL_THRESHOLD } from '../../telemetry/suppress-small-cells.js';
 import { KEPT, policy } from '../../retention/policy.js';
 import { DIMENSIONS } from '../../telemetry/roll-up.js';
 
@@ -44,7 +44,7 @@ export function privacyAsMarkdown(taxRetentionYears: number): string {
     '- how long the detector took, by chip: half, nine of ten, nineteen of twenty',
     '- crash groups by `crash_sig` and version, never beside hardware',
     '',
-    `A cell stands for at least ${THRESHOLD} heartbeats, ten machines' worth. Smaller ones are counted together as \`other\`; where`,
+    `A cell stands for at least ${SMALL_CELL_THRESHOLD} heartbeats, ten machines' worth. Smaller ones are counted together as \`other\`; where`,
     'that is itself too small, the next smallest join it. No two tables share a field but the total, so none can be',
     'subtracted from another.',
     '',

@@ -7,8 +7,8 @@ import { problem } from '../../http/problems/problem.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
 import { newNonce, type DerivedFrom } from '../../keys/derived-from.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
-import type { Letter } from '../../mail/mail-message.js';
-import { announce, MailService } from '../../mail/mail.service.js';
+import type { MailMessage } from '../../mail/mail-message.js';
+import { enqueueMail, MailService } from '../../mail/mail.service.js';
 import { hasPasskey, LINK_MINUTES, lockStaff, StaffLinks } from './staff-links.js';
 
 /** Mails a sign-in link to somebody who has no passkey yet. */
@@ -35,12 +35,12 @@ export class StaffLinkMails implements OnModuleInit {
       const [id, nonce] = [uuidv4(), newNonce()];
       const secret = this.keys.staffLink({ id, nonce });
       await this.links.keep(manager, { id, staff_id: staffId, secret, nonce }, act);
-      await announce(manager, 'staff_link', id, this.clock.now(), { urgent: true });
+      await enqueueMail(manager, 'staff_link', id, this.clock.now(), { urgent: true });
     });
   }
 
   // A link that was spent or has ended while a mail server was away helps nobody.
-  private async compose(id: string): Promise<Letter | null> {
+  private async compose(id: string): Promise<MailMessage | null> {
     const [link] = (await this.dataSource.query(
       `select l.id, l.nonce, l.token_hash, s.email from staff_link l join staff s on s.id = l.staff_id
        where l.id = $1 and l.nonce is not null and l.expires_at > $2`,

@@ -1,6 +1,6 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { Config } from '../../core/config.js';
-import type { Letter } from '../../mail/mail-message.js';
+import type { MailMessage } from '../../mail/mail-message.js';
 import { MailService } from '../../mail/mail.service.js';
 
 /** Tells a staff member of a new passkey: whoever had the session for a moment must not stay in unnoticed. */
@@ -15,7 +15,7 @@ export class PasskeyMails implements OnModuleInit {
     this.mail.register('passkey_added', async () => this.added());
   }
 
-  private added(): Letter {
+  private added(): MailMessage {
     return {
       to: null,
       subject: 'A new passkey signs you in to support',

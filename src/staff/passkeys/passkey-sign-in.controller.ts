@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/c
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
-import { giveCookie, readCookie, takeCookieBack } from '../../http/sessions/cookies.js';
+import { setCookie, readCookie, takeCookieBack } from '../../http/sessions/cookies.js';
 import { BeforeSignIn } from '../../http/sessions/same-origin.js';
 import { Sessions } from '../../http/sessions/sessions.js';
 import { CHALLENGE_MINUTES } from './passkey-challenges.js';
@@ -25,7 +25,7 @@ export class PasskeySignInController {
   @HttpCode(200)
   async options(@Res({ passthrough: true }) reply: FastifyReply) {
     const { id, options } = await this.passkeys.ask();
-    giveCookie(reply, this.config, 'challenge', id, CHALLENGE_MINUTES * 60);
+    setCookie(reply, this.config, 'challenge', id, CHALLENGE_MINUTES * 60);
     return { options };
   }
 

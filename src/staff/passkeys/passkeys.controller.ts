@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res, UseGuar
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
-import { giveCookie, readCookie, takeCookieBack } from '../../http/sessions/cookies.js';
+import { setCookie, readCookie, takeCookieBack } from '../../http/sessions/cookies.js';
 import { problem } from '../../http/problems/problem.js';
 import { CHALLENGE_MINUTES, PasskeyChallenges } from './passkey-challenges.js';
 import { PasskeysService } from './passkeys.service.js';
@@ -33,7 +33,7 @@ export class PasskeysController {
   async options(@SignedInStaff() staff: SignedIn, @Res({ passthrough: true }) reply: FastifyReply) {
     const { id, challenge } = await this.challenges.make(staff.id);
     const existing = await this.passkeys.credentialIds(staff.id);
-    giveCookie(reply, this.config, 'challenge', id, CHALLENGE_MINUTES * 60);
+    setCookie(reply, this.config, 'challenge', id, CHALLENGE_MINUTES * 60);
     return { options: await this.relyingParty.enrolmentOptions(challenge, staff, existing) };
   }
 

@@ -5,7 +5,7 @@ import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit } from '../../audit/audit.js';
 import { Clock, rfc3339 } from '../../core/clock.js';
 import { problem } from '../../http/problems/problem.js';
-import { announce } from '../../mail/mail.service.js';
+import { enqueueMail } from '../../mail/mail.service.js';
 import { RelyingParty } from './relying-party.js';
 import type { SignedIn } from '../staff-identity.js';
 
@@ -61,7 +61,7 @@ export class PasskeysService {
       const change = { staff_id: staff.id, passkey_id: id };
       await recordAudit(manager, { actor: staff.email, reason: null }, { action: 'passkey.add', change, at });
       // To this address, whatever becomes of the passkey until it is sent.
-      await announce(manager, 'passkey_added', id, at, { to: staff.email });
+      await enqueueMail(manager, 'passkey_added', id, at, { to: staff.email });
       return { id, created_at: rfc3339(at), transports };
     });
   }
