@@ -43,7 +43,7 @@ test.each(['ECONNREFUSED', 'ENETUNREACH', 'EMFILE', 'ENFILE', 'EADDRNOTAVAIL', '
   'a connection that cannot be opened (%s) counts as an outage, a caller that broke its own does not',
   (code) => {
     const failed = (more: object) => Object.assign(new Error(`connect ${code}`), { code, ...more });
-    expect(isDatabaseAway(failed({ syscall: 'connect' }))).toBe(true);
-    expect(isDatabaseAway(failed({}))).toBe(false);
+    expect(isConnectionError(failed({ syscall: 'connect' }))).toBe(true);
+    expect(isConnectionError(failed({}))).toBe(false);
   },
 );

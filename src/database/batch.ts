@@ -1,6 +1,6 @@
 import { Histogram } from '../core/histogram.js';
 
-/** More wait for a batch than may. Passing, as an outage is (`isDatabaseAway`). */
+/** More wait for a batch than may. Passing, as an outage is (`isConnectionError`). */
 export class TooManyWait extends Error {}
 
 /**
