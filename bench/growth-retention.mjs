@@ -79,13 +79,13 @@ function figures({ kinds }) {
 /** What is due: telemetry of a month that goes whole and of days of the next one, yesterday's inbox, ended bindings, a week to count. */
 async function makeDue(url, client, rows) {
   const { withMaintenanceConnection } = await import('../dist/database/data-source.js');
-  const { makePartitions } = await import('../dist/telemetry/partitions.js');
+  const { createPartitions } = await import('../dist/telemetry/partitions.js');
   const now = new Date();
   const first = new Date(Date.UTC(now.getUTCFullYear() - 2, now.getUTCMonth() - 1, 1));
   const end = new Date(Date.UTC(now.getUTCFullYear() - 2, now.getUTCMonth(), now.getUTCDate()));
   await withMaintenanceConnection(url, async (dataSource) => {
     const runner = dataSource.createQueryRunner();
-    await makePartitions(runner, first, now);
+    await createPartitions(runner, first, now);
     await makeTelemetry(runner, { rows, seed: 1, first, end }, () => undefined);
     await runner.release();
   });

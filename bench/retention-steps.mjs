@@ -10,9 +10,9 @@ const NIGHTS = 27;
 const day = (first, days = 0) => new Date(first.getTime() + days * DAY_MS).toISOString().slice(0, 10);
 
 export async function fill({ runner, progress, month, asOf }, { rows, seed }) {
-  const { makePartitions } = await import('../dist/telemetry/partitions.js');
+  const { createPartitions } = await import('../dist/telemetry/partitions.js');
   const first = month(0);
-  await makePartitions(runner, first, asOf);
+  await createPartitions(runner, first, asOf);
   const end = new Date(day(asOf));
   const { ms } = await timed(() => makeTelemetry(runner, { rows, seed, first, end }, progress));
   // As the server does by itself in the course of months.
@@ -43,13 +43,13 @@ export async function countWeeks({ runner, progress, month, asOf: last }) {
 export async function askFleet({ url, progress }) {
   const { DataSource } = await import('typeorm');
   const { requestDataSource } = await import('../dist/database/data-source.js');
-  const { fleet } = await import('../dist/telemetry/fleet.queries.js');
+  const { readFleet } = await import('../dist/telemetry/fleet.queries.js');
   const dataSource = await new DataSource(requestDataSource(url)).initialize();
   const asked = [];
   for (const weeks of [12, 105]) {
     const answers = [];
     for (let turn = 0; turn < 20; turn++)
-      answers.push(await timed(() => fleet(dataSource, weeks).catch(nullWhereTooLate)));
+      answers.push(await timed(() => readFleet(dataSource, weeks).catch(nullWhereTooLate)));
     const answered = answers.filter(({ result }) => result !== null);
     const size = answered.length > 0 ? JSON.stringify(answered[0].result).length : null;
     const ms = median(answers.map((each) => each.ms));
@@ -68,7 +68,7 @@ function nullWhereTooLate(error) {
 
 // What the page would ask, were there no roll-ups: the same counts, by week, of the rows themselves.
 export async function askRows({ runner, progress }) {
-  const { DIMENSIONS } = await import('../dist/telemetry/roll-up.js');
+  const { DIMENSIONS } = await import('../dist/telemetry/telemetry.fields.js');
   const since = (from) =>
     `from telemetry where received_on >= date '${from}' and received_on < date '2026-11-16'`;
   const week = `(received_on - date '2024-01-01') / 7`;

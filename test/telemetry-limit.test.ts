@@ -16,7 +16,7 @@ const beat = async () => {
   return json.telemetry as { stored: boolean; dropped: string[] };
 };
 const rows = async () => (await service.sql('select 1 from telemetry_inbox')).length;
-const logged = () => service.logged.filter((line) => line.includes('telemetry limit of the day reached'));
+const logged = () => service.logged.filter((line) => line.includes('daily telemetry limit reached'));
 
 test('beyond TELEMETRY_ROWS_PER_DAY nothing is stored until midnight UTC, and the heartbeat is confirmed', async () => {
   service.clock.set('2026-11-20T23:00:00Z');

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Service } from './harness.js';
+import { readOpenApi } from './openapi.js';
 
 let service: Service;
 let token: string;
@@ -17,11 +18,20 @@ async function send(block: object): Promise<{ dropped: string[]; row: Record<str
   return { dropped: json.telemetry.dropped, row: row! };
 }
 
-const COUNTS =
-  'cpu_cores camera_count uptime_hours crash_count_since_last recent_inference_ms crash_uptime_secs';
-const WORDS =
-  'arch detector_type detector_compute_units_resolved unlock_retry_outcome crash_frame_source crash_abort_reason';
-const TEXTS = 'mac_model ram_gb_bucket soc_name crash_signal crash_label os_version';
+/** The members of a shape, separated by spaces, as docs/openapi.yaml lists them; versions are texts with more rules. */
+function membersOf(shape: string): string {
+  const document = readOpenApi() as {
+    components: { schemas: { Telemetry: { properties: Record<string, { $ref?: string }> } } };
+  };
+  const members = Object.entries(document.components.schemas.Telemetry.properties);
+  return members
+    .filter(([name, { $ref }]) => $ref?.endsWith(`/${shape}`) && !name.endsWith('app_version'))
+    .map(([name]) => name)
+    .join(' ');
+}
+const COUNTS = membersOf('TelemetryCount');
+const WORDS = membersOf('TelemetryName');
+const TEXTS = membersOf('TelemetryText');
 
 /** Values that fit, by the members they fit: each is stored exactly as it was sent. */
 const FITTING: Record<string, unknown[]> = {

@@ -4,39 +4,14 @@ import { Batch, TooManyWait } from '../src/database/batch.js';
 import { poolOf } from '../src/database/data-source.js';
 import { REQUEST_TIMEOUTS_MS } from '../src/database/request-timeouts.js';
 import { HeartbeatService } from '../src/heartbeat/heartbeat.service.js';
+import { TELEMETRY_NAMES } from '../src/telemetry/telemetry.fields.js';
 import { TelemetryStore } from '../src/telemetry/telemetry.store.js';
 import { Service } from './harness.js';
 import { withLimits } from './limits.js';
 import { whileGone, whileLocked } from './tables.js';
+import { EVERY_FIELD } from './telemetry-block.js';
 
-/** Every member with a fitting value. */
-const BLOCK = {
-  app_version: '3.2.0',
-  os_version: 'macOS 26.1',
-  mac_model: 'Mac16,8',
-  arch: 'arm64',
-  cpu_cores: 14,
-  ram_gb_bucket: '32',
-  camera_count: 0,
-  detector_type: 'coreml',
-  uptime_hours: 2_147_483_647,
-  crash_count_since_last: 1,
-  soc_name: 'Apple M3 Max',
-  detector_compute: 'ane',
-  recent_inference_ms: 12,
-  detector_compute_units_resolved: 'cpu_and_ne',
-  unlock_retry_outcome: 'not_needed',
-  crash_kind: 'native',
-  crash_signal: 'SIGSEGV',
-  crash_label: 'std::bad_alloc',
-  crash_frame: 'app.detector.run:120',
-  crash_sig: '0123456789abcdef',
-  crash_uptime_secs: 3600,
-  crash_frame_source: 'faulting-thread',
-  crash_app_version: '3.2.0+456',
-  crash_abort_reason: 'fork-safety',
-};
-const NO_MEMBER = Object.fromEntries(Object.keys(BLOCK).map((name) => [name, null]));
+const NO_MEMBER = Object.fromEntries(TELEMETRY_NAMES.map((name) => [name, null]));
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 let service: Service;
@@ -61,12 +36,12 @@ const stored = () =>
 
 test('stores the whole block, to the day, under a random id, and nothing else', async () => {
   service.clock.set('2026-11-20T23:59:59.999Z');
-  expect(await send(BLOCK)).toEqual({ stored: true, dropped: [] });
+  expect(await send(EVERY_FIELD)).toEqual({ stored: true, dropped: [] });
   service.clock.set('2026-11-21T00:00:00.000Z');
   expect(await send({ arch: 'x86_64' })).toEqual({ stored: true, dropped: [] });
   const rows = await stored();
   expect(rows).toEqual([
-    { ...BLOCK, id: expect.stringMatching(UUID_V4), received_on: '2026-11-20' },
+    { ...EVERY_FIELD, id: expect.stringMatching(UUID_V4), received_on: '2026-11-20' },
     { ...NO_MEMBER, arch: 'x86_64', id: expect.stringMatching(UUID_V4), received_on: '2026-11-21' },
   ]);
   expect(rows[0]!['id']).not.toBe(rows[1]!['id']);
@@ -135,7 +110,7 @@ test('a refused heartbeat stores no telemetry', async () => {
   const revoked = (await service.activate(license)).json.token;
   await service.setLicense(license.license_id, { staff_status: 'revoked' });
   for (const given of [revoked, 'forged', '']) {
-    const { status, json } = await service.heartbeat(given, { telemetry: BLOCK });
+    const { status, json } = await service.heartbeat(given, { telemetry: EVERY_FIELD });
     expect(status).toBeGreaterThanOrEqual(400);
     expect(json.telemetry).toBeUndefined();
   }
@@ -144,10 +119,10 @@ test('a refused heartbeat stores no telemetry', async () => {
 
 test('a heartbeat is answered where telemetry cannot be stored: no table, or nobody may write to it now', async () => {
   const inbox = 'telemetry_inbox';
-  expect(await whileGone(service, inbox, () => send(BLOCK))).toMatchObject({ stored: false });
-  expect(await whileLocked(service, inbox, () => send(BLOCK))).toMatchObject({ stored: false });
+  expect(await whileGone(service, inbox, () => send(EVERY_FIELD))).toMatchObject({ stored: false });
+  expect(await whileLocked(service, inbox, () => send(EVERY_FIELD))).toMatchObject({ stored: false });
   expect(await stored()).toEqual([]);
-  expect(await send(BLOCK)).toMatchObject({ stored: true });
+  expect(await send(EVERY_FIELD)).toMatchObject({ stored: true });
 });
 
 test('200 heartbeats at once store 200 rows, each once and whole', async () => {
@@ -203,7 +178,7 @@ test('a database that does not come to it costs the block, and not the license',
     statement.name === 'insert telemetry' ? insert.promise : query(statement);
   const spy = jest.spyOn(pool, 'query').mockImplementation(answer as typeof pool.query);
   try {
-    const answered = await withLimits({ telemetry: 100 }, () => send(BLOCK));
+    const answered = await withLimits({ telemetry: 100 }, () => send(EVERY_FIELD));
     expect(answered).toEqual({ stored: false, dropped: [] });
     expect(blocks.failed).toBe(failed + 1);
   } finally {
@@ -225,7 +200,7 @@ test('what the confirmation took is taken from the time that the block has', asy
       passed = 10_000;
       return Reflect.apply(HeartbeatService.prototype.confirm, service.app.get(HeartbeatService), given);
     });
-    await send(BLOCK);
+    await send(EVERY_FIELD);
     const [, left] = stored.mock.calls[0]!;
     expect(left).toBeLessThanOrEqual(REQUEST_TIMEOUTS_MS.telemetry - 10_000);
   } finally {

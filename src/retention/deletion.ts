@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { QueryRunner } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
 import { firstDayKept } from './cutoff.js';
-import { dropPartition, partitionOf, pastPartitions } from '../telemetry/partitions.js';
+import { dropPartition, partitionOf, findExpiredPartitions } from '../telemetry/partitions.js';
 import type { Rule } from './policy.js';
 
 /** What a run goes by: the moment it runs for, and the clock's own. */
@@ -86,7 +86,7 @@ export async function oldestDay(runner: QueryRunner, { table, from }: Rule): Pro
 // A month that is wholly past goes at once, however many its rows.
 async function dropPast(runner: QueryRunner, firstKept: string): Promise<number> {
   let rows = 0;
-  for (const partition of await pastPartitions(runner, firstKept)) {
+  for (const partition of await findExpiredPartitions(runner, firstKept)) {
     rows += await rowsOf(runner, partition.name);
     await dropPartition(runner, partition);
   }

@@ -1,7 +1,7 @@
 import { Controller, Get, Query, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { invalidMembers } from '../http/problems/problem.js';
-import { fleet } from '../telemetry/fleet.queries.js';
+import { readFleet } from '../telemetry/fleet.queries.js';
 import { StaffGuard } from '../staff/staff.guard.js';
 
 const DEFAULT_WEEKS = 12;
@@ -16,7 +16,7 @@ export class FleetController {
 
   @Get()
   async fleet(@Query('weeks') weeks: unknown) {
-    return fleet(this.dataSource, weeksOf(weeks));
+    return readFleet(this.dataSource, weeksOf(weeks));
   }
 }
 

@@ -1,8 +1,8 @@
 import { DataSource } from 'typeorm';
 import { SMALL_CELL_THRESHOLD } from './suppress-small-cells.js';
-import { DIMENSIONS } from './roll-up.js';
+import { DIMENSIONS } from './telemetry.fields.js';
 
-/** A count as it may be shown: of the rest, of a value, or of two by their names; null where a heartbeat said nothing. */
+/** The count of one value, of a pair of values by their field names, or of all others. Null means that it was not sent. */
 type CellView = { readonly heartbeats: number } & Readonly<Record<string, string | number | boolean | null>>;
 
 interface CellRow {
@@ -23,13 +23,13 @@ interface CrashRow {
   readonly crash_sig: string;
   readonly crash_label: string | null;
   readonly crash_frame: string | null;
-  /** Of each week that told of one. */
+  /** One list for each week with such a crash. */
   readonly versions: string[][];
   readonly weeks: { week_end: string; crashes: number }[];
 }
 
-// Nothing is counted here: what is read was counted and folded once, when its week was over (privacy, Telemetry).
-const WEEKS = `
+// Reads the stored weekly counts. The roll-up counts a week and suppresses small cells once (docs/privacy.md#telemetry).
+const READ_WEEKS = `
   with week as (select week_end from fleet_week order by week_end desc limit $1)
   select week_end::text,
     (select coalesce(json_agg(c order by is_other, heartbeats desc, value, value_2), '[]') from
@@ -38,10 +38,9 @@ const WEEKS = `
        (select soc_name, p50, p90, p95 from fleet_latency where week_end = week.week_end) l) as latency
   from week order by week_end desc`;
 
-// The 200 first, and then what is told of them: whoever sends crashes that are alike to none makes thousands of groups.
-// Each step reads the one before it, and nothing is joined: no plan is a bad one, whatever the planner believes of a table
-// that a flood has just filled.
-const CRASHES = `
+// Selects the 200 largest groups before it aggregates them, because one client can create thousands of groups. Each step
+// reads only the previous one, without joins: outdated planner statistics cannot lead to a slow plan.
+const READ_CRASH_GROUPS = `
   with counted as (
     select *, sum(crashes) over (partition by crash_sig) as total from crash_week
     where week_end >= (select min(week_end) from
@@ -60,18 +59,18 @@ const CRASHES = `
     json_agg(json_build_object('week_end', week_end, 'crashes', crashes) order by week_end desc) as weeks
   from weekly group by crash_sig, total order by total desc, crash_sig`;
 
-/** What the telemetry says of the last so many whole weeks: counts of heartbeats, never of machines, and never a row. */
-export async function fleet(dataSource: DataSource, weeks: number) {
-  const rows = (await dataSource.query(WEEKS, [weeks])) as WeekRow[];
-  const crashes = (await dataSource.query(CRASHES, [weeks])) as CrashRow[];
+/** The telemetry of the last `weeks` counted weeks: counts of heartbeats, never of machines, and no rows. */
+export async function readFleet(dataSource: DataSource, weeks: number) {
+  const rows = (await dataSource.query(READ_WEEKS, [weeks])) as WeekRow[];
+  const crashes = (await dataSource.query(READ_CRASH_GROUPS, [weeks])) as CrashRow[];
   return {
     threshold: SMALL_CELL_THRESHOLD,
-    weeks: rows.map(({ week_end, cells, latency }) => ({ week_end, ...tables(cells), latency })),
+    weeks: rows.map(({ week_end, cells, latency }) => ({ week_end, ...groupByDimension(cells), latency })),
     crash_groups: crashes.map(crashGroup),
   };
 }
 
-function tables(cells: CellRow[]): Record<string, CellView[]> {
+function groupByDimension(cells: CellRow[]): Record<string, CellView[]> {
   const byDimension = Map.groupBy(cells, ({ dimension }) => dimension);
   return Object.fromEntries(
     Object.keys(DIMENSIONS).map((dimension) => [dimension, (byDimension.get(dimension) ?? []).map(cellView)]),
@@ -81,7 +80,7 @@ function tables(cells: CellRow[]): Record<string, CellView[]> {
 function cellView({ dimension, value, value_2, is_other, heartbeats }: CellRow): CellView {
   if (is_other) return { other: true, heartbeats };
   const [field, field_2] = DIMENSIONS[dimension]!;
-  return field_2 ? { [field]: value, [field_2]: value_2, heartbeats } : { value, heartbeats };
+  return field_2 ? { [field!]: value, [field_2]: value_2, heartbeats } : { value, heartbeats };
 }
 
 function crashGroup({ versions, ...group }: CrashRow) {

@@ -1,73 +1,77 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { QueryRunner } from 'typeorm';
 import { utcDay } from '../core/clock.js';
-import { makePartitions } from './partitions.js';
+import { createPartitions } from './partitions.js';
 
-const WAITING = `
+const FIND_WAITING = `
   select (select min(received_on) from telemetry_waiting where received_on < $1)::text as oldest,
          exists (select 1 from telemetry_inbox where received_on < $1) as is_due,
-         exists (select 1 from telemetry_moving) as is_cut_short`;
+         exists (select 1 from telemetry_moving) as is_interrupted`;
 
 /**
- * Moves the past days' telemetry out of the inbox: in the order of the random ids and in one transaction, so that from
- * the next day on a row's place tells nothing of when it came or with whom (privacy, Telemetry; decision 0020).
- * @param now the clock's own moment: whatever day it runs for, that month has a place for its rows
- * @returns how many rows
+ * Moves the telemetry of past days from the inbox to `telemetry`, in the order of the random ids and in one transaction.
+ * The position of a moved row then does not show when it arrived or next to which row (docs/privacy.md#telemetry,
+ * docs/decisions/0020).
+ * @param asOf the moment that the retention run is for
+ * @param now the current moment; its month always gets a partition
+ * @returns the number of moved rows
  */
 export async function moveInbox(runner: QueryRunner, asOf: Date, now: Date): Promise<number> {
   const today = utcDay(asOf);
-  // As text: the driver would read a date in the process's own time zone.
-  const [waiting] = (await runner.query(WAITING, [today])) as {
+  // Dates are read as text: the driver would read them in the time zone of the process.
+  const [waiting] = (await runner.query(FIND_WAITING, [today])) as {
     oldest: string | null;
     is_due: boolean;
-    is_cut_short: boolean;
+    is_interrupted: boolean;
   }[];
-  const { oldest, is_due, is_cut_short } = waiting!;
+  const { oldest, is_due, is_interrupted } = waiting!;
   const first = oldest === null ? now : new Date(Math.min(now.getTime(), Date.parse(oldest)));
-  await makePartitions(runner, first, asOf > now ? asOf : now);
-  const left = is_cut_short ? await move(runner, today) : 0;
-  if (!is_due) return left;
-  await changeInboxes(runner);
-  return left + (await move(runner, today));
+  await createPartitions(runner, first, asOf > now ? asOf : now);
+  const resumed = is_interrupted ? await moveDueRows(runner, today) : 0;
+  if (!is_due) return resumed;
+  await swapInboxes(runner);
+  return resumed + (await moveDueRows(runner, today));
 }
 
-/** The locks are asked for no longer than this at a time: whoever sends telemetry meanwhile waits behind them. */
-const LOCK_MS = 200;
-const ATTEMPTS = 20;
+/** The time limit for one attempt to get the locks: inserts of telemetry wait behind the request for them. */
+const LOCK_TIMEOUT_MS = 200;
+const MAX_LOCK_ATTEMPTS = 20;
 
-/** From here on telemetry is stored in the other inbox, which is empty. */
-async function changeInboxes(runner: QueryRunner): Promise<void> {
+/** Swaps the names of the two inboxes, so that new telemetry is stored in the empty one. */
+async function swapInboxes(runner: QueryRunner): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      // One string is one transaction.
+      // PostgreSQL runs the statements of one string in one transaction.
       await runner.query(`
-        set local lock_timeout = ${LOCK_MS};
+        set local lock_timeout = ${LOCK_TIMEOUT_MS};
         lock table telemetry_inbox, telemetry_moving;
         alter table telemetry_moving rename to telemetry_other;
         alter table telemetry_inbox rename to telemetry_moving;
         alter table telemetry_other rename to telemetry_inbox`);
       return;
     } catch (error) {
-      if (attempt === ATTEMPTS) throw error;
-      await wait(LOCK_MS);
+      if (attempt === MAX_LOCK_ATTEMPTS) throw error;
+      await wait(LOCK_TIMEOUT_MS);
     }
   }
 }
 
-const MOVE = `
+const MOVE_DUE_ROWS = `
   with moved as (insert into telemetry select * from telemetry_moving where received_on < $1 order by id returning 1)
   select count(*)::integer as rows from moved`;
-const PUT_BACK =
+const RETURN_TODAYS_ROWS =
   'insert into telemetry_inbox select * from telemetry_moving where received_on >= $1 order by id';
 
-// What came since midnight goes back, in no order of its coming either. Then the file is empty: rows that were deleted
-// would lie in it, dead and in the order of their arrival, for whoever can read files.
-async function move(runner: QueryRunner, today: string): Promise<number> {
+// Returns the rows of today to the inbox, also in the order of their ids. Then it truncates the table: deleted rows would
+// remain in its file in the order of arrival.
+// The statements name no columns: the three tables have the same columns, and a row keeps those that only a newer version
+// of the service knows.
+async function moveDueRows(runner: QueryRunner, today: string): Promise<number> {
   return runner.manager.transaction(async () => {
-    // Nobody stores here any more; were there one, he would wait.
+    // No writer uses this table now. The lock makes a late writer wait.
     await runner.query('lock table telemetry_moving in share mode');
-    const [moved] = (await runner.query(MOVE, [today])) as { rows: number }[];
-    await runner.query(PUT_BACK, [today]);
+    const [moved] = (await runner.query(MOVE_DUE_ROWS, [today])) as { rows: number }[];
+    await runner.query(RETURN_TODAYS_ROWS, [today]);
     await runner.query('truncate telemetry_moving');
     return moved!.rows;
   });

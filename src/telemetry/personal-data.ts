@@ -1,28 +1,28 @@
 import { isIP } from 'node:net';
-import { textReadings } from './text-readings.js';
+import { readDecodings } from './text-readings.js';
 
-/** MAC addresses with separators between their bytes, or between groups of four; a word of the letters a to f is none. */
-const MAC = [
+/** MAC addresses with separators between bytes, or between groups of four digits; the latter need a decimal digit. */
+const MAC_ADDRESSES = [
   /(?<![0-9a-f])[0-9a-f]{1,2}([:-][0-9a-f]{1,2}){5}|[0-9a-f]{2}([ ._:-][0-9a-f]{2}){5}/i,
   /(?<![0-9a-f])(?=[a-f.:-]*\d)[0-9a-f]{4}([.:-][0-9a-f]{4}){2}(?![0-9a-f])/i,
 ];
 const MAC_IN_TEXT = /(?<![0-9a-f])(?=[a-f.:-]*\d)[0-9a-f]{6}[ .:-]?[0-9a-f]{6}(?![0-9a-f])/i;
-/** In a frame `decade123456` and `deadbeef0001` are identifiers: there the digits of an address stand apart. */
+/** In a frame, `decade123456` and `deadbeef0001` are identifiers: an address needs letters between digits there. */
 const MAC_IN_FRAME = /(?<![0-9a-f])(?=[a-f]*\d+[a-f]+\d)[0-9a-f]{12}(?![0-9a-f])/i;
-/** With any separator; without one, a digest too. */
+/** A UUID with any separator. Without one, the pattern also matches a digest of 32 digits. */
 const UUID = /[0-9a-f]{8}([-_ ]?[0-9a-f]{4}){3}[-_ ]?[0-9a-f]{12}|[0-9a-f]{32}/i;
 
-/** License keys: as they are shown, in capitals with other separators, and any with a digit. */
+/** License keys: in their shown form, in capitals with other separators, and in other forms with a digit. */
 const LICENSE_KEYS = [
   /[0-9a-z]{2,12}_[0-9a-z]{4}(-[0-9a-z]{4}){3}/i,
   /(?<![0-9A-Za-z])[0-9A-Z]{4}([-_. ][0-9A-Z]{4}){3}(?![0-9A-Za-z])/,
   /[0-9a-z]{2,12}[_-](?=[a-z_.-]{0,18}\d)[0-9a-z]{4}([-_.][0-9a-z]{4}){3}(?![0-9a-z])/i,
 ];
-/** A signed token begins with `{"` in base64url; it may be cut short. */
+/** A signed token begins with `{"` in base64url. The pattern also matches a truncated token. */
 const TOKEN = /(?<![0-9A-Za-z])eyJ[\w-]*\.[\w-]/;
 
-/** Names that systems give computers: `Janes-MacBook-Pro`, `MacBook-Pro-von-Jane`, `DESKTOP-AB12CD3`. */
-const COMPUTERS = [
+/** Default names of computers: `Janes-MacBook-Pro`, `MacBook-Pro-von-Jane`, `DESKTOP-AB12CD3`. */
+const COMPUTER_NAMES = [
   /[a-z]s-(macbook|imac|iphone|ipad|mbp|mac(mini|studio|pro)?(?![a-z]))/i,
   /[a-z]{3}s_(macbook|imac|mac_?mini|mbp)/i,
   /['\u2019]s?[ _-](macbook|imac|iphone|ipad|mbp|mac\b|pc\b)/i,
@@ -30,83 +30,83 @@ const COMPUTERS = [
   /\b(DESKTOP|LAPTOP|WIN)[-_][0-9A-Z]{7,11}\b/,
   /\b(desktop|laptop|win)-(?=[a-z]*\d)[0-9a-z]{7,11}\b/i,
 ];
-/** How names in a local network end, and domains that are not those of a country. */
+/** Endings of names in a local network, and top-level domains without those of countries. */
 const HOST_ENDINGS =
   'local|localdomain|lan|home|internal|intranet|corp|fritz\\.box|arpa' +
   '|com|net|org|edu|gov|mil|biz|(?:com?|ac|gov|edu)\\.[a-z]{2}';
 
-/** The shortest license key or UUID, and what the name of a computer has: most texts are spared these patterns. */
-const LONG_ENOUGH = 19;
-const SEPARATOR = /[-_'\u2019]/;
+/** The length of the shortest license key or UUID, and the separators of computer names: they avoid needless matching. */
+const MIN_IDENTIFIER_LENGTH = 19;
+const NAME_SEPARATOR = /[-_'\u2019]/;
 
-/** What no text may hold, a frame included. */
+/** Whether a text or a frame contains an identifier of a machine or of a license. */
 function holdsIdentifier(value: string): boolean {
   const fits = (pattern: RegExp) => pattern.test(value);
-  if (MAC.some(fits) || TOKEN.test(value)) return true;
-  if (value.length >= LONG_ENOUGH && (UUID.test(value) || LICENSE_KEYS.some(fits))) return true;
-  return SEPARATOR.test(value) && COMPUTERS.some(fits);
+  if (MAC_ADDRESSES.some(fits) || TOKEN.test(value)) return true;
+  if (value.length >= MIN_IDENTIFIER_LENGTH && (UUID.test(value) || LICENSE_KEYS.some(fits))) return true;
+  return NAME_SEPARATOR.test(value) && COMPUTER_NAMES.some(fits);
 }
 
-/** What no telemetry text may look like, whatever a client sent it for. */
-const PERSONAL: readonly RegExp[] = [
-  // An e-mail address; a sign that stands alone is no part of one.
+/** Patterns of personal data in a text. */
+const PERSONAL_PATTERNS: readonly RegExp[] = [
+  // An e-mail address; a separate `@` is allowed.
   /\S@|@\S/,
   MAC_IN_TEXT,
-  // A URL; one with slashes is a path as well.
+  // A URL without slashes; one with slashes also matches as a path.
   /\b(https?|ftps?|wss?|rtsps?|mailto|tel):|\bwww\.\S+\./i,
-  // A file path: every slash is one's, of whatever script, and a tilde.
+  // A file path: each kind of slash, and a tilde at the beginning of a word.
   /[/\\\u2044\u2215\u2216\u2571\u2572\u27CB\u27CD\u29F5\u29F8\u29F9]|(^|\s)~/,
-  // A line break and its like: prose, which has no place here.
+  // A control character, such as a line break: it occurs in logs and prose.
   /\p{Cc}/u,
-  // A URL that would be a line in a frame (`app.data:42`), and a host; `threading.local.get` is a function.
+  // URLs that have the form of a frame (`app.data:42`), and host names; `threading.local.get` is a function.
   /\b(file|data):\S/i,
   new RegExp(`\\S\\.(?:${HOST_ENDINGS})\\b(?!\\.\\w)`, 'i'),
 ];
-/** How addresses in use begin; `std::__1::bad_alloc` and `cc::Add` begin otherwise. */
+/** The first groups of assigned addresses; `std::__1::bad_alloc` and `cc::Add` have others. */
 const IPV6 = /^([23][0-9a-f]{3}|fe[89ab][0-9a-f]|f[cd][0-9a-f]{2}|64:ff9b|::\d|::ffff)/i;
 const IPV4 = /(^|\D)\d{1,3}(\s*\.\s*\d{1,3}){3}(\D|$)/;
 
-/** What the shape of a crash frame leaves room for. */
-const IN_FRAME: readonly RegExp[] = [
+/** Personal data that can have the form of a crash frame. */
+const FRAME_PATTERNS: readonly RegExp[] = [
   MAC_IN_FRAME,
-  // The name of a computer before a port.
+  // A host name with a port.
   /^www\.|^localhost:/i,
   new RegExp(`\\.(?:${HOST_ENDINGS}):`, 'i'),
-  // A path with dots in place of slashes.
+  // A path with dots instead of slashes.
   /^(([A-Z]\.)?Users|home|C)\./,
 ];
 
 /** The same as `looksPersonal` for a crash frame. */
 export function frameLooksPersonal(value: string): boolean {
-  return holdsIdentifier(value) || IN_FRAME.some((pattern) => pattern.test(value));
+  return holdsIdentifier(value) || FRAME_PATTERNS.some((pattern) => pattern.test(value));
 }
 
 /**
- * Whether a text looks like an e-mail, IP or MAC address, a UUID, a URL, a file path, a license key, a token or the name
- * of a computer, as it is or decoded.
- * @param mayHoldVersion true where `1.2.3.4` is a version
+ * Whether a text, as sent or after decoding, contains an e-mail, IP or MAC address, a UUID, a URL, a file path, a license
+ * key, a token or the name of a computer.
+ * @param mayHoldVersion true if `1.2.3.4` is a version in this field
  */
 export function looksPersonal(value: string, mayHoldVersion = false): boolean {
-  const readings = textReadings(value);
+  const readings = readDecodings(value);
   return readings === null || readings.some((reading) => isPersonal(reading, mayHoldVersion));
 }
 
 function isPersonal(value: string, mayHoldVersion: boolean): boolean {
-  // The one slash that is no path's is in the name of an operating system.
+  // This name of an operating system has a slash that belongs to no path.
   const plain = value.replace('GNU/Linux', '');
-  if (holdsIdentifier(plain) || PERSONAL.some((pattern) => pattern.test(plain))) return true;
+  if (holdsIdentifier(plain) || PERSONAL_PATTERNS.some((pattern) => pattern.test(plain))) return true;
   if (!mayHoldVersion && IPV4.test(plain)) return true;
   return plain.includes(':') && plain.split(/[^0-9A-Za-z:.]/).some(holdsIPv6);
 }
 
-/** An address has eight parts between colons, and a group of none where two colons meet. */
-const MOST_PARTS = 8;
+/** An IPv6 address has eight groups. */
+const MAX_IPV6_PARTS = 8;
 
-// Also behind labels (`en0:cafe:fe80::1`), before a port or a word, and at the end of a sentence; `std::bad` is none.
+// Also finds an address after a label (`en0:cafe:fe80::1`), before a port or a word, and at the end of a sentence.
 function holdsIPv6(part: string): boolean {
   const parts = part.split(/(?<!:):(?!:)/);
   return parts.some((_, from) => {
-    const rest = parts.slice(from, from + MOST_PARTS);
+    const rest = parts.slice(from, from + MAX_IPV6_PARTS);
     return IPV6.test(rest[0]!) && rest.some((_each, to) => isIPv6(rest.slice(0, to + 1).join(':')));
   });
 }

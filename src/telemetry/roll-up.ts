@@ -1,31 +1,18 @@
 import { QueryRunner } from 'typeorm';
 import { DAY_MS, utcDay } from '../core/clock.js';
 import { suppressSmallCells, SMALL_CELL_THRESHOLD, type Cell } from './suppress-small-cells.js';
+import { DIMENSIONS } from './telemetry.fields.js';
 
-/**
- * All that is counted, and nothing else ever is: tables that share no field, so that none can be subtracted from another.
- * A Mac stands beside its chip, for everyone knows which chip it has: apart, the one could be subtracted from the other.
- * Each week is counted once, when it is over.
- */
-export const DIMENSIONS: Readonly<Record<string, readonly [string, string?]>> = {
-  app_version: ['app_version'],
-  os_version: ['os_version'],
-  hardware: ['mac_model', 'soc_name'],
-  ram_gb_bucket: ['ram_gb_bucket'],
-  // Configured, and what the detector got.
-  detector_compute: ['detector_compute', 'detector_compute_units_resolved'],
-};
-
-/** Counts each week that is over and was not counted yet, oldest first. @returns how many */
+/** Counts each week that has ended and is not yet counted, oldest first. A week is counted once. @returns how many */
 export async function rollUpWeeks(runner: QueryRunner, asOf: Date): Promise<number> {
-  const weekEnds = await weeksToCount(runner, asOf);
-  for (const weekEnd of weekEnds) await rollUp(runner, weekEnd);
+  const weekEnds = await findWeeksToCount(runner, asOf);
+  for (const weekEnd of weekEnds) await rollUpWeek(runner, weekEnd);
   return weekEnds.length;
 }
 
-// From the week after the last counted one, else from that of the oldest row, to the last that is over. A week of which
-// rows still wait in the inbox is not over.
-async function weeksToCount(runner: QueryRunner, asOf: Date): Promise<string[]> {
+// The first week is the one after the last counted week, or else the week of the oldest row. A week that still has rows in
+// the inbox has not ended.
+async function findWeeksToCount(runner: QueryRunner, asOf: Date): Promise<string[]> {
   const [known] = (await runner.query(
     `select (select max(week_end) + 7 from fleet_week)::text as next,
             (select date_trunc('week', min(received_on))::date + 6 from telemetry)::text as first,
@@ -34,19 +21,20 @@ async function weeksToCount(runner: QueryRunner, asOf: Date): Promise<string[]> 
   const from = known!.next ?? known!.first;
   if (from === null) return [];
   const today = utcDay(asOf);
-  const open = known!.waiting !== null && known!.waiting < today ? known!.waiting : today;
-  const weeks: string[] = [];
-  for (let end = from; end < open; end = utcDay(new Date(Date.parse(end) + 7 * DAY_MS))) weeks.push(end);
-  return weeks;
+  const firstOpenDay = known!.waiting !== null && known!.waiting < today ? known!.waiting : today;
+  const weekEnds: string[] = [];
+  for (let end = from; end < firstOpenDay; end = utcDay(new Date(Date.parse(end) + 7 * DAY_MS)))
+    weekEnds.push(end);
+  return weekEnds;
 }
 
-async function rollUp(runner: QueryRunner, weekEnd: string): Promise<void> {
+async function rollUpWeek(runner: QueryRunner, weekEnd: string): Promise<void> {
   await runner.manager.transaction(async () => {
     await runner.query('insert into fleet_week values ($1)', [weekEnd]);
     for (const [dimension, fields] of Object.entries(DIMENSIONS))
       await countCells(runner, weekEnd, dimension, fields);
-    await runner.query(LATENCY, [weekEnd]);
-    await runner.query(CRASHES, [weekEnd]);
+    await runner.query(INSERT_LATENCY, [weekEnd]);
+    await runner.query(INSERT_CRASH_GROUPS, [weekEnd]);
   });
 }
 
@@ -56,7 +44,7 @@ async function countCells(
   runner: QueryRunner,
   weekEnd: string,
   dimension: string,
-  [field, field_2 = 'null::text']: readonly [string, string?],
+  [field, field_2 = 'null::text']: readonly string[],
 ): Promise<void> {
   const rows = (await runner.query(
     `with cell as materialized (
@@ -67,11 +55,9 @@ async function countCells(
      select null, null, coalesce(sum(heartbeats), 0)::integer, true from cell where heartbeats < ${SMALL_CELL_THRESHOLD}`,
     [weekEnd],
   )) as (Cell & { is_rest: boolean })[];
+  const cells = rows.filter(({ is_rest }) => !is_rest);
   const rest = rows.find(({ is_rest }) => is_rest)!.heartbeats;
-  for (const cell of suppressSmallCells(
-    rows.filter(({ is_rest }) => !is_rest),
-    rest,
-  )) {
+  for (const cell of suppressSmallCells(cells, rest)) {
     await runner.query(
       'insert into fleet_cell (week_end, dimension, value, value_2, is_other, heartbeats) values ($1, $2, $3, $4, $5, $6)',
       [weekEnd, dimension, cell.value, cell.value_2, cell.is_other, cell.heartbeats],
@@ -79,9 +65,9 @@ async function countCells(
   }
 }
 
-// No count stands beside the quantiles, and no chip that is part of the rest: either could be subtracted from what is
-// shown.
-const LATENCY = `
+// The table stores no count beside the quantiles and no chip that is counted as other: both could be subtracted from the
+// shown counts.
+const INSERT_LATENCY = `
   insert into fleet_latency (week_end, soc_name, p50, p90, p95)
   select $1::date, soc_name, q[1], q[2], q[3]
   from (select soc_name, percentile_disc(array[0.5, 0.9, 0.95]) within group (order by recent_inference_ms) as q
@@ -89,14 +75,14 @@ const LATENCY = `
           (select value_2 from fleet_cell where week_end = $1::date and dimension = 'hardware' and not is_other)
         group by soc_name having count(*) >= ${SMALL_CELL_THRESHOLD}) chip`;
 
-/** Of a week: whoever sends crashes that are alike to none must not make the page wait. */
-const MOST_CRASHES = 2_000;
+/** Limits the work of the page when a client sends crashes with ever new signatures. */
+const MAX_CRASH_GROUPS_PER_WEEK = 2_000;
 
-// From a count of 1: a group says where the application broke, and nothing about whom.
-const CRASHES = `
+// Crash groups have no minimum count: a group identifies a place in the application and no machine.
+const INSERT_CRASH_GROUPS = `
   insert into crash_week (week_end, crash_sig, app_version, crash_label, crash_frame, crashes)
   select $1::date, crash_sig, coalesce(crash_app_version, app_version),
          mode() within group (order by crash_label), mode() within group (order by crash_frame), count(*)
   from telemetry where ${IN_WEEK} and crash_sig is not null
   group by crash_sig, coalesce(crash_app_version, app_version)
-  order by count(*) desc, crash_sig limit ${MOST_CRASHES}`;
+  order by count(*) desc, crash_sig limit ${MAX_CRASH_GROUPS_PER_WEEK}`;

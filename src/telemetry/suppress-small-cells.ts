@@ -1,7 +1,7 @@
-/** What staff see of telemetry stands for at least ten machines: one sends 28 heartbeats a week (privacy, Telemetry). */
+/** The heartbeats of ten machines in a week, each with 28 (docs/privacy.md#telemetry). Staff see no smaller count. */
 export const SMALL_CELL_THRESHOLD = 280;
 
-/** How many heartbeats said the same. */
+/** The number of heartbeats with the same value, or with the same pair of values. */
 export interface Cell {
   readonly value: string | null;
   readonly value_2: string | null;
@@ -9,18 +9,18 @@ export interface Cell {
 }
 
 export interface ShownCell extends Cell {
-  /** The rest: what was said too rarely to be shown, together. */
+  /** The sum of the suppressed cells. */
   readonly is_other: boolean;
 }
 
 /**
- * What of a table of counts may be shown. Cells under the threshold fold into one that says `other`; where that is
- * itself too small, the next smallest join it, so that no cell can be found by subtracting what is shown from what is
- * known. Where all of them together are too few, nothing is shown.
- * @param cells those of at least the threshold @param rest heartbeats in smaller ones
+ * Selects the cells of a table that may be shown. Cells below the threshold are combined into one `other` cell. While that
+ * cell is below the threshold, the next smallest cell is added to it, so that no small cell can be computed by subtracting
+ * the shown cells from a known total. If the sum of all cells is below the threshold, none is shown.
+ * @param cells the cells with at least the threshold @param rest the number of heartbeats in smaller cells
  */
 export function suppressSmallCells(cells: readonly Cell[], rest: number): ShownCell[] {
-  // Of equal ones the order is the values' own: which one is hidden tells nothing.
+  // Equal counts are ordered by value, so that the choice of the suppressed cell reveals nothing.
   const kept = cells.toSorted((a, b) => b.heartbeats - a.heartbeats || (key(a) < key(b) ? -1 : 1));
   let other = rest;
   while (other > 0 && other < SMALL_CELL_THRESHOLD && kept.length > 0) other += kept.pop()!.heartbeats;

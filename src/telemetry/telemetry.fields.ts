@@ -5,36 +5,69 @@ import { frameLooksPersonal, looksPersonal } from './personal-data.js';
 /** A dotted version with a build part: `3.2.0+451`, `3.2.0 (451)`, `3.2.0-rc.1+451`, `3.2.0.dev0`. */
 const BUILD_VERSION = /^\d[0-9A-Za-z]*([.+-][0-9A-Za-z]+)*( ?\([0-9A-Za-z. ]{1,20}\))?$/;
 
-/** A name in code, or what Python calls code without a name. */
+/** An identifier in source code, or the name that Python gives to code without one. */
 const IDENTIFIER = '(?:[A-Za-z_$][\\w$]*|<[a-z]{1,20}>)';
 const FRAME = new RegExp(`^${IDENTIFIER}(?:\\.${IDENTIFIER})*:\\d{1,9}$`);
 
-/** A field of the telemetry block: its column's type, and the value to store, or undefined where it is not one. */
-interface Field {
+/** The column type of a field, and a reader that returns the value to store, or undefined for an invalid value. */
+interface ValueRule {
   readonly type: 'text' | 'integer';
   readonly read: (value: unknown) => string | number | undefined;
 }
 
+interface TelemetryField extends ValueRule {
+  /** The meaning of the field in docs/privacy.md and in the comments of its columns. */
+  readonly means: string;
+  /** The weekly table that counts the field. Two fields of one table are counted as pairs. */
+  readonly dimension?: string;
+}
+
 /**
- * The closed list of what telemetry may say (seed, 2.2). It drives validation, the insert and docs/privacy.md; the columns
- * stand in the migrations under the same names, and say what it `means`: a test holds them against it. What is not named
- * here is never stored.
+ * The closed list of telemetry fields (docs/privacy.md#telemetry). A member that is not listed is never stored.
+ *
+ * The insert, the weekly counts (`DIMENSIONS`), the fleet queries and docs/privacy.md derive from this table, and the move
+ * out of the inbox names no field. A new field is added in six places:
+ *
+ * 1. this table;
+ * 2. a migration: the column and its comment in `telemetry_inbox`, `telemetry_moving` (both `set statistics 0`) and
+ *    `telemetry`;
+ * 3. docs/openapi.yaml: the schema `Telemetry` and the values of `dropped`;
+ * 4. docs/clients.md: the table of members;
+ * 5. client/src/telemetry.ts: the type and its check;
+ * 6. test/vectors/telemetry.json: a block that is stored with the field.
+ *
+ * Then `npm run docs:privacy` writes docs/privacy.md. A field with a `dimension` is shown to staff, and so it also needs
+ * the schema `FleetWeek` in docs/openapi.yaml and a table in web/support/fleet/counts.ts.
+ * test/telemetry-fields.test.ts names each place that is missing.
  */
 export const TELEMETRY_FIELDS = {
-  app_version: { means: 'Application version', ...version(isVersion) },
-  os_version: { means: 'Operating-system name and version', ...text({ mayHoldVersion: true }) },
-  mac_model: { means: 'Hardware model identifier', ...text() },
+  app_version: { means: 'Application version', dimension: 'app_version', ...version(isVersion) },
+  os_version: {
+    means: 'Operating-system name and version',
+    dimension: 'os_version',
+    ...text({ mayHoldVersion: true }),
+  },
+  // Each model has a known chip. Two separate tables would let a hidden model be computed from the shown chips.
+  mac_model: { means: 'Hardware model identifier', dimension: 'hardware', ...text() },
   arch: { means: 'CPU architecture', ...word() },
   cpu_cores: { means: 'CPU core count', ...count() },
-  ram_gb_bucket: { means: 'Memory size bucket in GB', ...text() },
+  ram_gb_bucket: { means: 'Memory size bucket in GB', dimension: 'ram_gb_bucket', ...text() },
   camera_count: { means: 'Count of cameras, never anything about them', ...count() },
   detector_type: { means: 'Detector backend type', ...word() },
   uptime_hours: { means: 'Uptime in hours', ...count() },
   crash_count_since_last: { means: 'Crashes since the previous heartbeat', ...count() },
-  soc_name: { means: 'Name of the system-on-chip', ...text() },
-  detector_compute: { means: 'The compute target configured: ane or gpu', ...oneOf('ane', 'gpu') },
+  soc_name: { means: 'Name of the system-on-chip', dimension: 'hardware', ...text() },
+  detector_compute: {
+    means: 'The compute target configured: ane or gpu',
+    dimension: 'detector_compute',
+    ...oneOf('ane', 'gpu'),
+  },
   recent_inference_ms: { means: 'Most recent detector latency in milliseconds', ...count() },
-  detector_compute_units_resolved: { means: 'Which compute units the detector actually got', ...word() },
+  detector_compute_units_resolved: {
+    means: 'Which compute units the detector actually got',
+    dimension: 'detector_compute',
+    ...word(),
+  },
   unlock_retry_outcome: {
     means: 'Whether the launch-time license check had to retry, and how it ended',
     ...word(),
@@ -51,18 +84,33 @@ export const TELEMETRY_FIELDS = {
     ...version((value) => BUILD_VERSION.test(value) && !looksPersonal(value, true)),
   },
   crash_abort_reason: { means: 'After an abort: its known category, never the message', ...word() },
-} as const satisfies Record<string, Field & { readonly means: string }>;
+} as const satisfies Record<string, TelemetryField>;
 
 export type TelemetryName = keyof typeof TELEMETRY_FIELDS;
 export const TELEMETRY_NAMES = Object.keys(TELEMETRY_FIELDS) as TelemetryName[];
 
-/** What is stored of a block, a value for each field in the table's order, and which known members were not taken. */
+/**
+ * The weekly tables and the fields that each one counts. No two tables share a field, so no table can be subtracted from
+ * another (docs/privacy.md#telemetry).
+ */
+export const DIMENSIONS: Readonly<Record<string, readonly TelemetryName[]>> = dimensions();
+
+function dimensions(): Record<string, TelemetryName[]> {
+  const tables: Record<string, TelemetryName[]> = {};
+  for (const name of TELEMETRY_NAMES) {
+    const { dimension }: TelemetryField = TELEMETRY_FIELDS[name];
+    if (dimension !== undefined) (tables[dimension] ??= []).push(name);
+  }
+  return tables;
+}
+
+/** The values to store, in the order of `TELEMETRY_NAMES`, and the known members with an invalid value. */
 export interface TelemetryReading {
   readonly values: (string | number | null)[];
   readonly dropped: TelemetryName[];
 }
 
-/** Reads a block member by member: unknown ones are passed over in silence, known ones with a bad value are named. */
+/** Reads each known member of a block. It ignores unknown members and lists known members with an invalid value. */
 export function readTelemetry(block: Readonly<Record<string, unknown>>): TelemetryReading {
   const dropped: TelemetryName[] = [];
   const values = TELEMETRY_NAMES.map((name) => {
@@ -74,49 +122,49 @@ export function readTelemetry(block: Readonly<Record<string, unknown>>): Telemet
   return { values, dropped };
 }
 
-function count(): Field {
+function count(): ValueRule {
   const isCount = (value: unknown): value is number =>
     Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 0x7fff_ffff;
   return { type: 'integer', read: (value) => (isCount(value) ? value : undefined) };
 }
 
-function text({ mayHoldVersion = false } = {}): Field {
+function text({ mayHoldVersion = false } = {}): ValueRule {
   return textWhere(
     (value) => characterCount(value) <= 120 && value.trim() !== '' && !looksPersonal(value, mayHoldVersion),
   );
 }
 
-/** An enumeration whose values the seed leaves open. */
-function word(): Field {
+/** A value of an enumeration that has no fixed list of values. */
+function word(): ValueRule {
   const shape = /^[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}$/;
   return textWhere((value) => shape.test(value) && !looksPersonal(value));
 }
 
 /**
  * `module.path.function:line`: ASCII identifiers, or a name such as `<lambda>` that Python gives to code without one. The
- * shape leaves no room for another script, an encoding, a hyphen within a name or an IP address. A module may be called
- * `http` or `data`, so a frame is tested against less than a text.
+ * pattern excludes other scripts, encoded text, hyphens and IP addresses. A module can have the name `http` or `data`, so
+ * a frame is tested against fewer patterns than a text.
  */
-function frame(): Field {
+function frame(): ValueRule {
   return textWhere((value) => value.length <= 120 && FRAME.test(value) && !frameLooksPersonal(value));
 }
 
-function version(rule: (value: string) => boolean): Field {
+function version(rule: (value: string) => boolean): ValueRule {
   return textWhere((value) => value.length <= 32 && rule(value));
 }
 
-function oneOf(...allowed: string[]): Field {
+function oneOf(...allowed: string[]): ValueRule {
   return textWhere((value) => allowed.includes(value));
 }
 
-/** A grouping hash, kept in lower case. */
-function hex16(): Field {
+/** A grouping hash, stored in lower case. */
+function hex16(): ValueRule {
   const read = (value: unknown) =>
     typeof value === 'string' && /^[0-9a-f]{16}$/i.test(value) ? value.toLowerCase() : undefined;
   return { type: 'text', read };
 }
 
-function textWhere(rule: (value: string) => boolean): Field {
+function textWhere(rule: (value: string) => boolean): ValueRule {
   const isText = (value: unknown): value is string => typeof value === 'string' && isStorableText(value);
   return { type: 'text', read: (value) => (isText(value) && rule(value) ? value : undefined) };
 }

@@ -10,16 +10,16 @@ import { AppLogger } from '../core/logger.js';
 import { DailyLimit } from './daily-limit.js';
 import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES, type TelemetryName } from './telemetry.fields.js';
 
-/** A block over this is not stored (contract, heartbeat). */
+/** A larger block is not stored (docs/contract.md#heartbeat). */
 const MAX_BLOCK_BYTES = 8 * 1024;
 
 const COLUMNS = ['id', 'received_on', ...TELEMETRY_NAMES];
 const TYPES = ['uuid', 'date', ...TELEMETRY_NAMES.map((name) => TELEMETRY_FIELDS[name].type)];
-// One statement of its own, and so its own transaction: it touches telemetry and nothing else.
-const INSERT = `insert into telemetry_inbox (${COLUMNS.join(', ')})
+// A separate statement, and so a separate transaction, that writes telemetry and nothing else.
+const INSERT_ROWS = `insert into telemetry_inbox (${COLUMNS.join(', ')})
   select * from unnest(${TYPES.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})`;
 
-/** What the answer says of a block. */
+/** The member `telemetry` of the heartbeat response. */
 export interface TelemetryOutcome {
   readonly stored: boolean;
   readonly dropped: readonly TelemetryName[];
@@ -27,15 +27,15 @@ export interface TelemetryOutcome {
 
 type Values = readonly (string | number | null)[];
 
-/** Keeps the telemetry of heartbeats, so that nothing links a row to a license, a binding or a time (privacy). */
+/** Stores telemetry so that no row can be linked to a license, an activation or a time of day (docs/privacy.md#telemetry). */
 @Injectable()
 export class TelemetryStore {
   readonly #inserts = new Batch<Values, true>((rows) => this.insert(rows));
-  /** How many went out together. */
+  /** The number of rows in each insert. */
   readonly batchSizes = this.#inserts.sizes;
-  /** Since the start: blocks, by what became of them. */
+  /** The number of blocks since the start of the process, by result. */
   readonly blocks = { stored: 0, refused: 0, over_limit: 0, failed: 0 };
-  /** Since the start: members that are known and had a bad value. An unknown one leaves no trace, here neither. */
+  /** The number of known members with an invalid value since the start. Unknown members are not counted. */
   droppedMembers = 0;
   readonly #today: DailyLimit;
 
@@ -49,11 +49,11 @@ export class TelemetryStore {
   }
 
   /**
-   * Stores a block and waits for the commit. Never throws: telemetry cannot cost a user the license.
-   * @param block the member `telemetry` as it was sent @param milliseconds how long the commit is waited for; one that
-   * comes later counts as failed, though the row is there
+   * Stores a block and waits for the commit. It never throws: a telemetry failure must not fail the heartbeat.
+   * @param block the member `telemetry` as the client sent it
+   * @param timeoutMs the time limit for the commit; a later commit is reported as failed although the row is stored
    */
-  async store(block: unknown, milliseconds: number): Promise<TelemetryOutcome> {
+  async store(block: unknown, timeoutMs: number): Promise<TelemetryOutcome> {
     if (typeof block !== 'object' || block === null || Array.isArray(block) || isTooLarge(block)) {
       this.blocks.refused += 1;
       return { stored: false, dropped: [] };
@@ -65,25 +65,26 @@ export class TelemetryStore {
     const { values, dropped } = readTelemetry(block as Record<string, unknown>);
     this.droppedMembers += dropped.length;
     try {
-      const stored = await withTimeout(this.#inserts.add(values), milliseconds);
+      const stored = await withTimeout(this.#inserts.add(values), timeoutMs);
       this.blocks.stored += 1;
       return { stored, dropped };
     } catch (error) {
       this.blocks.failed += 1;
-      // At the worst moment a line for each would be one too many.
+      // A full queue would log one line for each heartbeat.
       if (!(error instanceof TooManyWait)) this.log.failed('telemetry not stored', error);
       return { stored: false, dropped };
     }
   }
 
-  // A client that sends telemetry without end must not fill the disk. One log line a day says that rows are missing.
+  // The limit keeps one client from filling the disk. The log has one line on each day when it is reached.
   private isOverLimit(): boolean {
-    const outcome = this.#today.take(this.clock.now());
-    if (outcome === 'reached') this.log.warning('telemetry limit of the day reached');
+    const outcome = this.#today.count(this.clock.now());
+    if (outcome === 'reached')
+      this.log.warning('daily telemetry limit reached, further telemetry of today is not stored');
     return outcome !== 'counted';
   }
 
-  // Rows of the same few milliseconds, in the order of their random ids: no trace of who came first.
+  // Sorts the rows of a batch by their random ids, so that the table does not record the order of arrival.
   private async insert(rows: readonly Values[]): Promise<true[]> {
     const shuffled = rows
       .map((values) => [uuidv4(), ...values] as const)
@@ -92,12 +93,12 @@ export class TelemetryStore {
     const days = rows.map(() => receivedOn);
     const columns = TELEMETRY_NAMES.map((_name, index) => shuffled.map((row) => row[index + 1]));
     const values = [shuffled.map(([id]) => id), days, ...columns];
-    await poolOf(this.dataSource).query({ name: 'insert telemetry', text: INSERT, values });
+    await poolOf(this.dataSource).query({ name: 'insert telemetry', text: INSERT_ROWS, values });
     return rows.map(() => true);
   }
 }
 
-// A block too deep to be written out again is too large in its own way.
+// `JSON.stringify` throws for a block that is nested too deeply; such a block is too large as well.
 function isTooLarge(block: object): boolean {
   try {
     return Buffer.byteLength(JSON.stringify(block)) > MAX_BLOCK_BYTES;

@@ -1,10 +1,10 @@
-/** A text that is still another after so many decodings was made to hide something. */
+/** A text that changes with each of this many decodings is rejected as disguised. */
 const MAX_DECODINGS = 5;
-/** Nothing in it can be decoded. */
+/** A text that no decoding changes. */
 const PLAIN_TEXT = /^[^%&=\P{ASCII}]*$/u;
-/** Digits that NFKC does not make ASCII, bytes that are no UTF-8, and HTML entities that `ENTITIES` does not name. */
+/** Digits without an ASCII form in NFKC, bytes that are not UTF-8, and HTML entities that are not in `ENTITIES`. */
 const UNREADABLE = /(?!\d)\p{N}|\uFFFD|&[a-z][a-z0-9]{1,30};/iu;
-/** Bytes in quoted-printable, which is written in capitals: printable ASCII, or the UTF-8 of one other character. */
+/** Quoted-printable bytes with hex digits in capitals: printable ASCII, or the UTF-8 of one other character. */
 const QUOTED_PRINTABLE = /=[2-7][0-9A-F]|=[C-F][0-9A-F](?:=[89AB][0-9A-F]){1,3}/g;
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -26,19 +26,19 @@ const ENTITIES: Readonly<Record<string, string>> = {
   sol: '/',
 };
 
-/** A text and what it says after each decoding, or null where it cannot be read to its end (docs/decisions/0026). */
-export function textReadings(value: string): string[] | null {
+/** A text and its form after each decoding, or null if it cannot be decoded completely (docs/decisions/0026). */
+export function readDecodings(value: string): string[] | null {
   if (PLAIN_TEXT.test(value)) return [value];
   const readings = [value];
   for (let last = value; ;) {
-    const next = decoded(last);
+    const next = decode(last);
     if (next === last) return UNREADABLE.test(last) ? null : readings;
     if (readings.length > MAX_DECODINGS) return null;
     readings.push((last = next));
   }
 }
 
-function decoded(value: string): string {
+function decode(value: string): string {
   return value
     .normalize('NFKC')
     .replace(/[\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/gu, '')

@@ -7,6 +7,7 @@ import {
   type CrashSignature,
   type Telemetry,
 } from '../../client/src/telemetry.js';
+import { EVERY_FIELD } from '../telemetry-block.js';
 import { DAY, Desk, HOUR, json, MINUTE, problem, type Seen } from './harness.js';
 
 const gaps = (calls: Seen[]) => calls.slice(1).map((call, i) => call.when - calls[i]!.when);
@@ -136,35 +137,11 @@ describe('the schedule', () => {
   });
 });
 
-const EVERYTHING: Required<Telemetry> = {
-  app_version: '3.1.0',
-  os_version: 'macOS 26.1',
-  mac_model: 'Mac16,10',
-  arch: 'arm64',
-  cpu_cores: 10,
-  ram_gb_bucket: '16',
-  camera_count: 4,
-  detector_type: 'coreml',
-  uptime_hours: 12,
-  crash_count_since_last: 0,
-  soc_name: 'Apple M4',
-  detector_compute: 'ane',
-  recent_inference_ms: 7,
-  detector_compute_units_resolved: 'ane',
-  unlock_retry_outcome: 'not_needed',
-};
-
-const CRASH: Required<CrashSignature> = {
-  crash_kind: 'native',
-  crash_signal: 'SIGSEGV',
-  crash_label: 'libdetector',
-  crash_frame: 'app.detector.run:118',
-  crash_sig: '0123456789abcdef',
-  crash_uptime_secs: 4711,
-  crash_frame_source: 'faulting-thread',
-  crash_app_version: '3.1.0.77',
-  crash_abort_reason: 'fork-safety',
-};
+/** The fields of a crash signature; the number of crashes is sent with every heartbeat. */
+const isCrashField = (name: string) => name.startsWith('crash_') && name !== 'crash_count_since_last';
+const fields = Object.entries(EVERY_FIELD);
+const EVERYTHING = Object.fromEntries(fields.filter(([name]) => !isCrashField(name))) as Required<Telemetry>;
+const CRASH = Object.fromEntries(fields.filter(([name]) => isCrashField(name))) as Required<CrashSignature>;
 
 const SENT_ON = 'heartbeat sent (telemetry: on)';
 const SENT_OFF = 'heartbeat sent (telemetry: off)';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { frameLooksPersonal, looksPersonal } from '../../src/telemetry/personal-data.js';
 import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
-import { textReadings } from '../../src/telemetry/text-readings.js';
+import { readDecodings } from '../../src/telemetry/text-readings.js';
 
 /* Each part of each pattern decides about a text here that no other pattern knows. */
 
@@ -139,13 +139,13 @@ test.each([
   ['a\u3002b', 'a.b'],
   ['a\u2236b', 'a:b'],
   ...Object.entries({ ...ENTITIES, ...MORE_ENTITIES }).map(([name, sign]) => [`a&${name};b`, `a${sign}b`]),
-])('%s reads %s in the end', (text, read) => expect(textReadings(text!)?.at(-1)).toBe(read));
+])('%s reads %s in the end', (text, read) => expect(readDecodings(text!)?.at(-1)).toBe(read));
 
 test('a text may be decoded five times, and what is still another then cannot be read', () => {
   const encoded = (times: number) => `a%${'25'.repeat(times - 1)}41`;
-  expect(textReadings(encoded(5))).toHaveLength(6);
-  expect(textReadings(encoded(5))?.at(-1)).toBe('aA');
-  expect(textReadings(encoded(6))).toBeNull();
+  expect(readDecodings(encoded(5))).toHaveLength(6);
+  expect(readDecodings(encoded(5))?.at(-1)).toBe('aA');
+  expect(readDecodings(encoded(6))).toBeNull();
 });
 
 test.each<[member: string, value: unknown, isKept: boolean]>([

@@ -1,7 +1,6 @@
-import { TELEMETRY_FIELDS } from '../../telemetry/telemetry.fields.js';
+import { DIMENSIONS, TELEMETRY_FIELDS } from '../../telemetry/telemetry.fields.js';
 import { SMALL_CELL_THRESHOLD } from '../../telemetry/suppress-small-cells.js';
 import { KEPT, policy } from '../../retention/policy.js';
-import { DIMENSIONS } from '../../telemetry/roll-up.js';
 
 /** `docs/privacy.md`, made from the tables that the code itself goes by. @param taxRetentionYears the setting's default */
 export function privacyAsMarkdown(taxRetentionYears: number): string {
@@ -12,9 +11,7 @@ export function privacyAsMarkdown(taxRetentionYears: number): string {
   ]);
   const rules = policy({ taxRetentionYears }).map(({ table, what, kept }) => [`\`${table}\``, what, kept]);
   const exceptions = Object.entries(KEPT).map(([table, why]) => [`\`${table}\``, why]);
-  const dimensions = Object.values(DIMENSIONS).map(
-    (names) => `- \`${names.filter(Boolean).join('` with `')}\``,
-  );
+  const dimensions = Object.values(DIMENSIONS).map((names) => `- \`${names.join('` with `')}\``);
   return [
     '<!-- Made from the code by `npm run docs:privacy`; a test holds it up to date. -->',
     '',
@@ -34,7 +31,7 @@ export function privacyAsMarkdown(taxRetentionYears: number): string {
     '',
     ...table(['field', 'type', 'meaning'], fields),
     '',
-    'A new field is one line in `src/telemetry/telemetry.fields.ts` and one migration.',
+    'The fields are listed in `src/telemetry/telemetry.fields.ts`, which names every place that a new field changes.',
     '',
     '## What staff see of it',
     '',
