@@ -29,7 +29,7 @@ export const AREAS = {
     mutate: [
       'src/*/*.rules.ts',
       'src/activation/activation-attempt.ts',
-      'src/activation/token-answer.ts',
+      'src/activation/token-response.ts',
       'src/heartbeat/replica-position.ts',
       'src/http/limits/token-bucket.ts',
       'src/licenses/email.ts',
@@ -75,7 +75,7 @@ export const AREAS = {
     minimum: 85,
     mutate: [
       'src/activation/*.ts',
-      '!src/activation/{activation-attempt,token-answer}.ts',
+      '!src/activation/{activation-attempt,token-response}.ts',
       'src/releases/{release.service,self-releases}.ts',
       ...DECLARATIONS,
     ],

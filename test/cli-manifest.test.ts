@@ -159,7 +159,7 @@ test('publish makes a manifest the live one, show prints it, and refusals say wh
   expect(again).toMatchObject({
     code: 1,
     stdout: '',
-    stderr: expect.stringContaining('This very manifest is live already'),
+    stderr: expect.stringContaining('This manifest is already live'),
   });
   const foreign = { env: { MANIFEST_PUBLIC_KEYS: terminal.one } };
   const untrusted = await terminal.run(['manifest', 'publish', '1.json', '--json'], foreign);

@@ -88,7 +88,7 @@ async function adasLicense(service: Service, transaction?: string) {
     (await service.activate(license, machine, { hostname_hint: `Kanari Studio ${machine}` })).json;
   const [released, active] = [await bound('released'), await bound('active')];
   const ids = [released, active].map(({ activation }) => activation.id as string) as [string, string];
-  for (const id of ids) await service.app.get(ReleaseRequests).ask(id, 'Kanari words');
+  for (const id of ids) await service.app.get(ReleaseRequests).create(id, 'Kanari words');
   await service.app.get(ReleaseService).release(ids[0], ACT);
   return { id: license.license_id, license_key: license.license_key, token: active.token as string };
 }

@@ -79,7 +79,7 @@ async function held(): Promise<void> {
     hostname_hint: 'Studio Kanari',
   });
   token = json.token;
-  await service.app.get(ReleaseRequests).ask(json.activation.id, WORDS);
+  await service.app.get(ReleaseRequests).create(json.activation.id, WORDS);
   request = (await service.app.get(ErasureService).request(ADA)).id;
   const kept = await service.issue({ email: 'spared@example.com' });
   spared = {

@@ -89,7 +89,7 @@ async function holding(
   }
   await service.app.get(SignInCodes).ask(email);
   await meanwhile();
-  await service.app.get(ReleaseRequests).ask(bindings[0]!.id, words);
+  await service.app.get(ReleaseRequests).create(bindings[0]!.id, words);
   await service.app.get(ReleaseService).release(bindings.at(-1)!.id, ACT);
   held.ids.push(...bindings.map(({ id }) => id));
   return { ...held, tokens: bindings.map(({ token }) => token) };

@@ -68,7 +68,7 @@ async function holder(): Promise<void> {
   const activate = (machine: string) => service.activate(license, machine, { hostname_hint: HOLDER.label });
   const { json } = await activate('kanari');
   for (let machine = 1; machine < 20; machine += 1) await activate(`kanari ${machine}`);
-  await service.app.get(ReleaseRequests).ask(json.activation.id, HOLDER.reason);
+  await service.app.get(ReleaseRequests).create(json.activation.id, HOLDER.reason);
   await service.call('POST', '/portal/api/session/code', { email }, { origin: 'http://localhost:3000' });
   await service.call('POST', '/portal/api/session', license, { origin: 'http://localhost:3000' });
   // Versions of the rows that were replaced long ago, on pages that `vacuum` has compacted.

@@ -154,7 +154,7 @@ test('what no trusted key signed is believed by nobody, and refused in a sentenc
         const content = verifyManifest(document, trusted());
         // Where a copy beside what is signed was changed, what is signed is still whose it says.
         expect(genuine).toContain(manifestBytes(content));
-        return service.app.get(ManifestService).rehearse(document);
+        return service.app.get(ManifestService).checkPublishable(document);
       });
       const { check, sequences } = judge(text);
       const parsed = safely(text);

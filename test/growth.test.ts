@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type pg from 'pg';
 import { DeadlineClient } from '../src/database/deadline-client.js';
-import { READ } from '../src/heartbeat/activation-reads.js';
+import { READ_ACTIVATIONS } from '../src/heartbeat/activation-reads.js';
 import { deriveLicenseKey } from '../src/keys/license-key.js';
 import { LicensesService } from '../src/licenses/licenses.service.js';
 import { answered, Service, type Answer } from './harness.js';
@@ -149,7 +149,7 @@ test('/health/ready looks at each rule of retention by an index, and touches som
 
 test('five hundred heartbeats together read as much as each by itself', async () => {
   const ids = Array.from({ length: 500 }, (_, place) => uuid(3, 1 + place * 399));
-  const { whole, pagesARow } = await look({ text: READ, values: [ids] });
+  const { whole, pagesARow } = await look({ text: READ_ACTIVATIONS, values: [ids] });
   expect(whole).toEqual([]);
   // A descent in three indexes, and a row of three tables.
   expect(pagesARow).toBeLessThan(15);

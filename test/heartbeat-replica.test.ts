@@ -18,8 +18,8 @@ const ACT = { actor: 'test', reason: 'a test' };
 const NOON = '2026-11-20T13:00:00Z';
 const LOOK_MS = 2_000;
 const ALL_REPLAYED = "'FFFFFFFF/FFFFFFFF'";
-const BEHIND = 'the primary answers heartbeats: replica away or behind';
-const WELL = 'the replica answers heartbeats';
+const BEHIND = 'replica unavailable or behind, heartbeats use the primary';
+const WELL = 'replica available, heartbeats use the replica';
 
 // prettier-ignore
 const ALL_BUT_INTERVALS = [
@@ -66,7 +66,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const look = () => replica['look']();
+const look = () => replica['check']();
 
 /** The replica has what the primary has now, and has replayed this position. */
 async function copied(position?: string): Promise<void> {
@@ -92,7 +92,7 @@ async function activated(wanted: Parameters<Service['issue']>[0] = {}) {
 
 /** Status or code of a heartbeat, and which server answered it. */
 async function beat({ token }: { token: string }, app_version = '3.2.0'): Promise<[unknown, string]> {
-  const { answered } = service.app.get(HeartbeatService);
+  const { answersBySource: answered } = service.app.get(HeartbeatService);
   const before = { ...answered };
   const { status, json } = await service.heartbeat(token, { app_version });
   const by = Object.entries(answered).filter(([name, count]) => count > before[name as keyof typeof before]);
@@ -105,7 +105,7 @@ test('a yes of the replica is believed, though the primary knows better by now',
   const expires_at = new Date('2027-05-01T00:00:00Z');
   const binding = await activated({ expires_at });
   await copied();
-  expect(replica.trouble).toBe(false);
+  expect(replica.isDegraded).toBe(false);
   await service.setLicense(binding.license_id, { staff_status: 'suspended', expires_at: null });
   expect(await beat(binding)).toEqual([200, 'replica']);
   expect((await service.heartbeat(binding.token)).json.license).toEqual({
@@ -153,7 +153,7 @@ describe('a no of the replica is asked of the primary:', () => {
 
   test('a binding that it does not have yet', async () => {
     expect(await beat(await activated())).toEqual([200, 'primary']);
-    expect(replica.trouble).toBe(false);
+    expect(replica.isDegraded).toBe(false);
   });
 });
 
@@ -165,19 +165,19 @@ test.each([
   await copied(position);
   const before = [told(BEHIND), told(WELL)] as const;
   expect(await beat(binding)).toEqual([200, 'primary']);
-  expect([replica.trouble, told(BEHIND)]).toEqual([true, before[0] + 1]);
+  expect([replica.isDegraded, told(BEHIND)]).toEqual([true, before[0] + 1]);
   asked = [];
   expect(await beat(binding)).toEqual([200, 'primary']);
   expect(asked).toEqual([]);
   await look();
-  expect([replica.trouble, told(BEHIND), asked]).toEqual([true, before[0] + 1, [[]]]);
+  expect([replica.isDegraded, told(BEHIND), asked]).toEqual([true, before[0] + 1, [[]]]);
   await replayed();
   expect(await beat(binding)).toEqual([200, 'primary']);
   const primary = jest.spyOn(poolOf(service.app.get(DataSource)), 'query');
   jest.advanceTimersByTime(LOOK_MS);
   expect(String(primary.mock.calls)).toContain('pg_current_wal_flush_lsn');
   primary.mockRestore();
-  while (replica.trouble) await new Promise((resolve) => setImmediate(resolve));
+  while (replica.isDegraded) await new Promise((resolve) => setImmediate(resolve));
   expect([told(BEHIND), told(WELL)]).toEqual([before[0] + 1, before[1] + 1]);
   expect(await beat(binding)).toEqual([200, 'replica']);
 });
@@ -187,13 +187,13 @@ test('one that fails, or does not answer in time, costs no heartbeat its yes', a
   await copied();
   answer = () => Promise.reject(new Error('the replica is away'));
   expect(await beat(binding)).toEqual([200, 'primary']);
-  expect(replica.trouble).toBe(true);
+  expect(replica.isDegraded).toBe(true);
   answer = (statement) => copy.query(statement);
   await look();
-  expect(replica.trouble).toBe(false);
+  expect(replica.isDegraded).toBe(false);
   answer = () => new Promise(() => undefined);
   expect(await withLimits({ replica: 50 }, () => beat(binding))).toEqual([200, 'primary']);
-  expect(replica.trouble).toBe(true);
+  expect(replica.isDegraded).toBe(true);
 });
 
 test('what was seen more than 10 seconds ago, before or after a jump of the clock, is not believed', async () => {
@@ -204,7 +204,7 @@ test('what was seen more than 10 seconds ago, before or after a jump of the cloc
     return (await beat(binding))[1];
   };
   expect([await by(10_000), await by(10_001), await by(-10_001)]).toEqual(['replica', 'primary', 'primary']);
-  expect(replica.trouble).toBe(false);
+  expect(replica.isDegraded).toBe(false);
   service.clock.set(new Date(Date.parse(NOON) + 10_001));
   await look();
   expect(await by(20_001)).toBe('replica');
@@ -249,10 +249,10 @@ test('where nothing was seen of the primary for a day, the replica is not even a
   try {
     service.clock.advance(86_400_000);
     await look();
-    expect([replica.trouble, asked]).toEqual([false, [[]]]);
+    expect([replica.isDegraded, asked]).toEqual([false, [[]]]);
     service.clock.advance(1);
     await look();
-    expect([replica.trouble, asked]).toEqual([true, [[]]]);
+    expect([replica.isDegraded, asked]).toEqual([true, [[]]]);
   } finally {
     away.mockRestore();
   }
@@ -262,6 +262,6 @@ test('without a replica none is asked, looked for or closed', async () => {
   const config = new Config({ DATABASE_URL: database.url });
   const none = new Replica({} as DataSource, config, service.clock, {} as AppLogger);
   await none.onApplicationBootstrap();
-  expect([none.pool, none.trouble, none.find('x')]).toEqual([undefined, false, undefined]);
+  expect([none.pool, none.isDegraded, none.find('x')]).toEqual([undefined, false, undefined]);
   await expect(none.onApplicationShutdown()).resolves.toBeUndefined();
 });

@@ -135,9 +135,9 @@ test('what is wrong is told by line, in their order, and nothing is written', as
     'line 4: email must be an e-mail address of at most 254 characters',
     'line 4: machines_allowed must be a whole number from 1 to 100000',
     `line 5: ${KNOWN}`,
-    'line 6: this key stands already in line 3 (O counts as 0, I and L as 1)',
+    'line 6: this key is already in line 3 (O counts as 0, I and L as 1)',
     'line 7: license_key must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX',
-    'line 8: this key stands already in line 2 (O counts as 0, I and L as 1)',
+    'line 8: this key is already in line 2 (O counts as 0, I and L as 1)',
   ]);
 });
 

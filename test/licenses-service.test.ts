@@ -28,7 +28,7 @@ async function announcedBySale(refunded: boolean): Promise<unknown[]> {
       "insert into purchase (id, transaction_id, state, recorded_on) values ($1, $1::uuid::text, 'paid', now())",
       [ids.purchase_id],
     );
-    await licenses.issueSold(manager, ids, 'ada@example.com', refunded);
+    await licenses.issueForPurchase(manager, ids, 'ada@example.com', refunded);
     const sql = 'select task_identifier as task from graphile_worker.jobs where key = $1';
     return (await manager.query(sql, [`license_key ${ids.license_id}`])) as unknown[];
   });

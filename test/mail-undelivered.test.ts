@@ -202,7 +202,7 @@ describe('where no service runs', () => {
   test('a mail whose service was killed at its last try is given up, listed and warned of', async () => {
     const killed = 'attempts = max_attempts, last_error = null, locked_at = null, locked_by = null';
     const about = await sell('killed', `${killed}, run_at = now() - interval '6 minutes'`);
-    const reason = 'the service was killed while it was sent';
+    const reason = 'the service was killed while it sent the mail';
     const { mail, warnings } = await alone.json(['status']);
     const failing = { kind: 'license_key', about, reason, attempts: 25, waiting_since: time };
     expect(mail).toEqual({

@@ -41,16 +41,16 @@ describe('a publisher', () => {
   const audit = async () => (await sql.query('select action, change from audit_event order by at, id')).rows;
 
   test('has nothing to go back to before the second version', async () => {
-    expect(await manifests.service.beforeLive()).toBeNull();
+    expect(await manifests.service.findWithdrawalTarget()).toBeNull();
     await manifests.publish(manifests.next('1.0'));
-    expect(await manifests.service.beforeLive()).toBeNull();
+    expect(await manifests.service.findWithdrawalTarget()).toBeNull();
   });
 
   test('rehearses and changes nothing, then publishes the same', async () => {
     const before = await audit();
     const content = manifests.next('2.0');
     const document = manifests.sign(content);
-    expect(await manifests.service.rehearse(document)).toEqual(content);
+    expect(await manifests.service.checkPublishable(document)).toEqual(content);
     expect([await audit(), manifests.service.live!.content.version]).toEqual([before, '1.0']);
     expect(await manifests.service.publish(document, ACT)).toEqual(content);
     expect(manifests.service.live!.content).toEqual(content);
@@ -62,10 +62,10 @@ describe('a publisher', () => {
 
   test('takes a version back only where it says so, and rehearses that as well', async () => {
     const document = manifests.sign(await manifests.withdrawal());
-    await expect(manifests.service.rehearse(document)).rejects.toThrow(PublishRefused);
+    await expect(manifests.service.checkPublishable(document)).rejects.toThrow(PublishRefused);
     await expect(manifests.service.publish(document, ACT)).rejects.toThrow(PublishRefused);
     expect(manifests.service.live!.content.version).toBe('2.0');
-    expect(await manifests.service.rehearse(document, true)).toMatchObject({ version: '1.0' });
+    expect(await manifests.service.checkPublishable(document, true)).toMatchObject({ version: '1.0' });
     await manifests.service.publish(document, ACT, true);
     expect(manifests.service.live!.content.version).toBe('1.0');
     expect((await audit()).at(-1)).toEqual({
@@ -78,7 +78,10 @@ describe('a publisher', () => {
     const content = manifests.next('3.0');
     const { signed } = manifests.sign(content);
     const document = forged(signed, { ...content, version: '3.1' }, privateKey);
-    for (const attempt of [manifests.service.rehearse(document), manifests.service.publish(document, ACT)])
+    for (const attempt of [
+      manifests.service.checkPublishable(document),
+      manifests.service.publish(document, ACT),
+    ])
       await expect(attempt).rejects.toThrow('The outer version differs from the signed one.');
     expect(manifests.service.live!.content.version).toBe('1.0');
   });
@@ -87,7 +90,7 @@ describe('a publisher', () => {
     await using other = await manifestsAt(database.url, privateKey);
     const stale = manifests.next('4.0');
     await other.publish(other.next('5.0'));
-    await expect(manifests.service.rehearse(manifests.sign(stale))).rejects.toThrow(/5\.0/);
+    await expect(manifests.service.checkPublishable(manifests.sign(stale))).rejects.toThrow(/5\.0/);
     expect(manifests.service.live!.content.version).toBe('5.0');
     expect(manifests.service.versions.find('5.0')).toMatchObject({ sequence: 4, isWithdrawn: false });
   });
@@ -160,7 +163,7 @@ describe('a service', () => {
     await service.refresh();
     expect(query.mock.calls.map(([, [from]]) => from)).toEqual([0, 1, 2, 3]);
     expect([service.live === live, service.versions === versions]).toEqual([true, true]);
-    expect(versions.before('3.0')).toMatchObject({ version: '2.0' });
+    expect(versions.newestBelow('3.0')).toMatchObject({ version: '2.0' });
   });
 
   test('that cannot read its manifests starts all the same, and says so', async () => {

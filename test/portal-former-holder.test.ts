@@ -38,15 +38,15 @@ beforeAll(async () => {
   ended = [(await bound(LABELS[0]!)).id, (await bound(LABELS[1]!)).id];
   active = await bound('The machine at the till');
   const requests = service.app.get(ReleaseRequests);
-  await requests.ask(ended[0]!, WORDS[0]!);
+  await requests.create(ended[0]!, WORDS[0]!);
   await service.app.get(ReleaseService).release(ended[0]!, { actor: 'grace', reason: BECAUSE });
   await service.app.get(ReleaseService).release(ended[1]!, ACT);
-  await requests.ask(active.id, WORDS[1]!);
+  await requests.create(active.id, WORDS[1]!);
   const [waiting] = await service.sql<{ id: string }>(
     'select id from release_request where decided_at is null',
   );
   await service.app.get(ReleaseDecisions).decide(waiting!.id, 'decline', ACT);
-  await requests.ask(active.id, WORDS[2]!);
+  await requests.create(active.id, WORDS[2]!);
   service.clock.advance(HOUR_MS);
   await licenses.set(license_id, { email: BOB }, { actor: 'grace', reason: BECAUSE });
   service.clock.advance(HOUR_MS);
@@ -114,7 +114,7 @@ test('what happens from then on is the new holder’s', async () => {
 
 test('a request of the former holder that is under way while the address changes is not made', async () => {
   const { json } = await service.activate({ ...license, email: BOB }, 'second');
-  await service.app.get(ReleaseRequests).ask(json.activation.id, WORDS[0]!, ADA);
+  await service.app.get(ReleaseRequests).create(json.activation.id, WORDS[0]!, ADA);
   expect(await service.sql('select 1 from release_request where reason = $1', [WORDS[0]])).toEqual([]);
 });
 

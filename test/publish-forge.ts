@@ -15,7 +15,7 @@ import {
   type SignedManifest,
 } from '../src/keys/manifests/signed-manifest.js';
 import { Manifest } from '../src/manifest/manifest.entity.js';
-import { following, MANIFEST_DAYS, type Live } from '../src/manifest/manifest.rules.js';
+import { nextManifest, MANIFEST_VALIDITY_DAYS, type LiveContent } from '../src/manifest/manifest.rules.js';
 import { ManifestService } from '../src/manifest/manifest.service.js';
 import { downloadUrl } from './publish.js';
 
@@ -70,7 +70,7 @@ export async function manifestsAt(databaseUrl: string, key: KeyObject): Promise<
     },
     next: (version, minimum = null) => nextContent(service.live, version, minimum),
     async withdrawal() {
-      const before = JSON.parse((await service.beforeLive())!.signed) as ManifestContent;
+      const before = JSON.parse((await service.findWithdrawalTarget())!.signed) as ManifestContent;
       return { ...nextContent(service.live, before.version, null), ...offerOf(before) };
     },
     [Symbol.asyncDispose]: () => dataSource.destroy(),
@@ -85,11 +85,15 @@ export const offerOf = ({ version, dmg, minimum_license_expiry, also_available }
 });
 
 /** A version on top of what is live; its image is made of its name. */
-export function nextContent(live: Live | null, version: string, minimum: string | null): ManifestContent {
+export function nextContent(
+  live: LiveContent | null,
+  version: string,
+  minimum: string | null,
+): ManifestContent {
   const now = new Date();
   const dmg = { url: downloadUrl(version), size: 1_000_000, sha256: digest(version) };
   const entry = { version, dmg, minimum_license_expiry: minimum };
   const also_available = live ? alsoAvailable(minimum, live.content) : [];
-  const expires = new Date(now.getTime() + MANIFEST_DAYS * 86_400_000);
-  return following(live, { entry, also_available, expires }, { product: PRODUCT, now });
+  const expires = new Date(now.getTime() + MANIFEST_VALIDITY_DAYS * 86_400_000);
+  return nextManifest(live, { entry, also_available, expires }, { product: PRODUCT, now });
 }

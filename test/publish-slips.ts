@@ -61,7 +61,7 @@ export const slips: Record<string, Slip> = {
     document: (made) => ({ ...made, signed: made.signed.replace('5.0.0', '5.0.1') }),
   },
   'the live one again': {
-    sentence: 'This very manifest is live already: there is nothing to publish.',
+    sentence: 'This manifest is already live: there is nothing to publish.',
     document: (_made, live) => live,
   },
   'the sequence that is live': {
@@ -161,12 +161,12 @@ export const slips: Record<string, Slip> = {
     args: ['--withdraw'],
   },
   'a withdrawal to what nobody ever had': {
-    sentence: 'Version 1.5.0 was never published, so nothing can go back to it.',
+    sentence: 'Version 1.5.0 was never published, so it cannot be the target of a withdrawal.',
     content: () => ({ ...entry('1.5.0', null), also_available: [] }),
     args: ['--withdraw'],
   },
   'a withdrawal to what was withdrawn itself': {
-    sentence: 'Version 3.0.0 was withdrawn itself.',
+    sentence: 'Version 3.0.0 is withdrawn.',
     content: (of) => ({ ...again(of), ...entry('3.0.0', y27) }),
     args: ['--withdraw'],
   },

@@ -11,7 +11,7 @@ import {
   type ManifestEntry,
   type SignedManifest,
 } from '../src/keys/manifests/signed-manifest.js';
-import { following } from '../src/manifest/manifest.rules.js';
+import { nextManifest } from '../src/manifest/manifest.rules.js';
 import { ManifestService } from '../src/manifest/manifest.service.js';
 import type { Service } from './harness.js';
 
@@ -35,7 +35,7 @@ export async function publish(
 
 /** Takes the live version back, to the one before it. */
 export async function withdraw(service: Service): Promise<SignedManifest> {
-  const before = parseSigned((await service.app.get(ManifestService).beforeLive())!.signed);
+  const before = parseSigned((await service.app.get(ManifestService).findWithdrawalTarget())!.signed);
   const { version, dmg, minimum_license_expiry, also_available } = before;
   return put(service, { version, dmg, minimum_license_expiry }, also_available, true);
 }
@@ -50,7 +50,7 @@ async function put(
   const config = service.app.get(Config);
   const now = service.clock.now();
   const offer = { entry, also_available, expires: new Date(now.getTime() + 90 * 86_400_000) };
-  const signed = manifestBytes(following(manifests.live, offer, { product: config.product, now }));
+  const signed = manifestBytes(nextManifest(manifests.live, offer, { product: config.product, now }));
   const key = createPrivateKey(await readFile(developmentManifestKey(config)));
   const document = signManifest(signed, [key]);
   await manifests.publish(document, { actor: 'test', reason: 'a new version' }, isWithdrawal);

@@ -113,7 +113,7 @@ describe.each([
     const [yes, no] = [await activated(), await released()];
     await replica.caughtUp();
     await fail();
-    const { answered } = service.app.get(HeartbeatService);
+    const { answersBySource: answered } = service.app.get(HeartbeatService);
     const before = { ...answered };
     await withLimitsOfProduction(service, async () => {
       const { json } = await heartbeatUntil(200, yes);
@@ -177,7 +177,8 @@ describe('a replica that is behind', () => {
       expect((await other.heartbeat(json.token)).status).toBe(200);
       await warningsAre(other, [TROUBLE]);
       // Nor was it ever taken for well: a look asks what heartbeats ask.
-      const well = () => other.logged.some((line) => line.includes('the replica answers heartbeats'));
+      const well = () =>
+        other.logged.some((line) => line.includes('replica available, heartbeats use the replica'));
       expect(well()).toBe(false);
       await replica.resumeReplay();
       await warningsAre(other, []);

@@ -30,7 +30,7 @@ async function here(role: 'support' | 'admin', email: string): Promise<Browser> 
 async function asked(reason: string | null = 'It was sold.', email = `${randomUUID()}@example.com`) {
   const license = await service.issue({ email });
   const { id } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json.activation;
-  await service.app.get(ReleaseRequests).ask(id, reason);
+  await service.app.get(ReleaseRequests).create(id, reason);
   const [request] = await service.sql<{ id: string }>(
     'select id from release_request where activation_id = $1',
     [id],

@@ -13,7 +13,7 @@ import {
 import type { FastifyReply } from 'fastify';
 import { DataSource, IsNull, Repository } from 'typeorm';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
-import { hostnameHint } from '../../src/activation/activation-attempt.js';
+import { normalizeHostnameHint } from '../../src/activation/activation-attempt.js';
 import { rfc3339, utcDay } from '../../src/core/clock.js';
 import { problem } from '../../src/http/problems/problem.js';
 import { readTelemetry, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
@@ -99,7 +99,7 @@ export class ActivationController {
         id: uuidv7(),
         license,
         machine_id,
-        hostname_hint: hostnameHint(request.hostname_hint),
+        hostname_hint: normalizeHostnameHint(request.hostname_hint),
         app_version: request.app_version,
         activated_at: now,
         released_by_holder: false,

@@ -1,5 +1,5 @@
 import { verify } from 'node:crypto';
-import { tokenAnswer } from '../../src/activation/token-answer.js';
+import { tokenResponse } from '../../src/activation/token-response.js';
 import { problem } from '../../src/http/problems/problem.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import type { LicenseClaims } from '../../src/keys/tokens/license-token.js';
@@ -46,5 +46,5 @@ export function demandLicense(license: LicenseFacts, appVersion: string, now: Da
   if (!covers(minimum, license.expires_at)) throw problem('version_not_covered');
 }
 
-type Bound = Parameters<typeof tokenAnswer>[2];
-export const answerFor = (binding: Bound, now: Date) => tokenAnswer(ring, PRODUCT!, binding, now);
+type Bound = Parameters<typeof tokenResponse>[2];
+export const answerFor = (binding: Bound, now: Date) => tokenResponse(ring, PRODUCT!, binding, now);

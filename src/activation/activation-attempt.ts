@@ -2,23 +2,23 @@ import { characterCount } from '../http/parsing/text.js';
 import type { LicenseFacts } from '../licenses/license.rules.js';
 
 /**
- * What would show as nothing, or turn the text around it: control, format and bidirectional characters, line separators.
- * Joiners and tags stay, which emoji and some scripts are written with.
+ * Characters that are invisible or change the direction of text: control, format and bidirectional characters and line
+ * separators. Joiners and tags are allowed, because emoji and some scripts need them.
  */
-const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}]|(?!\u200C|\u200D|[\u{E0020}-\u{E007F}])\p{Cf}/gu;
+const INVISIBLE_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}]|(?!\u200C|\u200D|[\u{E0020}-\u{E007F}])\p{Cf}/gu;
 const MAX_HINT_CHARACTERS = 100;
 
-/** The label a person typed, fit to be shown: null where nothing is left of it. */
-export function hostnameHint(typed: string | null | undefined): string | null {
-  const hint = typed?.replace(INVISIBLE, '').normalize('NFC').trim() ?? '';
+/** Removes invisible characters from a label that a user typed. @returns null if no visible character remains */
+export function normalizeHostnameHint(label: string | null | undefined): string | null {
+  const hint = label?.replace(INVISIBLE_CHARACTERS, '').normalize('NFC').trim() ?? '';
   return /[^\p{Cf}\s]/u.test(hint) ? hint : null;
 }
 
-export function isTooLong(hint: string | null): boolean {
+export function isHostnameHintTooLong(hint: string | null): boolean {
   return hint !== null && characterCount(hint) > MAX_HINT_CHARACTERS;
 }
 
-/** A license with this machine's binding to it, if there is one, as one read gives them. */
+/** A license, with the activation of the requesting machine if it is activated. */
 export interface ActivationAttempt extends LicenseFacts {
   readonly license_id: string;
   readonly machines_allowed: number;
@@ -28,7 +28,7 @@ export interface ActivationAttempt extends LicenseFacts {
   readonly hostname_hint: string | null;
 }
 
-/** The seat of a machine that has one. */
+/** An attempt of a machine that is activated. */
 export type SuccessfulAttempt = ActivationAttempt & {
   readonly activation_id: string;
   readonly activated_at: Date;

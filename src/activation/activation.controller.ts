@@ -6,9 +6,9 @@ import { KeyRing } from '../keys/tokens/key-ring.js';
 import { machineDigest } from '../keys/tokens/license-token.js';
 import { ActivateRequest } from './activation.dto.js';
 import { ActivationService } from './activation.service.js';
-import { tokenAnswer } from './token-answer.js';
+import { tokenResponse } from './token-response.js';
 
-/** `POST /v1/activate`: called once, when the user clicks Activate. */
+/** `POST /v1/activate` (docs/contract.md#activate): called once, when the user clicks Activate. */
 @Controller('v1/activate')
 export class ActivationController {
   constructor(
@@ -20,26 +20,26 @@ export class ActivationController {
 
   @Post()
   async activate(@Body() request: ActivateRequest, @Res({ passthrough: true }) reply: FastifyReply) {
-    const { seat, created } = await this.activations.activate(request);
+    const { attempt, created } = await this.activations.activate(request);
     reply.status(created ? HttpStatus.CREATED : HttpStatus.OK);
     const machine = machineDigest(Buffer.from(request.machine_id, 'hex'));
-    const { license, ...answer } = tokenAnswer(
+    const { license, ...response } = tokenResponse(
       this.ring,
       this.config.product,
-      { ...seat, machine },
+      { ...attempt, machine },
       this.clock.now(),
     );
     return {
-      ...answer,
+      ...response,
       activation: {
-        id: seat.activation_id,
-        activated_at: rfc3339(seat.activated_at),
-        hostname_hint: seat.hostname_hint,
+        id: attempt.activation_id,
+        activated_at: rfc3339(attempt.activated_at),
+        hostname_hint: attempt.hostname_hint,
       },
       license: {
         ...license,
-        machines_allowed: seat.machines_allowed,
-        machines_in_use: seat.machines_in_use,
+        machines_allowed: attempt.machines_allowed,
+        machines_in_use: attempt.machines_in_use,
       },
     };
   }

@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 export type EndedReason = 'released' | 'refunded';
 
-/** The binding of a license to a machine. Columns are described in the migrations. */
+/** The activation of a license on a machine. The migrations describe the columns. */
 @Entity('activation')
 export class Activation {
   @PrimaryColumn('uuid')

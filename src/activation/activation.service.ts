@@ -11,30 +11,34 @@ import { statusRefusal, expiryRefusal, type LicenseFacts } from '../licenses/lic
 import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
 import { ActivateRequest } from './activation.dto.js';
-import { hostnameHint, type ActivationAttempt, type SuccessfulAttempt } from './activation-attempt.js';
+import {
+  normalizeHostnameHint,
+  type ActivationAttempt,
+  type SuccessfulAttempt,
+} from './activation-attempt.js';
 
-// Its revision changes with every change of the license or of its purchase.
-const SEAT = `
+// `revision` changes with each change of the license or of its purchase.
+const SELECT_ATTEMPT = `
   select l.id as license_id, l.machines_allowed, l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state,
          (select count(*)::int from activation where license_id = l.id and ended_at is null) as machines_in_use,
          a.id as activation_id, a.activated_at, a.hostname_hint, concat(l.xmin, ' ', p.xmin) as revision
   from license l
   left join purchase p on p.id = l.purchase_id`;
 
-// One read: the license that has this key and e-mail, how full it is, and this machine's binding to it.
-const FIND = {
+// Finds the license by key and e-mail, the number of its active machines, and the activation of this machine.
+const FIND_BY_KEY = {
   name: 'find seat',
-  text: `${SEAT}
+  text: `${SELECT_ATTEMPT}
   left join activation a on a.license_id = l.id and a.machine_id = $3 and a.ended_at is null
   where l.key_hash = $1 and l.email = $2`,
 };
 
-// The same for a machine that holds an active binding, made before the license's key or address was replaced: it has
-// stored those of that day (docs/decisions/0028). It begins with the machine, so that for a machine without a binding an
-// unknown key and a wrong e-mail cost the same.
+// Finds the license of a machine that was activated before the key or the e-mail of the license was replaced: the machine
+// still sends the old ones (docs/decisions/0028). The query starts with the machine, so that for a machine without an
+// activation an unknown key and a wrong e-mail take the same time.
 const FIND_BY_MACHINE = {
   name: 'find seat by machine',
-  text: `${SEAT}
+  text: `${SELECT_ATTEMPT}
   join activation a on a.license_id = l.id and a.machine_id = $3 and a.ended_at is null
   where (l.email is not null or l.address_lost_at is not null)
     and (l.email = $2 or l.email_since >= a.activated_at or l.address_lost_at is not null)
@@ -42,20 +46,20 @@ const FIND_BY_MACHINE = {
            where license_id = l.id and key_hash = $1 and replaced_at >= a.activated_at))`,
 };
 
-// Locks the license, looks for the same machine, counts, inserts (migrations/0012).
-const TAKE = 'select * from take_seat($1, $2, $3, $4, $5, $6, $7)';
+// Locks the license, searches for an activation of the machine, counts the active ones and inserts one (migrations/0012).
+const ACTIVATE_MACHINE = 'select * from take_seat($1, $2, $3, $4, $5, $6, $7)';
 
-/** Who asks for a seat: license key, e-mail and machine, in their one form. */
-interface Claim {
+/** The license key, e-mail and machine of a request, in canonical form. */
+interface ActivationCredentials {
   readonly key: string;
   readonly email: string;
   readonly machineId: Buffer;
 }
 
-/** A seat as it was judged. */
-type FoundSeat = ActivationAttempt & { readonly revision: string };
+/** An attempt with the revision that its decision is based on. */
+type FoundAttempt = ActivationAttempt & { readonly revision: string };
 
-/** Binds a license to a machine (contract, activate). */
+/** Activates a license on a machine (docs/contract.md#activate). */
 @Injectable()
 export class ActivationService {
   constructor(
@@ -67,61 +71,71 @@ export class ActivationService {
   ) {}
 
   /**
-   * Gives the machine its seat: a new one, or the one it has (a lost answer costs the user nothing).
-   * @throws Problem, the first that applies in the contract's order
+   * Activates the machine, or returns its existing activation, so that a client can repeat a request after a lost response.
+   * @throws Problem the first refusal that applies, in the order of docs/contract.md#activate
    */
-  async activate(request: ActivateRequest): Promise<{ seat: SuccessfulAttempt; created: boolean }> {
-    const claim: Claim = {
+  async activate(request: ActivateRequest): Promise<{ attempt: SuccessfulAttempt; created: boolean }> {
+    const credentials: ActivationCredentials = {
       key: canonicalLicenseKey(request.license_key)!,
       email: canonicalEmail(request.email)!,
       machineId: Buffer.from(request.machine_id, 'hex'),
     };
     const now = this.clock.now();
-    const seat = (await this.findSeat(FIND, claim)) ?? (await this.findSeat(FIND_BY_MACHINE, claim));
-    if (!seat) throw await this.unknownLicense(claim);
+    const attempt =
+      (await this.findAttempt(FIND_BY_KEY, credentials)) ??
+      (await this.findAttempt(FIND_BY_MACHINE, credentials));
+    if (!attempt) throw await this.unknownLicense(credentials);
     const refusal =
-      statusRefusal(seat) ??
-      expiryRefusal(seat, now) ??
-      (await this.coverage.refusal(request.app_version, seat.expires_at));
-    if (refusal?.code === 'license_expired') await this.licenses.refuseWrongTime();
+      statusRefusal(attempt) ??
+      expiryRefusal(attempt, now) ??
+      (await this.coverage.refusal(request.app_version, attempt.expires_at));
+    if (refusal?.code === 'license_expired') await this.licenses.assertClocksAgree();
     if (refusal) throw refusal;
-    if (isTaken(seat)) return { seat, created: false };
-    const taken = await this.takeSeat(seat, claim, request, now);
-    // The license has changed between the judgement and the lock.
-    return taken ?? this.activate(request);
+    if (isSuccessful(attempt)) return { attempt, created: false };
+    const activated = await this.insertActivation(attempt, credentials, request, now);
+    // Starts again if the license changed between the decision and the lock.
+    return activated ?? this.activate(request);
   }
 
-  private async findSeat(
-    query: typeof FIND,
-    { key, email, machineId }: Claim,
-  ): Promise<FoundSeat | undefined> {
+  private async findAttempt(
+    query: typeof FIND_BY_KEY,
+    { key, email, machineId }: ActivationCredentials,
+  ): Promise<FoundAttempt | undefined> {
     const values = [licenseKeyHash(key), email, machineId];
-    const { rows } = await poolOf(this.dataSource).query<FoundSeat>({ ...query, values });
+    const { rows } = await poolOf(this.dataSource).query<FoundAttempt>({ ...query, values });
     return rows[0];
   }
 
-  private async takeSeat(
-    seat: FoundSeat,
-    { machineId }: Claim,
+  private async insertActivation(
+    attempt: FoundAttempt,
+    { machineId }: ActivationCredentials,
     { hostname_hint, app_version }: ActivateRequest,
     now: Date,
-  ): Promise<{ seat: SuccessfulAttempt; created: boolean } | null> {
+  ): Promise<{ attempt: SuccessfulAttempt; created: boolean } | null> {
     const id = uuidv7();
-    const { license_id, revision } = seat;
-    const values = [license_id, revision, id, machineId, hostnameHint(hostname_hint), app_version, now];
-    const query = { name: 'take seat', text: TAKE, values };
+    const { license_id, revision } = attempt;
+    const values = [
+      license_id,
+      revision,
+      id,
+      machineId,
+      normalizeHostnameHint(hostname_hint),
+      app_version,
+      now,
+    ];
+    const query = { name: 'take seat', text: ACTIVATE_MACHINE, values };
     const { rows } = await poolOf(this.dataSource).query<
       Omit<ActivationAttempt, keyof LicenseFacts | 'license_id'>
     >(query);
     if (!rows[0]) return null;
-    const given = { ...seat, ...rows[0] };
-    if (!isTaken(given)) throw this.limitReached(given);
-    return { seat: given, created: given.activation_id === id };
+    const result = { ...attempt, ...rows[0] };
+    if (!isSuccessful(result)) throw this.limitReached(result);
+    return { attempt: result, created: result.activation_id === id };
   }
 
-  // Unknown key and wrong e-mail are one answer; a wrong check symbol is a typing error in either case.
-  private async unknownLicense({ key }: Claim): Promise<Problem> {
-    await this.licenses.refuseWrongDatabase();
+  // An unknown key and a wrong e-mail give the same problem. A wrong check symbol is always a typing error.
+  private async unknownLicense({ key }: ActivationCredentials): Promise<Problem> {
+    await this.licenses.assertDatabaseHasLicenses();
     if (checkSymbolHolds(key)) return problem('license_not_found');
     return invalidMembers({ license_key: 'holds a typing error: its check symbol does not fit' });
   }
@@ -132,6 +146,6 @@ export class ActivationService {
   }
 }
 
-function isTaken(seat: ActivationAttempt): seat is SuccessfulAttempt {
-  return seat.activation_id !== null;
+function isSuccessful(attempt: ActivationAttempt): attempt is SuccessfulAttempt {
+  return attempt.activation_id !== null;
 }

@@ -4,9 +4,9 @@ import type { OnExpiry } from '../core/config.js';
 import { canonicalLicenseKey, licenseKeyHash } from '../keys/license-key.js';
 import { licenseStatus, type LicenseFacts, type LicenseStatus } from '../licenses/license.rules.js';
 import type { Activation, EndedReason } from './activation.entity.js';
-import { sinceHolder } from '../licenses/former-holder.js';
+import { sinceCurrentHolder } from '../licenses/former-holder.js';
 
-/** A binding as people see it. */
+/** An activation as staff and holders see it. */
 export interface ActivationView {
   readonly id: string;
   readonly hostname_hint: string | null;
@@ -17,13 +17,13 @@ export interface ActivationView {
   readonly ended_reason: EndedReason | null;
 }
 
-/** A license with its bindings as staff see it: active ones first, newest first. */
+/** A license with its activations as staff see it: active ones first, then the newest first. */
 export interface LicenseView {
   readonly id: string;
   readonly key_hint: string;
-  /** Null where its holder was erased, or where a restore lost the address. */
+  /** Null if the holder was erased, or if a restore lost the address. */
   readonly email: string | null;
-  /** Whether a restore lost its address: it keeps running until staff set the address again (docs/decisions/0024). */
+  /** Whether a restore lost the address. The license stays valid until staff set it again (docs/decisions/0024). */
   readonly is_address_lost: boolean;
   readonly status: LicenseStatus;
   readonly expires_at: string | null;
@@ -34,10 +34,10 @@ export interface LicenseView {
   readonly activations: ActivationView[];
 }
 
-/** What a license may be looked up by: exact matches only. */
+/** Search criteria for licenses; each requires an exact match. */
 export interface LicenseQuery {
   readonly id?: string;
-  /** In any spelling that `canonicalLicenseKey` reads. */
+  /** In any spelling that `canonicalLicenseKey` accepts. */
   readonly license_key?: string;
   readonly email?: string;
   readonly transaction_id?: string;
@@ -62,8 +62,8 @@ interface LicenseRow extends LicenseFacts {
 }
 
 /**
- * The licenses that match one criterion exactly, newest first.
- * @param forHolder leaves out bindings that ended before the license came to its e-mail address
+ * Finds the licenses that match one criterion, newest first.
+ * @param forHolder omits activations that ended before the license got its current e-mail address
  */
 export async function findLicenses(
   dataSource: Pick<DataSource, 'query'>,
@@ -73,7 +73,7 @@ export async function findLicenses(
   const [[criterion, text]] = Object.entries(query) as [[keyof LicenseQuery, string]];
   const value = criterion === 'license_key' ? licenseKeyHash(canonicalLicenseKey(text)!) : text;
   const licenses = (await dataSource.query(
-    // Not a join: the planner, which is told nothing of e-mail addresses, would read all purchases for a few licenses.
+    // A subquery, not a join: without statistics of e-mail addresses the planner would read all purchases.
     `select l.id, l.key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,
             l.address_lost_at is not null as is_address_lost,
             (select state from purchase where id = l.purchase_id) as purchase_state
@@ -81,18 +81,18 @@ export async function findLicenses(
      where ${WHERE[criterion]} order by l.created_at desc, l.id desc`,
     [value],
   )) as LicenseRow[];
-  const bindings = (await dataSource.query(
+  const activations = (await dataSource.query(
     `select a.id, a.license_id, a.hostname_hint, a.app_version, a.activated_at, a.ended_at, a.ended_reason
      from activation a join license l on l.id = a.license_id
-     where a.license_id = any($1) and (not $2 or ${sinceHolder('a.ended_at')})
+     where a.license_id = any($1) and (not $2 or ${sinceCurrentHolder('a.ended_at')})
      order by a.ended_at is not null, a.activated_at desc, a.id desc`,
     [licenses.map(({ id }) => id), forHolder],
   )) as Activation[];
-  const byLicense = Map.groupBy(bindings, ({ license_id }) => license_id);
+  const byLicense = Map.groupBy(activations, ({ license_id }) => license_id);
   return licenses.map((license) => licenseView(license, byLicense.get(license.id) ?? []));
 }
 
-function licenseView(license: LicenseRow, bindings: Activation[]): LicenseView {
+function licenseView(license: LicenseRow, activations: Activation[]): LicenseView {
   return {
     id: license.id,
     key_hint: license.key_hint,
@@ -102,22 +102,22 @@ function licenseView(license: LicenseRow, bindings: Activation[]): LicenseView {
     expires_at: rfc3339OrNull(license.expires_at),
     on_expiry: license.on_expiry,
     machines_allowed: license.machines_allowed,
-    machines_in_use: bindings.filter(({ ended_at }) => ended_at === null).length,
+    machines_in_use: activations.filter(({ ended_at }) => ended_at === null).length,
     created_at: rfc3339(license.created_at),
-    activations: bindings.map(activationView),
+    activations: activations.map(activationView),
   };
 }
 
 export function activationView(
-  binding: Omit<Activation, 'machine_id' | 'license_id' | 'released_by_holder'>,
+  activation: Omit<Activation, 'machine_id' | 'license_id' | 'released_by_holder'>,
 ): ActivationView {
   return {
-    id: binding.id,
-    hostname_hint: binding.hostname_hint,
-    app_version: binding.app_version,
-    activated_at: rfc3339(binding.activated_at),
-    state: binding.ended_reason ?? 'active',
-    ended_at: rfc3339OrNull(binding.ended_at),
-    ended_reason: binding.ended_reason,
+    id: activation.id,
+    hostname_hint: activation.hostname_hint,
+    app_version: activation.app_version,
+    activated_at: rfc3339(activation.activated_at),
+    state: activation.ended_reason ?? 'active',
+    ended_at: rfc3339OrNull(activation.ended_at),
+    ended_reason: activation.ended_reason,
   };
 }

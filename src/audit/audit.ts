@@ -1,7 +1,7 @@
 import { EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 
-/** What the vendor's people may do to what they keep. */
+/** An action of staff or of a command. */
 export type AuditAction =
   | 'license.issue'
   | 'license.set'
@@ -24,24 +24,28 @@ export type AuditAction =
   | 'passkey.remove'
   | 'release_request.decide';
 
-/** Who did it, a staff member's e-mail address or `cli`, and why. */
-export interface Act {
+/** The actor (the e-mail address of a staff member, or `cli`) and the reason of an action. */
+export interface AuditContext {
   readonly actor: string;
   readonly reason: string | null;
 }
 
-interface Deed {
+interface AuditEntry {
   readonly action: AuditAction;
   readonly at: Date;
   readonly license_id?: string;
-  /** The ids it was done to and the new values; nothing personal. */
+  /** The changed ids and the new values, without personal data. */
   readonly change?: Readonly<Record<string, unknown>>;
 }
 
-/** Appends an entry in the caller's transaction: what was done and the trace of it are one (contract, section 4). */
-export async function recordAudit(manager: EntityManager, act: Act, deed: Deed): Promise<void> {
+/** Inserts an audit entry in the transaction of the action (docs/contract.md#staff). */
+export async function recordAudit(
+  manager: EntityManager,
+  act: AuditContext,
+  entry: AuditEntry,
+): Promise<void> {
   await manager.query(
     'insert into audit_event (id, actor, action, license_id, reason, change, at) values ($1, $2, $3, $4, $5, $6, $7)',
-    [uuidv7(), act.actor, deed.action, deed.license_id ?? null, act.reason, deed.change ?? {}, deed.at],
+    [uuidv7(), act.actor, entry.action, entry.license_id ?? null, act.reason, entry.change ?? {}, entry.at],
   );
 }

@@ -1,15 +1,15 @@
 import { characterCount } from '../http/parsing/text.js';
 
-/** Whether a text holds an e-mail address: a reason must not (contract, section 4). */
-function holdsEmail(text: string): boolean {
-  // Also in full-width letters, of any alphabet, and with spaces put in.
+/** Whether a text contains an e-mail address, which a reason must not contain (docs/contract.md#staff). */
+function containsEmail(text: string): boolean {
+  // Also finds addresses in full-width letters, in other alphabets and with spaces.
   return /[^\s@]@[^\s@]|\S\s*@\s*\S+[.。]\p{L}/u.test(text.normalize('NFKC'));
 }
 
-/** A reason as every staff write demands it. @returns what is wrong with it, or undefined */
+/** The rule for the reason that each change by staff requires. @returns the violated rule, or undefined */
 export function reasonRule(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.trim() === '') return 'must say why, in a sentence';
   if (characterCount(value) > 500) return 'must have at most 500 characters';
-  if (holdsEmail(value)) return 'must not hold an e-mail address';
+  if (containsEmail(value)) return 'must not hold an e-mail address';
   return undefined;
 }

@@ -69,7 +69,7 @@ async function readStatus(ground: CommandContext) {
     trouble: message,
   }));
   // The keys were looked at above, and only a running service knows of its replica.
-  const [ofKeys, ofReplica] = [{ trouble: null }, { trouble: false }];
+  const [ofKeys, ofReplica] = [{ trouble: null }, { isDegraded: false }];
   const warnings = new WarningsService(dataSource, manifests, ofKeys, ofReplica, clock, config);
   const watched = await warnings.look();
   const content = manifests.live?.content;

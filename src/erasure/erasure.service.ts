@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
-import { recordAudit, type Act } from '../audit/audit.js';
+import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, DAY_MS, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
@@ -49,7 +49,7 @@ export class ErasureService {
    * @param email as `canonicalEmail` gives it @param act who of staff asks; none means the holder
    * @throws Problem `unavailable` where it is not certain when the three days are over
    */
-  async request(email: string, act?: Act): Promise<ErasureView> {
+  async request(email: string, act?: AuditContext): Promise<ErasureView> {
     return this.dataSource.transaction((manager) => this.ask(manager, email, act));
   }
 
@@ -65,7 +65,7 @@ export class ErasureService {
     });
   }
 
-  private async ask(manager: EntityManager, email: string, act?: Act): Promise<ErasureView> {
+  private async ask(manager: EntityManager, email: string, act?: AuditContext): Promise<ErasureView> {
     // By a clock that is behind, the three days would be over for the database, whose clock the job goes by.
     if (!act && !(await clocksAgree(this.clock, manager))) throw problem('unavailable');
     const wanted = uuidv7();
@@ -108,7 +108,7 @@ export class ErasureService {
   }
 
   /** Carries a request out now; one that has ended stays as it ended. @throws Problem `not_found` */
-  async run(id: string, act?: Act): Promise<ErasureView> {
+  async run(id: string, act?: AuditContext): Promise<ErasureView> {
     if (!isUuid(id)) throw problem('not_found');
     return this.patiently(async (manager) => {
       // It is tried again, so it waits for nobody long.
@@ -153,7 +153,7 @@ export class ErasureService {
    * Carries out every request whose time has come.
    * @returns those that were @throws ClocksDiffer where it is not certain what time it is
    */
-  async runDue(act?: Act): Promise<ErasureView[]> {
+  async runDue(act?: AuditContext): Promise<ErasureView[]> {
     if (!(await clocksAgree(this.clock, this.dataSource))) throw new ClocksDiffer();
     const sql = `select id from erasure_request where ${OPEN} and runs_at <= $1 order by runs_at`;
     const due = (await this.dataSource.query(sql, [this.clock.now()])) as { id: string }[];
@@ -240,7 +240,12 @@ export class ErasureService {
     return withMaintenanceConnection(this.databaseUrl.value, (dataSource) => dataSource.transaction(work));
   }
 
-  private async carryOut(manager: EntityManager, id: string, email: string, act?: Act): Promise<void> {
+  private async carryOut(
+    manager: EntityManager,
+    id: string,
+    email: string,
+    act?: AuditContext,
+  ): Promise<void> {
     const now = this.clock.now();
     const holdings = await lockPersonalData(manager, email);
     const erased = await erasePersonalData(manager, holdings, now, this.config.taxRetentionYears);

@@ -5,14 +5,14 @@ import { poolOf } from '../database/data-source.js';
 import { MACHINE_DIGEST_BYTES, MACHINE_LABEL } from '../keys/tokens/license-token.js';
 import type { LicenseFacts } from '../licenses/license.rules.js';
 
-/** What a heartbeat needs to know of its binding and license. */
+/** The state of an activation and of its license that decides about a heartbeat. */
 export interface ActivationFacts extends LicenseFacts {
   readonly activation_id: string;
   readonly license_id: string;
   readonly ended_at: Date | null;
 }
 
-export const READ = `
+export const READ_ACTIVATIONS = `
   select a.id as activation_id, a.license_id, a.ended_at,
          l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state
   from activation a
@@ -20,29 +20,28 @@ export const READ = `
   left join purchase p on p.id = l.purchase_id
   where a.id = any($1::uuid[])`;
 
-/** Reads bindings for heartbeats: one statement for all that arrive in the same few milliseconds. */
+/** Reads activations for heartbeats. Heartbeats that arrive within a few milliseconds share one statement. */
 @Injectable()
 export class ActivationReads {
   readonly #reads = new Batch<string, ActivationFacts | undefined>((ids) => this.read(ids));
-  /** How many went out together. */
+  /** The number of ids in each statement. */
   readonly batchSizes = this.#reads.sizes;
 
   constructor(private readonly dataSource: DataSource) {}
 
-  /** @param id the activation id of a genuine token @returns undefined where the binding has no row */
+  /** @param id the activation id of a verified token @returns undefined if the activation has no row */
   find(id: string): Promise<ActivationFacts | undefined> {
     return this.#reads.add(id);
   }
 
   /**
-   * Whether a license has an active binding of this machine. Read where a heartbeat is about to be refused, never where
-   * one is confirmed.
-   * @param mch the digest that a genuine token carries
+   * Whether this machine is activated for a license. The method is called only before a heartbeat is refused.
+   * @param mch the machine digest of a verified token
    */
   async hasActive(license_id: string, mch: string): Promise<boolean> {
     const { rows } = await poolOf(this.dataSource).query({
       name: 'find active machine',
-      // Hashed there: a license may have 100,000 machines, and their ids would hold up the requests of others here.
+      // PostgreSQL computes the digests: a license may have 100,000 machines, and hashing them here would delay requests.
       text: `select 1 from activation where license_id = $1 and ended_at is null
                and substring(sha256($2::bytea || machine_id) for ${MACHINE_DIGEST_BYTES}) = $3 limit 1`,
       values: [license_id, MACHINE_LABEL, Buffer.from(mch, 'base64url')],
@@ -53,15 +52,15 @@ export class ActivationReads {
   private async read(ids: string[]): Promise<(ActivationFacts | undefined)[]> {
     const { rows } = await poolOf(this.dataSource).query<ActivationFacts>({
       name: 'read bindings',
-      text: READ,
+      text: READ_ACTIVATIONS,
       values: [ids],
     });
-    return inOrder(ids, rows);
+    return inOrderOfIds(ids, rows);
   }
 }
 
-/** The row of each id, undefined where it has none. */
-export function inOrder(ids: string[], rows: ActivationFacts[]): (ActivationFacts | undefined)[] {
+/** The row of each id, in the order of the ids; undefined for an id without a row. */
+export function inOrderOfIds(ids: string[], rows: ActivationFacts[]): (ActivationFacts | undefined)[] {
   const byId = new Map(rows.map((row) => [row.activation_id, row]));
   return ids.map((id) => byId.get(id));
 }

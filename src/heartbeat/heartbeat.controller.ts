@@ -1,5 +1,5 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { tokenAnswer } from '../activation/token-answer.js';
+import { tokenResponse } from '../activation/token-response.js';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
@@ -10,7 +10,7 @@ import { HeartbeatRequest } from './heartbeat.dto.js';
 import { HeartbeatService } from './heartbeat.service.js';
 import { TelemetryStore } from '../telemetry/telemetry.store.js';
 
-/** `POST /v1/heartbeat`: about every 6 hours, in the background. */
+/** `POST /v1/heartbeat` (docs/contract.md#heartbeat): each client sends it about every 6 hours. */
 @Controller('v1/heartbeat')
 export class HeartbeatController {
   constructor(
@@ -24,16 +24,21 @@ export class HeartbeatController {
   @Post()
   @HttpCode(200)
   async heartbeat(@Body() { token, app_version, telemetry }: HeartbeatRequest) {
-    const began = performance.now();
+    const startedAt = performance.now();
     const claims = verifyLicenseToken(this.ring, this.config.product, token);
     if (!claims) throw problem('token_invalid');
     const now = this.clock.now();
-    const binding = await this.heartbeats.confirm(claims, app_version, now);
-    // Stateless: the machine's digest goes from the old token to the new one, and no row is touched.
-    const answer = tokenAnswer(this.ring, this.config.product, { ...binding, machine: claims.mch }, now);
-    if (telemetry === undefined) return answer;
-    // Below the limit of the answer, for the license is confirmed by now.
-    const left = REQUEST_TIMEOUTS_MS.telemetry - (performance.now() - began);
-    return { ...answer, telemetry: await this.telemetry.store(telemetry, left) };
+    const activation = await this.heartbeats.confirm(claims, app_version, now);
+    // The machine digest is copied from the old token to the new one, so a heartbeat writes no row.
+    const response = tokenResponse(
+      this.ring,
+      this.config.product,
+      { ...activation, machine: claims.mch },
+      now,
+    );
+    if (telemetry === undefined) return response;
+    // The time limit of telemetry is below that of the request: the license is confirmed at this point.
+    const timeoutMs = REQUEST_TIMEOUTS_MS.telemetry - (performance.now() - startedAt);
+    return { ...response, telemetry: await this.telemetry.store(telemetry, timeoutMs) };
   }
 }

@@ -3,7 +3,7 @@ import { appVersionRule } from '../activation/activation.dto.js';
 import { Member } from '../http/parsing/members.pipe.js';
 import { MAX_TOKEN_LENGTH } from '../keys/tokens/license-token.js';
 
-/** Body of `POST /v1/heartbeat` (contract, heartbeat). */
+/** Body of `POST /v1/heartbeat` (docs/contract.md#heartbeat). */
 export class HeartbeatRequest {
   @Member((value) =>
     typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= MAX_TOKEN_LENGTH
@@ -15,7 +15,7 @@ export class HeartbeatRequest {
   @Member(appVersionRule)
   app_version!: string;
 
-  // Whatever it is, it never refuses a heartbeat: its field table reads it.
+  // Not validated here: an invalid block never fails a heartbeat. `readTelemetry` reads it.
   @Allow()
   telemetry?: unknown;
 }

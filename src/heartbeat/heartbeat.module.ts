@@ -8,7 +8,6 @@ import { HeartbeatService } from './heartbeat.service.js';
 import { Replica } from './replica.js';
 import { TelemetryModule } from '../telemetry/telemetry.module.js';
 
-/** Heartbeats, read from the primary or from a replica. */
 @Module({
   imports: [LicensesModule, ManifestModule, KeysModule, TelemetryModule],
   controllers: [HeartbeatController],

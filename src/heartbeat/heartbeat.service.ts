@@ -7,54 +7,62 @@ import { Coverage } from '../manifest/coverage.js';
 import { ActivationReads, type ActivationFacts } from './activation-reads.js';
 import { Replica } from './replica.js';
 
-/** Confirms that a license still holds on its machine. It only reads: a heartbeat leaves nothing behind. */
+/** Confirms that a license is valid on its machine. It only reads: a heartbeat writes no row. */
 @Injectable()
 export class HeartbeatService {
-  /** Since the start: heartbeats that were answered, yes or no, by whose word it was. */
-  readonly answered = { replica: 0, primary: 0 };
+  /** The number of heartbeats since the start of the process, by the database that decided about them. */
+  readonly answersBySource = { replica: 0, primary: 0 };
 
   constructor(
     private readonly replica: Replica,
-    private readonly bindings: ActivationReads,
+    private readonly activations: ActivationReads,
     private readonly licenses: LicensesService,
     private readonly coverage: Coverage,
   ) {}
 
   /**
-   * The binding of a genuine token, where the license holds.
-   * @throws Problem, the first that applies in the contract's order
+   * Returns the activation of a verified token if its license is valid.
+   * @throws Problem the first refusal that applies, in the order of docs/contract.md#heartbeat
    */
   async confirm({ sub, mch }: LicenseClaims, appVersion: string, now: Date): Promise<ActivationFacts> {
-    const copy = await this.replica.find(sub);
-    // Only a yes of the replica's is believed: it may not have heard yet of what made a no a yes (decision 0013).
-    if (copy && !refusalOf(copy, now) && this.coverage.covers(appVersion, copy.expires_at)) {
-      this.answered.replica += 1;
-      return copy;
+    const replicated = await this.replica.find(sub);
+    // A replica can only confirm. A refusal is decided by the primary, because the replica may lag (docs/decisions/0013).
+    if (
+      replicated &&
+      !refusalOf(replicated, now) &&
+      this.coverage.covers(appVersion, replicated.expires_at)
+    ) {
+      this.answersBySource.replica += 1;
+      return replicated;
     }
-    const binding = await this.bindings.find(sub);
-    this.answered.primary += 1;
-    if (!binding) {
-      await this.licenses.refuseWrongDatabase();
-      // A restored backup, another database, long since deleted: no word of the license itself.
+    const activation = await this.activations.find(sub);
+    this.answersBySource.primary += 1;
+    if (!activation) {
+      await this.licenses.assertDatabaseHasLicenses();
+      // A deleted row or a restored backup says nothing about the license, so the client activates again.
       throw problem('token_invalid');
     }
-    const refusal = refusalOf(binding, now) ?? (await this.coverage.refusal(appVersion, binding.expires_at));
-    if (refusal?.code === 'license_expired') await this.licenses.refuseWrongTime();
-    // This machine was activated again since: it asks with a token of before, from a state file that was restored. It
-    // may activate once more, which gives it the binding that it has (docs/decisions/0022).
-    if (refusal?.code === 'binding_released' && (await this.bindings.hasActive(binding.license_id, mch)))
+    const refusal =
+      refusalOf(activation, now) ?? (await this.coverage.refusal(appVersion, activation.expires_at));
+    if (refusal?.code === 'license_expired') await this.licenses.assertClocksAgree();
+    // The machine was activated again and then restored an older state file. Activating once more returns its current
+    // activation (docs/decisions/0022).
+    if (
+      refusal?.code === 'binding_released' &&
+      (await this.activations.hasActive(activation.license_id, mch))
+    )
       throw problem('token_invalid');
     if (refusal) throw refusal;
-    return binding;
+    return activation;
   }
 }
 
-// What the row itself says, in the contract's order.
-function refusalOf(binding: ActivationFacts, now: Date): Problem | undefined {
-  return statusRefusal(binding) ?? releaseRefusal(binding) ?? expiryRefusal(binding, now);
+// The refusal that follows from the row, in the order of docs/contract.md#heartbeat.
+function refusalOf(activation: ActivationFacts, now: Date): Problem | undefined {
+  return statusRefusal(activation) ?? releaseRefusal(activation) ?? expiryRefusal(activation, now);
 }
 
-// The old machine must not quietly take its seat back: only a person's click activates again.
+// A released machine is not activated again by a heartbeat: only a user activates a machine.
 function releaseRefusal({ ended_at }: ActivationFacts): Problem | undefined {
   return ended_at ? problem('binding_released') : undefined;
 }

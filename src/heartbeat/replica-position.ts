@@ -1,30 +1,31 @@
 import { DAY_MS } from '../core/clock.js';
 
-/** How far behind the primary a replica may be and still be believed (decision 0013). */
+/** The largest lag of a replica that may confirm heartbeats (docs/decisions/0013). */
 export const MAX_LAG_MS = 60_000;
-/** How long the position seen last stands while the primary does not answer. */
-export const MAX_SILENCE_MS = DAY_MS;
+/** The last known position is used for this time while the primary does not respond. */
+export const MAX_POSITION_AGE_MS = DAY_MS;
 
 /**
- * What the primary had written, and when: a replica that has replayed the oldest position of the last minute is at most
- * a minute behind, and one that follows an idle primary is not behind at all. Only our own clock is asked.
+ * Records write-ahead log positions of the primary with the time of each read. A replica that has replayed the oldest
+ * position of the last minute lags by at most a minute; with an idle primary it has no lag. Only the clock of this process
+ * is used.
  */
 export class ReplicaPositions {
   #seen: { readonly at: number; readonly position: string }[] = [];
 
-  /** @param position of the primary's write-ahead log @param at a moment before it was read, in milliseconds */
-  note(position: string, at: number): void {
-    // A clock that was set back: what was seen later than now would count for too long.
+  /** @param position in the write-ahead log of the primary @param at a time before it was read, in milliseconds */
+  record(position: string, at: number): void {
+    // After a clock was set back, later times would keep their positions valid for too long.
     this.#seen = this.#seen.filter((seen) => seen.at <= at);
     this.#seen.push({ at, position });
   }
 
-  /** What a replica must have replayed to be believed; undefined where none can be. */
-  needed(now: number): string | undefined {
-    // While the primary is away nothing more is seen of it, and the last position stands.
+  /** The position that a replica must have replayed to confirm heartbeats; undefined if no position is known. */
+  required(now: number): string | undefined {
+    // Keeps the last position, which is used while the primary is unavailable.
     while (this.#seen.length > 1 && this.#seen[0]!.at < now - MAX_LAG_MS) this.#seen.shift();
     const [oldest] = this.#seen;
-    // One of the future was seen by another clock than ours is now.
-    return oldest && oldest.at >= now - MAX_SILENCE_MS && oldest.at <= now ? oldest.position : undefined;
+    // A time in the future was recorded before the clock was set back.
+    return oldest && oldest.at >= now - MAX_POSITION_AGE_MS && oldest.at <= now ? oldest.position : undefined;
   }
 }

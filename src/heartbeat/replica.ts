@@ -8,41 +8,41 @@ import { poolOf, replicaPool } from '../database/data-source.js';
 import { withTimeout } from '../database/timeout.js';
 import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
 import { AppLogger } from '../core/logger.js';
-import { inOrder, READ, type ActivationFacts } from './activation-reads.js';
+import { inOrderOfIds, READ_ACTIVATIONS, type ActivationFacts } from './activation-reads.js';
 import { ReplicaPositions } from './replica-position.js';
 
-/** How often the primary's position is read, and the replica is asked whether it has replayed it. */
-const LOOK_MS = 2_000;
-/** Older than this nothing is known: the process stood still, or its clock jumped. */
-const BLIND_MS = 10_000;
+/** The interval of reading the position of the primary and of checking whether the replica has replayed it. */
+const REPLICA_CHECK_INTERVAL_MS = 2_000;
+/** An older check result is not used: the process was paused, or its clock was changed. */
+const MAX_CHECK_AGE_MS = 10_000;
 
-// One row at least, so that also an answer without a binding says whether the replica keeps up. Its activation_id is null.
-const READ_COPY = `
+// Returns at least one row, so that `keeps_up` is known for an id without a row. The activation_id of that row is null.
+const READ_FROM_REPLICA = `
   select coalesce(pg_last_wal_replay_lsn() >= $2::pg_lsn, false) as keeps_up, binding.*
-  from (values (true)) as always left join (${READ}) as binding on true`;
+  from (values (true)) as always left join (${READ_ACTIVATIONS}) as binding on true`;
 
-type Copy = ActivationFacts & { readonly keeps_up: boolean };
+type ReplicaRow = ActivationFacts & { readonly keeps_up: boolean };
 
-class ReplicaBehind extends Error {}
+class ReplicaBehindError extends Error {}
 
 /**
- * A replica for heartbeats (decision 0013). Once it has failed it is not asked again before a look in the background has
- * found it well, so that it costs those a tenth of a second who met the failure, and nobody else.
+ * Reads activations from a replica (docs/decisions/0013). After a failure it is not queried until a check in the background
+ * succeeds, so that only the heartbeats of the failed statement are delayed.
  */
 @Injectable()
 export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #pool: pg.Pool | undefined;
   readonly #positions = new ReplicaPositions();
   readonly #reads = new Batch<string, ActivationFacts | undefined>((ids) => this.read(ids));
-  /** How many went out together. */
+  /** The number of ids in each statement. */
   readonly batchSizes = this.#reads.sizes;
   #timer?: NodeJS.Timeout;
-  /** Undefined before the first look. */
-  #isWell: boolean | undefined;
-  #lookedAt = 0;
-  #isLooking = false;
-  /** Why it was last found unwell, undefined where it was found well since: each failure is an error of its own. */
-  #failure: unknown;
+  /** Undefined before the first check. */
+  #isHealthy: boolean | undefined;
+  #checkedAt = 0;
+  #isChecking = false;
+  /** The error of the last failure, undefined after a success. Each failure has its own error object. */
+  #lastError: unknown;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -56,10 +56,10 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
 
   async onApplicationBootstrap(): Promise<void> {
     if (!this.#pool) return;
-    await this.look();
-    // The service may have been ended during the first look.
+    await this.check();
+    // The service may have been shut down during the first check.
     if (this.#pool.ending) return;
-    this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();
+    this.#timer = setInterval(() => void this.check(), REPLICA_CHECK_INTERVAL_MS).unref();
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -67,76 +67,80 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     await this.#pool?.end();
   }
 
-  /** Its connections; undefined where there is no replica. */
+  /** The connection pool; undefined if no replica is configured. */
   get pool(): pg.Pool | undefined {
     return this.#pool;
   }
 
-  /** Whether there is a replica, and it cannot be asked. */
-  get trouble(): boolean {
-    return this.#isWell === false;
+  /** Whether a replica is configured but cannot be used. */
+  get isDegraded(): boolean {
+    return this.#isHealthy === false;
   }
 
   /**
-   * The binding as the replica has it, of which only a yes may be believed. Never throws.
-   * @returns undefined where it has none, or none that may be believed, or there is no replica
+   * Reads an activation from the replica. The result may confirm a heartbeat, but not refuse one. Never throws.
+   * @returns undefined if the row is missing, the replica cannot be used, or none is configured
    */
   find(id: string): Promise<ActivationFacts | undefined> | undefined {
-    const isBlind = Math.abs(this.clock.now().getTime() - this.#lookedAt) > BLIND_MS;
-    if (!this.#isWell || isBlind) return undefined;
-    // Where too many wait for it already, the primary is asked.
+    const isCheckOutdated = Math.abs(this.clock.now().getTime() - this.#checkedAt) > MAX_CHECK_AGE_MS;
+    if (!this.#isHealthy || isCheckOutdated) return undefined;
+    // A full queue rejects the call, and the caller then reads from the primary.
     return this.#reads.add(id).catch(() => undefined);
   }
 
   private async read(ids: string[]): Promise<(ActivationFacts | undefined)[]> {
     try {
-      if (this.#isWell) return inOrder(ids, await this.ask(ids));
+      if (this.#isHealthy) return inOrderOfIds(ids, await this.query(ids));
     } catch (error) {
-      this.turn(false, error);
+      this.setHealth(false, error);
     }
-    // Those who waited behind a failure do not wait for another.
+    // Calls that were queued behind a failure use the primary at once.
     return ids.map(() => undefined);
   }
 
-  private async look(): Promise<void> {
-    // One at a time: what a slow look has seen must not replace what a later one has.
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    const began = this.clock.now().getTime();
-    // An outage of the primary is told by those who need it.
-    await this.notePosition().catch(() => undefined);
-    const before = this.#failure;
-    // The heartbeats' own statement: what it cannot do here (an older schema, say) it cannot do for them.
-    await this.ask([]).then(
-      // A failure of a heartbeat meanwhile is the later word: the next look decides.
-      () => this.#failure === before && this.turn(true),
-      (error: unknown) => this.turn(false, error),
+  private async check(): Promise<void> {
+    // Checks do not overlap: the result of a slow check must not replace that of a later one.
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    const startedAt = this.clock.now().getTime();
+    // Requests to the primary report its outage.
+    await this.recordPosition().catch(() => undefined);
+    const errorBefore = this.#lastError;
+    // The check runs the statement of heartbeats, so that it also fails where they would, such as on an older schema.
+    await this.query([]).then(
+      // A heartbeat that failed during the check has the newer result; the next check decides.
+      () => this.#lastError === errorBefore && this.setHealth(true),
+      (error: unknown) => this.setHealth(false, error),
     );
-    this.#lookedAt = began;
-    this.#isLooking = false;
+    this.#checkedAt = startedAt;
+    this.#isChecking = false;
   }
 
-  private async notePosition(): Promise<void> {
+  private async recordPosition(): Promise<void> {
     const at = this.clock.now().getTime();
     const sql = 'select pg_current_wal_flush_lsn()::text as position';
     const { rows } = await poolOf(this.dataSource).query<{ position: string }>(sql);
-    this.#positions.note(rows[0]!.position, at);
+    this.#positions.record(rows[0]!.position, at);
   }
 
-  private async ask(ids: string[]): Promise<ActivationFacts[]> {
-    const needed = this.#positions.needed(this.clock.now().getTime());
-    if (needed === undefined) throw new ReplicaBehind();
-    const statement = { name: 'read copies of bindings', text: READ_COPY, values: [ids, needed] };
-    const { rows } = await withTimeout(this.#pool!.query<Copy>(statement), REQUEST_TIMEOUTS_MS.replica);
-    if (!rows[0]!.keeps_up) throw new ReplicaBehind();
+  private async query(ids: string[]): Promise<ActivationFacts[]> {
+    const requiredPosition = this.#positions.required(this.clock.now().getTime());
+    if (requiredPosition === undefined) throw new ReplicaBehindError();
+    const statement = {
+      name: 'read copies of bindings',
+      text: READ_FROM_REPLICA,
+      values: [ids, requiredPosition],
+    };
+    const { rows } = await withTimeout(this.#pool!.query<ReplicaRow>(statement), REQUEST_TIMEOUTS_MS.replica);
+    if (!rows[0]!.keeps_up) throw new ReplicaBehindError();
     return rows;
   }
 
-  private turn(isWell: boolean, error?: unknown): void {
-    this.#failure = error;
-    if (this.#isWell === isWell || this.#pool!.ending) return;
-    this.#isWell = isWell;
-    if (isWell) this.log.info('the replica answers heartbeats');
-    else this.log.failed('the primary answers heartbeats: replica away or behind', error);
+  private setHealth(isHealthy: boolean, error?: unknown): void {
+    this.#lastError = error;
+    if (this.#isHealthy === isHealthy || this.#pool!.ending) return;
+    this.#isHealthy = isHealthy;
+    if (isHealthy) this.log.info('replica available, heartbeats use the replica');
+    else this.log.failed('replica unavailable or behind, heartbeats use the primary', error);
   }
 }

@@ -26,7 +26,7 @@ export class HolderActivationsController {
     @SignedInHolder() holder: Holder,
   ): Promise<void> {
     await demandActivation(this.dataSource, holder, id);
-    await this.requests.ask(id, isBlank(reason) ? null : reason!.trim(), holder.email);
+    await this.requests.create(id, isBlank(reason) ? null : reason!.trim(), holder.email);
   }
 
   @Post('release')

@@ -2,7 +2,7 @@ import { EntityManager } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import type { StaffStatus } from '../licenses/license.rules.js';
 import { PURCHASES_OF } from '../erasure/erase.js';
-import { sinceHolder } from '../licenses/former-holder.js';
+import { sinceCurrentHolder } from '../licenses/former-holder.js';
 
 /** What a license's row holds beside what everyone sees of it. */
 export interface LicenseMore {
@@ -48,7 +48,7 @@ export async function bindingsMore(
 ): Promise<Map<string, BindingMore>> {
   const rows = (await manager.query(
     `select a.id, a.released_by_holder,
-            case when ${sinceHolder('a.activated_at')} then encode(a.machine_id, 'hex') end as machine_id
+            case when ${sinceCurrentHolder('a.activated_at')} then encode(a.machine_id, 'hex') end as machine_id
      from activation a join license l on l.id = a.license_id
      where a.license_id = any($1)`,
     [licenseIds],
@@ -56,7 +56,7 @@ export async function bindingsMore(
   const requests = (await manager.query(
     `select r.activation_id, r.asked_at, r.reason, r.decided_at, r.decision
      from release_request r join activation a on a.id = r.activation_id join license l on l.id = a.license_id
-     where a.license_id = any($1) and ${sinceHolder('r.asked_at')} order by r.asked_at desc`,
+     where a.license_id = any($1) and ${sinceCurrentHolder('r.asked_at')} order by r.asked_at desc`,
     [licenseIds],
   )) as RequestRow[];
   const byBinding = Map.groupBy(requests, ({ activation_id }) => activation_id);
@@ -83,7 +83,7 @@ export async function histories(manager: EntityManager, licenseIds: readonly str
   const rows = (await manager.query(
     `select e.license_id, e.at, e.action, e.reason, e.change
      from audit_event e join license l on l.id = e.license_id
-     where e.license_id = any($1) and ${sinceHolder('e.at')} order by e.at desc, e.id desc`,
+     where e.license_id = any($1) and ${sinceCurrentHolder('e.at')} order by e.at desc, e.id desc`,
     [licenseIds],
   )) as { license_id: string; at: Date; action: string; reason: string | null; change: object }[];
   return Map.groupBy(rows, ({ license_id }) => license_id);

@@ -6,7 +6,7 @@ import {
   type LicenseQuery,
   type LicenseView,
 } from '../activation/license-overview.js';
-import { selfReleases } from '../releases/self-releases.js';
+import { countSelfReleases } from '../releases/self-releases.js';
 import { Clock, rfc3339OrNull } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { problem } from '../http/problems/problem.js';
@@ -78,7 +78,7 @@ export class HolderOverview {
 
   private async asHolderSees(manager: EntityManager, licenses: LicenseView[]): Promise<HolderLicense[]> {
     const ids = licenses.map(({ id }) => id);
-    const released = await selfReleases(manager, ids, this.clock.now());
+    const released = await countSelfReleases(manager, ids, this.clock.now());
     const asked = await openRequests(manager, ids);
     return licenses.map((license) => ({
       id: license.id,

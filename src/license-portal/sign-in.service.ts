@@ -51,7 +51,7 @@ export class SignIn {
       return license ? this.sessions.begin(manager, { license_id: license.id }) : null;
     });
     if (token) return token;
-    await this.licenses.refuseWrongDatabase();
+    await this.licenses.assertDatabaseHasLicenses();
     throw problem('license_not_found');
   }
 

@@ -1,15 +1,16 @@
 import { EntityManager } from 'typeorm';
 
 /**
- * Whether something happened since a license came to its e-mail address, as SQL: what was before is about a former holder.
- * @param at the column that says when it happened; the license is `l`
+ * An SQL condition: an event happened after the license got its current e-mail address. Earlier events concern a former
+ * holder.
+ * @param at the column with the time of the event; the license has the alias `l`
  */
-export const sinceHolder = (at: string): string => `coalesce(${at} > l.email_since, true)`;
+export const sinceCurrentHolder = (at: string): string => `coalesce(${at} > l.email_since, true)`;
 
 /**
- * Removes from a license what names its former holder, when it gets another e-mail address: labels and machine ids of
- * ended activations, the reasons of decided requests, and requests that still wait, for the new holder did not make them.
- * Active machines keep running under their labels. The caller holds the lock of the license.
+ * Removes the personal data of the former holder when a license gets another e-mail address: labels and machine ids of
+ * ended activations, the reasons of decided release requests, and open release requests. Active machines keep their labels.
+ * The caller holds the lock of the license.
  */
 export async function clearFormerHolder(manager: EntityManager, licenseId: string): Promise<void> {
   await manager.query(

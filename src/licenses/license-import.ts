@@ -1,46 +1,46 @@
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { recordAudit, type Act } from '../audit/audit.js';
+import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, parseMoment } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { canonicalLicenseKey, licenseKeyHash, licenseKeyHint } from '../keys/license-key.js';
 import { canonicalEmail } from './email.js';
 import type { NewLicense } from './licenses.service.js';
 
-/** Rows that go into one statement. */
+/** The number of rows in one statement. */
 const BATCH_ROWS = 2_000;
-/** Faults that are told one by one; the others are counted. */
-const TOLD_FAULTS = 20;
+/** The number of faults that are listed; further ones are counted. */
+const MAX_REPORTED_FAULTS = 20;
 
-/** The columns that a file may have, and what a cell of each must be. */
-const COLUMNS = {
+/** The columns of a file, and the rule for their cells as the end of a sentence. */
+const COLUMN_RULES = {
   license_key: 'have the shape PREFIX_XXXX-XXXX-XXXX-XXXX',
   email: 'be an e-mail address of at most 254 characters',
   machines_allowed: 'be a whole number from 1 to 100000',
   expires_at: 'be a day such as 2027-01-04 or a time such as 2027-01-04T12:00:00Z, or never',
   on_expiry: 'be one of stop, keep',
 } as const;
-const REQUIRED = ['license_key', 'email'] as const;
+const REQUIRED_COLUMNS = ['license_key', 'email'] as const;
 
-export type ImportColumn = keyof typeof COLUMNS;
+export type ImportColumn = keyof typeof COLUMN_RULES;
 
-/** A row below the header, and the line of the file that it begins in. */
+/** A row below the header, and the line of the file in which it begins. */
 export interface ImportRow {
   readonly line: number;
   readonly cells: readonly string[];
 }
 
-/** What an empty cell means; one of `expires_at` means never. */
+/** The values of empty cells; an empty `expires_at` means never. */
 type Defaults = Pick<Required<NewLicense>, 'machines_allowed' | 'on_expiry'>;
 
-interface ReadRow {
-  /** Canonical. */
+interface ParsedRow {
+  /** In canonical form. */
   readonly key?: string;
   readonly license?: Partial<NewLicense>;
   readonly faults: readonly string[];
 }
 
-/** Why a file is not imported, in one sentence; `faults` are the sentence's grounds: `line 7: email is missing`. */
+/** The reason why a file is not imported. `faults` lists the details, such as `line 7: email is missing`. */
 export class ImportRefused extends Error {
   constructor(
     message: string,
@@ -51,39 +51,39 @@ export class ImportRefused extends Error {
 }
 
 /**
- * The columns that a header names, in its order.
- * @throws ImportRefused where one is missing, is unknown (it would be lost in silence) or stands there twice
+ * The columns of a header, in its order.
+ * @throws ImportRefused if a required column is missing, or if a column is unknown or named twice
  */
 export function importColumns(header: readonly string[]): ImportColumn[] {
   const names = header.map((name) => name.trim().toLowerCase());
-  // First of all: without a header, these are a customer's key and address, which are never repeated.
-  if (!REQUIRED.every((name) => names.includes(name))) {
+  // Checked first: in a file without a header these cells are customer data, which messages must not contain.
+  if (!REQUIRED_COLUMNS.every((name) => names.includes(name))) {
     throw new ImportRefused(
-      `The first line must name the columns ${REQUIRED.join(' and ')}, with commas or semicolons between.`,
+      `The first line must name the columns ${REQUIRED_COLUMNS.join(' and ')}, with commas or semicolons between.`,
     );
   }
   for (const [i, name] of names.entries()) {
-    if (!Object.hasOwn(COLUMNS, name)) {
-      const known = Object.keys(COLUMNS).join(', ');
+    if (!Object.hasOwn(COLUMN_RULES, name)) {
+      const known = Object.keys(COLUMN_RULES).join(', ');
       throw new ImportRefused(`${columnTitle(header[i]!.trim(), i)} is unknown; known are ${known}.`);
     }
-    if (names.indexOf(name) !== i) throw new ImportRefused(`The column ${name} stands there twice.`);
+    if (names.indexOf(name) !== i) throw new ImportRefused(`The column ${name} is named twice.`);
   }
   return names as ImportColumn[];
 }
 
-/** With its name, where it looks like one and not like something of a customer's. */
+/** The name of a column for a message, or its number if the cell may contain customer data. */
 function columnTitle(name: string, index: number): string {
   const isName = /^[\p{L}\p{N}][\p{L}\p{N} _.-]{0,39}$/u.test(name) && canonicalLicenseKey(name) === null;
   return isName ? `The column ${name}` : `Column ${index + 1}`;
 }
 
-/** Reads a row: its license, whole where there are no faults, and its faults, which never repeat a cell. */
-export function readRow(
+/** Parses a row. The license is complete if there are no faults. Faults never contain the text of a cell. */
+export function parseRow(
   columns: readonly ImportColumn[],
   cells: readonly string[],
   defaults: Defaults,
-): ReadRow {
+): ParsedRow {
   if (cells.length !== columns.length) {
     return { faults: [`the number of cells must be ${columns.length}, as in the header`] };
   }
@@ -91,56 +91,58 @@ export function readRow(
   const read = <T>(name: ImportColumn, reader: (text: string) => T | null | undefined, empty?: T) => {
     const text = cells[columns.indexOf(name)]?.trim() ?? '';
     const value = text === '' ? empty : (reader(text) ?? undefined);
-    if (value === undefined) faults.push(`${name} ${text === '' ? 'is missing' : `must ${COLUMNS[name]}`}`);
+    if (value === undefined)
+      faults.push(`${name} ${text === '' ? 'is missing' : `must ${COLUMN_RULES[name]}`}`);
     return value;
   };
   const key = read('license_key', canonicalLicenseKey);
   const email = read('email', canonicalEmail);
-  const machines_allowed = read('machines_allowed', machines, defaults.machines_allowed);
-  const expires = read<Date | 'never'>('expires_at', momentOrNever, 'never');
-  const on_expiry = read('on_expiry', stopOrKeep, defaults.on_expiry);
+  const machines_allowed = read('machines_allowed', parseMachines, defaults.machines_allowed);
+  const expires = read<Date | 'never'>('expires_at', parseMomentOrNever, 'never');
+  const on_expiry = read('on_expiry', parseOnExpiry, defaults.on_expiry);
   const expires_at = expires === 'never' ? null : expires;
   return { key, license: { email, machines_allowed, expires_at, on_expiry }, faults };
 }
 
-const machines = (text: string) => (/^([1-9]\d{0,4}|100000)$/.test(text) ? Number(text) : null);
-const momentOrNever = (text: string) => (text === 'never' ? text : parseMoment(text));
-const stopOrKeep = (text: string) => (['stop', 'keep'] as const).find((value) => value === text);
+const parseMachines = (text: string) => (/^([1-9]\d{0,4}|100000)$/.test(text) ? Number(text) : null);
+const parseMomentOrNever = (text: string) => (text === 'never' ? text : parseMoment(text));
+const parseOnExpiry = (text: string) => (['stop', 'keep'] as const).find((value) => value === text);
 
 /**
- * Takes over licenses whose holders have their keys already: all of them or none. Of a key, hash and hint are kept.
- * @returns how many
- * @throws ImportRefused with what is wrong in which line
+ * Imports licenses with existing keys in one transaction. Only the hash and the hint of a key are stored.
+ * @returns the number of imported licenses
+ * @throws ImportRefused with the faults by line
  */
 export async function importLicenses(
   { dataSource, config, clock }: { dataSource: DataSource; config: Config; clock: Clock },
   columns: readonly ImportColumn[],
   rows: AsyncIterable<ImportRow>,
-  act: Act,
+  act: AuditContext,
 ): Promise<number> {
   return dataSource.transaction(async (manager) => {
-    // One import at a time: two with the same keys in another order would wait for each other. Requests go on.
+    // Only one import runs at a time: two imports with the same keys in different order would deadlock. This lock does not
+    // block requests.
     await manager.query('lock table license in share update exclusive mode');
     const at = clock.now();
     const { defaultMachinesPerLicense: machines_allowed, defaultOnExpiry: on_expiry } = config;
-    const writing = new Writing(manager, columns, { machines_allowed, on_expiry }, at);
+    const writer = new LicenseWriter(manager, columns, { machines_allowed, on_expiry }, at);
     const batch: ImportRow[] = [];
     for await (const row of rows) {
-      if (batch.push(row) === BATCH_ROWS) await writing.add(batch.splice(0));
+      if (batch.push(row) === BATCH_ROWS) await writer.add(batch.splice(0));
     }
-    await writing.add(batch);
-    const licenses = writing.end();
+    await writer.add(batch);
+    const licenses = writer.finish();
     await recordAudit(manager, act, { action: 'license.import', change: { licenses }, at });
     return licenses;
   });
 }
 
-// A key that was replaced is known to others: it never activates a further machine, by no other license either.
-const TAKEN = `
+// A replaced key may have leaked, so no other license may have it.
+const FIND_TAKEN_KEYS = `
   select key_hash from license where key_hash = any($1)
   union select key_hash from replaced_key where key_hash = any($1)`;
-// A key that another writes at this moment is waited for. Answers those that were taken.
-const INSERT = `
+// Waits for a concurrent insert of the same key. Returns the keys that are taken.
+const INSERT_LICENSES = `
   with given as (
     select * from unnest($1::bytea[], $2::uuid[], $3::text[], $4::text[], $5::integer[], $6::timestamptz[], $7::text[])
       as license (key_hash, id, key_hint, email, machines_allowed, expires_at, on_expiry)
@@ -151,11 +153,11 @@ const INSERT = `
     on conflict (key_hash) do nothing returning id
   )
   select key_hash from given where id not in (select id from written)`;
-const REST = ['id', 'key_hint', 'email', 'machines_allowed', 'expires_at', 'on_expiry'] as const;
+const VALUE_COLUMNS = ['id', 'key_hint', 'email', 'machines_allowed', 'expires_at', 'on_expiry'] as const;
 
-/** Licenses of a file on their way into the database, in the caller's transaction. */
-class Writing {
-  /** The line that each key stands in, by its hash. */
+/** Writes the licenses of a file in the caller's transaction. */
+class LicenseWriter {
+  /** The line of each key, by the hash of the key. */
   readonly #lines = new Map<string, number>();
   readonly #faults: string[] = [];
 
@@ -166,29 +168,29 @@ class Writing {
     private readonly at: Date,
   ) {}
 
-  /** Writes the next rows; from the first fault on it only looks for others. */
+  /** Writes the next rows. After the first fault it only checks the rows. */
   async add(rows: readonly ImportRow[]): Promise<void> {
     const faults: { line: number; what: string }[] = [];
     const licenses: ({ id: string; key_hash: Buffer; key_hint: string } & Partial<NewLicense>)[] = [];
     for (const { line, cells } of rows) {
-      const { key, license, faults: wrong } = readRow(this.columns, cells, this.defaults);
-      for (const what of wrong) faults.push({ line, what });
+      const { key, license, faults: rowFaults } = parseRow(this.columns, cells, this.defaults);
+      for (const what of rowFaults) faults.push({ line, what });
       if (key === undefined) continue;
       const key_hash = licenseKeyHash(key);
       const first = this.#lines.get(key_hash.toString('base64'));
       if (first !== undefined) {
-        faults.push({ line, what: `this key stands already in line ${first} (O counts as 0, I and L as 1)` });
+        faults.push({ line, what: `this key is already in line ${first} (O counts as 0, I and L as 1)` });
         continue;
       }
       this.#lines.set(key_hash.toString('base64'), line);
       licenses.push({ id: uuidv7(), key_hash, key_hint: licenseKeyHint(key), ...license });
     }
     const hashes = licenses.map(({ key_hash }) => key_hash);
-    const rest = REST.map((name) => licenses.map((license) => license[name]));
-    const isClean = this.#faults.length + faults.length === 0;
-    const taken = (await (isClean
-      ? this.manager.query(INSERT, [hashes, ...rest, this.at])
-      : this.manager.query(TAKEN, [hashes]))) as { key_hash: Buffer }[];
+    const values = VALUE_COLUMNS.map((name) => licenses.map((license) => license[name]));
+    const hasNoFaults = this.#faults.length + faults.length === 0;
+    const taken = (await (hasNoFaults
+      ? this.manager.query(INSERT_LICENSES, [hashes, ...values, this.at])
+      : this.manager.query(FIND_TAKEN_KEYS, [hashes]))) as { key_hash: Buffer }[];
     for (const { key_hash } of taken) {
       const line = this.#lines.get(key_hash.toString('base64'))!;
       faults.push({ line, what: 'a license has this key already, or had it until it was replaced' });
@@ -197,11 +199,14 @@ class Writing {
     this.#faults.push(...faults.map(({ line, what }) => `line ${line}: ${what}`));
   }
 
-  /** @returns how many were written */
-  end(): number {
-    const more = this.#faults.length - TOLD_FAULTS;
-    const told = [...this.#faults.slice(0, TOLD_FAULTS), ...(more > 0 ? [`… and ${more} more`] : [])];
-    if (told.length > 0) throw new ImportRefused('Nothing was imported.', told);
+  /** @returns the number of licenses @throws ImportRefused if there was a fault */
+  finish(): number {
+    const more = this.#faults.length - MAX_REPORTED_FAULTS;
+    const reported = [
+      ...this.#faults.slice(0, MAX_REPORTED_FAULTS),
+      ...(more > 0 ? [`… and ${more} more`] : []),
+    ];
+    if (reported.length > 0) throw new ImportRefused('Nothing was imported.', reported);
     if (this.#lines.size === 0) throw new ImportRefused('The file holds no licenses.');
     return this.#lines.size;
   }

@@ -8,12 +8,16 @@ import type { Block, MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';
 import { mailableKey } from './mailable-key.js';
 
-/** Tells the holder, in the transaction that releases a binding. */
-export async function announceRelease(manager: EntityManager, activationId: string, at: Date): Promise<void> {
+/** Enqueues the mail about a release, in the transaction that releases the activation. */
+export async function enqueueReleaseMail(
+  manager: EntityManager,
+  activationId: string,
+  at: Date,
+): Promise<void> {
   await enqueueMail(manager, 'binding_released', activationId, at);
 }
 
-/** The mails that tell a holder of a license what became of it. */
+/** Composes the mails to the holder of a license. */
 @Injectable()
 export class LicenseMails implements OnModuleInit {
   constructor(
@@ -25,7 +29,8 @@ export class LicenseMails implements OnModuleInit {
 
   onModuleInit(): void {
     const product = this.config.mailFrom.name;
-    const keyMail = (subject: string, opening: string) => (id: string) => this.key(id, subject, opening);
+    const keyMail = (subject: string, opening: string) => (id: string) =>
+      this.composeKeyMail(id, subject, opening);
     this.mail.register(
       'license_key',
       keyMail(
@@ -47,11 +52,11 @@ export class LicenseMails implements OnModuleInit {
         `Your license key for ${product} was replaced. The old one activates no further machine; those that are active stay so. This is the new one:`,
       ),
     );
-    this.mail.register('email_changed', async () => this.emailChanged());
-    this.mail.register('binding_released', (id) => this.bindingReleased(id));
+    this.mail.register('email_changed', async () => this.composeEmailChanged());
+    this.mail.register('binding_released', (id) => this.composeActivationReleased(id));
   }
 
-  private async key(id: string, subject: string, opening: string): Promise<MailMessage | null> {
+  private async composeKeyMail(id: string, subject: string, opening: string): Promise<MailMessage | null> {
     const key = await mailableKey(this.dataSource.manager, this.keys, id);
     if (key === 'not_made_here')
       throw new JobFailure('the license key was not made here, or LICENSE_KEY_SECRET has changed');
@@ -66,13 +71,13 @@ export class LicenseMails implements OnModuleInit {
       { code: key.license_key },
       'To activate it, enter it together with this e-mail address:',
       { facts },
-      ...this.portal('Keep this mail. The machines that use your license are listed here:'),
+      ...this.portalLink('Keep this mail. The machines that use your license are listed here:'),
     ];
     return { to: key.email, subject, body };
   }
 
-  // Both addresses are told, and neither is told the other.
-  private emailChanged(): MailMessage {
+  // Sent to both addresses; neither mail contains the other address.
+  private composeEmailChanged(): MailMessage {
     const product = this.config.mailFrom.name;
     return {
       to: null,
@@ -85,8 +90,8 @@ export class LicenseMails implements OnModuleInit {
     };
   }
 
-  private async bindingReleased(id: string): Promise<MailMessage | null> {
-    const [binding] = (await this.dataSource.query(
+  private async composeActivationReleased(id: string): Promise<MailMessage | null> {
+    const [activation] = (await this.dataSource.query(
       `select l.email, l.key_hint, a.hostname_hint, a.activated_at, a.ended_at
        from activation a join license l on l.id = a.license_id where a.id = $1`,
       [id],
@@ -97,27 +102,29 @@ export class LicenseMails implements OnModuleInit {
       activated_at: Date;
       ended_at: Date;
     }[];
-    if (!binding) return null;
+    if (!activation) return null;
     const product = this.config.mailFrom.name;
     return {
-      to: binding.email,
+      to: activation.email,
       subject: `A machine was released from your license for ${product}`,
       body: [
         `A machine was released from your license for ${product}. Its seat is free for another one; on the released machine ${product} has to be activated again.`,
         {
           facts: [
-            ['Machine', binding.hostname_hint ?? 'without a name'],
-            ['License key', `ends in ${binding.key_hint}`],
-            ['Activated', readableMoment(binding.activated_at)],
-            ['Released', readableMoment(binding.ended_at)],
+            ['Machine', activation.hostname_hint ?? 'without a name'],
+            ['License key', `ends in ${activation.key_hint}`],
+            ['Activated', readableMoment(activation.activated_at)],
+            ['Released', readableMoment(activation.ended_at)],
           ],
         },
-        ...this.portal('If this was a mistake, activate the machine again. Your machines are listed here:'),
+        ...this.portalLink(
+          'If this was a mistake, activate the machine again. Your machines are listed here:',
+        ),
       ],
     };
   }
 
-  private portal(sentence: string): Block[] {
+  private portalLink(sentence: string): Block[] {
     return [sentence, { link: `${this.config.publicUrl}/portal/` }];
   }
 }

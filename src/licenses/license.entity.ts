@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { OnExpiry } from '../core/config.js';
 import type { StaffStatus } from './license.rules.js';
 
-/** What a buyer bought. Columns are described in the migrations. */
+/** A license. The migrations describe the columns. */
 @Entity('license')
 export class License {
   @PrimaryColumn('uuid')

@@ -5,7 +5,7 @@ export type StaffStatus = 'active' | 'suspended' | 'revoked';
 export type PurchaseState = 'paid' | 'disputed' | 'dispute_won' | 'refunded';
 export type LicenseStatus = StaffStatus | 'refunded';
 
-/** What a decision about a license needs to know of it. */
+/** The state of a license that decides about activations and heartbeats. */
 export interface LicenseFacts {
   readonly staff_status: StaffStatus;
   readonly purchase_state: PurchaseState | null;
@@ -13,7 +13,7 @@ export interface LicenseFacts {
   readonly on_expiry: OnExpiry;
 }
 
-/** Neither side lifts what the other says: refunded by its purchase, else revoked by staff, else suspended by either. */
+/** Combines the states of purchase and staff: refunded by the purchase, else revoked by staff, else suspended by either. */
 export function licenseStatus({
   staff_status,
   purchase_state,
@@ -23,16 +23,16 @@ export function licenseStatus({
   return staff_status === 'suspended' || purchase_state === 'disputed' ? 'suspended' : 'active';
 }
 
-/** What decides when a license ends. */
+/** The state of a license that decides when it ends. */
 export interface EndFacts extends Pick<LicenseFacts, 'expires_at' | 'on_expiry'> {
   readonly ended_at: Date | null;
 }
 
-/** When a license ended as far as its status and its holder say; its expiry is not looked at. */
+/** The time when a license ended by its status or by the erasure of its holder. The expiry is not considered. */
 export function endedAt(
   license: Pick<LicenseFacts, 'staff_status' | 'purchase_state'> & {
     email: string | null;
-    /** Set where a restore lost the address of a holder who is there. */
+    /** Set if a restore lost the address: the holder is not erased. */
     address_lost_at?: Date | null;
     ended_at: Date | null;
   },
@@ -44,15 +44,15 @@ export function endedAt(
   return ended ? (license.ended_at ?? now) : null;
 }
 
-/** When a license ends or ended; null where it has no end. The retention policy says the same in SQL. */
+/** The time when a license ends or ended; null if it has no end. `LICENSE_END` is the same in SQL. */
 function licenseEnd({ ended_at, expires_at, on_expiry }: EndFacts): number | null {
   const ends = [ended_at, on_expiry === 'stop' ? expires_at : null].flatMap((end) => end?.getTime() ?? []);
   return ends.length > 0 ? Math.min(...ends) : null;
 }
 
 /**
- * When the end of a license was last changed, for a change that is made now. A license is kept 12 months from the later of
- * its end and this moment, so that a wrong date can be corrected (docs/decisions/0023).
+ * The time of the last change of the end of a license, for a change at `now`. A license is kept for 12 months after its end
+ * and after this time, so that a wrong end can be corrected (docs/decisions/0023).
  */
 export function endChangedAt(
   before: EndFacts & { readonly end_changed_at: Date },
@@ -62,13 +62,13 @@ export function endChangedAt(
   return licenseEnd(before) === licenseEnd(after) ? before.end_changed_at : now;
 }
 
-/** The refusal a license's status demands, the first in the contract's order; undefined where it is active. */
+/** The refusal for the status of a license; undefined if it is active. */
 export function statusRefusal(license: LicenseFacts): Problem | undefined {
   const status = licenseStatus(license);
   return status === 'active' ? undefined : problem(`license_${status}`);
 }
 
-/** Expired means now ≥ expires_at; only a license that says `stop` stops then. */
+/** A license is expired from `expires_at` on. With `on_expiry: keep` it remains valid. */
 export function expiryRefusal({ expires_at, on_expiry }: LicenseFacts, now: Date): Problem | undefined {
   if (on_expiry !== 'stop' || !expires_at || now < expires_at) return undefined;
   return problem('license_expired', { expired_at: expires_at });

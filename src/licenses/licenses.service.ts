@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
-import { recordAudit, type Act } from '../audit/audit.js';
+import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock } from '../core/clock.js';
 import { Config, type OnExpiry } from '../core/config.js';
 import { clocksAgree } from '../database/database-clock.js';
@@ -15,7 +15,7 @@ import { mailableKey } from './mailable-key.js';
 import { endChangedAt, endedAt, type PurchaseState, type StaffStatus } from './license.rules.js';
 
 export interface NewLicense {
-  /** As `canonicalEmail` gives it. */
+  /** In the form of `canonicalEmail`. */
   readonly email: string;
   readonly machines_allowed?: number;
   readonly expires_at?: Date | null;
@@ -23,7 +23,7 @@ export interface NewLicense {
 }
 
 export interface LicenseChange {
-  /** As `canonicalEmail` gives it. */
+  /** In the form of `canonicalEmail`. */
   readonly email?: string;
   readonly machines_allowed?: number;
   readonly expires_at?: Date | null;
@@ -31,7 +31,7 @@ export interface LicenseChange {
   readonly staff_status?: StaffStatus;
 }
 
-/** What staff do to a license: each write and its audit entry are one transaction. A sale leaves no entry. */
+/** Changes licenses. Each change by staff and its audit entry are one transaction; a sale has no audit entry. */
 @Injectable()
 export class LicensesService {
   constructor(
@@ -41,8 +41,8 @@ export class LicensesService {
     private readonly clock: Clock,
   ) {}
 
-  /** Issues a license. The key is returned here and nowhere stored. */
-  async issue(wanted: NewLicense, act: Act): Promise<{ license_id: string; license_key: string }> {
+  /** Issues a license. The returned key is not stored. */
+  async issue(wanted: NewLicense, act: AuditContext): Promise<{ license_id: string; license_key: string }> {
     return this.dataSource.transaction(async (manager) => {
       const { id, license_key, created_at, terms } = await this.insert(manager, wanted);
       await recordAudit(manager, act, {
@@ -56,30 +56,35 @@ export class LicensesService {
   }
 
   /**
-   * Issues the one license of a purchase, in the transaction that records it, and mails its key to the buyer.
-   * @param email as `canonicalEmail` gives it @param refunded then no key is ever mailed
+   * Issues the license of a purchase in the transaction that records the purchase, and mails its key to the buyer.
+   * @param email in the form of `canonicalEmail` @param isRefunded true if the key must not be mailed
    */
-  async issueSold(manager: EntityManager, ids: SoldIds, email: string, refunded: boolean): Promise<void> {
+  async issueForPurchase(
+    manager: EntityManager,
+    ids: SoldIds,
+    email: string,
+    isRefunded: boolean,
+  ): Promise<void> {
     const { id, created_at } = await this.insert(manager, { email }, ids);
-    if (!refunded) await enqueueMail(manager, 'license_key', id, created_at);
+    if (!isRefunded) await enqueueMail(manager, 'license_key', id, created_at);
   }
 
   /**
-   * Makes the license of a purchase that is there already its own again: imported with the key that its holder has, or
-   * older than what is kept of purchases. @returns undefined where there is none
+   * Links an existing license to its purchase: one that was imported with the key of this purchase, or one whose purchase
+   * was already deleted. @returns undefined if there is none
    */
-  async adoptSold(
+  async linkToPurchase(
     manager: EntityManager,
     { license_id, purchase_id }: SoldIds,
   ): Promise<{ email: string | null } | undefined> {
     const { key_hash } = this.keys.derive(license_id, 1);
-    const [adopted] = (await manager.query(
+    const [linked] = (await manager.query(
       `update license set purchase_id = $1 where purchase_id is null and id =
          (select id from license where id = $2 or key_hash = $3 order by id = $2 desc limit 1)
        returning email`,
       [purchase_id, license_id, key_hash],
     )) as [{ email: string | null }[], number];
-    return adopted[0];
+    return linked[0];
   }
 
   private async insert(manager: EntityManager, wanted: NewLicense, sold?: SoldIds) {
@@ -106,13 +111,14 @@ export class LicensesService {
   }
 
   /**
-   * Changes what is given. Lowering `machines_allowed` keeps the bindings there are; a change of e-mail is told to both
-   * addresses. Throws `not_found`.
+   * Changes the given columns. Lowering `machines_allowed` ends no activation. A change of the e-mail address is mailed to
+   * both addresses.
+   * @throws Problem `not_found`, `license_erased`
    */
-  async set(id: string, change: LicenseChange, act: Act): Promise<void> {
+  async set(id: string, change: LicenseChange, act: AuditContext): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       const before = await lockLicense(manager, id);
-      // Its holder was erased, and stays so. One whose address a restore lost has a holder, and gets it back.
+      // An erased license cannot get a new address; one whose address a restore lost can.
       if (before.email === null && !before.address_lost_at && change.email !== undefined)
         throw problem('license_erased');
       const at = this.clock.now();
@@ -121,17 +127,22 @@ export class LicensesService {
         at,
       );
       const end_changed_at = endChangedAt(before, { ...before, ...change, ended_at }, at);
-      const isPassedOn = change.email !== undefined && change.email !== before.email;
-      const since = isPassedOn && {
-        email_since: await afterActivations(manager, id, at),
+      const hasNewEmail = change.email !== undefined && change.email !== before.email;
+      const since = hasNewEmail && {
+        email_since: await notBeforeActivations(manager, id, at),
         address_lost_at: null,
       };
       await manager.update(License, { id }, { ...change, ...since, ended_at, end_changed_at });
-      // The trail outlives an erasure: it says that the address changed, and not to which.
+      // Audit entries are kept after an erasure, so they do not contain the address.
       const { email: _, ...terms } = change;
-      const told = isPassedOn ? { ...terms, email: 'changed' } : terms;
-      await recordAudit(manager, act, { action: 'license.set', license_id: id, change: { ...told }, at });
-      if (!isPassedOn) return;
+      const auditChange = hasNewEmail ? { ...terms, email: 'changed' } : terms;
+      await recordAudit(manager, act, {
+        action: 'license.set',
+        license_id: id,
+        change: { ...auditChange },
+        at,
+      });
+      if (!hasNewEmail) return;
       await endSessions(manager, id);
       await clearFormerHolder(manager, id);
       for (const to of [before.email, change.email!]) {
@@ -141,10 +152,10 @@ export class LicensesService {
   }
 
   /**
-   * Mails the key to the license's e-mail address once more. @param act who of staff does it; none means the holder
+   * Mails the key to the e-mail address of the license again. @param act given if staff do it, not if the holder does
    * @throws Problem `not_found`, `key_not_mailable`
    */
-  async sendKey(id: string, act?: Act): Promise<void> {
+  async sendKey(id: string, act?: AuditContext): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       await lockLicense(manager, id);
       const key = await mailableKey(manager, this.keys, id);
@@ -156,10 +167,10 @@ export class LicensesService {
   }
 
   /**
-   * Replaces a leaked key, and mails the new one: the old one activates no further machine, the bindings go on.
+   * Replaces a leaked key and mails the new one. The old key activates no further machine; activations stay active.
    * @throws Problem `not_found`, `key_not_mailable`
    */
-  async rekey(id: string, act: Act): Promise<{ license_key: string }> {
+  async rekey(id: string, act: AuditContext): Promise<{ license_key: string }> {
     return this.dataSource.transaction(async (manager) => {
       const { key_generation, key_hash: replaced } = await lockLicense(manager, id);
       const before = await mailableKey(manager, this.keys, id);
@@ -170,7 +181,7 @@ export class LicensesService {
       await manager.query(
         `insert into replaced_key (license_id, key_hash, replaced_at) values ($1, $2, $3)
          on conflict (license_id, key_hash) do update set replaced_at = excluded.replaced_at`,
-        [id, replaced, await afterActivations(manager, id, at)],
+        [id, replaced, await notBeforeActivations(manager, id, at)],
       );
       await manager.update(License, { id }, { key_hash, ...change });
       await endSessions(manager, id);
@@ -180,46 +191,47 @@ export class LicensesService {
     });
   }
 
-  /** The key in force; null where it cannot be told, as `mailableKey` says. */
+  /** The current key; null if `mailableKey` cannot derive it. */
   async currentKey(id: string): Promise<string | null> {
     const key = await mailableKey(this.dataSource.manager, this.keys, id);
     return typeof key === 'string' ? null : key.license_key;
   }
 
   /**
-   * Before anyone is told that a license or binding does not exist: a production database without a single license is
-   * the wrong one, and says nothing about anybody's (contract, No false `stop`). Throws `unavailable`.
+   * Called before a response says that a license or activation does not exist. A production database without licenses is
+   * the wrong database (docs/contract.md#no-false-stop).
+   * @throws Problem `unavailable`
    */
-  async refuseWrongDatabase(): Promise<void> {
+  async assertDatabaseHasLicenses(): Promise<void> {
     if (!this.config.production) return;
-    // Asked anew each time: an empty backup may have been restored a minute ago.
+    // Not cached: an empty backup may have been restored since the last call.
     if (!(await this.dataSource.manager.exists(License))) throw problem('unavailable');
   }
 
   /**
-   * Before anyone is told that a license has expired: a clock that is wrong would stop what is paid for (contract, No
-   * false `stop`; decision 0015). Throws `unavailable` where the database's clock says otherwise than ours, or ours has
-   * jumped ahead.
+   * Called before a response says that a license has expired, because a wrong clock would stop a valid license
+   * (docs/contract.md#no-false-stop, docs/decisions/0015).
+   * @throws Problem `unavailable` if the clocks of service and database differ, or if the clock of the service jumped ahead
    */
-  async refuseWrongTime(): Promise<void> {
+  async assertClocksAgree(): Promise<void> {
     if (!(await clocksAgree(this.clock, this.dataSource))) throw problem('unavailable');
   }
 }
 
-/** Whoever signed in by the key, or as whom the license belonged to, does so again. */
+/** Ends the portal sessions of a license after its key or its e-mail address changed. */
 async function endSessions(manager: EntityManager, id: string): Promise<void> {
   await manager.query('delete from session where license_id = $1', [id]);
 }
 
 /**
- * The moment of a change behind the lock of the license, never before an activation that is there already: it came first,
- * even where the clocks of two machines say otherwise.
+ * The time of a change that is made under the lock of the license. It is not before any existing activation, even if the
+ * clocks of two instances differ.
  */
-async function afterActivations(manager: EntityManager, id: string, at: Date): Promise<Date> {
+async function notBeforeActivations(manager: EntityManager, id: string, at: Date): Promise<Date> {
   const sql =
     'select greatest($2::timestamptz, max(activated_at)) as at from activation where license_id = $1';
-  const [moment] = (await manager.query(sql, [id, at])) as { at: Date }[];
-  return moment!.at;
+  const [row] = (await manager.query(sql, [id, at])) as { at: Date }[];
+  return row!.at;
 }
 
 async function purchaseState(manager: EntityManager, id: string): Promise<PurchaseState | null> {
@@ -228,7 +240,7 @@ async function purchaseState(manager: EntityManager, id: string): Promise<Purcha
   return purchase?.state ?? null;
 }
 
-/** Locks a license row to the end of the transaction: whoever changes it or its bindings waits here. Throws `not_found`. */
+/** Locks a license until the end of the transaction, against changes of it and of its activations. Throws `not_found`. */
 export async function lockLicense(manager: EntityManager, id: string): Promise<License> {
   const lock = { mode: 'pessimistic_write' } as const;
   const license = isUuid(id) && (await manager.findOne(License, { where: { id }, lock }));

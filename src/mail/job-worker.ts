@@ -9,37 +9,35 @@ import { DatabaseUrl, jobsPool } from '../database/data-source.js';
 import { JobFailure, type JobIds } from './jobs.js';
 
 /**
- * Pools of workers in one instance: a job never waits behind those of the other pool (docs/decisions/0027).
- * `concurrency` counts jobs under way at once, which wait for a mail server and not for us; `connections` are those to the
- * database.
+ * The worker pools of an instance. A job never waits for jobs of the other pool (docs/decisions/0027). `concurrency` is the
+ * number of concurrent jobs, which mostly wait for a mail server; `connections` is the number of database connections.
  */
 const POOLS = {
   main: { concurrency: 5, connections: 4 },
   sign_in_codes: { concurrency: 1, connections: 2 },
 } as const;
-/** A pool of workers by its name. */
 export type JobPool = keyof typeof POOLS;
-/** Between looks for jobs whose time has come; a new one is heard of at once. */
-const POLL_MS = 2_000;
-const RESCUE_MS = 5_000;
-/** At the end, jobs under way get this long before they are told to give up; they are tried again later. */
-const PATIENCE_MS = 1_500;
-const RESTART_MS = 1_000;
+/** The poll interval for jobs that are due; new jobs are notified at once. */
+const JOB_POLL_INTERVAL_MS = 2_000;
+const UNLOCK_INTERVAL_MS = 5_000;
+/** On shutdown, running jobs are aborted after this time; they are tried again later. */
+const SHUTDOWN_GRACE_MS = 1_500;
+const RESTART_DELAY_MS = 1_000;
 
-// An instance that is killed leaves its jobs locked. Its connections bear the name it locks jobs with: where none does,
-// nobody works at those jobs any more.
-const RESCUE = `
+// A killed instance leaves its jobs locked. The connections of an instance have the name with which it locks jobs, so a job
+// whose lock has no such connection is abandoned.
+const UNLOCK_ABANDONED_JOBS = `
   select graphile_worker.force_unlock_workers(array_agg(distinct locked_by))
   from graphile_worker.jobs
   where locked_by is not null and locked_by not in (select application_name from pg_stat_activity)
   having count(*) > 0`;
 
-/** Does a job. @param signal tells it to give up: the service ends */
+/** Runs a job. @param signal is aborted on shutdown */
 type Task = (ids: JobIds, signal: AbortSignal) => Promise<void>;
 
 /**
- * Does the durable jobs of `addJob`, beside the requests and never in their way. A job that fails is tried again, later
- * and later, 25 times over four days; one whose instance was killed is taken over by another.
+ * Runs the durable jobs of `addJob` beside the requests. A job that fails is tried 25 times over four days, with growing
+ * delays. Another instance takes over the jobs of a killed one.
  */
 @Injectable()
 export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -54,19 +52,19 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     private readonly log: AppLogger,
   ) {}
 
-  /** The kinds of job that there are. */
+  /** The names of all registered tasks. */
   get tasks(): string[] {
     return Object.values(this.#tasks).flatMap((tasks) => Object.keys(tasks));
   }
 
-  /** Says how a kind of job is done. To be called before the application has started. */
+  /** Registers the handler of a task. Must be called before the application has started. */
   register(name: string, task: Task, pool: JobPool = 'main'): void {
     this.#tasks[pool][name] = async (ids, { abortSignal }) => {
       try {
         await task(ids as JobIds, abortSignal);
       } catch (error) {
-        // What is thrown here is kept in the database; a driver's message may hold a row's values.
-        throw error instanceof JobFailure ? error : new JobFailure(nameOf(error));
+        // The message is stored with the job. Messages of a driver may contain values of a row.
+        throw error instanceof JobFailure ? error : new JobFailure(describeError(error));
       }
     };
   }
@@ -77,14 +75,14 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    const [started, before] = [performance.now(), this.#done];
+    const [startedAt, doneBefore] = [performance.now(), this.#done];
     this.#ending.abort();
-    // One that has ended by itself may refuse to end again.
+    // `gracefulShutdown` rejects for a pool that has already ended.
     const ended = Object.values(this.#workers).map(async (workers) => workers.gracefulShutdown());
     await Promise.allSettled(ended);
     await this.#running;
-    const milliseconds = Math.round(performance.now() - started);
-    this.log.info('jobs ended', { done: this.#done - before, milliseconds });
+    const milliseconds = Math.round(performance.now() - startedAt);
+    this.log.info('jobs ended', { done: this.#done - doneBefore, milliseconds });
   }
 
   async #keepRunning(pool: JobPool): Promise<void> {
@@ -92,35 +90,38 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     while (!signal.aborted) {
       const connections = jobsPool(this.databaseUrl.value, POOLS[pool].connections);
       const events = this.#events(connections);
-      let rescuing: NodeJS.Timeout | undefined;
+      let unlockTimer: NodeJS.Timeout | undefined;
       try {
-        // graphile-worker keeps in memory what it has started: while the database is away, nothing is started.
-        await rescueOverOwn(connections);
+        // graphile-worker keeps started pools in memory, so a pool is started only while the database is available.
+        await unlockOnSeparateConnection(connections);
         signal.throwIfAborted();
-        // Where the database is away later there is nothing to rescue from it.
-        rescuing = setInterval(() => void rescue(connections).catch(() => undefined), RESCUE_MS);
+        // A failure is ignored: without the database no job can be unlocked, and the next interval tries again.
+        unlockTimer = setInterval(
+          () => void unlockAbandonedJobs(connections).catch(() => undefined),
+          UNLOCK_INTERVAL_MS,
+        );
         const workers = this.#start(pool, connections, events);
         this.#workers[pool] = workers;
         await workers.promise;
       } catch (error) {
         if (!signal.aborted && !isConnectionError(error)) this.log.failed('job worker ended', error);
       }
-      clearInterval(rescuing);
+      clearInterval(unlockTimer);
       events.removeAllListeners();
       await connections.end();
-      await wait(RESTART_MS, undefined, { signal }).catch(() => undefined);
+      await wait(RESTART_DELAY_MS, undefined, { signal }).catch(() => undefined);
     }
   }
 
   #start(pool: JobPool, connections: pg.Pool, events: WorkerEvents): WorkerPool {
     const options = {
       concurrency: POOLS[pool].concurrency,
-      pollInterval: POLL_MS,
-      gracefulShutdownAbortTimeout: PATIENCE_MS,
+      pollInterval: JOB_POLL_INTERVAL_MS,
+      gracefulShutdownAbortTimeout: SHUTDOWN_GRACE_MS,
       noHandleSignals: true,
-      // It would log messages of others; what is worth telling is told by its events.
+      // Its log could contain messages with personal data. The events below are logged instead.
       logger: new Logger(() => () => undefined),
-      // Else nobody awaits what marks a job as done: where the database is cut off just then, the process would end.
+      // With a delay, nothing awaits the update of a finished job, and its failure would end the process.
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       events,
     };
@@ -132,7 +133,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     events.on('pool:create', ({ workerPool }) => {
       connections.options.application_name = workerPool.id;
     });
-    // Once it fails to look its tasks up, graphile-worker never does again: such workers end, and others begin.
+    // After a failed lookup of its tasks graphile-worker does not retry, so the pool is ended and a new one started.
     events.on('worker:getJob:error', ({ worker }) => {
       const shutDown = async () => worker.workerPool.gracefulShutdown();
       shutDown().catch(() => undefined);
@@ -147,17 +148,17 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 }
 
-async function rescue(connections: pg.Pool): Promise<void> {
-  await connections.query(RESCUE);
+async function unlockAbandonedJobs(connections: pg.Pool): Promise<void> {
+  await connections.query(UNLOCK_ABANDONED_JOBS);
 }
 
-/** Over a connection that is closed after: it is older than the workers, so it does not bear their name. */
-async function rescueOverOwn(connections: pg.Pool): Promise<void> {
+/** Uses a connection that is closed afterwards: it is older than the workers and lacks their name. */
+async function unlockOnSeparateConnection(connections: pg.Pool): Promise<void> {
   const client = await connections.connect();
-  await client.query(RESCUE).finally(() => client.release(true));
+  await client.query(UNLOCK_ABANDONED_JOBS).finally(() => client.release(true));
 }
 
-function nameOf(error: unknown): string {
+function describeError(error: unknown): string {
   const { code, error: name, at } = errorFields(error);
   return [name, code, at].filter((part) => part !== undefined).join(' ');
 }

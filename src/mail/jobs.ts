@@ -1,18 +1,18 @@
 import { EntityManager } from 'typeorm';
 
-/** What a job holds: ids of rows, never a key, a code, an address or anything else that names a person. */
+/** The payload of a job: ids of rows, and no secrets or personal data. */
 export type JobIds = Readonly<Record<string, string>>;
 
 interface JobOptions {
-  /** What it is about: one that waits under the same key is replaced. */
+  /** A waiting job with the same key is replaced. */
   readonly key?: string;
-  /** Not before this. */
+  /** The earliest time of the job. */
   readonly runAt?: Date;
-  /** A lower number goes first. */
+  /** Jobs with a lower number run first. */
   readonly priority?: number;
 }
 
-/** Adds a durable job in the caller's transaction: what happened and the work it asks for are one. */
+/** Adds a durable job in the caller's transaction. */
 export async function addJob(
   manager: EntityManager,
   task: string,
@@ -25,5 +25,5 @@ export async function addJob(
   );
 }
 
-/** Why a job failed, in words of ours: they are kept with the job and logged, so they name nobody. */
+/** A failure whose message contains no personal data: it is stored with the job and logged. */
 export class JobFailure extends Error {}

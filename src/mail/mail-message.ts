@@ -1,13 +1,13 @@
-/** A paragraph; a text to be copied, alone on its line; facts with their names; a link, alone on its line. */
+/** A paragraph, a text to copy on its own line, a list of named facts, or a link on its own line. */
 export type Block =
   | string
   | { readonly code: string }
   | { readonly facts: readonly (readonly [name: string, value: string])[] }
   | { readonly link: string };
 
-/** A mail as it is meant: written once, for both of its parts. */
+/** A mail, from which its text part and its HTML part are rendered. */
 export interface MailMessage {
-  /** The holder's address; null where none is known any more. */
+  /** The address of the holder; null if it is no longer known. */
   readonly to: string | null;
   readonly subject: string;
   readonly body: readonly Block[];
@@ -25,12 +25,12 @@ function blockText(block: Block): string {
   return block.facts.map(([name, value]) => `${name}: ${value}`).join('\n');
 }
 
-/** The HTML part: nothing to load, nothing to follow but links that are shown, the reader's own colours. */
+/** The HTML part. It loads nothing, shows the address of each link, and uses the colours of the mail client. */
 export function messageHtml({ subject, body }: Omit<MailMessage, 'to'>): string {
   return [
     '<!doctype html>',
     '<html lang="en">',
-    `<head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>${escaped(subject)}</title></head>`,
+    `<head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>${escapeHtml(subject)}</title></head>`,
     '<body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 1.5em auto; padding: 0 1em">',
     ...body.map(blockHtml),
     '</body>',
@@ -40,15 +40,15 @@ export function messageHtml({ subject, body }: Omit<MailMessage, 'to'>): string 
 }
 
 function blockHtml(block: Block): string {
-  if (typeof block === 'string') return `<p>${escaped(block)}</p>`;
+  if (typeof block === 'string') return `<p>${escapeHtml(block)}</p>`;
   if ('code' in block) {
-    return `<p style="font: 600 20px/1.4 ui-monospace, monospace; letter-spacing: 0.03em">${escaped(block.code)}</p>`;
+    return `<p style="font: 600 20px/1.4 ui-monospace, monospace; letter-spacing: 0.03em">${escapeHtml(block.code)}</p>`;
   }
-  if ('link' in block) return `<p><a href="${escaped(block.link)}">${escaped(block.link)}</a></p>`;
+  if ('link' in block) return `<p><a href="${escapeHtml(block.link)}">${escapeHtml(block.link)}</a></p>`;
   const rows = block.facts.map(
     ([name, value]) =>
-      `<tr><th scope="row" style="text-align: left; font-weight: 400; padding-right: 1em">${escaped(name)}</th>` +
-      `<td>${escaped(value)}</td></tr>`,
+      `<tr><th scope="row" style="text-align: left; font-weight: 400; padding-right: 1em">${escapeHtml(name)}</th>` +
+      `<td>${escapeHtml(value)}</td></tr>`,
   );
   return `<table>${rows.join('')}</table>`;
 }
@@ -61,6 +61,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
 }

@@ -6,19 +6,19 @@ import { addJob, type JobIds } from './jobs.js';
 import type { MailMessage } from './mail-message.js';
 import { Mailer } from './mailer.js';
 
-/** What mail jobs are called, before the kind of mail. */
+/** The prefix of the task names of mails, before the kind of mail. */
 export const MAIL_TASK = 'mail_';
 
 interface MailOptions {
-  /** For a mail whose recipient no row will name when it is sent; kept until then. */
+  /** The recipient, if no row contains it when the mail is sent. It is stored until then. */
   readonly to?: string;
-  /** Before the other mails of its pool: a person waits for it. Not for what anyone can ask for without limit. */
+  /** Sends the mail before others of its pool. Not for mails that can be requested without limit. */
   readonly urgent?: boolean;
 }
 
 /**
- * Announces something by mail, in the transaction in which it happens. The same announcement waits once.
- * @param about the id of what the mail is about, by which operators are told of it
+ * Enqueues a mail in the caller's transaction. An equal mail that is still waiting is replaced.
+ * @param about the id of the subject of the mail, such as a license; operators see it for failing mails
  */
 export async function enqueueMail(
   manager: EntityManager,
@@ -36,15 +36,15 @@ export async function enqueueMail(
   await addJob(manager, MAIL_TASK + kind, { mail_id, about }, { key, ...(urgent && { priority: -1 }) });
 }
 
-/** How a kind of mail is sent. */
+/** Options of a kind of mail. */
 interface MailKindOptions {
-  /** The workers that send it; `main` where none is named. */
+  /** The worker pool; the default is `main`. */
   readonly pool?: JobPool;
-  /** What the mail server may take for it in all; a minute where no limit is given. */
+  /** The time limit for the delivery; the default is one minute. */
   readonly timeoutMs?: number;
 }
 
-/** Sends what was announced. Each room registers the mails it sends; this one knows none of them. */
+/** Sends the enqueued mails. Other modules register their kinds of mail. */
 @Injectable()
 export class MailService {
   constructor(
@@ -54,9 +54,8 @@ export class MailService {
   ) {}
 
   /**
-   * Says how a kind of mail is written.
-   * @param compose makes the letter of what it is about, from how things are when it is sent; null where there is
-   * nothing to say any more
+   * Registers a kind of mail.
+   * @param compose composes the mail from the current state when it is sent; null if the mail is no longer needed
    */
   register(
     kind: string,
@@ -64,16 +63,17 @@ export class MailService {
     { pool, timeoutMs }: MailKindOptions = {},
   ): void {
     const send = async ({ mail_id, about }: JobIds, signal: AbortSignal) => {
-      const kept = await this.keptRecipient(mail_id!);
-      const letter = await compose(about!);
-      const to = kept ?? letter?.to;
-      if (letter && to) await this.mailer.deliver(mail_id!, to, letter, { signal, timeoutMs });
-      if (kept) await this.dataSource.query('delete from mail_recipient where mail_id = $1', [mail_id]);
+      const storedRecipient = await this.findStoredRecipient(mail_id!);
+      const message = await compose(about!);
+      const to = storedRecipient ?? message?.to;
+      if (message && to) await this.mailer.deliver(mail_id!, to, message, { signal, timeoutMs });
+      if (storedRecipient)
+        await this.dataSource.query('delete from mail_recipient where mail_id = $1', [mail_id]);
     };
     this.jobs.register(MAIL_TASK + kind, send, pool);
   }
 
-  private async keptRecipient(mailId: string): Promise<string | undefined> {
+  private async findStoredRecipient(mailId: string): Promise<string | undefined> {
     const sql = 'select email from mail_recipient where mail_id = $1';
     const [row] = (await this.dataSource.query(sql, [mailId])) as { email: string }[];
     return row?.email;

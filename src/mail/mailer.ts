@@ -8,31 +8,31 @@ import { Config } from '../core/config.js';
 import { JobFailure } from './jobs.js';
 import { messageHtml, messageText, type MailMessage } from './mail-message.js';
 
-/** What a mail server may take for each step before the mail is tried again later. */
-const PATIENCE = {
+/** The time limits for each step with the mail server. */
+const SMTP_TIMEOUTS_MS = {
   connectionTimeout: 10_000,
   greetingTimeout: 10_000,
   socketTimeout: 20_000,
   dnsTimeout: 5_000,
 };
-/** And for all of them, where the mail itself gives no other limit: a server may also be slow without end. */
-const WHOLE_MS = 60_000;
+/** The default time limit for a delivery: each step may be in time although the whole is not. */
+const DELIVERY_TIMEOUT_MS = 60_000;
 
 interface DeliveryOptions {
-  /** Aborted where the service ends. */
+  /** Aborted on shutdown. */
   readonly signal: AbortSignal;
-  /** What the mail server may take in all before the mail is tried again later. */
+  /** The time limit for the delivery. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** Parameters of an address that would write mails into our log, or bring them elsewhere than to its server. */
-const OURS =
+/** Parameters of SMTP_URL that are removed: they would log mails or change the server. */
+const RESERVED_SMTP_PARAMETERS =
   'logger debug transactionLog pool proxy name url service lmtp sendmail streamTransport jsonTransport SES';
 
-/** What nodemailer says when nobody is there, or goes away before an answer. */
-const AWAY = /^(ECONN|ETIMEDOUT|ESOCKET|EDNS|ETLS|EPROTOCOL)/;
+/** Error codes of nodemailer for a failed or closed connection. */
+const CONNECTION_ERROR_CODES = /^(ECONN|ETIMEDOUT|ESOCKET|EDNS|ETLS|EPROTOCOL)/;
 
-/** Brings letters to the mail server of SMTP_URL, or without one into `DATA_DIR/outbox`. */
+/** Delivers mails to the mail server of SMTP_URL, or writes them to `DATA_DIR/outbox` if none is configured. */
 @Injectable()
 export class Mailer {
   readonly #host: string;
@@ -40,33 +40,34 @@ export class Mailer {
 
   constructor(private readonly config: Config) {
     this.#host = new URL(config.publicUrl).hostname;
-    this.#smtpUrl = config.smtpUrl && withoutOurs(config.smtpUrl);
+    this.#smtpUrl = config.smtpUrl && withoutReservedParameters(config.smtpUrl);
   }
 
   /**
-   * Hands a letter over. @param mailId stays the same however often it is tried: a copy can be told by its Message-ID
-   * @throws JobFailure saying why not, without a name
+   * Delivers a mail.
+   * @param mailId the same for each attempt, so that duplicates have the same Message-ID
+   * @throws JobFailure with the reason, without personal data
    */
   async deliver(
     mailId: string,
     to: string,
-    letter: Omit<MailMessage, 'to'>,
+    mail: Omit<MailMessage, 'to'>,
     options: DeliveryOptions,
   ): Promise<void> {
-    // They would be taken out: the mail would go to another address.
+    // nodemailer removes brackets, which would change the address.
     if (/[<>]/.test(to)) throw new JobFailure('the e-mail address has a bracket in it, which cannot be sent');
     const from = this.config.mailFrom;
-    // As parts, never as text: an address with a comma in it would be read as two, and one goes to somebody else.
+    // An object, not a string: nodemailer would read an address with a comma as two addresses.
     const recipient = { name: '', address: withAsciiDomain(to) };
     const message: SendMailOptions = {
       from,
       to: recipient,
       envelope: { from, to: recipient },
       messageId: `<${mailId}@${this.#host}>`,
-      subject: letter.subject,
-      text: messageText(letter),
-      html: messageHtml(letter),
-      // No holiday note is wanted in answer.
+      subject: mail.subject,
+      text: messageText(mail),
+      html: messageHtml(mail),
+      // Suppresses automatic replies (RFC 3834).
       headers: { 'Auto-Submitted': 'auto-generated' },
     };
     if (this.#smtpUrl) await this.send(this.#smtpUrl, message, options);
@@ -76,29 +77,33 @@ export class Mailer {
   private async send(
     url: string,
     message: SendMailOptions,
-    { signal, timeoutMs = WHOLE_MS }: DeliveryOptions,
+    { signal, timeoutMs = DELIVERY_TIMEOUT_MS }: DeliveryOptions,
   ): Promise<void> {
     const transport = createTransport({
       url,
-      ...PATIENCE,
+      ...SMTP_TIMEOUTS_MS,
       name: this.#host,
       logger: false,
       disableFileAccess: true,
       disableUrlAccess: true,
     });
-    const whole = AbortSignal.timeout(timeoutMs);
+    const timeout = AbortSignal.timeout(timeoutMs);
     try {
-      await transport.sendMail({ ...message, signal: AbortSignal.any([signal, whole]) });
+      await transport.sendMail({ ...message, signal: AbortSignal.any([signal, timeout]) });
     } catch (error) {
       throw new JobFailure(
-        signal.aborted ? 'the service ended' : whole.aborted ? 'the mail server is too slow' : reason(error),
+        signal.aborted
+          ? 'the service was stopped'
+          : timeout.aborted
+            ? 'the mail server is too slow'
+            : describeFailure(error),
       );
     } finally {
       transport.close();
     }
   }
 
-  // Under its name only when it is whole; tried again, it takes the place of what was written before.
+  // Renames the file when it is complete. Another attempt replaces the earlier file.
   private async write(mailId: string, message: SendMailOptions): Promise<void> {
     const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' });
     const { message: bytes } = await transport.sendMail(message);
@@ -116,21 +121,21 @@ export class Mailer {
   }
 }
 
-/** Every mail server takes that; of what stands before the sign, one that knows no UTF-8 takes ASCII alone. */
+/** Each mail server accepts a domain in ASCII form. The local part cannot be converted. */
 function withAsciiDomain(address: string): string {
   const [local, domain] = address.split('@') as [string, string];
-  // A percent sign would be read as an escape: the mail would go elsewhere.
+  // `domainToASCII` would decode a percent sign and so change the domain.
   return `${local}@${(!domain.includes('%') && domainToASCII(domain)) || domain}`;
 }
 
-function withoutOurs(smtpUrl: string): string {
+function withoutReservedParameters(smtpUrl: string): string {
   const url = new URL(smtpUrl);
-  for (const name of OURS.split(' ')) url.searchParams.delete(name);
+  for (const name of RESERVED_SMTP_PARAMETERS.split(' ')) url.searchParams.delete(name);
   return url.href;
 }
 
-/** What went wrong, without what the mail server said: its sentence names the recipient. */
-function reason(error: unknown): string {
+/** The reason of a failure without the response of the mail server, which may contain the recipient. */
+function describeFailure(error: unknown): string {
   const {
     code = 'unknown',
     originalCode = code,
@@ -138,17 +143,19 @@ function reason(error: unknown): string {
     command,
   } = error as {
     code?: string;
-    /** The system's own, such as ECONNREFUSED. */
+    /** The error code of the operating system, such as ECONNREFUSED. */
     originalCode?: string;
     responseCode?: number;
     command?: string;
   };
-  // With requireTLS nodemailer asks for STARTTLS although the server does not offer it, and is answered with a no.
+  // With requireTLS nodemailer sends STARTTLS even if the server does not offer it, and the server refuses it.
   if (code === 'ETLS' && responseCode) return 'the mail server offers no TLS (STARTTLS)';
   if (code === 'EAUTH') return `the mail server refused the sign-in (${responseCode ?? code})`;
   if (responseCode) {
     return `the mail server refused the ${command === 'RCPT TO' ? 'recipient' : 'mail'} (${responseCode})`;
   }
-  const what = AWAY.test(code) ? 'the mail server cannot be reached' : 'the mail cannot be handed over';
-  return `${what} (${originalCode})`;
+  const summary = CONNECTION_ERROR_CODES.test(code)
+    ? 'the mail server cannot be reached'
+    : 'the mail cannot be delivered';
+  return `${summary} (${originalCode})`;
 }

@@ -2,26 +2,26 @@ import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { MAIL_TASK } from './mail.service.js';
 
-/** A mail that could not be delivered so far. */
+/** A mail whose delivery has failed so far. */
 export interface FailingMail {
   readonly kind: string;
-  /** The id of what it is about. */
+  /** The id of the subject of the mail. */
   readonly about: string;
   readonly reason: string;
   readonly attempts: number;
   readonly waiting_since: string;
-  /** Null where it was given up. */
+  /** Null after the last attempt. */
   readonly next_attempt_at: string | null;
 }
 
 export interface WaitingMail {
-  /** Mails not sent yet, those that fail among them. */
+  /** Mails that are not yet sent, including failing ones. */
   readonly waiting: number;
-  /** Those among them that are due for minutes, and at which no instance works. */
+  /** Waiting mails that have been due for five minutes and are not being sent. */
   readonly late: number;
-  /** Those that failed so far, or for good. */
+  /** Mails with a failed attempt, including those after their last attempt. */
   readonly failed: number;
-  /** The first hundred of them, longest waiting first. */
+  /** The first hundred failing mails, oldest first. */
   readonly failing: FailingMail[];
 }
 
@@ -34,22 +34,22 @@ interface Row {
   readonly created_at: Date;
 }
 
-/** Whoever is killed at the last try writes no error down. */
-export const FAILED = 'last_error is not null or attempts >= max_attempts';
+/** A process that is killed during the last attempt stores no error. */
+export const HAS_FAILED = 'last_error is not null or attempts >= max_attempts';
 
-/** What waits to be sent, and what cannot be and why. Nothing here names a person. */
-export async function waitingMail(dataSource: DataSource): Promise<WaitingMail> {
+/** The waiting and the failing mails, without personal data. */
+export async function readWaitingMail(dataSource: DataSource): Promise<WaitingMail> {
   const mails = `from graphile_worker.jobs where starts_with(task_identifier, '${MAIL_TASK}') and key is not null`;
   const [[count], rows] = (await Promise.all([
     dataSource.query(
       `select (count(*) filter (where attempts < max_attempts))::int as waiting,
-              (count(*) filter (where ${FAILED}))::int as failed,
+              (count(*) filter (where ${HAS_FAILED}))::int as failed,
               (count(*) filter (where attempts < max_attempts and locked_at is null
                                 and run_at < now() - interval '5 minutes'))::int as late
        ${mails}`,
     ),
     dataSource.query(
-      `select key, attempts, max_attempts, last_error, run_at, created_at ${mails} and (${FAILED})
+      `select key, attempts, max_attempts, last_error, run_at, created_at ${mails} and (${HAS_FAILED})
        order by created_at limit 100`,
     ),
   ])) as [[Omit<WaitingMail, 'failing'>], Row[]];
@@ -58,13 +58,13 @@ export async function waitingMail(dataSource: DataSource): Promise<WaitingMail> 
 
 function failingMail({ key, attempts, max_attempts, last_error, run_at, created_at }: Row): FailingMail {
   const [kind, about] = key!.split(' ') as [string, string];
-  const givenUp = attempts >= max_attempts;
+  const isLastAttempt = attempts >= max_attempts;
   return {
     kind,
     about,
-    reason: last_error ?? 'the service was killed while it was sent',
+    reason: last_error ?? 'the service was killed while it sent the mail',
     attempts,
     waiting_since: rfc3339(created_at),
-    next_attempt_at: rfc3339OrNull(givenUp ? null : run_at),
+    next_attempt_at: rfc3339OrNull(isLastAttempt ? null : run_at),
   };
 }

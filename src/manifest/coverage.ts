@@ -3,15 +3,15 @@ import { problem, type Problem } from '../http/problems/problem.js';
 import { covers } from '../keys/manifests/signed-manifest.js';
 import { ManifestService } from './manifest.service.js';
 
-/** Whether a license covers the version a client reports (contract, version_not_covered). */
+/** Decides whether a license covers the version that a client reports (docs/contract.md#versions). */
 @Injectable()
 export class Coverage {
   constructor(private readonly manifests: ManifestService) {}
 
-  /** The refusal where the version was published with a minimum later than this expiry; undefined where it is covered. */
+  /** The refusal if the version requires a later license expiry; undefined if the license covers the version. */
   async refusal(appVersion: string, licenseExpiry: Date | null): Promise<Problem | undefined> {
     if (this.covers(appVersion, licenseExpiry)) return undefined;
-    // A refusal is only given from what the primary holds: the minimum may have been lowered a second ago.
+    // Reads the published manifests before a refusal: the required expiry may have been lowered since the last poll.
     await this.manifests.refresh();
     if (!licenseExpiry || this.covers(appVersion, licenseExpiry)) return undefined;
     const { versions } = this.manifests;
@@ -23,7 +23,7 @@ export class Coverage {
     });
   }
 
-  /** Whether it is covered by what is in memory, which a refusal may never rest on. */
+  /** Whether a license covers a version by the manifests in memory. A refusal needs a refresh first. */
   covers(appVersion: string, licenseExpiry: Date | null): boolean {
     if (!licenseExpiry) return true;
     return covers(this.manifests.versions.find(appVersion)?.minimum_license_expiry ?? null, licenseExpiry);

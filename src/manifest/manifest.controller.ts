@@ -7,14 +7,14 @@ import { AppLogger } from '../core/logger.js';
 import { problem } from '../http/problems/problem.js';
 import { ManifestService, type LiveManifest } from './manifest.service.js';
 
-const PATH = 'v1/manifest';
-/** Fresh for 5 minutes; a day-old copy is better than none while we cannot answer (contract, manifest). */
+const MANIFEST_PATH = 'v1/manifest';
+/** Fresh for 5 minutes; caches may serve a copy for a day while the service fails (docs/contract.md#update-manifest). */
 const CACHE_CONTROL = 'public, max-age=300, stale-if-error=86400';
 
-/** `GET /v1/manifest`: anonymous, from memory, the same bytes for everyone. */
-@Controller(PATH)
+/** `GET /v1/manifest`: anonymous, served from memory, the same bytes for each client. */
+@Controller(MANIFEST_PATH)
 export class ManifestController implements OnModuleInit {
-  #ready?: ReturnType<typeof readyFor>;
+  #responses?: ReturnType<typeof prepareResponses>;
 
   constructor(
     private readonly manifests: ManifestService,
@@ -24,30 +24,30 @@ export class ManifestController implements OnModuleInit {
 
   onModuleInit(): void {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
-    servePreparedResponse(fastify, `/${PATH}`, (ifNoneMatch) => this.answer(ifNoneMatch), this.log);
+    servePreparedResponse(fastify, `/${MANIFEST_PATH}`, (ifNoneMatch) => this.respond(ifNoneMatch), this.log);
   }
 
   @Get()
   manifest(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    const answer = this.answer(request.headers['if-none-match']);
-    if (!answer) throw problem('no_version_published');
-    // Without a body Fastify sends no type of one either.
+    const response = this.respond(request.headers['if-none-match']);
+    if (!response) throw problem('no_version_published');
+    // Without a body Fastify sends no content type.
     void reply
-      .code(answer.status)
-      .headers(answer.headers)
-      .send(answer.body || undefined);
+      .code(response.status)
+      .headers(response.headers)
+      .send(response.body || undefined);
   }
 
-  private answer(ifNoneMatch: string | undefined): PreparedResponse | null {
+  private respond(ifNoneMatch: string | undefined): PreparedResponse | null {
     const { live } = this.manifests;
     if (!live) return null;
-    if (this.#ready?.live !== live) this.#ready = readyFor(live);
-    return matches(ifNoneMatch, live.etag) ? this.#ready.unchanged : this.#ready.whole;
+    if (this.#responses?.live !== live) this.#responses = prepareResponses(live);
+    return matches(ifNoneMatch, live.etag) ? this.#responses.unchanged : this.#responses.whole;
   }
 }
 
-/** Both answers, made once for each manifest. */
-function readyFor(live: LiveManifest) {
+/** The responses 200 and 304, prepared once for each manifest. */
+function prepareResponses(live: LiveManifest) {
   const headers = { ...SECURITY_HEADERS, etag: live.etag, 'cache-control': CACHE_CONTROL };
   const content = {
     'content-type': 'application/json; charset=utf-8',

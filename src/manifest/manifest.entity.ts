@@ -1,10 +1,10 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { ManifestSignature } from '../keys/manifests/signed-manifest.js';
 
-/** A published manifest: a row is appended and never changed. */
+/** A published manifest. Rows are inserted and never changed. */
 @Entity('manifest')
 export class Manifest {
-  /** A bigint: `pg` reads it as text. */
+  /** `pg` reads a bigint as text. */
   @PrimaryColumn('bigint')
   sequence!: string;
 

@@ -12,37 +12,37 @@ import {
 } from '../keys/manifests/signed-manifest.js';
 import type { PublishedVersion, PublishedVersions } from './published-versions.js';
 
-/** A manifest that may not be published; one sentence for the publisher. */
+/** The reason why a manifest may not be published, as one sentence for the publisher. */
 export class PublishRefused extends Error {}
 
-/** SHA-256 of a manifest's `signed`, in hex: how the next one names it as `previous`. */
+/** The SHA-256 of the member `signed` in hex, which is `previous` of the next manifest. */
 export function manifestDigest(signed: string): string {
   return hash('sha256', signed, 'hex');
 }
 
-/** The manifest that is live: what it says, and its exact bytes. */
-export interface Live {
+/** The live manifest: its content and its signed bytes. */
+export interface LiveContent {
   readonly content: ManifestContent;
   readonly signed: string;
 }
 
-/** So far may a sequence rise at once. Beyond the last number there is, nothing could be published any more. */
-const MOST_SEQUENCES = 999_999_999;
+/** The largest step of a sequence, which keeps a mistake from using up all sequence numbers. */
+const MAX_SEQUENCE_STEP = 999_999_999;
 
-/** How long a manifest is good where nothing else is said: an old copy cannot be replayed for ever. */
-export const MANIFEST_DAYS = 90;
+/** The default validity of a manifest, which limits how long an old copy can be replayed. */
+export const MANIFEST_VALIDITY_DAYS = 90;
 
-/** What a manifest offers, and until when. */
-export interface Offer {
+/** The versions that a manifest offers, and its expiry. */
+export interface ManifestOffer {
   readonly entry: ManifestEntry;
   readonly also_available: ManifestEntry[];
   readonly expires: Date;
 }
 
-/** The content of the manifest that follows the live one, or of the first: its place in the chain, and its offer. */
-export function following(
-  live: Live | null,
-  { entry, also_available, expires }: Offer,
+/** The content of the manifest that follows the live one, or of the first manifest. */
+export function nextManifest(
+  live: LiveContent | null,
+  { entry, also_available, expires }: ManifestOffer,
   { product, now, first = 1 }: { product: string; now: Date; first?: number },
 ): ManifestContent {
   return {
@@ -57,44 +57,44 @@ export function following(
   };
 }
 
-/** What a manifest to be published is held against. */
-export interface Standing {
-  readonly live: Live | null;
-  /** Every version published so far, or as many as whoever asks can know of. */
+/** The state that a manifest is checked against before it is published. */
+export interface PublishContext {
+  readonly live: LiveContent | null;
+  /** The published versions: all of them on the server, or those that the publisher's tool knows. */
   readonly versions: PublishedVersions;
   readonly product: string;
   readonly now: Date;
-  /** Whether the publisher said that a version is to be taken back. */
+  /** Whether the publisher requested a withdrawal. */
   readonly isWithdrawal: boolean;
 }
 
 /**
- * Refuses a manifest that would harm someone: each line is a slip of a publisher (keys, Publisher's tools).
+ * Refuses a manifest that would harm clients or license holders (docs/keys.md#publishing).
  * @throws PublishRefused
  */
-export function refuseUnpublishable(next: ManifestContent, standing: Standing): void {
-  const { live, versions, product, now, isWithdrawal } = standing;
-  refuse(
+export function refuseUnpublishable(next: ManifestContent, context: PublishContext): void {
+  const { live, versions, product, now, isWithdrawal } = context;
+  refuseIf(
     next.product !== product,
     `This manifest is for the product ${next.product}; this server serves ${product}.`,
   );
-  refuse(Date.parse(next.expires_at) <= now.getTime(), `This manifest expired at ${next.expires_at}.`);
+  refuseIf(Date.parse(next.expires_at) <= now.getTime(), `This manifest expired at ${next.expires_at}.`);
   const urls = [next, ...next.also_available].map(({ dmg }) => dmg.url);
-  refuse(!urls.every((url) => url.startsWith('https://')), 'Every url of a manifest must be https.');
-  // Everybody reads the manifest.
-  refuse(urls.some(hasCredentials), 'No url of a manifest may hold a user name or a password.');
-  refuse(
-    next.sequence > (live?.content.sequence ?? 0) + MOST_SEQUENCES,
-    `The sequence ${next.sequence} is too high: clients take nothing below the highest they have seen, for ever.`,
+  refuseIf(!urls.every((url) => url.startsWith('https://')), 'Every url of a manifest must be https.');
+  // The manifest is public.
+  refuseIf(urls.some(hasCredentials), 'No url of a manifest may hold a user name or a password.');
+  refuseIf(
+    next.sequence > (live?.content.sequence ?? 0) + MAX_SEQUENCE_STEP,
+    `The sequence ${next.sequence} is too high: clients accept no lower sequence afterwards.`,
   );
-  if (live) refuseOutOfTurn(next, live, standing);
-  else refuseAsFirst(next, isWithdrawal);
+  if (live) refuseWrongSuccessor(next, live, context);
+  else refuseWrongFirst(next, isWithdrawal);
   const known = versions.find(next.version);
   if (known) refuseChanged(next, known);
-  // Nothing is known of what another server published before this one.
+  // Without a live manifest the versions that another server published are unknown.
   if (!live) return;
-  for (const older of next.also_available) refuseOlder(older, versions.find(older.version));
-  if (!isWithdrawal) refuseForgotten(next, live.content);
+  for (const older of next.also_available) refuseWrongOlderVersion(older, versions.find(older.version));
+  if (!isWithdrawal) refuseMissingVersions(next, live.content);
 }
 
 function hasCredentials(url: string): boolean {
@@ -102,80 +102,83 @@ function hasCredentials(url: string): boolean {
   return username !== '' || password !== '';
 }
 
-function refuseAsFirst({ previous }: ManifestContent, isWithdrawal: boolean): void {
-  refuse(previous !== null, 'No manifest is live, so previous must be null (sign with --first).');
-  refuse(isWithdrawal, 'This manifest withdraws nothing: none is live.');
+function refuseWrongFirst({ previous }: ManifestContent, isWithdrawal: boolean): void {
+  refuseIf(previous !== null, 'No manifest is live, so previous must be null (sign with --first).');
+  refuseIf(isWithdrawal, 'This manifest withdraws nothing: no manifest is live.');
 }
 
-/** Two publishers at once, an older document, a version that goes down by mistake. */
-function refuseOutOfTurn(
+/** Refuses a manifest of a concurrent publisher, an older manifest, and an unintended lower version. */
+function refuseWrongSuccessor(
   next: ManifestContent,
-  { content: live, signed }: Live,
-  { versions, isWithdrawal }: Standing,
+  { content: live, signed }: LiveContent,
+  { versions, isWithdrawal }: PublishContext,
 ): void {
   const isLive = next.sequence === live.sequence && manifestBytes(next) === signed;
-  refuse(isLive, 'This very manifest is live already: there is nothing to publish.');
-  refuse(
+  refuseIf(isLive, 'This manifest is already live: there is nothing to publish.');
+  refuseIf(
     next.previous !== manifestDigest(signed),
     `Another manifest is live now (sequence ${live.sequence}, version ${live.version}): sign again on top of it.`,
   );
-  refuse(
+  refuseIf(
     next.sequence <= live.sequence,
     `The live manifest has sequence ${live.sequence}; this one has ${next.sequence} and must be above it.`,
   );
-  const goesBack = compareVersions(next.version, live.version) < 0;
-  refuse(
-    goesBack && !isWithdrawal,
+  const isLowerVersion = compareVersions(next.version, live.version) < 0;
+  refuseIf(
+    isLowerVersion && !isWithdrawal,
     `The live version is ${live.version}; this one is ${next.version} and must be above it (or be published with --withdraw).`,
   );
-  refuse(
-    !goesBack && isWithdrawal,
+  refuseIf(
+    !isLowerVersion && isWithdrawal,
     `This manifest withdraws nothing: the live version is ${live.version}, and this one is ${next.version}.`,
   );
   const target = versions.find(next.version);
-  refuse(goesBack && !target, `Version ${next.version} was never published, so nothing can go back to it.`);
-  refuse(goesBack && target!.isWithdrawn, `Version ${next.version} was withdrawn itself.`);
+  refuseIf(
+    isLowerVersion && !target,
+    `Version ${next.version} was never published, so it cannot be the target of a withdrawal.`,
+  );
+  refuseIf(isLowerVersion && target!.isWithdrawn, `Version ${next.version} is withdrawn.`);
 }
 
-/** Whoever has a published version keeps it: its image, and who may have it, stay what they were. */
+/** Refuses a change of a published version: its image stays the same, and no license loses the version. */
 function refuseChanged({ version, dmg, minimum_license_expiry }: ManifestEntry, known: ManifestEntry): void {
-  refuse(
+  refuseIf(
     dmg.sha256 !== known.dmg.sha256,
     `Version ${version} is published with another image: give the new image a new version.`,
   );
-  refuse(
-    !covers(minimum_license_expiry, expiryOf(known)),
+  refuseIf(
+    !covers(minimum_license_expiry, lowestExpiry(known)),
     `Version ${version} is published already, and its minimum license expiry cannot be raised.`,
   );
 }
 
-/** What a lapsed license is offered must once have been the newest itself, still be good, and be for the same people. */
-function refuseOlder(older: ManifestEntry, known: PublishedVersion | undefined): void {
+/** Refuses a version of `also_available` that was not published, was withdrawn, or has another minimum license expiry. */
+function refuseWrongOlderVersion(older: ManifestEntry, known: PublishedVersion | undefined): void {
   const name = `Version ${older.version} of also_available`;
   if (!known) throw new PublishRefused(`${name} was never published.`);
-  refuse(known.isWithdrawn, `${name} was withdrawn.`);
+  refuseIf(known.isWithdrawn, `${name} was withdrawn.`);
   refuseChanged(older, known);
-  // Lowered here alone, it would be offered to people whose heartbeats are then refused.
-  const changed = !covers(known.minimum_license_expiry, expiryOf(older));
-  refuse(changed, `${name} has another minimum license expiry than it was published with.`);
+  // With a lower minimum here, clients would be offered a version for which their heartbeats are refused.
+  const isLowered = !covers(known.minimum_license_expiry, lowestExpiry(older));
+  refuseIf(isLowered, `${name} has another minimum license expiry than it was published with.`);
 }
 
-/** Whoever owns an older version of the live manifest is offered it by the next one too, or by a newer one. */
-function refuseForgotten(next: ManifestContent, live: ManifestContent): void {
+/** Refuses a manifest that no longer offers a version that expired licenses cover. */
+function refuseMissingVersions(next: ManifestContent, live: ManifestContent): void {
   const offered = new Set(next.also_available.map(({ version }) => canonicalVersion(version)));
-  const owed = alsoAvailable(next.minimum_license_expiry, live);
-  const forgotten = owed.find(({ version }) => !offered.has(canonicalVersion(version)));
-  if (forgotten)
+  const required = alsoAvailable(next.minimum_license_expiry, live);
+  const missing = required.find(({ version }) => !offered.has(canonicalVersion(version)));
+  if (missing)
     throw new PublishRefused(
-      `also_available lacks version ${forgotten.version}, which lapsed licenses own: sign again.`,
+      `also_available lacks version ${missing.version}, which expired licenses cover: sign again.`,
     );
 }
 
-function refuse(wrong: boolean, sentence: string): void {
-  if (wrong) throw new PublishRefused(sentence);
+function refuseIf(isRefused: boolean, sentence: string): void {
+  if (isRefused) throw new PublishRefused(sentence);
 }
 
-// The lowest expiry that has the known version: whoever has it must keep it. Null is everyone.
-function expiryOf({ minimum_license_expiry }: ManifestEntry): Date {
+// The earliest license expiry that covers a version. Without a minimum each license covers it.
+function lowestExpiry({ minimum_license_expiry }: ManifestEntry): Date {
   return new Date(minimum_license_expiry ?? -8.64e15);
 }

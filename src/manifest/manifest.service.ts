@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Injectable, OnApplicationBootstrap, BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { recordAudit, type Act } from '../audit/audit.js';
+import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { Batch } from '../database/batch.js';
@@ -17,29 +17,34 @@ import {
 } from '../keys/manifests/signed-manifest.js';
 import type { ManifestContent, SignedManifest } from '../keys/manifests/signed-manifest.js';
 import { Manifest } from './manifest.entity.js';
-import { PublishRefused, refuseUnpublishable, type Live, type Standing } from './manifest.rules.js';
+import {
+  PublishRefused,
+  refuseUnpublishable,
+  type LiveContent,
+  type PublishContext,
+} from './manifest.rules.js';
 import { PublishedVersions } from './published-versions.js';
 
-/** A published manifest is served by every instance within 5 seconds (contract, manifest). */
-const POLL_MS = 2_000;
+/** Each instance serves a published manifest within 5 seconds (docs/contract.md#update-manifest). */
+const MANIFEST_POLL_MS = 2_000;
 
-/** The live manifest as it is sent: the same bytes for everyone. */
-export interface LiveManifest extends Live {
-  /** Text, not bytes: Node then writes it with its headers in one piece, which takes half the time. */
+/** The live manifest as it is sent. */
+export interface LiveManifest extends LiveContent {
+  /** A string: Node writes it together with the headers in one call, which takes half the time of a buffer. */
   readonly body: string;
   readonly etag: string;
 }
 
-type Published = Pick<Manifest, 'signed' | 'signatures'>;
+type PublishedRow = Pick<Manifest, 'signed' | 'signatures'>;
 
-/** Holds what is published in memory: serving it never touches the database. */
+/** Keeps the published manifests in memory, so that serving them needs no database. */
 @Injectable()
 export class ManifestService implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   #versions = new PublishedVersions();
   #live: LiveManifest | null = null;
   #timer?: NodeJS.Timeout;
-  // A look begins after the calls it answers, and the calls of the same few milliseconds share it.
-  readonly #looks = new Batch<null, null>((calls) => this.readNewer().then(() => calls), Infinity, 1);
+  // Calls within a few milliseconds share one refresh, which starts after all of them.
+  readonly #refreshes = new Batch<null, null>((calls) => this.readNewer().then(() => calls), Infinity, 1);
 
   constructor(
     private readonly dataSource: DataSource,
@@ -49,19 +54,19 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     private readonly log: AppLogger,
   ) {}
 
-  // A row that cannot be read (of a newer version, say) must not keep licenses from being answered.
+  // A row that cannot be parsed, such as one of a newer version, must not keep the service from starting.
   async onModuleInit(): Promise<void> {
     await this.refresh().catch((error: unknown) => this.log.failed('manifests not read', error));
   }
 
   onApplicationBootstrap(): void {
-    // An outage is told by those who need the database; what is live stays live meanwhile.
+    // During an outage of the database the live manifest stays live.
     const poll = () =>
       void this.refresh().catch((error: unknown) => this.log.failed('manifest poll failed', error));
-    this.#timer = setInterval(poll, POLL_MS).unref();
+    this.#timer = setInterval(poll, MANIFEST_POLL_MS).unref();
   }
 
-  // Before the connections are closed, on which a last poll would fail.
+  // Stops polling before the connections are closed.
   beforeApplicationShutdown(): void {
     clearInterval(this.#timer);
   }
@@ -70,31 +75,31 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     return this.#live;
   }
 
-  /** As of the last look. */
+  /** The versions as of the last refresh. */
   get versions(): PublishedVersions {
     return this.#versions;
   }
 
-  /** Reads what was published up to this moment. */
+  /** Reads the manifests that were published before this call. */
   async refresh(): Promise<void> {
-    await this.#looks.add(null);
+    await this.#refreshes.add(null);
   }
 
   /**
-   * Publishes a manifest: verified, re-parsed, held against the live one under a lock, appended.
+   * Publishes a manifest: verifies its signatures, checks it against the live manifest under a lock, and inserts it.
    * @param document the JSON document that `mooring manifest sign` printed
-   * @param isWithdrawal whether the publisher said that a version is to be taken back
-   * @throws ManifestError or PublishRefused, one sentence each
+   * @param isWithdrawal whether the publisher requested a withdrawal
+   * @throws ManifestError or PublishRefused with one sentence
    */
-  async publish(document: unknown, act: Act, isWithdrawal = false): Promise<ManifestContent> {
-    const content = this.genuine(document);
+  async publish(document: unknown, act: AuditContext, isWithdrawal = false): Promise<ManifestContent> {
+    const content = this.verify(document);
     const { signed, signatures } = readDocument(document);
     const now = this.clock.now();
     await this.dataSource.transaction(async (manager) => {
-      // Publishers take turns: what is live cannot change between the look and the write.
+      // The lock serializes publishers: the live manifest cannot change between the check and the insert.
       await manager.query('select pg_advisory_xact_lock($1)', [LOCKS.publish]);
       await this.refresh();
-      refuseUnpublishable(content, this.standing(isWithdrawal, now));
+      refuseUnpublishable(content, this.publishContext(isWithdrawal, now));
       const sequence = String(content.sequence);
       await manager.insert(Manifest, { sequence, signed, signatures, published_at: now });
       const change = { sequence: content.sequence, version: content.version };
@@ -105,30 +110,31 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     return content;
   }
 
-  /** Refuses what `publish` would refuse at this moment, and changes nothing. */
-  async rehearse(document: unknown, isWithdrawal = false): Promise<ManifestContent> {
-    const content = this.genuine(document);
+  /** Makes the checks of `publish` without publishing. */
+  async checkPublishable(document: unknown, isWithdrawal = false): Promise<ManifestContent> {
+    const content = this.verify(document);
     await this.refresh();
-    refuseUnpublishable(content, this.standing(isWithdrawal, this.clock.now()));
+    refuseUnpublishable(content, this.publishContext(isWithdrawal, this.clock.now()));
     return content;
   }
 
-  /** The document, as it was published, that a withdrawal of the live version goes back to; null where there is none. */
-  async beforeLive(): Promise<SignedManifest | null> {
-    const before = this.#live && this.#versions.before(this.#live.content.version);
-    if (!before) return null;
-    const [row] = await this.rowsFrom(before.sequence);
+  /** The published document that a withdrawal of the live version restores; null if there is none. */
+  async findWithdrawalTarget(): Promise<SignedManifest | null> {
+    const target = this.#live && this.#versions.newestBelow(this.#live.content.version);
+    if (!target) return null;
+    const [row] = await this.rowsFrom(target.sequence);
     return assembleManifest(row!.signed, row!.signatures);
   }
 
-  private genuine(document: unknown): ManifestContent {
+  private verify(document: unknown): ManifestContent {
     const content = verifyManifest(document, this.keys.trusted);
-    const differs = outerMatches(document, content);
-    if (differs) throw new PublishRefused(`The outer ${differs} differs from the signed one.`);
+    const differingMember = outerMatches(document, content);
+    if (differingMember)
+      throw new PublishRefused(`The outer ${differingMember} differs from the signed one.`);
     return content;
   }
 
-  private standing(isWithdrawal: boolean, now: Date): Standing {
+  private publishContext(isWithdrawal: boolean, now: Date): PublishContext {
     const { product } = this.config;
     return { live: this.#live, versions: this.#versions, product, now, isWithdrawal };
   }
@@ -138,24 +144,24 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     if (live) {
       const [same, ...newer] = await this.rowsFrom(live.content.sequence);
       if (same?.signed === live.signed) {
-        this.#live = take(newer, this.#versions) ?? live;
+        this.#live = applyPublished(newer, this.#versions) ?? live;
         return;
       }
     }
-    // The first look, or a database that went back (a restored backup): what it holds counts, not what we remember.
+    // The first read, or a restored backup: the database replaces the manifests in memory.
     const versions = new PublishedVersions();
-    this.#live = take(await this.rowsFrom(0), versions);
+    this.#live = applyPublished(await this.rowsFrom(0), versions);
     this.#versions = versions;
   }
 
-  private rowsFrom(sequence: number): Promise<Published[]> {
+  private rowsFrom(sequence: number): Promise<PublishedRow[]> {
     const sql = 'select signed, signatures from manifest where sequence >= $1 order by sequence';
     return this.dataSource.query(sql, [sequence]);
   }
 }
 
-/** Adds what the rows published to the versions; the last of them is live. */
-function take(rows: readonly Published[], versions: PublishedVersions): LiveManifest | null {
+/** Adds the published versions of the rows. @returns the last manifest, which is live, or null without rows */
+function applyPublished(rows: readonly PublishedRow[], versions: PublishedVersions): LiveManifest | null {
   let live: LiveManifest | null = null;
   for (const { signed, signatures } of rows) {
     const content = parseSigned(signed);

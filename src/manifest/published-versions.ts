@@ -7,29 +7,29 @@ import {
   type ManifestEntry,
 } from '../keys/manifests/signed-manifest.js';
 
-/** A version that was published. */
+/** A published version. */
 export interface PublishedVersion extends ManifestEntry {
-  /** Of the latest manifest that offered it; 0 where it only ever stood under a later one. */
+  /** The sequence of the latest manifest of this version; 0 if it was only listed in `also_available`. */
   readonly sequence: number;
   readonly isWithdrawn: boolean;
 }
 
-/** What was published of each version, by its latest manifest: what licenses and new manifests are held against. */
+/** The published versions, each by its latest manifest. Licenses and new manifests are checked against them. */
 export class PublishedVersions {
   readonly #versions = new Map<string, PublishedVersion>();
 
-  /** The versions that one manifest tells of. */
+  /** The versions of one manifest. */
   static of(content: ManifestContent): PublishedVersions {
     const versions = new PublishedVersions();
     versions.add(content);
     return versions;
   }
 
-  /** In the order of their sequences. A version published again replaces its earlier entry. */
+  /** Adds the next manifest, in the order of sequences. A version that is published again replaces its earlier entry. */
   add(content: ManifestContent): void {
     const { version, sequence, also_available } = content;
     for (const known of this.#versions.values()) {
-      // One below an earlier one takes it back: nobody is offered that any more, also once a higher one is live.
+      // A manifest with a lower version withdraws the higher versions. They are not offered again.
       if (compareVersions(known.version, version) > 0) this.#keep({ ...known, isWithdrawn: true });
     }
     for (const older of also_available) {
@@ -38,20 +38,20 @@ export class PublishedVersions {
     this.#keep({ ...entryOf(content), sequence, isWithdrawn: false });
   }
 
-  /** Exactly this version (`3.2` is `3.2.0`); one never published demands nothing. */
+  /** The entry of a version (`3.2` equals `3.2.0`). A version that was never published has no requirements. */
   find(version: string): PublishedVersion | undefined {
     return this.#versions.get(canonicalVersion(version));
   }
 
-  /** The newest version that a license of this expiry may have. */
+  /** The newest version that a license with this expiry covers. */
   newestCovered(licenseExpiry: Date | null): ManifestEntry | undefined {
     return this.#offered().find(({ minimum_license_expiry }) =>
       covers(minimum_license_expiry, licenseExpiry),
     );
   }
 
-  /** What a withdrawal of the live version goes back to: the newest one below it that was live itself. */
-  before(live: string): PublishedVersion | undefined {
+  /** The newest version below the live one that was live itself; a withdrawal restores it. */
+  newestBelow(live: string): PublishedVersion | undefined {
     return this.#offered().find((known) => known.sequence > 0 && compareVersions(known.version, live) < 0);
   }
 

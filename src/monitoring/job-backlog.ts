@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { JobWorker } from '../mail/job-worker.js';
-import { FAILED } from '../mail/waiting-mail.js';
+import { HAS_FAILED } from '../mail/waiting-mail.js';
 
 /** The jobs of a kind that are not done. */
 export interface JobCounts {
@@ -21,7 +21,7 @@ const BACKLOG = `
                    count(*) filter (where attempts < max_attempts) as waiting,
                    count(*) filter (where attempts < max_attempts and locked_at is null
                                       and run_at < now() - interval '5 minutes') as late,
-                   count(*) filter (where ${FAILED}) as failing
+                   count(*) filter (where ${HAS_FAILED}) as failing
             from graphile_worker.jobs group by 1) of_task) as jobs`;
 
 /** Work that waits. */

@@ -8,7 +8,7 @@ import { SharedResult } from './shared-result.js';
 import { policy, type Rule } from '../retention/policy.js';
 import { lastFinished, readDataAges, type DataAges } from './data-age.js';
 import { readErasureState, type ErasureState } from '../erasure/erasure-state.js';
-import { waitingMail, type WaitingMail } from '../mail/waiting-mail.js';
+import { readWaitingMail, type WaitingMail } from '../mail/waiting-mail.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 
 /** A mail server that asks for patience once or twice is no trouble yet. */
@@ -41,7 +41,7 @@ export class WarningsService {
     private readonly dataSource: DataSource,
     private readonly manifests: ManifestService,
     @Inject(KeyRing) private readonly ring: Pick<KeyRing, 'trouble'>,
-    @Inject(Replica) private readonly replica: Pick<Replica, 'trouble'>,
+    @Inject(Replica) private readonly replica: Pick<Replica, 'isDegraded'>,
     private readonly clock: Clock,
     private readonly config: Config,
   ) {
@@ -52,7 +52,7 @@ export class WarningsService {
   async look(): Promise<Watched> {
     const now = this.clock.now();
     const ages = await readDataAges(this.dataSource, this.#policy, now);
-    const mail = await waitingMail(this.dataSource);
+    const mail = await readWaitingMail(this.dataSource);
     const erasures = await readErasureState(this.dataSource, this.config.tombstoneFile, now);
     return { ages, mail, erasures };
   }
@@ -166,7 +166,7 @@ export class WarningsService {
   }
 
   private ofReplica(): string[] {
-    return this.replica.trouble
+    return this.replica.isDegraded
       ? ['The replica is away or too far behind: the primary answers heartbeats, and the log says why.']
       : [];
   }

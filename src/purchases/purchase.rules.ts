@@ -1,6 +1,6 @@
 import type { PurchaseState } from '../licenses/license.rules.js';
 
-/** In rank: a purchase is what the highest report of it said, so order and repetition change nothing (contract, section 2). */
+/** Ordered by rank: the highest reported state wins, in any order of reports (docs/contract.md#purchases). */
 export const PURCHASE_STATES: readonly PurchaseState[] = ['paid', 'disputed', 'dispute_won', 'refunded'];
 
 export function higherState(a: PurchaseState, b: PurchaseState): PurchaseState {

@@ -5,7 +5,7 @@ import { PurchaseReport } from './purchase.dto.js';
 import { PurchasesService } from './purchases.service.js';
 import { WebhookGuard } from './webhook.guard.js';
 
-/** `POST /v1/purchases`: from the payment processor's side, signed. A replay is answered alike and changes nothing. */
+/** `POST /v1/purchases`: signed reports of the payment processor. A replay gets the same response and changes nothing. */
 @Controller('v1/purchases')
 @UseGuards(WebhookGuard)
 export class PurchasesController {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
-import { endRefunded } from '../releases/release.service.js';
-import { recordAudit, type Act } from '../audit/audit.js';
+import { endRefundedLicense } from '../releases/release.service.js';
+import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, utcDay } from '../core/clock.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { SoldIds } from '../keys/sold-ids.js';
@@ -19,8 +19,8 @@ interface Purchase {
 }
 
 /**
- * Takes in what the payment processor reports. Reports come in any order and any number of times: what a purchase
- * becomes depends on which came, and on nothing else (contract, section 2).
+ * Records the reports of the payment processor. Reports arrive in any order and repeatedly; the state of a purchase depends
+ * only on the set of its reports (docs/contract.md#purchases).
  */
 @Injectable()
 export class PurchasesService {
@@ -33,12 +33,12 @@ export class PurchasesService {
   ) {}
 
   /**
-   * Records a report with all that follows from it, in one transaction: a license and its mail, or the end of one.
-   * @param act who reports it by hand; the processor leaves no trace of its own
+   * Records a report and its effects in one transaction: a license and its mail, or the end of a license.
+   * @param act given if staff record the purchase; reports of the processor have no audit entry
    */
   async record(
     report: PurchaseReport,
-    act?: Act,
+    act?: AuditContext,
   ): Promise<{ state: PurchaseState; license_id: string | null }> {
     const ids = this.keys.soldIds(report.transaction_id);
     const isErased = await this.erasures.wasErased(ids.purchase_id, ids.license_id);
@@ -54,7 +54,7 @@ export class PurchasesService {
         await this.issue(manager, { ...ids, purchase_id: before.id }, email, state);
       }
       const license_id = await licenseOf(manager, before.id);
-      if (state === 'refunded' && license_id) await endRefunded(manager, license_id, now);
+      if (state === 'refunded' && license_id) await endRefundedLicense(manager, license_id, now);
       if (act) {
         const change = { purchase_id: before.id, status: report.status };
         await recordAudit(manager, act, {
@@ -68,28 +68,29 @@ export class PurchasesService {
     });
   }
 
-  /** @param email null where the buyer was erased: then nothing is issued, today or at the next replay */
+  /** @param email null if the buyer was erased: then no license is issued, also for a replayed report */
   private async issue(
     manager: EntityManager,
     ids: SoldIds,
     email: string | null,
     state: PurchaseState,
   ): Promise<void> {
-    const known = await this.licenses.adoptSold(manager, ids);
+    const existing = await this.licenses.linkToPurchase(manager, ids);
     const sql = 'update purchase set paid = true, email = $2 where id = $1';
-    await manager.query(sql, [ids.purchase_id, email && known ? known.email : email]);
-    if (!known && email !== null) await this.licenses.issueSold(manager, ids, email, state === 'refunded');
+    await manager.query(sql, [ids.purchase_id, email && existing ? existing.email : email]);
+    if (!existing && email !== null)
+      await this.licenses.issueForPurchase(manager, ids, email, state === 'refunded');
   }
 }
 
-/** The row of a transaction, made where there is none, and locked: reports of one purchase wait for each other. */
+/** Inserts the row of a transaction if it is missing, and locks it. Concurrent reports of one purchase wait here. */
 async function lockPurchase(
   manager: EntityManager,
   id: string,
   { transaction_id, status }: PurchaseReport,
   now: Date,
 ): Promise<Purchase> {
-  // Two reports at once conflict by their transaction or by the id that is made of it, whichever is looked at first.
+  // Concurrent reports conflict on the transaction id or on the id that is derived from it, so no conflict target is given.
   await manager.query(
     `insert into purchase (id, transaction_id, state, recorded_on) values ($1, $2, $3, $4)
      on conflict do nothing`,
@@ -100,7 +101,7 @@ async function lockPurchase(
   return purchase;
 }
 
-/** Asked behind the lock, in a statement of its own: one that had waited for it would see what was before. */
+/** A separate statement after the lock: a statement that waits for the lock would read the earlier state. */
 async function licenseOf(manager: EntityManager, purchaseId: string): Promise<string | null> {
   const sql = 'select id from license where purchase_id = $1';
   const [license] = (await manager.query(sql, [purchaseId])) as { id: string }[];

@@ -6,14 +6,14 @@ import { Config } from '../core/config.js';
 import { problem } from '../http/problems/problem.js';
 import { RateLimit } from '../http/limits/rate-limit.js';
 
-/** Unix seconds as they are signed: the library would pass over what stands beside the number. */
+/** Unix seconds. The library would ignore characters after the number. */
 const TIMESTAMP = /^[1-9]\d*$/;
 
-/** Lets in what PURCHASE_WEBHOOK_SECRET has signed within the last 5 minutes (Standard Webhooks). */
+/** Accepts requests that PURCHASE_WEBHOOK_SECRET signed within the last 5 minutes (Standard Webhooks). */
 @Injectable()
 export class WebhookGuard implements CanActivate {
   readonly #webhook: Webhook | undefined;
-  // After 60 a minute they are told to wait. A right one is never counted, nor kept waiting.
+  // Limits requests with a wrong signature to 60 a minute. Requests with a valid signature are not limited.
   readonly #wrongSignatures = new RateLimit(60, 60);
 
   constructor({ purchaseWebhookSecret }: Config) {
@@ -23,7 +23,7 @@ export class WebhookGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     if (!this.#webhook) throw problem('not_found');
     const { body, headers } = context.switchToHttp().getRequest<FastifyRequest<{ Body: Buffer }>>();
-    // The library would sign what is left of it.
+    // The library would verify the signature of the decoded text, without the invalid bytes.
     if (Buffer.isBuffer(body) && !isUtf8(body)) throw problem('malformed_request');
     if (Buffer.isBuffer(body) && isSigned(this.#webhook, body, headers)) return true;
     this.#wrongSignatures.count('purchases');

@@ -5,7 +5,7 @@ import { Config } from '../core/config.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { MailService } from '../mail/mail.service.js';
 
-/** Tells a holder that a machine was not released; that it was, `binding_released` tells. */
+/** Composes the mail about a declined release request. A release sends the mail `binding_released`. */
 @Injectable()
 export class ReleaseDecisionMails implements OnModuleInit {
   constructor(

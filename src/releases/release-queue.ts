@@ -3,7 +3,7 @@ import { activationView, type ActivationView } from '../activation/license-overv
 import type { Activation } from '../activation/activation.entity.js';
 import { rfc3339 } from '../core/clock.js';
 
-/** A holder's request that waits for a decision. */
+/** A release request that waits for a decision. */
 export interface WaitingRequest {
   readonly id: string;
   readonly asked_at: string;
@@ -24,10 +24,10 @@ type Row = Omit<WaitingRequest, 'activation' | 'asked_at'> &
     readonly asked_at: Date;
   };
 
-const MOST = 500;
+const RELEASE_QUEUE_LIMIT = 500;
 
-// A binding that ended meanwhile leaves the queue: its seat is free already.
-const QUEUE = `
+// Omits requests for activations that have ended meanwhile.
+const WAITING_REQUESTS = `
   select r.id, r.asked_at, r.reason, r.activation_id,
     a.hostname_hint, a.app_version, a.activated_at, a.ended_at, a.ended_reason,
     (select json_build_object('id', l.id, 'key_hint', l.key_hint, 'email', l.email,
@@ -35,16 +35,16 @@ const QUEUE = `
        (select count(*) from activation where license_id = l.id and ended_at is null))
      from license l where l.id = a.license_id) as license
   from release_request r join activation a on a.id = r.activation_id
-  where r.decided_at is null and a.ended_at is null order by r.asked_at, r.id limit ${MOST}`;
+  where r.decided_at is null and a.ended_at is null order by r.asked_at, r.id limit ${RELEASE_QUEUE_LIMIT}`;
 
-/** Those that wait, oldest first. */
-export async function releaseQueue(dataSource: DataSource): Promise<WaitingRequest[]> {
-  const rows = (await dataSource.query(QUEUE)) as Row[];
-  return rows.map(({ id, asked_at, reason, license, activation_id, ...binding }) => ({
+/** The requests that wait for a decision, oldest first. */
+export async function findWaitingRequests(dataSource: DataSource): Promise<WaitingRequest[]> {
+  const rows = (await dataSource.query(WAITING_REQUESTS)) as Row[];
+  return rows.map(({ id, asked_at, reason, license, activation_id, ...activation }) => ({
     id,
     asked_at: rfc3339(asked_at),
     reason,
     license,
-    activation: activationView({ id: activation_id, ...binding }),
+    activation: activationView({ id: activation_id, ...activation }),
   }));
 }

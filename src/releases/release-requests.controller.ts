@@ -1,12 +1,12 @@
 import { Body, Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { ReleaseDecisions } from './release-decisions.js';
-import { releaseQueue } from './release-queue.js';
+import { findWaitingRequests } from './release-queue.js';
 import { DecisionRequest } from './release-requests.dto.js';
 import type { SignedIn } from '../staff/staff-identity.js';
 import { SignedInStaff, StaffGuard } from '../staff/staff.guard.js';
 
-/** The queue that holders fill (contract, section 4). */
+/** The queue of release requests for staff (docs/contract.md#staff). */
 @Controller('support/api/release-requests')
 @UseGuards(StaffGuard)
 export class ReleaseRequestsController {
@@ -17,7 +17,7 @@ export class ReleaseRequestsController {
 
   @Get()
   async waiting() {
-    return { release_requests: await releaseQueue(this.dataSource) };
+    return { release_requests: await findWaitingRequests(this.dataSource) };
   }
 
   @Post(':id')

@@ -6,13 +6,13 @@ import { Config } from '../core/config.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';
 
-interface Asked {
+interface ReleaseRequestRow {
   readonly email: string | null;
   readonly hostname_hint: string | null;
   readonly asked_at: Date;
 }
 
-/** Holders' requests to support, to release a machine. */
+/** Requests of holders that staff release a machine. */
 @Injectable()
 export class ReleaseRequests implements OnModuleInit {
   constructor(
@@ -27,46 +27,47 @@ export class ReleaseRequests implements OnModuleInit {
   }
 
   /**
-   * Asks support to release an active binding, and tells the holder so; asked twice, it is one request.
-   * @param email whose license it must still be; none means that of any holder
+   * Creates a request to release an activation, and mails a confirmation to the holder. If an open request exists,
+   * nothing changes.
+   * @param email the required e-mail address of the license; null accepts each address
    */
-  async ask(activationId: string, reason: string | null, email: string | null = null): Promise<void> {
+  async create(activationId: string, reason: string | null, email: string | null = null): Promise<void> {
     const id = uuidv7();
     const now = this.clock.now();
     await this.dataSource.transaction(async (manager) => {
-      // The license is locked before its activation, as everywhere: a release holds the first and waits for the second.
+      // The license is locked before its activation, as for each release: the opposite order could deadlock.
       await manager.query(
         `select 1 from license l join activation a on a.license_id = l.id where a.id = $1 for share of l`,
         [activationId],
       );
-      const [asked] = (await manager.query(
+      const [created] = (await manager.query(
         `insert into release_request (id, activation_id, reason, asked_at)
          select $1, a.id, $3, $4 from activation a join license l on l.id = a.license_id
          where a.id = $2 and a.ended_at is null and l.email = coalesce($5, l.email) for share of a
          on conflict (activation_id) where decided_at is null do nothing returning id`,
         [id, activationId, reason, now, email],
       )) as { id: string }[];
-      if (asked) await enqueueMail(manager, 'release_requested', id, now);
+      if (created) await enqueueMail(manager, 'release_requested', id, now);
     });
   }
 
   private async compose(id: string): Promise<MailMessage | null> {
-    const [asked] = (await this.dataSource.query(
+    const [request] = (await this.dataSource.query(
       `select l.email, a.hostname_hint, r.asked_at from release_request r
        join activation a on a.id = r.activation_id join license l on l.id = a.license_id where r.id = $1`,
       [id],
-    )) as Asked[];
-    if (!asked) return null;
+    )) as ReleaseRequestRow[];
+    if (!request) return null;
     const product = this.config.mailFrom.name;
     return {
-      to: asked.email,
+      to: request.email,
       subject: `You asked to release a machine from your license for ${product}`,
       body: [
         `Our support was asked to release a machine from your license for ${product}. You will hear from us once it is decided; until then the machine stays active.`,
         {
           facts: [
-            ['Machine', asked.hostname_hint ?? 'without a name'],
-            ['Asked', readableMoment(asked.asked_at)],
+            ['Machine', request.hostname_hint ?? 'without a name'],
+            ['Asked', readableMoment(request.asked_at)],
           ],
         },
         'If you did not ask for this, please answer this mail.',

@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager, IsNull } from 'typeorm';
 import { validate as isUuid } from 'uuid';
-import { recordAudit, type Act } from '../audit/audit.js';
+import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { problem } from '../http/problems/problem.js';
-import { announceRelease } from '../licenses/license-mails.js';
+import { enqueueReleaseMail } from '../licenses/license-mails.js';
 import { License } from '../licenses/license.entity.js';
 import { endChangedAt } from '../licenses/license.rules.js';
 import { lockLicense } from '../licenses/licenses.service.js';
 import { Activation } from '../activation/activation.entity.js';
-import { selfReleases } from './self-releases.js';
+import { countSelfReleases } from './self-releases.js';
 
-/** Ends a binding, so that its seat is free. One that has ended stays as it ended, so twice is the same answer. */
+/** Releases activations, so that other machines can be activated. Releasing an ended activation changes nothing. */
 @Injectable()
 export class ReleaseService {
   constructor(
@@ -21,63 +21,63 @@ export class ReleaseService {
     private readonly config: Config,
   ) {}
 
-  /** Releases a binding for staff. Throws `not_found`. */
-  async release(id: string, act: Act): Promise<Activation> {
-    return this.behindLicense(id, (manager, binding) => this.releaseLocked(manager, binding, act));
+  /** Releases an activation for staff. @throws Problem `not_found` */
+  async release(id: string, act: AuditContext): Promise<Activation> {
+    return this.withLockedLicense(id, (manager, activation) => this.releaseLocked(manager, activation, act));
   }
 
   /**
-   * Releases a binding for its holder, who may do so SELF_RELEASES_PER_YEAR times within 365 days without support.
-   * @param email whose license it must be @throws Problem `not_found`, `release_needs_support`
+   * Releases an activation for its holder, who may do this SELF_RELEASES_PER_YEAR times within 365 days.
+   * @param email the required e-mail address of the license @throws Problem `not_found`, `release_needs_support`
    */
   async releaseForHolder(id: string, email: string): Promise<Activation> {
-    return this.behindLicense(id, async (manager, { license_id, ended_at }, license) => {
-      if (license.email !== email) refuse();
+    return this.withLockedLicense(id, async (manager, { license_id, ended_at }, license) => {
+      if (license.email !== email) throwNotFound();
       if (ended_at) return;
       const at = this.clock.now();
-      // Behind the lock: of two that come at once, the second counts the first.
-      const released = (await selfReleases(manager, [license_id], at)).get(license_id) ?? 0;
+      // Counted under the lock, so that concurrent releases count each other.
+      const released = (await countSelfReleases(manager, [license_id], at)).get(license_id) ?? 0;
       if (released >= this.config.selfReleasesPerYear) throw problem('release_needs_support');
-      await end(manager, id, at, true);
-      // What support was asked for is done.
-      const asked = 'delete from release_request where activation_id = $1 and decided_at is null';
-      await manager.query(asked, [id]);
+      await endActivation(manager, id, at, true);
+      // An open request is obsolete.
+      const deleteRequest = 'delete from release_request where activation_id = $1 and decided_at is null';
+      await manager.query(deleteRequest, [id]);
     });
   }
 
-  private async behindLicense(
+  private async withLockedLicense(
     id: string,
-    work: (manager: EntityManager, binding: Activation, license: License) => Promise<void>,
+    work: (manager: EntityManager, activation: Activation, license: License) => Promise<void>,
   ): Promise<Activation> {
     if (!isUuid(id)) throw problem('not_found');
     return this.dataSource.transaction(async (manager) => {
-      const { license_id } = (await manager.findOneBy(Activation, { id })) ?? refuse();
-      // The same lock as a taker's: the freed seat is counted by whoever comes next.
+      const { license_id } = (await manager.findOneBy(Activation, { id })) ?? throwNotFound();
+      // The lock that an activation takes: the next one counts the released machine as free.
       const license = await lockLicense(manager, license_id);
       await work(manager, await manager.findOneByOrFail(Activation, { id }), license);
       return manager.findOneByOrFail(Activation, { id });
     });
   }
 
-  /** `release` in the caller's transaction, which holds the lock of the license (`lockLicense`). */
+  /** Releases an activation in the caller's transaction, which holds the lock of the license (`lockLicense`). */
   async releaseLocked(
     manager: EntityManager,
     { id, license_id }: Pick<Activation, 'id' | 'license_id'>,
-    act: Act,
+    act: AuditContext,
   ): Promise<void> {
     const at = this.clock.now();
-    if (!(await end(manager, id, at, false))) return;
-    // What a holder asked for is done, whoever did it.
-    const asked = `update release_request set decision = 'release', decided_at = $2
+    if (!(await endActivation(manager, id, at, false))) return;
+    // An open request is decided by the release.
+    const decideRequest = `update release_request set decision = 'release', decided_at = $2
                    where activation_id = $1 and decided_at is null`;
-    await manager.query(asked, [id, at]);
+    await manager.query(decideRequest, [id, at]);
     const change = { activation_id: id };
     await recordAudit(manager, act, { action: 'activation.release', license_id, change, at });
   }
 }
 
-/** Ends a binding that is active, and tells its holder. @returns whether it was */
-async function end(
+/** Ends an active activation and enqueues the mail to the holder. @returns false if it had already ended */
+async function endActivation(
   manager: EntityManager,
   id: string,
   ended_at: Date,
@@ -89,20 +89,20 @@ async function end(
     { ended_at, ended_reason: 'released', released_by_holder },
   );
   if (!affected) return false;
-  await announceRelease(manager, id, ended_at);
+  await enqueueReleaseMail(manager, id, ended_at);
   return true;
 }
 
-/** Ends a license whose purchase was refunded, and its active bindings, behind the lock that takers of a seat wait for. */
-export async function endRefunded(manager: EntityManager, licenseId: string, at: Date): Promise<void> {
+/** Ends a refunded license and its active activations, under the lock that activations take. */
+export async function endRefundedLicense(manager: EntityManager, licenseId: string, at: Date): Promise<void> {
   const license = await lockLicense(manager, licenseId);
   const ended_at = license.ended_at ?? at;
   const end_changed_at = endChangedAt(license, { ...license, ended_at }, at);
   await manager.update(License, { id: licenseId }, { ended_at, end_changed_at });
-  const end = { ended_at: at, ended_reason: 'refunded' } as const;
-  await manager.update(Activation, { license_id: licenseId, ended_at: IsNull() }, end);
+  const ended = { ended_at: at, ended_reason: 'refunded' } as const;
+  await manager.update(Activation, { license_id: licenseId, ended_at: IsNull() }, ended);
 }
 
-function refuse(): never {
+function throwNotFound(): never {
   throw problem('not_found');
 }

@@ -8,7 +8,7 @@ import { ReleaseRequests } from './release-requests.js';
 import { ReleaseRequestsController } from './release-requests.controller.js';
 import { ReleaseService } from './release.service.js';
 
-/** Releases of machines: by holders, by staff, and the requests that holders make of staff. */
+/** Releases of machines by holders and staff, and release requests. */
 @Module({
   imports: [LicensesModule, MailModule, StaffModule],
   controllers: [ReleaseRequestsController],

@@ -10,7 +10,7 @@ import { developmentManifestKey } from '../keys/key-material.js';
 import { manifestBytes, signManifest } from '../keys/manifests/signed-manifest.js';
 import { License } from '../licenses/license.entity.js';
 import { LicensesService } from '../licenses/licenses.service.js';
-import { following, MANIFEST_DAYS } from '../manifest/manifest.rules.js';
+import { nextManifest, MANIFEST_VALIDITY_DAYS } from '../manifest/manifest.rules.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 import { Staff } from '../staff/staff.entity.js';
 import { StaffLinks } from '../staff/links/staff-links.js';
@@ -82,9 +82,9 @@ async function publishSample(app: INestApplicationContext): Promise<void> {
   const offer = {
     entry: sample,
     also_available: [],
-    expires: new Date(now.getTime() + MANIFEST_DAYS * DAY_MS),
+    expires: new Date(now.getTime() + MANIFEST_VALIDITY_DAYS * DAY_MS),
   };
-  const signed = manifestBytes(following(null, offer, { product: config.product, now }));
+  const signed = manifestBytes(nextManifest(null, offer, { product: config.product, now }));
   const key = createPrivateKey(await readFile(developmentManifestKey(config)));
   await app.get(ManifestService).publish(signManifest(signed, [key]), ACT);
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
-import { recordAudit, type Act } from '../audit/audit.js';
+import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, rfc3339 } from '../core/clock.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
 import type { Role, Staff } from './staff.entity.js';
@@ -52,7 +52,7 @@ export class StaffService {
   }
 
   /** Adds a person. @param email as `canonicalEmail` gives it @throws Problem `invalid_request` where he or she is staff already */
-  async add(email: string, role: Role, act: Act): Promise<{ staff_id: string }> {
+  async add(email: string, role: Role, act: AuditContext): Promise<{ staff_id: string }> {
     return this.dataSource.transaction(async (manager) => {
       const staff_id = await this.insert(manager, email, role, act);
       // A change of role has its own call, which asks why.
@@ -62,7 +62,7 @@ export class StaffService {
   }
 
   /** Adds a person, or gives the one who is there this role. Throws `last_admin`. */
-  async ensure(email: string, role: Role, act: Act): Promise<{ staff_id: string }> {
+  async ensure(email: string, role: Role, act: AuditContext): Promise<{ staff_id: string }> {
     return this.dataSource.transaction(async (manager) => {
       const added = await this.insert(manager, email, role, act);
       if (added) return { staff_id: added };
@@ -75,13 +75,13 @@ export class StaffService {
   }
 
   /** Gives a person another role, from the next request on. Throws `not_found`, `last_admin`. */
-  async setRole(id: string, role: Role, act: Act): Promise<void> {
+  async setRole(id: string, role: Role, act: AuditContext): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction((manager) => this.changeRole(manager, id, role, act));
   }
 
   /** Removes a person, with all that signs him or her in; the audit trail stays. Throws `not_found`, `last_admin`. */
-  async remove(id: string, act: Act): Promise<void> {
+  async remove(id: string, act: AuditContext): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
       await keepAnAdmin(manager, id);
@@ -98,7 +98,7 @@ export class StaffService {
     manager: EntityManager,
     email: string,
     role: Role,
-    act: Act,
+    act: AuditContext,
   ): Promise<string | undefined> {
     const at = this.clock.now();
     const [row] = (await manager.query(
@@ -110,7 +110,7 @@ export class StaffService {
     return row?.id;
   }
 
-  private async changeRole(manager: EntityManager, id: string, role: Role, act: Act): Promise<void> {
+  private async changeRole(manager: EntityManager, id: string, role: Role, act: AuditContext): Promise<void> {
     if (role !== 'admin') await keepAnAdmin(manager, id);
     const [was] = (await manager.query('select role from staff where id = $1 for update', [id])) as {
       role: Role;

@@ -1,5 +1,5 @@
 import { validate as isUuid } from 'uuid';
-import { emailRule, licenseKeyRule, text } from '../activation/activation.dto.js';
+import { emailRule, licenseKeyRule, textRule } from '../activation/activation.dto.js';
 import type { LicenseQuery } from '../activation/license-overview.js';
 import { reasonRule } from '../audit/reason.rules.js';
 import { parseMoment } from '../core/clock.js';
@@ -22,10 +22,10 @@ export class SearchRequest {
   @Member(optional(licenseKeyRule))
   license_key?: string;
 
-  @Member(optional(text((value) => value !== '' && value.length <= 200, 'must be a transaction id')))
+  @Member(optional(textRule((value) => value !== '' && value.length <= 200, 'must be a transaction id')))
   transaction_id?: string;
 
-  @Member(optional(text(isUuid, 'must be an activation id')))
+  @Member(optional(textRule(isUuid, 'must be an activation id')))
   activation_id?: string;
 }
 

@@ -27,7 +27,7 @@ export interface TelemetryOutcome {
 
 type Values = readonly (string | number | null)[];
 
-/** Stores telemetry so that no row can be linked to a license, an activation or a time of day (docs/privacy.md#telemetry). */
+/** Stores telemetry so that no row can be linked to a license, a machine or a time of day (docs/privacy.md#telemetry). */
 @Injectable()
 export class TelemetryStore {
   readonly #inserts = new Batch<Values, true>((rows) => this.insert(rows));

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { DataSource, EntityManager } from 'typeorm';
 import { Config } from '../../src/core/config.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
-import { announceRelease, LicenseMails } from '../../src/licenses/license-mails.js';
+import { enqueueReleaseMail, LicenseMails } from '../../src/licenses/license-mails.js';
 import type { JobWorker } from '../../src/mail/job-worker.js';
 import { JobFailure } from '../../src/mail/jobs.js';
 import { messageText, type MailMessage } from '../../src/mail/mail-message.js';
@@ -153,7 +153,7 @@ describe('the mails about a license', () => {
   test('a release is announced by the id of the activation, and waits once', async () => {
     const asked: unknown[] = [];
     const query = async (_sql: string, values: unknown[]) => void asked.push(...values);
-    await announceRelease({ query } as unknown as EntityManager, ID, new Date());
+    await enqueueReleaseMail({ query } as unknown as EntityManager, ID, new Date());
     expect(asked).toEqual(expect.arrayContaining(['mail_binding_released', `binding_released ${ID}`]));
   });
 

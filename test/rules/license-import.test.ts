@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import {
   importColumns,
   ImportRefused,
-  readRow,
+  parseRow,
   type ImportColumn,
 } from '../../src/licenses/license-import.js';
 
@@ -36,7 +36,7 @@ describe('a header', () => {
     ['what would move the cursor', `Column 3 ${known}`, ['license_key', 'email', 'a\u001b[2Jb']],
     ['what begins like no name', `Column 3 ${known}`, ['license_key', 'email', '-x']],
     ['what is too long for a name', `Column 3 ${known}`, ['license_key', 'email', 'x'.repeat(41)]],
-    ['a column twice', 'The column email stands there twice.', ['email', 'license_key', 'EMAIL']],
+    ['a column twice', 'The column email is named twice.', ['email', 'license_key', 'EMAIL']],
   ])('is refused: %s', (_what, sentence, header) => {
     expect(() => importColumns(header)).toThrow(new ImportRefused(sentence));
   });
@@ -56,7 +56,7 @@ describe('a row', () => {
   test('is read under its header, with space around its cells', () => {
     const columns: ImportColumn[] = ['on_expiry', 'email', 'expires_at', 'license_key', 'machines_allowed'];
     expect(
-      readRow(
+      parseRow(
         columns,
         [' keep', ' Ada@Example.com ', '2030-01-04 ', ' acme_e6s7-z8kj-tb3r-qkx6', ' 7 '],
         DEFAULTS,
@@ -80,16 +80,16 @@ describe('a row', () => {
     ['never', ALL, [KEY, 'ada@example.com', '', 'never', '']],
   ])('has the defaults where a cell is %s', (_what, columns, cells) => {
     const license = { email: 'ada@example.com', ...DEFAULTS, expires_at: null };
-    expect(readRow(columns, cells, DEFAULTS)).toEqual({ key: KEY, license, faults: [] });
+    expect(parseRow(columns, cells, DEFAULTS)).toEqual({ key: KEY, license, faults: [] });
   });
 
   test.each(['1', '10', '99999', '100000'])('may allow %s machines', (cell) => {
     const cells = [KEY, 'ada@example.com', cell, '', ''];
-    expect(readRow(ALL, cells, DEFAULTS).license!.machines_allowed).toBe(Number(cell));
+    expect(parseRow(ALL, cells, DEFAULTS).license!.machines_allowed).toBe(Number(cell));
   });
 
   test('may have a key of another maker, whose last symbol checks nothing', () => {
-    const { key, faults } = readRow(ALL, ['x1_0OIL-uuuu-AAAA-AAAA', 'a@b', '', '', ''], DEFAULTS);
+    const { key, faults } = parseRow(ALL, ['x1_0OIL-uuuu-AAAA-AAAA', 'a@b', '', '', ''], DEFAULTS);
     expect({ key, faults }).toEqual({ key: 'X1_0011-UUUU-AAAA-AAAA', faults: [] });
   });
 
@@ -128,23 +128,23 @@ describe('a row', () => {
     const cells = ALL.map(
       (column) => ({ license_key: KEY, email: 'a@b.c', [name]: cell })[column as string] ?? '',
     );
-    expect(readRow(ALL, cells, DEFAULTS).faults).toEqual([must[name]]);
+    expect(parseRow(ALL, cells, DEFAULTS).faults).toEqual([must[name]]);
   });
 
   test('tells all its faults, in one order', () => {
-    expect(readRow(ALL, ['x', '', '0', 'x', 'x'], DEFAULTS).faults).toEqual([
+    expect(parseRow(ALL, ['x', '', '0', 'x', 'x'], DEFAULTS).faults).toEqual([
       must.license_key,
       'email is missing',
       must.machines_allowed,
       must.expires_at,
       must.on_expiry,
     ]);
-    expect(readRow(ALL, ['', 'a@b', '', '', ''], DEFAULTS).faults).toEqual(['license_key is missing']);
+    expect(parseRow(ALL, ['', 'a@b', '', '', ''], DEFAULTS).faults).toEqual(['license_key is missing']);
   });
 
   test('of another length is not read', () => {
     const sentence = 'the number of cells must be 2, as in the header';
-    const fault = (cells: string[]) => readRow(['license_key', 'email'], cells, DEFAULTS);
+    const fault = (cells: string[]) => parseRow(['license_key', 'email'], cells, DEFAULTS);
     expect(fault([KEY])).toEqual({ faults: [sentence] });
     expect(fault([KEY, 'a@b', ''])).toEqual({ faults: [sentence] });
   });
@@ -153,7 +153,7 @@ describe('a row', () => {
     const cell = fc.oneof(fc.string({ unit: 'binary', minLength: 6 }), fc.emailAddress(), fc.constant(KEY));
     fc.assert(
       fc.property(fc.array(cell, { minLength: 2, maxLength: 6 }), (cells) => {
-        const { license, faults } = readRow(ALL, cells, DEFAULTS);
+        const { license, faults } = parseRow(ALL, cells, DEFAULTS);
         const told = faults.join('\n');
         expect(cells.filter((text) => text.trim().length >= 6 && told.includes(text.trim()))).toEqual([]);
         expect(faults.length > 0 || Object.values(license!).every((value) => value !== undefined)).toBe(true);

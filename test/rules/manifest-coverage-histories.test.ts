@@ -12,7 +12,7 @@ import {
   type ManifestContent,
   type ManifestEntry,
 } from '../../src/keys/manifests/signed-manifest.js';
-import { following, refuseUnpublishable, type Live } from '../../src/manifest/manifest.rules.js';
+import { nextManifest, refuseUnpublishable, type LiveContent } from '../../src/manifest/manifest.rules.js';
 import { PublishedVersions } from '../../src/manifest/published-versions.js';
 
 const PRODUCT = 'com.example.app';
@@ -56,7 +56,7 @@ class Publishing {
   readonly versions = new PublishedVersions();
   readonly history: ManifestContent[] = [];
   readonly signed: string[] = [];
-  #live: Live | null = null;
+  #live: LiveContent | null = null;
   #numbers = 0;
 
   take(step: Step): void {
@@ -82,7 +82,7 @@ class Publishing {
     const good = latest
       .filter((each) => !gone(each) && isBelow(each, live))
       .toSorted((a, b) => compareVersions(b.version, a.version));
-    const before = this.versions.before(live.version);
+    const before = this.versions.newestBelow(live.version);
     expect(before?.version).toBe(good[0]?.version);
     if (good.length === 0) return;
     const back = step.does === 'withdraw' ? good[0]! : good[step.choice % good.length]!;
@@ -99,7 +99,7 @@ class Publishing {
 
   #put(entry: ManifestEntry, also_available: ManifestEntry[], isWithdrawal = false): void {
     const offer = { entry, also_available, expires: EXPIRES };
-    const content = following(this.#live, offer, { product: PRODUCT, now: NOW });
+    const content = nextManifest(this.#live, offer, { product: PRODUCT, now: NOW });
     const standing = { live: this.#live, versions: this.versions, product: PRODUCT, now: NOW, isWithdrawal };
     refuseUnpublishable(content, standing);
     const signed = manifestBytes(content);

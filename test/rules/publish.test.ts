@@ -154,10 +154,10 @@ describe('is refused', () => {
     ],
     [
       'a sequence that would soon leave no higher one',
-      'The sequence 1000000007 is too high: clients take nothing below the highest they have seen, for ever.',
+      'The sequence 1000000007 is too high: clients accept no lower sequence afterwards.',
       { ...next, sequence: 1_000_000_007 },
     ],
-    ['what is live already', 'This very manifest is live already: there is nothing to publish.', live],
+    ['what is live already', 'This manifest is already live: there is nothing to publish.', live],
     [
       'a password in a url',
       'No url of a manifest may hold a user name or a password.',
@@ -178,7 +178,7 @@ describe('is refused', () => {
     ],
     [
       'an older version forgotten that lapsed licenses own',
-      'also_available lacks version 3.1, which lapsed licenses own: sign again.',
+      'also_available lacks version 3.1, which expired licenses cover: sign again.',
       { ...next, previous: manifestDigest(manifestBytes({ ...live, also_available: [old] })) },
       [{ ...live, also_available: [old] }],
     ],
@@ -190,7 +190,7 @@ describe('is refused', () => {
     ],
     [
       'a first one said to be a withdrawal',
-      'This manifest withdraws nothing: none is live.',
+      'This manifest withdraws nothing: no manifest is live.',
       { ...next, previous: null },
       [],
       { isWithdrawal: true },
@@ -231,14 +231,14 @@ describe('is refused', () => {
     ],
     [
       'a withdrawal to what nobody ever had',
-      'Version 3.1 was never published, so nothing can go back to it.',
+      'Version 3.1 was never published, so it cannot be the target of a withdrawal.',
       { ...next, version: '3.1' },
       [live],
       { isWithdrawal: true },
     ],
     [
       'a withdrawal to what was withdrawn itself',
-      'Version 3.3.0 was withdrawn itself.',
+      'Version 3.3.0 is withdrawn.',
       { ...bad, sequence: 11, previous: manifestDigest(manifestBytes(newest)) },
       [live, bad, back, newest],
       { isWithdrawal: true },

@@ -95,7 +95,7 @@ class ScheduledReplica {
     const sent = (this.#sent += 1);
     const isLook = ids.length === 0;
     if (this.isClosed) throw new Error('Cannot use a pool after calling end on the pool');
-    if (!isLook && this.replica.trouble) this.broken.push('asked while it was unwell');
+    if (!isLook && this.replica.isDegraded) this.broken.push('asked while it was unwell');
     const mode = this.#mode;
     const deadline = this.#now + REQUEST_TIMEOUTS_MS.replica;
     await this.scheduler.schedule(Promise.resolve(), `${isLook ? 'look' : 'read'} ${mode}`);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { hostnameHint, isTooLong } from '../../src/activation/activation-attempt.js';
+import { normalizeHostnameHint, isHostnameHintTooLong } from '../../src/activation/activation-attempt.js';
 import { reasonRule } from '../../src/audit/reason.rules.js';
 import { DAY_MS } from '../../src/core/clock.js';
 import { DailyLimit } from '../../src/telemetry/daily-limit.js';
@@ -44,12 +44,12 @@ describe('a label of a machine', () => {
     ['\u{1f3f4}\u{e0067}\u{e007f}', '\u{1f3f4}\u{e0067}\u{e007f}'],
     ['می\u200cخواهم', 'می\u200cخواهم'],
     ['\u200d x', '\u200d x'],
-  ])('%j is shown as %j', (typed, shown) => expect(hostnameHint(typed)).toBe(shown));
+  ])('%j is shown as %j', (typed, shown) => expect(normalizeHostnameHint(typed)).toBe(shown));
 
   test('has at most 100 characters, of which an emoji is one', () => {
-    expect(isTooLong(null)).toBe(false);
-    expect(isTooLong('😀'.repeat(100))).toBe(false);
-    expect(isTooLong('x'.repeat(101))).toBe(true);
+    expect(isHostnameHintTooLong(null)).toBe(false);
+    expect(isHostnameHintTooLong('😀'.repeat(100))).toBe(false);
+    expect(isHostnameHintTooLong('x'.repeat(101))).toBe(true);
   });
 });
 
@@ -68,19 +68,19 @@ describe('a limit per day', () => {
 
   test('says once a day that it is reached', () => {
     const limit = new DailyLimit(2);
-    const taken = [0, 1, 2, 3, DAY_MS - 1].map((milliseconds) => limit.take(after(milliseconds)));
+    const taken = [0, 1, 2, 3, DAY_MS - 1].map((milliseconds) => limit.count(after(milliseconds)));
     expect(taken).toEqual(['counted', 'counted', 'reached', 'over', 'over']);
-    const nextDay = [DAY_MS, DAY_MS, DAY_MS, DAY_MS].map((milliseconds) => limit.take(after(milliseconds)));
+    const nextDay = [DAY_MS, DAY_MS, DAY_MS, DAY_MS].map((milliseconds) => limit.count(after(milliseconds)));
     expect(nextDay).toEqual(['counted', 'counted', 'reached', 'over']);
   });
 
   test('begins anew also where the clock was set back a day', () => {
     const limit = new DailyLimit(0);
-    expect(limit.take(midnight)).toBe('reached');
-    expect(limit.take(after(-1))).toBe('reached');
+    expect(limit.count(midnight)).toBe('reached');
+    expect(limit.count(after(-1))).toBe('reached');
   });
 
   test('counts from the first day there is', () => {
-    expect(new DailyLimit(1).take(new Date(0))).toBe('counted');
+    expect(new DailyLimit(1).count(new Date(0))).toBe('counted');
   });
 });

@@ -7,7 +7,7 @@ import { readLicenseAnswer } from '../../client/src/believe.js';
 import { PROBLEM_MEMBERS } from '../../client/src/problem-members.js';
 import { systemClock, systemTimers } from '../../client/src/time.js';
 import { Transport } from '../../client/src/transport.js';
-import { tokenAnswer } from '../../src/activation/token-answer.js';
+import { tokenResponse } from '../../src/activation/token-response.js';
 import { problem, problemDocument, PROBLEMS, type ProblemCode } from '../../src/http/problems/problem.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import type { LicenseClaims } from '../../src/keys/tokens/license-token.js';
@@ -119,7 +119,7 @@ describe('confirmations.json, to the service', () => {
       expires_at: new Date(claims.lxp! * 1000),
     };
     const [first] = confirmations;
-    const answer = tokenAnswer(await KeyRing.open(dir), claims.aud, binding, new Date(claims.iat * 1000));
+    const answer = tokenResponse(await KeyRing.open(dir), claims.aud, binding, new Date(claims.iat * 1000));
     expect(JSON.stringify(answer)).toBe(JSON.stringify(first!.body));
   });
 });

@@ -91,9 +91,9 @@ test('a version that only stands under a later one is offered, and no withdrawal
   const all = versions({ ...guarded, sequence: 4, also_available });
   expect(all.find('3.1')).toEqual({ ...also_available[0], sequence: 0, isWithdrawn: false });
   expect(all.newestCovered(EXPIRY)?.version).toBe('3.1');
-  expect(all.before('3.2')).toBeUndefined();
+  expect(all.newestBelow('3.2')).toBeUndefined();
   // One that was live keeps what it was published with.
   const known = versions({ ...old, sequence: 3 }, { ...guarded, sequence: 4, also_available });
   expect(known.find('3.1')).toMatchObject({ sequence: 3 });
-  expect(known.before('3.2')?.version).toBe('3.1');
+  expect(known.newestBelow('3.2')?.version).toBe('3.1');
 });

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { PurchaseState } from '../../licenses/license.rules.js';
-import { buyersEmailRule, transactionIdRule } from '../../purchases/purchase.dto.js';
+import { buyerEmailRule, transactionIdRule } from '../../purchases/purchase.dto.js';
 import { PURCHASE_STATES } from '../../purchases/purchase.rules.js';
 import { purchasesOf, withDatabase } from '../database.js';
 import { emailAddress, oneOf, ruled } from '../terminal/options.js';
@@ -28,7 +28,7 @@ export function purchaseCommands(purchase: Command): void {
 
 /** The same path as the webhook. */
 async function record({ transaction, email, status }: RecordOptions, command: Command): Promise<void> {
-  const wrong = status === 'paid' && buyersEmailRule(email);
+  const wrong = status === 'paid' && buyerEmailRule(email);
   if (wrong) throw new UsageError('--email is required with --status paid.');
   const recorded = await withDatabase(async (ground) => {
     const purchases = await purchasesOf(ground);

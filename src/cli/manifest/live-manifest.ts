@@ -89,7 +89,7 @@ export function liveOfDatabase(config?: Config): Promise<unknown> {
 
 /** The manifest that a withdrawal goes back to, as it was published; null where no database at hand has one. */
 export async function beforeLiveOfDatabase(config: Config): Promise<unknown> {
-  return hasDatabase(config) ? ofDatabase((manifests) => manifests.beforeLive(), config) : null;
+  return hasDatabase(config) ? ofDatabase((manifests) => manifests.findWithdrawalTarget(), config) : null;
 }
 
 async function ofDatabase<T>(read: (manifests: ManifestService) => Promise<T>, config?: Config): Promise<T> {

@@ -14,12 +14,12 @@ import {
   type SignedManifest,
 } from '../../keys/manifests/signed-manifest.js';
 import {
-  following,
-  MANIFEST_DAYS,
+  nextManifest,
+  MANIFEST_VALIDITY_DAYS,
   refuseUnpublishable,
-  type Live,
-  type Offer,
-  type Standing,
+  type LiveContent,
+  type ManifestOffer,
+  type PublishContext,
 } from '../../manifest/manifest.rules.js';
 import { findLive, type Found } from './live-manifest.js';
 import { knownManifestKeys, publicHalves, publisherConfig, signingKeys } from './signing-keys.js';
@@ -78,12 +78,15 @@ export async function openSigningContext(options: NextOptions): Promise<SigningC
   const ask = passphraseSource(options.passphraseFd);
   const keys = unsigned && files.length === 0 ? [] : await signingKeys(files, ask, config);
   const trusted = [...publicHalves(keys), ...(options.publicKey ?? []), ...(await knownManifestKeys(config))];
-  const expires = options.expires ?? new Date(now.getTime() + MANIFEST_DAYS * DAY_MS);
+  const expires = options.expires ?? new Date(now.getTime() + MANIFEST_VALIDITY_DAYS * DAY_MS);
   return { config, now, expires, keys, trusted };
 }
 
 /** The live manifest to build upon, verified and named to the person. */
-export async function liveManifest({ previous }: NextOptions, workshop: SigningContext): Promise<Live> {
+export async function liveManifest(
+  { previous }: NextOptions,
+  workshop: SigningContext,
+): Promise<LiveContent> {
   const found = await findLive(previous, workshop.config);
   const live = verified(found, workshop);
   const { version, sequence } = live.content;
@@ -92,7 +95,10 @@ export async function liveManifest({ previous }: NextOptions, workshop: SigningC
 }
 
 /** What it says is signed again with ours: whoever serves it must not be able to put in a word of their own. */
-export function verified({ document, from }: Found, { trusted, config: { product } }: SigningContext): Live {
+export function verified(
+  { document, from }: Found,
+  { trusted, config: { product } }: SigningContext,
+): LiveContent {
   try {
     const content = verifyManifest(document, trustedKeys(trusted));
     if (content.product === product) return { content, signed: readDocument(document).signed };
@@ -109,10 +115,10 @@ export function verified({ document, from }: Found, { trusted, config: { product
 }
 
 /** What the next manifest is held against, as far as a publisher's machine can know. */
-export type Past = Omit<Standing, 'product' | 'now'>;
+export type Past = Omit<PublishContext, 'product' | 'now'>;
 
 /** What the next manifest offers; `first` is the sequence of one that begins a chain. */
-export interface NextOffer extends Omit<Offer, 'expires'> {
+export interface NextOffer extends Omit<ManifestOffer, 'expires'> {
   readonly first?: number;
 }
 
@@ -126,7 +132,7 @@ export async function finish(
 ): Promise<void> {
   const { live } = past;
   const { product } = config;
-  const content = following(live, { ...offer, expires }, { product, now, first });
+  const content = nextManifest(live, { ...offer, expires }, { product, now, first });
   refuseUnpublishable(content, { ...past, product, now });
   const signed = manifestBytes(content);
   if (options.dryRun) {

@@ -30,7 +30,7 @@ export async function publish(file: string, options: PublishOptions, command: Co
     const manifests = await manifestsOf(ground, trusted);
     const before = manifests.live?.content ?? null;
     if (options.dryRun) {
-      const next = await manifests.rehearse(document, options.withdraw);
+      const next = await manifests.checkPublishable(document, options.withdraw);
       const changes = differences(before, next);
       return print(command, { live: before, next, changes }, differenceText(changes));
     }

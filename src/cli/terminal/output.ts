@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
-import type { Act } from '../../audit/audit.js';
+import type { AuditContext } from '../../audit/audit.js';
 import { ClocksDiffer } from '../../database/database-clock.js';
 import { Problem } from '../../http/problems/problem.js';
 
@@ -28,7 +28,7 @@ export function wantsJson(command: Command): boolean {
 }
 
 /** Who acts, as the audit trail keeps it. */
-export function actOf(command: Command, reason: string | null = null): Act {
+export function actOf(command: Command, reason: string | null = null): AuditContext {
   return { actor: command.optsWithGlobals<{ as?: string }>().as ?? 'cli', reason };
 }
 

@@ -63,7 +63,7 @@ export class ConnectionMetrics implements MetricsSource {
     figures.gauge(
       'mooring_replica_up',
       '1 where the replica answers heartbeats, 0 where it is away or too far behind.',
-      () => (this.replica.pool ? Number(!this.replica.trouble) : null),
+      () => (this.replica.pool ? Number(!this.replica.isDegraded) : null),
     );
   }
 }

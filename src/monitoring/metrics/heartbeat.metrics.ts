@@ -20,7 +20,9 @@ export class HeartbeatMetrics implements MetricsSource {
       'mooring_heartbeats_total',
       'Heartbeats of genuine tokens that were answered, yes or no, by the database whose word it was.',
       () =>
-        Object.entries(this.heartbeats.answered).map(([database, count]) => [{ database }, count] as const),
+        Object.entries(this.heartbeats.answersBySource).map(
+          ([database, count]) => [{ database }, count] as const,
+        ),
     );
     figures.histogram('mooring_batch_size', 'Heartbeats that shared a statement, by statement.', () => [
       [{ batch: 'bindings' }, this.bindings.batchSizes],

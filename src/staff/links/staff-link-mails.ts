@@ -1,7 +1,7 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { v4 as uuidv4, validate as isUuid } from 'uuid';
-import type { Act } from '../../audit/audit.js';
+import type { AuditContext } from '../../audit/audit.js';
 import { Clock } from '../../core/clock.js';
 import { problem } from '../../http/problems/problem.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
@@ -27,7 +27,7 @@ export class StaffLinkMails implements OnModuleInit {
   }
 
   /** @throws Problem `not_found`, `has_passkey` */
-  async send(staffId: string, act: Act): Promise<void> {
+  async send(staffId: string, act: AuditContext): Promise<void> {
     if (!isUuid(staffId)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
       await lockStaff(manager, staffId);

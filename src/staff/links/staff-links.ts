@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v4 as uuidv4 } from 'uuid';
-import { recordAudit, type Act } from '../../audit/audit.js';
+import { recordAudit, type AuditContext } from '../../audit/audit.js';
 import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
 import { problem } from '../../http/problems/problem.js';
@@ -26,7 +26,7 @@ export class StaffLinks {
   ) {}
 
   /** Makes a link to be printed where it was asked for; the secret in it is kept nowhere. Throws `not_found`. */
-  async print(email: string, act: Act): Promise<PrintedLink> {
+  async print(email: string, act: AuditContext): Promise<PrintedLink> {
     const secret = randomBytes(32).toString('base64url');
     return this.dataSource.transaction(async (manager) => {
       const sql = 'select id from staff where email = $1 for key share';
@@ -41,7 +41,7 @@ export class StaffLinks {
   async keep(
     manager: EntityManager,
     { id, staff_id, secret, nonce }: { id: string; staff_id: string; secret: string; nonce?: Buffer },
-    act: Act,
+    act: AuditContext,
   ): Promise<Date> {
     const mailed = nonce !== undefined;
     const at = this.clock.now();

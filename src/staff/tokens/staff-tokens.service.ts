@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
-import { recordAudit, type Act } from '../../audit/audit.js';
+import { recordAudit, type AuditContext } from '../../audit/audit.js';
 import { Clock, DAY_MS, rfc3339 } from '../../core/clock.js';
 import { problem } from '../../http/problems/problem.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
@@ -31,7 +31,7 @@ export class StaffTokensService {
   ) {}
 
   /** Makes a bearer token of its owner's role, good for 90 days; only its hash is kept. Throws `not_found`. */
-  async make(email: string, act: Act): Promise<{ id: string; token: string }> {
+  async make(email: string, act: AuditContext): Promise<{ id: string; token: string }> {
     const owner = await this.dataSource.manager.findOneBy(Staff, { email });
     if (!owner) throw problem('not_found');
     const token = TOKEN_PREFIX + randomBytes(32).toString('base64url');
@@ -68,7 +68,7 @@ export class StaffTokensService {
   }
 
   /** Throws `not_found`. */
-  async revoke(id: string, act: Act): Promise<void> {
+  async revoke(id: string, act: AuditContext): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
       const { affected } = await manager.delete(StaffToken, { id });
