@@ -96,14 +96,15 @@ export async function askRows({ runner, progress }) {
 
 // A month, by three ways: the oldest is dropped, of the two after it as many rows are deleted. Then the nights of a month.
 export async function leave({ runner, progress, month }) {
-  const { deleteLeaving } = await import('../dist/retention/deletion.js');
+  const { deleteExpired } = await import('../dist/retention/deletion.js');
   const { partitionOf } = await import('../dist/telemetry/partitions.js');
-  const { policy } = await import('../dist/retention/policy.js');
-  const rule = policy({ taxRetentionYears: 10 }).find(({ table }) => table === 'telemetry');
+  const { createRetentionPolicy } = await import('../dist/retention/policy.js');
+  const rule = createRetentionPolicy({ taxRetentionYears: 10 }).find(({ table }) => table === 'telemetry');
   // The run of the night after which this day is the first one kept.
   const upTo = (first, days = 0) => {
-    const at = new Date(first.getTime() + (days - 1) * DAY_MS);
-    return deleteLeaving(runner, rule, new Date(at.setUTCFullYear(at.getUTCFullYear() + YEARS_KEPT)));
+    const asOf = new Date(first.getTime() + (days - 1) * DAY_MS);
+    asOf.setUTCFullYear(asOf.getUTCFullYear() + YEARS_KEPT);
+    return deleteExpired(runner, rule, { asOf, now: asOf });
   };
   const days = Math.min(30, (month(1) - month(0)) / DAY_MS);
   const vacuum = (first) => measured(runner, () => runner.query(`vacuum ${partitionOf(day(first))}`));

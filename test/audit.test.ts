@@ -57,7 +57,7 @@ test('the audit says what exactly was changed, and names nobody in it', async ()
   const staff = service.app.get(StaffService);
   const tokens = service.app.get(StaffTokensService);
   const { staff_id } = await staff.add('linus@example.com', 'admin', ACT);
-  const { id: token_id } = await tokens.make('linus@example.com', ACT);
+  const { id: token_id } = await tokens.create('linus@example.com', ACT);
   await tokens.revoke(token_id, ACT);
   const { license_id } = await service.issue({ machines_allowed: 3 });
   await service.setLicense(license_id, { staff_status: 'revoked' });

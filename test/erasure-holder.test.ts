@@ -59,7 +59,7 @@ const isErased = async () => {
 async function hourlyRun(): Promise<void> {
   const job = service.app.get(RetentionJob);
   job.run();
-  await job.idle();
+  await job.whenIdle();
 }
 
 const jobs = () =>
@@ -157,7 +157,7 @@ test('taken back, it knows nobody any more, and nothing is erased', async () => 
   await service.sql('delete from license');
   const { id } = await erasures.request(ADA);
   service.clock.advance(72 * HOUR_MS - 1);
-  await erasures.takeBack(id);
+  await erasures.cancel(id);
   expect(await found(service, id)).toMatchObject({
     state: 'taken_back',
     email: null,
@@ -172,7 +172,7 @@ test('taken back, it knows nobody any more, and nothing is erased', async () => 
 
 test('taken back, it never runs, and a new one is a new one', async () => {
   const { id } = await erasures.request(ADA);
-  await erasures.takeBack(id);
+  await erasures.cancel(id);
   service.clock.advance(100 * HOUR_MS);
   await hourlyRun();
   await erasures.run(id);
@@ -188,12 +188,12 @@ test('taken back, it never runs, and a new one is a new one', async () => {
 test('what was carried out, taken back or never asked cannot be taken back', async () => {
   const { id } = await erasures.request(ADA);
   await erasures.run(id);
-  await expect(erasures.takeBack(id)).rejects.toMatchObject({ code: 'not_found' });
+  await expect(erasures.cancel(id)).rejects.toMatchObject({ code: 'not_found' });
   expect((await found(service, id)).state).toBe('honoured');
   const again = await erasures.request(ADA);
-  await erasures.takeBack(again.id);
-  await expect(erasures.takeBack(again.id)).rejects.toMatchObject({ code: 'not_found' });
-  await expect(erasures.takeBack(randomUUID())).rejects.toMatchObject({ code: 'not_found' });
+  await erasures.cancel(again.id);
+  await expect(erasures.cancel(again.id)).rejects.toMatchObject({ code: 'not_found' });
+  await expect(erasures.cancel(randomUUID())).rejects.toMatchObject({ code: 'not_found' });
 });
 
 test('asked twice, it is one, and comes no later for it', async () => {

@@ -91,7 +91,7 @@ test('however often a job comes early, it is never given up, and never two', asy
 test('a request that is taken back leaves no job behind, also while its job looks at the clocks', async () => {
   const { id } = await erasures.request(ADA);
   await comesEarly(id);
-  await erasures.takeBack(id);
+  await erasures.cancel(id);
   expect(await tasks()).toEqual([]);
   const other = await erasures.request(ADA);
   // The job waits for the row that is being taken back.

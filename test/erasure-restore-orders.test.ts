@@ -242,7 +242,7 @@ describe('a restored copy that shares the file', () => {
     const { id } = await erasuresOf(service).request(ADA);
     const copy = await backup();
     service = await start(original);
-    await erasuresOf(service).takeBack(id);
+    await erasuresOf(service).cancel(id);
     const drill = await start(copy);
     // The request was taken back by then, so the copy carries out another one, and one of its own.
     expect(await emailOf(drill, ada.id)).toBe(ADA);
@@ -267,7 +267,7 @@ describe('a restored copy that shares the file', () => {
     const drill = await start(copy);
     await erasuresOf(drill).run(id);
     service = await start(original);
-    await erasuresOf(service).takeBack(id);
+    await erasuresOf(service).cancel(id);
     // Nor where the copy cannot be told from the original, and wrote last.
     const [, block] = readFileSync(file, 'utf8').split('\n\n');
     const [own] = await service.sql<{ id: string }>('select id from database_identity');
@@ -285,7 +285,7 @@ describe('a restored copy that shares the file', () => {
     // The copy has looked at the file before the original erased anything.
     const drill = await start(copy);
     await erasuresOf(service).run(id);
-    await erasuresOf(drill).takeBack(id);
+    await erasuresOf(drill).cancel(id);
     await noJobs(service);
     service = await restart(restored);
     expect([await emailOf(service, ada.id), await leaks(service)]).toEqual([null, []]);

@@ -102,7 +102,7 @@ async function eraseAndComeBack(): Promise<void> {
   service = await start(original.url);
   await itsTimeComes(service, 'mail%');
   await noJobs(service, 'mail%');
-  await service.app.get(ErasureService).takeBack(spared.request);
+  await service.app.get(ErasureService).cancel(spared.request);
   await sell(service, ADA, 'between');
   other = await sell(service, 'other@example.com', 'other');
   await service.app.get(ErasureService).run(request, ACT);

@@ -111,7 +111,7 @@ test('an id is one in either case, and written down as a restored backup must fi
 test('one that was taken back is not run', async () => {
   const license_id = await sell(service, 'stays@example.com', 'stays');
   const { id } = await byHolder('stays@example.com');
-  await service.app.get(ErasureService).takeBack(id);
+  await service.app.get(ErasureService).cancel(id);
   const { status, json } = await run(id);
   expect([status, json.erasure.state, json.erasure.erased]).toEqual([200, 'taken_back', null]);
   expect(await service.sql('select email from license where id = $1', [license_id])).toEqual([

@@ -88,7 +88,7 @@ test('one that was undone and then taken back erases nothing, at a start neither
   const { id } = await service.app.get(ErasureService).request('stays@leak.example', ACT);
   await failed(id);
   await service.sql('drop function test_undo cascade');
-  await service.app.get(ErasureService).takeBack(id);
+  await service.app.get(ErasureService).cancel(id);
   expect(await service.app.get(ErasureService).replay()).toBe(0);
   expect(await emailOf(bought)).toBe('stays@leak.example');
 });

@@ -87,7 +87,7 @@ async function holding(
     const { json } = await service.activate(license, hostname_hint, { hostname_hint, machine_id });
     bindings.push({ id: json.activation.id, token: json.token });
   }
-  await service.app.get(SignInCodes).ask(email);
+  await service.app.get(SignInCodes).send(email);
   await meanwhile();
   await service.app.get(ReleaseRequests).create(bindings[0]!.id, words);
   await service.app.get(ReleaseService).release(bindings.at(-1)!.id, ACT);
@@ -121,7 +121,7 @@ async function waitingMails(): Promise<void> {
   await service.app
     .get(DataSource)
     .transaction((manager) => enqueueMail(manager, 'email_changed', id, service.clock.now(), { to: ADA }));
-  await service.app.get(SignInCodes).ask(ADA);
+  await service.app.get(SignInCodes).send(ADA);
   const failed = 'select 1 from graphile_worker.jobs where last_error is not null and locked_by is null';
   await until(async () => (await service.sql(failed)).length === 3);
   await rm(box);

@@ -187,7 +187,7 @@ export class Service {
       port,
     );
     // The run at the start is over before a test counts what is written.
-    await app.get(RetentionJob).idle();
+    await app.get(RetentionJob).whenIdle();
     const address = app.getHttpServer().address() as { port: number };
     const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
     database.on('error', ignore);
@@ -237,7 +237,7 @@ export class Service {
   /** A token of a staff member of this role. */
   async staffToken(role: Role = 'support', email = 'grace@example.com'): Promise<string> {
     await this.app.get(StaffService).ensure(email, role, ACT);
-    return (await this.app.get(StaffTokensService).make(email, ACT)).token;
+    return (await this.app.get(StaffTokensService).create(email, ACT)).token;
   }
 
   async setLicense(id: string, change: LicenseChange): Promise<void> {

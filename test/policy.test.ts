@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { KEPT, policy } from '../src/retention/policy.js';
+import { EXEMPT_TABLES, createRetentionPolicy } from '../src/retention/policy.js';
 import { RetentionGround } from './retention-harness.js';
 
-const RULES = policy({ taxRetentionYears: 10 });
+const RULES = createRetentionPolicy({ taxRetentionYears: 10 });
 
 let ground: RetentionGround;
 beforeAll(async () => void (ground = await RetentionGround.start()));
@@ -23,7 +23,7 @@ async function tables(): Promise<string[]> {
 async function disagreements(): Promise<string[]> {
   const there = await tables();
   const ruled = RULES.map(({ table }) => table);
-  const kept = Object.keys(KEPT);
+  const kept = Object.keys(EXEMPT_TABLES);
   const said = [...ruled, ...kept];
   return [
     ...there.filter((table) => !said.includes(table)).map((table) => `${table}: how long?`),
@@ -65,27 +65,27 @@ describe('the policy', () => {
   test('each rule can be asked of the database, and says for people what it says in SQL', async () => {
     const { deleted } = await ground.run('2026-11-20T00:05:00Z');
     expect(deleted).toEqual({});
-    for (const { table, kept, months, days } of RULES) {
+    for (const { table, period, months, days } of RULES) {
       const said = table === 'purchase' ? `${(months ?? 0) / 12} years` : `${months} months`;
       if (months !== undefined)
-        expect({ table, kept }).toEqual({ table, kept: expect.stringContaining(said) });
+        expect({ table, period }).toEqual({ table, period: expect.stringContaining(said) });
       // A run a day, and none is older than that.
       else if (days !== undefined)
-        expect({ table, kept: kept.includes(`${days + 1} days`) }).toEqual({ table, kept: true });
-      else expect({ table, kept }).toEqual({ table, kept: 'until they expire, at most a day longer' });
+        expect({ table, isStated: period.includes(`${days + 1} days`) }).toEqual({ table, isStated: true });
+      else expect({ table, period }).toEqual({ table, period: 'until they expire, at most a day longer' });
     }
   });
 
   test('TAX_RETENTION_YEARS is what it says of purchases', () => {
-    const rule = policy({ taxRetentionYears: 7 }).find(({ table }) => table === 'purchase');
-    expect([rule!.months, rule!.kept.slice(0, 7)]).toEqual([84, '7 years']);
+    const rule = createRetentionPolicy({ taxRetentionYears: 7 }).find(({ table }) => table === 'purchase');
+    expect([rule!.months, rule!.period.slice(0, 7)]).toEqual([84, '7 years']);
   });
 });
 
 /** Terms that a table's comments, or its columns', say that it is kept, and its rule does not. */
 async function otherTerms(): Promise<string[]> {
   const found = await Promise.all(
-    RULES.map(async ({ table, kept }) => {
+    RULES.map(async ({ table, period }) => {
       const rows = await ground.sql<{ comment: string }>(
         `select description as comment from pg_description
          where classoid = 'pg_class'::regclass and objoid = $1::regclass`,
@@ -96,7 +96,7 @@ async function otherTerms(): Promise<string[]> {
         .flatMap(({ comment }) => comment.split(/(?<=[.;]) /))
         .filter((text) => /\bkept\b/i.test(text));
       const terms = sentences.flatMap((text) => text.match(/\b(\d+|a) (months?|days?|years?)\b/g) ?? []);
-      return [...new Set(terms)].filter((term) => !kept.includes(term)).map((term) => `${table}: ${term}`);
+      return [...new Set(terms)].filter((term) => !period.includes(term)).map((term) => `${table}: ${term}`);
     }),
   );
   return found.flat();

@@ -49,7 +49,7 @@ const jobs = async (which = 'true') =>
   ).length;
 /** How many requests are let through from now on, whatever became of them on a busy machine. */
 function letThrough(): () => number {
-  const asked = jest.spyOn(service.app.get(SignInCodes), 'ask');
+  const asked = jest.spyOn(service.app.get(SignInCodes), 'send');
   return () => asked.mock.calls.length;
 }
 

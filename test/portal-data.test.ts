@@ -197,7 +197,7 @@ describe('POST and DELETE erasure', () => {
   const hourlyRun = async () => {
     const job = service.app.get(RetentionJob);
     job.run();
-    await job.idle();
+    await job.whenIdle();
   };
 
   test('asked, it waits three days, is seen by every session of the address, and is told by mail', async () => {

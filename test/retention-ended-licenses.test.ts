@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { DataSource, type QueryRunner } from 'typeorm';
-import { deleteLeaving } from '../src/retention/deletion.js';
-import { policy } from '../src/retention/policy.js';
+import { deleteExpired } from '../src/retention/deletion.js';
+import { createRetentionPolicy } from '../src/retention/policy.js';
 import { Service } from './harness.js';
 import { RetentionGround } from './retention-harness.js';
 
@@ -165,11 +165,14 @@ test('a license that is corrected while a run looks for it keeps its machines', 
 
 /** The rule by which licenses are deleted, alone: as if no run ever ended an activation. */
 async function deleteLicenses(change = {}): Promise<number> {
-  const rule = { ...policy({ taxRetentionYears: 10 }).find(({ table }) => table === 'license')!, ...change };
+  const rule = {
+    ...createRetentionPolicy({ taxRetentionYears: 10 }).find(({ table }) => table === 'license')!,
+    ...change,
+  };
   const runner: QueryRunner = service.app.get(DataSource).createQueryRunner();
   try {
     const later = new Date('2040-01-01T00:00:00Z');
-    return await deleteLeaving(runner, rule, { asOf: later, now: later });
+    return await deleteExpired(runner, rule, { asOf: later, now: later });
   } finally {
     await runner.release();
   }

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { DAY_MS } from '../src/core/clock.js';
 import { LOCKS } from '../src/database/locks.js';
-import { oldestDue } from '../src/retention/deletion.js';
-import { policy, type Rule } from '../src/retention/policy.js';
+import { createOldestDueQuery } from '../src/retention/deletion.js';
+import { createRetentionPolicy, type RetentionRule } from '../src/retention/policy.js';
 import { RetentionJob } from '../src/retention/retention.job.js';
 import { Terminal } from './cli-harness.js';
 import { Service } from './harness.js';
@@ -12,7 +12,7 @@ import { scrape } from './scrape.js';
 
 /* Retention that does not work is reported: a run that never finishes, and what stays longer than its rule says. */
 
-const RULES = policy({ taxRetentionYears: 10 });
+const RULES = createRetentionPolicy({ taxRetentionYears: 10 });
 // A Sunday, as the end of a week must be.
 const OLD = '1990-01-07';
 
@@ -89,8 +89,8 @@ const clear = async () => {
 };
 
 /** A purchase counts from the end of its year. */
-const sentence = ({ table, kept }: Rule) =>
-  `Rows of ${table === 'purchase' ? '1990-01-01' : OLD} in ${table} should have been deleted (kept ${kept}).`;
+const sentence = ({ table, period }: RetentionRule) =>
+  `Rows of ${table === 'purchase' ? '1990-01-01' : OLD} in ${table} should have been deleted (kept ${period}).`;
 
 describe('a rule that is overdue', () => {
   afterEach(clear);
@@ -116,7 +116,7 @@ describe('a rule that is overdue', () => {
 });
 
 test.each(RULES)('the look at $table reads an index, and of it what is due', async (rule) => {
-  const { sql, value } = oldestDue(rule, new Date(), '$1');
+  const { sql, value } = createOldestDueQuery(rule, new Date(), '$1');
   const client = await service.database.connect();
   await client.query('begin');
   // The tables are small here: whether there is an index to read is what is asked.
@@ -136,7 +136,7 @@ describe('a retention that never finishes', () => {
     service.clock.set(new Date(time));
     const job = service.app.get(RetentionJob);
     job.run();
-    await job.idle();
+    await job.whenIdle();
   }
   const START = Date.parse('2026-11-20T13:00:00Z');
   beforeEach(() => service.sql('delete from retention_run'));

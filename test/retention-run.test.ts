@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
-import { policy } from '../src/retention/policy.js';
+import { createRetentionPolicy } from '../src/retention/policy.js';
 import { RetentionGround } from './retention-harness.js';
 
 const NOW = '2026-11-20T00:05:00Z';
@@ -34,11 +34,11 @@ test('a dry run counts what a run does, table by table, and does none of it', as
   const { id: license_id } = await ground.insert('license', { ended_at: '2025-12-20' });
   await ground.insert('activation', { license_id });
   const steps: [number, number][] = [];
-  const watch = (done: number, total: number) => void steps.push([done, total]);
-  const dry = await ground.retention.run(asOf, { dryRun: true, watch });
+  const onProgress = (done: number, total: number) => void steps.push([done, total]);
+  const dry = await ground.retention.run(asOf, { dryRun: true, onProgress });
   const will = { telemetry_rows_moved: 3, activations_ended: 1, deleted: { one_time_code: 2 } };
   expect(dry).toEqual({ as_of: asOf, ...will, weeks_counted: 0, files_rewritten: 0, failed: [] });
-  const rules = policy({ taxRetentionYears: 10 }).length;
+  const rules = createRetentionPolicy({ taxRetentionYears: 10 }).length;
   expect(steps).toEqual(Array.from({ length: rules }, (_, index) => [index + 1, rules]));
   expect(await ground.days('telemetry_inbox')).toEqual({ '2026-11-19': 3, '2026-11-20': 2 });
   expect([await ground.count('one_time_code'), await ground.count('telemetry')]).toEqual([3, 0]);

@@ -221,7 +221,7 @@ test('a run goes by the moment that it has compared with the database, and by no
   try {
     const job = service.app.get(RetentionJob);
     job.run();
-    await job.idle();
+    await job.whenIdle();
   } finally {
     jest.restoreAllMocks();
   }

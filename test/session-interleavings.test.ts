@@ -154,7 +154,7 @@ class HolderCase {
 }
 
 async function codeFor(email: string): Promise<{ id: string; code: string }> {
-  const id = await service.app.get(SignInCodes).ask(email);
+  const id = await service.app.get(SignInCodes).send(email);
   const [{ nonce }] = (await service.sql<{ nonce: Buffer }>('select nonce from one_time_code where id = $1', [
     id,
   ])) as [{ nonce: Buffer }];

@@ -23,7 +23,7 @@ export class Browser extends Visitor {
 
 /** The secret of a link that the command line would print. */
 export async function printedLink(service: Service, email: string): Promise<string> {
-  const { link } = await service.app.get(StaffLinks).print(email, ACT);
+  const { link } = await service.app.get(StaffLinks).create(email, ACT);
   return link.split('#link=')[1]!;
 }
 

@@ -79,7 +79,7 @@ describe('a link', () => {
   test('that is unknown, almost right, or of somebody who was removed signs nobody in', async () => {
     await staff.add('leaver@example.com', 'support', ACT);
     const left = await link('leaver@example.com');
-    await staff.remove(await staff.idOf('leaver@example.com'), ACT);
+    await staff.remove(await staff.findId('leaver@example.com'), ACT);
     const secret = await link();
     const almost = secret.startsWith('A') ? `B${secret.slice(1)}` : `A${secret.slice(1)}`;
     for (const wrong of [left, almost, randomBytes(32).toString('base64url')]) {
@@ -119,7 +119,7 @@ describe('a link', () => {
 
   test('leaves an entry of who made it, and for whom; and its secret in no table', async () => {
     const secret = await link();
-    const staff_id = await staff.idOf('grace@example.com');
+    const staff_id = await staff.findId('grace@example.com');
     expect(await lastEntry(service)).toMatchObject({
       actor: 'test',
       action: 'staff.link',
@@ -165,7 +165,7 @@ describe('a session', () => {
     await staff.add('changing@example.com', 'admin', ACT);
     const browser = await signedIn(service, 'admin', 'changing@example.com');
     expect((await browser.get('staff')).status).toBe(200);
-    const id = await staff.idOf('changing@example.com');
+    const id = await staff.findId('changing@example.com');
     await staff.setRole(id, 'support', ACT);
     expect((await browser.get('staff')).json.code).toBe('forbidden');
     await staff.remove(id, ACT);

@@ -63,13 +63,13 @@ describe('people', () => {
     const { email, id } = await added();
     const again = await admin.post('staff', { email, role: 'admin' });
     expect([again.status, again.json.errors[0].pointer]).toEqual([422, '/email']);
-    expect((await staff.view(id)).role).toBe('support');
+    expect((await staff.getView(id)).role).toBe('support');
   });
 
   test('who leave lose sessions, tokens, passkeys and links at once, and stay in the audit trail', async () => {
     const { id, email } = await added();
     const browser = await signedIn(service, 'support', email, ORIGIN);
-    const { token } = await service.app.get(StaffTokensService).make(email, ACT);
+    const { token } = await service.app.get(StaffTokensService).create(email, ACT);
     const link = await printedLink(service, email);
     await service.sql(
       `insert into passkey (id, staff_id, credential_id, public_key, sign_count, transports, created_at)
@@ -137,7 +137,7 @@ describe('the last admin', () => {
   }
 
   test('is neither removed nor given another role, and stays signed in', async () => {
-    const id = await staff.idOf('root@example.com');
+    const id = await staff.findId('root@example.com');
     await onlyAdmins(id);
     // An id is one in either case.
     for (const spelled of [id, id.toUpperCase()]) {
@@ -158,7 +158,7 @@ describe('the last admin', () => {
   });
 
   test('stays, also where two admins remove or demote each other at once', async () => {
-    const first = await staff.idOf('root@example.com');
+    const first = await staff.findId('root@example.com');
     const ways: ((id: string) => Promise<unknown>)[] = [
       (id) => staff.remove(id, ACT),
       (id) => staff.setRole(id, 'support', ACT),
@@ -258,7 +258,7 @@ describe('a mailed link', () => {
 describe('tokens', () => {
   test('are listed without themselves, and end when they are revoked', async () => {
     const { email } = await added();
-    const { id, token } = await service.app.get(StaffTokensService).make(email, ACT);
+    const { id, token } = await service.app.get(StaffTokensService).create(email, ACT);
     const { json, text } = await admin.get('tokens');
     expect(json.tokens).toContainEqual({
       id,

@@ -17,7 +17,7 @@ beforeAll(async () => {
   staff = service.app.get(StaffService);
   tokens = service.app.get(StaffTokensService);
   await staff.add('grace@example.com', 'support', ACT);
-  token = (await tokens.make('grace@example.com', ACT)).token;
+  token = (await tokens.create('grace@example.com', ACT)).token;
 });
 beforeEach(() => service.clock.set(NOON));
 afterAll(() => service.close());
@@ -66,7 +66,7 @@ test.each(Object.keys(headersOf))('lets nobody in with %s, on any route', async 
 
 test('lets a token in for 90 days, to the instant', async () => {
   const body = { email: 'nobody@example.com' };
-  const made = await tokens.make('grace@example.com', ACT);
+  const made = await tokens.create('grace@example.com', ACT);
   const authorization = `Bearer ${made.token}`;
   service.clock.advance(90 * DAY_MS - 1);
   expect((await search(body, { authorization })).status).toBe(200);
@@ -76,13 +76,13 @@ test('lets a token in for 90 days, to the instant', async () => {
 
 test('lets no token in that was revoked, or whose owner has gone', async () => {
   const body = { email: 'nobody@example.com' };
-  const made = await tokens.make('grace@example.com', ACT);
+  const made = await tokens.create('grace@example.com', ACT);
   const authorization = `Bearer ${made.token}`;
   expect((await search(body, { authorization })).status).toBe(200);
   await tokens.revoke(made.id, ACT);
   expect((await search(body, { authorization })).json.code).toBe('sign_in_required');
   await staff.add('linus@example.com', 'admin', ACT);
-  const other = { authorization: `bearer ${(await tokens.make('linus@example.com', ACT)).token}` };
+  const other = { authorization: `bearer ${(await tokens.create('linus@example.com', ACT)).token}` };
   expect((await search(body, other)).status).toBe(200);
   await service.sql("delete from staff where email = 'linus@example.com'");
   expect((await search(body, other)).json.code).toBe('sign_in_required');

@@ -46,9 +46,9 @@ process.on('message', async ({ at, isLast }) => {
   if (isDue) retention.run();
   if (!isLast) return;
   // One that was under way had begun before this moment.
-  await retention.idle();
+  await retention.whenIdle();
   retention.run();
-  await retention.idle();
+  await retention.whenIdle();
   process.send({ isDone: true });
 });
 

@@ -32,7 +32,7 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
       );
     }
     const retention = new RetentionService(new DatabaseUrl(databaseUrl), clock, config);
-    return orClocksDiffer(retention.run(asOf, { dryRun, watch: progressBar('Retention') }));
+    return orClocksDiffer(retention.run(asOf, { dryRun, onProgress: progressBar('Retention') }));
   });
   if (!report) throw new Refused('Another run is at it: try again in a moment.');
   const { as_of, deleted, failed, ...counts } = report;

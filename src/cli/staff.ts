@@ -55,7 +55,7 @@ async function add(email: string, { role }: { role: Role }, command: Command): P
 async function link(email: string, _options: unknown, command: Command): Promise<void> {
   const made = await orNotFound(
     withDatabase(({ dataSource, config, clock }) =>
-      new StaffLinks(dataSource, config, clock).print(email, actOf(command)),
+      new StaffLinks(dataSource, config, clock).create(email, actOf(command)),
     ),
     UNKNOWN,
   );
@@ -67,7 +67,7 @@ async function link(email: string, _options: unknown, command: Command): Promise
 
 async function remove(email: string, _options: unknown, command: Command): Promise<void> {
   await orNotFound(
-    withStaff(async (staff) => staff.remove(await staff.idOf(email), actOf(command))),
+    withStaff(async (staff) => staff.remove(await staff.findId(email), actOf(command))),
     UNKNOWN,
   );
   print(command, { email, removed: true }, `${email} is no longer staff.`);
@@ -75,7 +75,7 @@ async function remove(email: string, _options: unknown, command: Command): Promi
 
 async function token(email: string, _options: unknown, command: Command): Promise<void> {
   const made = await orNotFound(
-    withTokens((tokens) => tokens.make(email, actOf(command))),
+    withTokens((tokens) => tokens.create(email, actOf(command))),
     UNKNOWN,
   );
   printMessage('This token is good for 90 days and shown only now: it is not stored.');

@@ -2,37 +2,37 @@ import { DataSource, EntityManager } from 'typeorm';
 import { LICENSE_END } from '../licenses/license-end.js';
 import type { ErasedIds } from './erased-ids.js';
 
-/** What an erasure came to; kept with the request, and told in the receipt. */
-export interface Erased {
+/** The result of an erasure. It is stored with the request and stated in the receipt mail. */
+export interface ErasureResult {
   readonly licenses: number;
   readonly activations: number;
   readonly purchases: number;
-  /** The last day (`YYYY-MM-DD`) that any of the purchases is kept; null where there is none. */
+  /** The last day (`YYYY-MM-DD`) on which any of the purchases is kept; null without purchases. */
   readonly purchases_kept_until: string | null;
 }
 
-/** The rows that an erasure empties. */
+/** The ids of the rows whose personal data an erasure removes. */
 export interface PersonalData {
   readonly licenses: readonly string[];
   readonly purchases: readonly string[];
 }
 
-/** The purchases that an address stands behind, whichever of the two rows still names it; as SQL over $1. */
-export const PURCHASES_OF =
+/** SQL for the purchases of an address ($1): the address is in the purchase row or in the row of its license. */
+export const PURCHASE_IDS_BY_EMAIL =
   'select id from purchase where email = $1 union select purchase_id from license where email = $1';
 
 /**
- * What is held of an e-mail address, locked: purchases before licenses, as a report of the processor locks them. Whoever
- * buys or activates at this moment comes before all of it, or after.
+ * Locks the rows that contain an e-mail address: purchases before licenses, the order in which purchase events lock them. A
+ * concurrent purchase or activation commits before the erasure or runs after it.
  */
 export async function lockPersonalData(manager: EntityManager, email: string): Promise<PersonalData> {
-  const purchases = await ids(
+  const purchases = await queryIds(
     manager,
-    `select id from purchase where id in (${PURCHASES_OF}) order by id for update`,
+    `select id from purchase where id in (${PURCHASE_IDS_BY_EMAIL}) order by id for update`,
     [email],
   );
-  // One bought between the two statements comes after, whole: its purchase is not among those.
-  const licenses = await ids(
+  // A license bought between the two statements is not erased, because its purchase is not in this list.
+  const licenses = await queryIds(
     manager,
     `select id from license where email = $1 and (purchase_id is null or purchase_id = any($2))
      order by id for update`,
@@ -42,8 +42,8 @@ export async function lockPersonalData(manager: EntityManager, email: string): P
 }
 
 /**
- * Forgets who signs in by an address, and what is on its way to it: codes, and mails whose recipient no other row names.
- * @param before only what is older; null means everything
+ * Deletes the sign-in codes, sessions and mail recipients of the addresses.
+ * @param before limits the deletion to older rows; null deletes all
  */
 export async function deleteAddressData(
   manager: EntityManager,
@@ -51,13 +51,13 @@ export async function deleteAddressData(
   before: Date | null = null,
 ): Promise<void> {
   const values = [emails, before];
-  // Codes first: whoever spends one at this moment has begun the session before, or finds no code.
+  // Codes first: a concurrent sign-in has created its session before this, or finds no code.
   for (const table of ['one_time_code', 'session'])
     await manager.query(
       `delete from ${table} where email = any($1) and coalesce(created_at < $2, true)`,
       values,
     );
-  // A receipt that is still on its way stays: nothing else tells what was erased.
+  // The recipient of a queued receipt is kept, because only the receipt informs the holder of the erasure.
   await manager.query(
     `delete from mail_recipient where email = any($1) and coalesce(since < $2, true) and not exists
        (select 1 from graphile_worker.jobs where key like 'erasure_receipt % ' || mail_id)`,
@@ -66,16 +66,16 @@ export async function deleteAddressData(
 }
 
 /**
- * Ends the bindings of these licenses and empties everything that names a person, of them and of these purchases. What is
- * left is ids, states and days.
+ * Ends the activations of these licenses and removes the personal data of the licenses and purchases. Ids, states and days
+ * remain.
  */
 export async function erasePersonalData(
   manager: EntityManager,
   { licenses, purchases }: PersonalData,
   at: Date,
   taxRetentionYears: number,
-): Promise<Erased> {
-  const activations = await ids(
+): Promise<ErasureResult> {
+  const activations = await queryIds(
     manager,
     `with erased as (
        update activation set machine_id = null, hostname_hint = null,
@@ -84,7 +84,7 @@ export async function erasePersonalData(
      select id from erased`,
     [licenses, at],
   );
-  // After the bindings were locked: whoever asks at this moment has asked before, or finds them ended.
+  // After the activations are locked: a concurrent release request is stored before this, or finds them ended.
   await manager.query('delete from release_request where activation_id = any($1)', [activations]);
   await manager.query(
     `update license set email = null, address_lost_at = null, ended_at = coalesce(ended_at, $2),
@@ -92,19 +92,19 @@ export async function erasePersonalData(
      where id = any($1)`,
     [licenses, at],
   );
-  // Behind the lock on the licenses, which whoever signs in by a key waits for.
+  // After the licenses are locked, because a sign-in with a key waits for that lock.
   await manager.query('delete from session where license_id = any($1)', [licenses]);
   await manager.query('update purchase set email = null where id = any($1)', [purchases]);
   return {
     licenses: licenses.length,
     activations: activations.length,
     purchases: purchases.length,
-    purchases_kept_until: await keptUntil(manager, purchases, taxRetentionYears),
+    purchases_kept_until: await readRetentionEnd(manager, purchases, taxRetentionYears),
   };
 }
 
-/** The last day (`YYYY-MM-DD`) that any of these purchases is kept; null where there is none. */
-export async function keptUntil(
+/** Returns the last day (`YYYY-MM-DD`) on which any of these purchases is kept; null without purchases. */
+async function readRetentionEnd(
   database: Pick<DataSource, 'query'>,
   purchases: readonly string[],
   taxRetentionYears: number,
@@ -117,22 +117,23 @@ export async function keptUntil(
   return kept!.until;
 }
 
-/** The same of every purchase of an address, before its erasure. */
-export async function purchasesKeptUntil(
+/** Returns `readRetentionEnd` of all purchases of an address that is not erased. */
+export async function readRetentionEndByEmail(
   database: Pick<DataSource, 'query'>,
   email: string,
   taxRetentionYears: number,
 ): Promise<string | null> {
-  const purchases = (await database.query(PURCHASES_OF, [email])) as { id: string }[];
-  return keptUntil(database, purchases.map(idOf), taxRetentionYears);
+  const purchases = (await database.query(PURCHASE_IDS_BY_EMAIL, [email])) as { id: string }[];
+  return readRetentionEnd(database, purchases.map(toId), taxRetentionYears);
 }
 
 /**
- * Empties what a restored backup brought back of what was erased before. A license that came to its address after the
- * erasure is left alone. One of an erased purchase that no tombstone names belonged to another holder by then: it loses the
- * address that came back, and keeps running. @returns how many rows had come back
+ * Removes the personal data that a restored backup brought back after its erasure. A license that was assigned to its
+ * address after the erasure is not changed. A license of an erased purchase without a tombstone of its own belonged to
+ * another holder when the erasure ran: its restored address is removed, and it stays valid.
+ * @returns the number of rows that contained restored data
  */
-export async function eraseAgain(
+export async function reapplyErasures(
   manager: EntityManager,
   erased: readonly ErasedIds[],
   at: Date,
@@ -141,51 +142,51 @@ export async function eraseAgain(
   const purchases = (await manager.query(
     'select id, email from purchase where id = any($1) and email is not null for update',
     [erased.flatMap(({ purchase }) => purchase)],
-  )) as Returned[];
+  )) as RestoredRow[];
   const named = erased.flatMap((block) => block.license.map((id) => ({ id, at: block.at ?? null })));
   const licenses = (await manager.query(
     `select l.id, l.email from unnest($1::uuid[], $2::timestamptz[]) as erased (id, at) join license l on l.id = erased.id
      where coalesce(coalesce(l.email_since, l.created_at) <= erased.at, true) and (l.email is not null or exists
        (select 1 from activation where license_id = l.id and (machine_id is not null or hostname_hint is not null)))
      for update of l`,
-    [named.map(idOf), named.map((each) => each.at)],
-  )) as Returned[];
-  const holdings = { licenses: [...new Set(licenses.map(idOf))], purchases: purchases.map(idOf) };
-  const passedOn = await ids(
+    [named.map(toId), named.map((each) => each.at)],
+  )) as RestoredRow[];
+  const restored = { licenses: [...new Set(licenses.map(toId))], purchases: purchases.map(toId) };
+  const reassigned = await queryIds(
     manager,
     `select l.id from license l join purchase p on p.id = l.purchase_id
      where p.id = any($1) and l.email = p.email and l.id <> all($2) for update of l`,
-    [holdings.purchases, holdings.licenses],
+    [restored.purchases, restored.licenses],
   );
-  await loseAddresses(manager, passedOn, at);
-  await erasePersonalData(manager, holdings, at, taxRetentionYears);
+  await removeLicenseAddresses(manager, reassigned, at);
+  await erasePersonalData(manager, restored, at, taxRetentionYears);
   await deleteAddressData(
     manager,
     [...purchases, ...licenses].flatMap(({ email }) => email ?? []),
   );
-  return holdings.licenses.length + holdings.purchases.length + passedOn.length;
+  return restored.licenses.length + restored.purchases.length + reassigned.length;
 }
 
-/** The same holdings after `eraseAgain`, without licenses that it left alone: they belong to another holder now. */
-export async function withoutOtherHolders(
+/** Excludes licenses that `reapplyErasures` did not change, because they belong to another holder now. */
+export async function excludeReassignedLicenses(
   manager: EntityManager,
   { licenses, purchases }: PersonalData,
 ): Promise<PersonalData> {
   const sql = 'select id from license where id = any($1) and email is null and address_lost_at is null';
-  return { licenses: await ids(manager, sql, [licenses]), purchases };
+  return { licenses: await queryIds(manager, sql, [licenses]), purchases };
 }
 
-/** A row that a restored backup brought back. */
-interface Returned {
+/** A row whose personal data a restored backup brought back. */
+interface RestoredRow {
   readonly id: string;
   readonly email: string | null;
 }
 
 /**
- * Takes the address away from licenses that keep running: the backup names a former holder who was erased, and whom the
- * license belongs to now is not known. Staff set the address again.
+ * Removes the address from licenses that stay valid: the backup contains the address of a former holder who was erased,
+ * and the present holder is unknown. Staff set the address again.
  */
-export async function loseAddresses(
+export async function removeLicenseAddresses(
   manager: EntityManager,
   licenses: readonly string[],
   at: Date,
@@ -194,7 +195,7 @@ export async function loseAddresses(
     licenses,
     at,
   ]);
-  // An active machine is known by its id alone; which of the two holders typed its label is not known.
+  // Active machines keep only their machine id, because the label may be from the former holder.
   await manager.query(
     `update activation set hostname_hint = null, machine_id = case when ended_at is null then machine_id end
      where license_id = any($1)`,
@@ -207,8 +208,8 @@ export async function loseAddresses(
   await manager.query('delete from session where license_id = any($1)', [licenses]);
 }
 
-async function ids(manager: EntityManager, sql: string, values: unknown[]): Promise<string[]> {
-  return ((await manager.query(sql, values)) as { id: string }[]).map(idOf);
+async function queryIds(manager: EntityManager, sql: string, values: unknown[]): Promise<string[]> {
+  return ((await manager.query(sql, values)) as { id: string }[]).map(toId);
 }
 
-const idOf = ({ id }: { id: string }) => id;
+const toId = ({ id }: { id: string }) => id;

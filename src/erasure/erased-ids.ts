@@ -3,12 +3,12 @@ import { dirname } from 'node:path';
 import { ConfigError } from '../core/config.js';
 import { JobFailure } from '../mail/jobs.js';
 
-/** What one request erased: ids by their table, and by what a restored copy recognises the address. */
+/** The ids that one request erased, by table, and the hash by which a restored copy recognises the address. */
 export interface ErasedIds {
   readonly license: readonly string[];
   readonly purchase: readonly string[];
   readonly erasure_request: readonly string[];
-  /** These three are missing in what a version before decision 0024 wrote. */
+  /** The next three members are missing in blocks of versions before docs/decisions/0024. */
   readonly at?: Date;
   /** The keyed hash of the e-mail address. */
   readonly address?: string;
@@ -16,19 +16,19 @@ export interface ErasedIds {
   readonly database?: string;
 }
 
-/** What the file says. */
-export interface RecordedErasure {
+/** The content of TOMBSTONE_FILE. */
+export interface RecordedErasures {
   readonly erased: readonly ErasedIds[];
-  /** Ids of requests. */
-  readonly taken_back: readonly string[];
+  /** The ids of cancelled requests. */
+  readonly cancelled: readonly string[];
 }
 
-/** Who wrote a block, and when: undefined where it does not say. */
-export type Origin = Pick<ErasedIds, 'database' | 'at'>;
+/** The database that wrote a block and the time; undefined if the block does not contain them. */
+export type TombstoneOrigin = Pick<ErasedIds, 'database' | 'at'>;
 
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-/** The kinds of line, and the form of what each says. */
-const FORMS = {
+/** The kinds of line, and the pattern of the value of each. */
+const LINE_FORMATS = {
   at: '\\d{4}-[0-9T:.-]+Z',
   database: UUID,
   address: '[0-9a-f]{64}',
@@ -37,48 +37,52 @@ const FORMS = {
   erasure_request: UUID,
   taken_back: UUID,
 };
-// A line that a crash cut short is none.
-const LINE = new RegExp(
-  `^(?:${Object.entries(FORMS)
+// An incomplete line, which a crash can leave, does not match.
+const LINE_PATTERN = new RegExp(
+  `^(?:${Object.entries(LINE_FORMATS)
     .map(([kind, form]) => `${kind} ${form}`)
     .join('|')})$`,
   'gm',
 );
 
 /**
- * Writes down what is erased, before that is committed: a database restored from a backup no longer knows. Nothing names
- * a person once the rows are empty, except to one who has LICENSE_KEY_SECRET and guesses the address.
- * @throws JobFailure where the file cannot be written
+ * Records the erased ids before the erasure commits, because a database restored from a backup does not contain it. The
+ * block identifies a person only to a reader who has LICENSE_KEY_SECRET and guesses the address.
+ * @throws JobFailure if the file cannot be written
  */
 export async function recordErased(file: string, tombstones: ErasedIds): Promise<void> {
   const { license, purchase, erasure_request, address } = tombstones;
   const lines = [
-    ...originLines(tombstones),
+    ...formatOrigin(tombstones),
     ...(address ? [`address ${address}\n`] : []),
-    ...Object.entries({ license, purchase, erasure_request }).flatMap(([table, of]) =>
-      of.map((id) => `${table} ${id}\n`),
+    ...Object.entries({ license, purchase, erasure_request }).flatMap(([table, ids]) =>
+      ids.map((id) => `${table} ${id}\n`),
     ),
   ];
-  await append(file, lines.join(''));
+  await appendBlock(file, lines.join(''));
 }
 
 /**
- * Writes down that a request was taken back: it may have been written down, and then failed, before; and a restored
- * backup in which it still waits must not carry it out. @throws JobFailure where the file cannot be written
+ * Records that a request was cancelled: an earlier attempt may have recorded its erasure and then failed, and a restored
+ * backup in which the request still waits must not erase. @throws JobFailure if the file cannot be written
  */
-export async function recordCancelled(file: string, request: string, origin: Origin = {}): Promise<void> {
-  await append(file, [...originLines(origin), `taken_back ${request}\n`].join(''));
+export async function recordCancelled(
+  file: string,
+  request: string,
+  origin: TombstoneOrigin = {},
+): Promise<void> {
+  await appendBlock(file, [...formatOrigin(origin), `taken_back ${request}\n`].join(''));
 }
 
-const originLines = ({ database, at }: Origin): string[] => [
+const formatOrigin = ({ database, at }: TombstoneOrigin): string[] => [
   ...(at ? [`at ${at.toISOString()}\n`] : []),
   ...(database ? [`database ${database}\n`] : []),
 ];
 
-async function append(file: string, lines: string): Promise<void> {
+async function appendBlock(file: string, lines: string): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    // A block of its own, after whatever a crash left.
+    // The empty line separates the block from an incomplete one that a crash may have left.
     await appendFile(file, `\n\n${lines}`, { mode: 0o600, flush: true });
   } catch (error) {
     throw new JobFailure(
@@ -88,42 +92,48 @@ async function append(file: string, lines: string): Promise<void> {
 }
 
 /**
- * What was erased so far, a block each, and which requests were taken back.
- * @param counts whether a block of this origin counts @throws ConfigError where the file is there and cannot be read
+ * Reads the erased ids, one entry for each request, and the cancelled requests.
+ * @param isRelevant returns whether blocks of this origin are used
+ * @throws ConfigError if the file exists and cannot be read
  */
 export async function readTombstones(
   file: string,
-  counts: (origin: Origin) => boolean = () => true,
-): Promise<RecordedErasure> {
-  const blocks = (await read(file))
+  isRelevant: (origin: TombstoneOrigin) => boolean = () => true,
+): Promise<RecordedErasures> {
+  const blocks = (await readText(file))
     .split('\n\n')
     .map(parseBlock)
-    .filter(({ origin }) => counts(origin));
-  // What was written last of a request holds.
-  const last = new Map(blocks.flatMap(({ lines }) => lines).map(([kind, value]) => [value, kind]));
+    .filter(({ origin }) => isRelevant(origin));
+  // The last line about a request decides.
+  const lastKind = new Map(blocks.flatMap(({ lines }) => lines).map(([kind, value]) => [value, kind]));
   const erased = blocks.flatMap(({ origin, lines }) => {
-    const of = (wanted: string) => lines.flatMap(([kind, value]) => (kind === wanted ? [value] : []));
-    const ids = { license: of('license'), purchase: of('purchase'), erasure_request: of('erasure_request') };
-    const [address] = of('address');
-    // The request stands last: a block without one was cut short, and what it names was not erased.
-    const isWhole = ids.erasure_request.some((id) => last.get(id) === 'erasure_request');
-    return isWhole ? [{ ...ids, ...origin, ...(address && { address }) }] : [];
+    const valuesOf = (wanted: string) => lines.flatMap(([kind, value]) => (kind === wanted ? [value] : []));
+    const ids = {
+      license: valuesOf('license'),
+      purchase: valuesOf('purchase'),
+      erasure_request: valuesOf('erasure_request'),
+    };
+    const [address] = valuesOf('address');
+    // The request id is the last line: a block without one is incomplete, and its ids were not erased.
+    const isComplete = ids.erasure_request.some((id) => lastKind.get(id) === 'erasure_request');
+    return isComplete ? [{ ...ids, ...origin, ...(address && { address }) }] : [];
   });
-  // One whose commit failed is written again: by then another license may have the address, or another address the license.
+  // An erasure whose commit failed is recorded again. The last block is used, because licenses may have changed their
+  // address in between.
   const latest = new Map(erased.map((block) => [block.erasure_request.join(), block]));
-  const taken_back = [...last].flatMap(([id, kind]) => (kind === 'taken_back' ? [id] : []));
-  return { erased: [...latest.values()], taken_back };
+  const cancelled = [...lastKind].flatMap(([id, kind]) => (kind === 'taken_back' ? [id] : []));
+  return { erased: [...latest.values()], cancelled };
 }
 
-async function read(file: string): Promise<string> {
+async function readText(file: string): Promise<string> {
   return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
     throw new ConfigError(`TOMBSTONE_FILE cannot be read: ${file} (${error.code}).`);
   });
 }
 
-function parseBlock(block: string): { origin: Origin; lines: [kind: string, value: string][] } {
-  const lines = [...block.matchAll(LINE)].map(([line]) => line.split(' ') as [string, string]);
+function parseBlock(block: string): { origin: TombstoneOrigin; lines: [kind: string, value: string][] } {
+  const lines = [...block.matchAll(LINE_PATTERN)].map(([line]) => line.split(' ') as [string, string]);
   const first = (wanted: string) => lines.find(([kind]) => kind === wanted)?.[1];
   const [database, at] = [first('database'), new Date(first('at') ?? NaN)];
   const isDated = !Number.isNaN(at.getTime());

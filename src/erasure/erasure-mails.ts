@@ -5,11 +5,11 @@ import { Config } from '../core/config.js';
 import { JobWorker } from '../mail/job-worker.js';
 import type { Block, MailMessage } from '../mail/mail-message.js';
 import { MailService } from '../mail/mail.service.js';
-import type { Erased } from './erase.js';
+import type { ErasureResult } from './erase.js';
 import { ERASURE_TASK, ErasureService } from './erasure.service.js';
-import { COOLING_DAYS } from './erasure.view.js';
+import { CANCELLATION_PERIOD_DAYS } from './erasure.view.js';
 
-/** The mails about a deletion request, and the job that carries it out. */
+/** Registers the mails about an erasure request, and the job that carries it out. */
 @Injectable()
 export class ErasureMails implements OnModuleInit {
   constructor(
@@ -22,11 +22,11 @@ export class ErasureMails implements OnModuleInit {
 
   onModuleInit(): void {
     this.jobs.register(ERASURE_TASK, async ({ erasure_id }) => this.erasures.runQueued(erasure_id!));
-    this.mail.register('erasure_requested', (id) => this.requested(id));
-    this.mail.register('erasure_receipt', (id) => this.receipt(id));
+    this.mail.register('erasure_requested', (id) => this.composeRequested(id));
+    this.mail.register('erasure_receipt', (id) => this.composeReceipt(id));
   }
 
-  private async requested(id: string): Promise<MailMessage | null> {
+  private async composeRequested(id: string): Promise<MailMessage | null> {
     const sql = 'select email, runs_at from erasure_request where id = $1';
     const [row] = (await this.dataSource.query(sql, [id])) as { email: string | null; runs_at: Date }[];
     if (!row) return null;
@@ -36,16 +36,16 @@ export class ErasureMails implements OnModuleInit {
       subject: `You asked for your data with ${product} to be deleted`,
       body: [
         `We were asked to delete what we hold about you with ${product}. This ends your licenses on all machines, for good.`,
-        `It happens on ${readableDay(row.runs_at)}. For ${COOLING_DAYS} days you can take it back here:`,
+        `It happens on ${readableDay(row.runs_at)}. For ${CANCELLATION_PERIOD_DAYS} days you can take it back here:`,
         { link: `${this.config.publicUrl}/portal/` },
         'If you did not ask for this, take it back now, or answer this mail.',
       ],
     };
   }
 
-  private async receipt(id: string): Promise<MailMessage | null> {
+  private async composeReceipt(id: string): Promise<MailMessage | null> {
     const sql = 'select honoured_at, erased from erasure_request where id = $1 and honoured_at is not null';
-    const [row] = (await this.dataSource.query(sql, [id])) as { honoured_at: Date; erased: Erased }[];
+    const [row] = (await this.dataSource.query(sql, [id])) as { honoured_at: Date; erased: ErasureResult }[];
     if (!row) return null;
     const product = this.config.mailFrom.name;
     return {
@@ -60,7 +60,7 @@ export class ErasureMails implements OnModuleInit {
             ['Purchases', String(row.erased.purchases)],
           ],
         },
-        ...kept(row.erased),
+        ...composeRetained(row.erased),
         'Telemetry, where you sent any, holds no link to you, to a license or to a machine. So it cannot be found for one person; it leaves by itself after 24 months.',
         'The last traces leave the files of the database within 25 days. Copies in backups leave with the backups; where one is ever restored, your data is deleted from it again.',
         'This mail was the last thing your address was needed for. It is deleted as well, once the mail is on its way.',
@@ -69,7 +69,7 @@ export class ErasureMails implements OnModuleInit {
   }
 }
 
-function kept({ purchases_kept_until }: Erased): Block[] {
+function composeRetained({ purchases_kept_until }: ErasureResult): Block[] {
   const licenses =
     'Of the licenses and activations, what names nobody is left (ids, states and dates) for 12 months.';
   if (purchases_kept_until === null) return [licenses];

@@ -1,7 +1,7 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { ErasureService } from './erasure.service.js';
 
-/** Repeats at start, before any request is served, the erasures that a restored backup has undone. */
+/** Repeats the erasures that a restored backup has undone, at start and before any request is served. */
 @Injectable()
 export class ErasureReplay implements OnModuleInit {
   constructor(private readonly erasures: ErasureService) {}

@@ -3,34 +3,34 @@ import { DAY_MS } from '../core/clock.js';
 import { ConfigError } from '../core/config.js';
 import { readTombstones } from './erased-ids.js';
 
-/** No backup is kept longer (docs/operations.md#how-long): older lines of the file may have been removed. */
-const BACKUP_DAYS = 30;
-/** Licenses that are named; more are only counted. */
-const NAMED_LICENSES = 100;
+/** The longest time a backup is kept (docs/operations.md#how-long): older lines of the file may have been removed. */
+const MAX_BACKUP_AGE_DAYS = 30;
+/** The number of licenses that are listed by id; further ones are only counted. */
+const MAX_LISTED_LICENSES = 100;
 
-/** What a restore would bring back, and what one has left to do. */
+/** Erasures that a restore would undo, and licenses that a restore left without an address. */
 export interface ErasureState {
-  /** Deletion requests of the last 30 days that TOMBSTONE_FILE lacks; null where the file cannot be read. */
+  /** The number of erasures of the last 30 days that are missing in TOMBSTONE_FILE; null if the file cannot be read. */
   readonly unrecorded: number | null;
-  /** Licenses that run without an e-mail address since a restore. */
+  /** The number of valid licenses whose e-mail address was removed after a restore. */
   readonly licenses_without_address: number;
   /** The first of their ids. */
   readonly license_ids: readonly string[];
 }
 
-/** Holds the deletion requests that were carried out against what TOMBSTONE_FILE says. */
+/** Compares the erasures in the database with TOMBSTONE_FILE. */
 export async function readErasureState(
   dataSource: DataSource,
   tombstoneFile: string,
   now: Date,
 ): Promise<ErasureState> {
-  const since = new Date(now.getTime() - BACKUP_DAYS * DAY_MS);
+  const since = new Date(now.getTime() - MAX_BACKUP_AGE_DAYS * DAY_MS);
   const [state] = (await dataSource.query(
     `select array(select id::text from erasure_request where honoured_at > $1) as honoured,
        (select count(*)::integer from license where address_lost_at is not null and ended_at is null)
          as licenses_without_address,
        array(select id::text from license where address_lost_at is not null and ended_at is null
-             order by address_lost_at, id limit ${NAMED_LICENSES}) as license_ids`,
+             order by address_lost_at, id limit ${MAX_LISTED_LICENSES}) as license_ids`,
     [since],
   )) as [Omit<ErasureState, 'unrecorded'> & { honoured: string[] }];
   const { honoured, ...licenses } = state;

@@ -8,7 +8,7 @@ import { ErasureReplay } from './erasure-replay.js';
 import { ErasureService } from './erasure.service.js';
 import { ErasuresController } from './erasures.controller.js';
 
-/** Deletion of all data about one e-mail address, on request. */
+/** Erasure of all data about one e-mail address, on request (docs/privacy.md#erasure). */
 @Module({
   imports: [KeysModule, MailModule, StaffModule],
   controllers: [ErasuresController],

@@ -10,30 +10,37 @@ import { problem } from '../http/problems/problem.js';
 import { addJob } from '../mail/jobs.js';
 import { enqueueMail } from '../mail/mail.service.js';
 import {
-  eraseAgain,
+  reapplyErasures,
   erasePersonalData,
   deleteAddressData,
   lockPersonalData,
-  withoutOtherHolders,
-  type Erased,
+  excludeReassignedLicenses,
+  type ErasureResult,
   type PersonalData,
 } from './erase.js';
 import { clearErasedAddress, findErasedAddresses } from './erased-addresses.js';
 import { ErasureRecords } from './erasure-records.js';
-import { COOLING_DAYS, erasureView, OPEN, READ, type ErasureView, type Row } from './erasure.view.js';
-import type { RecordedErasure, ErasedIds } from './erased-ids.js';
+import {
+  CANCELLATION_PERIOD_DAYS,
+  toErasureView,
+  IS_WAITING,
+  SELECT_ERASURES,
+  type ErasureView,
+  type ErasureRow,
+} from './erasure.view.js';
+import type { RecordedErasures, ErasedIds } from './erased-ids.js';
 
 export const ERASURE_TASK = 'erasure';
-/** A job that finds the clocks to differ looks again after this. */
+/** The delay of the next attempt when the clocks of the service and the database differ. */
 const CLOCKS_DIFFER_RETRY_MS = 10 * 60_000;
 
 /**
- * Deletion requests: asked, taken back, carried out, and carried out again where a restored backup undid it. Over 200 lines,
- * because each of these ends the same requests in the same way.
+ * Erasure requests: creates, cancels and carries them out, and repeats them after the restore of a backup. The file exceeds
+ * 200 lines because these operations share the same state changes.
  */
 @Injectable()
 export class ErasureService {
-  #erasedBefore: ReadonlySet<string> | undefined;
+  #erasedBeforeStart: ReadonlySet<string> | undefined;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -44,74 +51,78 @@ export class ErasureService {
   ) {}
 
   /**
-   * Asks for everything about an e-mail address to be erased: at once where staff ask, in three days where the holder
-   * does. One that waits already is the same one, and staff may bring it forward.
-   * @param email as `canonicalEmail` gives it @param act who of staff asks; none means the holder
-   * @throws Problem `unavailable` where it is not certain when the three days are over
+   * Requests the erasure of all data about an e-mail address: at once for staff, after three days for the holder. If a
+   * request of this address waits already, it is returned; a request of staff makes it due at once.
+   * @param email in the form of `canonicalEmail` @param act of staff; undefined for the holder
+   * @throws Problem `unavailable` if the clocks differ, because the end of the three days is then uncertain
    */
   async request(email: string, act?: AuditContext): Promise<ErasureView> {
-    return this.dataSource.transaction((manager) => this.ask(manager, email, act));
+    return this.dataSource.transaction((manager) => this.createRequest(manager, email, act));
   }
 
-  /** The same for a holder whose session this is. @throws Problem `sign_in_required` where it ended meanwhile */
+  /** The same for the holder of a session. @throws Problem `sign_in_required` if the session has ended */
   async requestInSession(email: string, session_id: string): Promise<ErasureView> {
     return this.dataSource.transaction(async (manager) => {
-      const asked = await this.ask(manager, email);
-      // Asked last: behind an erasure that ran meanwhile, which took the session, the address must not come back.
+      const request = await this.createRequest(manager, email);
+      // Checked last: a concurrent erasure deletes the session, and the address must not be stored again after it.
       const sql = 'select 1 from session where id = $1';
-      const held = (await manager.query(sql, [session_id])) as unknown[];
-      if (held.length === 0) throw problem('sign_in_required');
-      return asked;
+      const sessions = (await manager.query(sql, [session_id])) as unknown[];
+      if (sessions.length === 0) throw problem('sign_in_required');
+      return request;
     });
   }
 
-  private async ask(manager: EntityManager, email: string, act?: AuditContext): Promise<ErasureView> {
-    // By a clock that is behind, the three days would be over for the database, whose clock the job goes by.
+  private async createRequest(
+    manager: EntityManager,
+    email: string,
+    act?: AuditContext,
+  ): Promise<ErasureView> {
+    // The job queue uses the clock of the database. With a slow service clock it would run before the three days are over.
     if (!act && !(await clocksAgree(this.clock, manager))) throw problem('unavailable');
-    const wanted = uuidv7();
+    const newId = uuidv7();
     const now = this.clock.now();
-    const runs_at = act ? now : new Date(now.getTime() + COOLING_DAYS * DAY_MS);
-    const [asked] = (await manager.query(
+    const runs_at = act ? now : new Date(now.getTime() + CANCELLATION_PERIOD_DAYS * DAY_MS);
+    const [request] = (await manager.query(
       `insert into erasure_request as r (id, email, asked_by, reason, received_on, runs_at) values ($1, $2, $3, $4, $5, $6)
        on conflict (email) do update set runs_at = least(r.runs_at, excluded.runs_at) returning id, runs_at`,
-      [wanted, email, act ? 'staff' : 'holder', act?.reason ?? null, utcDay(now), runs_at],
-    )) as Pick<Row, 'id' | 'runs_at'>[];
-    const { id } = asked!;
-    // What is due waits for no clock, whichever of ours and the database's is ahead.
-    const runAt = asked!.runs_at > now ? asked!.runs_at : undefined;
-    await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: jobKey(id), runAt });
+      [newId, email, act ? 'staff' : 'holder', act?.reason ?? null, utcDay(now), runs_at],
+    )) as Pick<ErasureRow, 'id' | 'runs_at'>[];
+    const { id, runs_at: requestRunsAt } = request!;
+    // A due request gets no time, so that the clock of the database cannot delay it.
+    const runAt = requestRunsAt > now ? requestRunsAt : undefined;
+    await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: toJobKey(id), runAt });
     if (act)
       await recordAudit(manager, act, { action: 'erasure.request', change: { erasure_id: id }, at: now });
-    // One that waits was told before, or is staff's: that one cannot be taken back for three days.
-    else if (id === wanted) await enqueueMail(manager, 'erasure_requested', id, now);
+    // A request that waits already gets no mail: its holder has one, or it is a request of staff, which is due at once.
+    else if (id === newId) await enqueueMail(manager, 'erasure_requested', id, now);
     return this.read(manager, id);
   }
 
-  /** Takes back a holder's request while it waits. @throws Problem `not_found` */
-  async takeBack(id: string): Promise<void> {
+  /** Cancels a waiting request. @throws Problem `not_found` */
+  async cancel(id: string): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
-      if ((await this.cancel(manager, [id])) === 0) throw problem('not_found');
-      await this.records.writeTakenBack(manager, id);
+      if ((await this.cancelWaiting(manager, [id])) === 0) throw problem('not_found');
+      await this.records.recordCancelled(manager, id);
     });
   }
 
-  /** Those of these requests that wait do so no more. @returns how many did */
-  private async cancel(manager: EntityManager, ids: readonly string[]): Promise<number> {
-    const [waited] = (await manager.query(
-      `update erasure_request set email = null, cancelled_at = $2 where id = any($1) and ${OPEN} returning id`,
+  /** Cancels those of the requests that wait. @returns how many were cancelled */
+  private async cancelWaiting(manager: EntityManager, ids: readonly string[]): Promise<number> {
+    const [cancelled] = (await manager.query(
+      `update erasure_request set email = null, cancelled_at = $2 where id = any($1) and ${IS_WAITING} returning id`,
       [ids, this.clock.now()],
     )) as [{ id: string }[], number];
-    const keys = waited.map(({ id }) => jobKey(id));
+    const keys = cancelled.map(({ id }) => toJobKey(id));
     await manager.query('select graphile_worker.remove_job(key) from unnest($1::text[]) key', [keys]);
-    return waited.length;
+    return cancelled.length;
   }
 
-  /** Carries a request out now; one that has ended stays as it ended. @throws Problem `not_found` */
+  /** Carries a request out now. A finished or cancelled request is not changed. @throws Problem `not_found` */
   async run(id: string, act?: AuditContext): Promise<ErasureView> {
     if (!isUuid(id)) throw problem('not_found');
-    return this.patiently(async (manager) => {
-      // It is tried again, so it waits for nobody long.
+    return this.inMaintenanceTransaction(async (manager) => {
+      // A short limit, because the job is tried again.
       await manager.query("set local lock_timeout = '800ms'");
       const locked = (await manager.query('select email from erasure_request where id = $1 for update', [
         id,
@@ -123,74 +134,71 @@ export class ErasureService {
     });
   }
 
-  /**
-   * Carries a request out for its job: one of staff at once, a holder's under the conditions of `runDue`. Where they do not
-   * hold, the job is queued again: it came too early, or one of the clocks is wrong.
-   */
+  /** Carries a request out for its job. The job is queued again if a holder's request is not due or the clocks differ. */
   async runQueued(id: string): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     const isPostponed = await this.dataSource.transaction((manager) => this.postpone(manager, id));
     if (!isPostponed) await this.run(id);
   }
 
-  /** @returns whether it is not certain that the time of a holder's request has come; then a new job is queued */
+  /** Queues a new job if a holder's request is not due or the clocks differ. @returns whether it did */
   private async postpone(manager: EntityManager, id: string): Promise<boolean> {
-    // Locked, so that a request that is taken back meanwhile leaves no job behind.
-    const sql = `select runs_at from erasure_request where id = $1 and asked_by = 'holder' and ${OPEN} for update`;
-    const [request] = (await manager.query(sql, [id])) as Pick<Row, 'runs_at'>[];
+    // The lock prevents a concurrent cancellation from leaving a job without a waiting request.
+    const sql = `select runs_at from erasure_request where id = $1 and asked_by = 'holder' and ${IS_WAITING} for update`;
+    const [request] = (await manager.query(sql, [id])) as Pick<ErasureRow, 'runs_at'>[];
     if (!request) return false;
-    const early = request.runs_at.getTime() - this.clock.now().getTime();
+    const remainingMs = request.runs_at.getTime() - this.clock.now().getTime();
     const isTimeCertain = await clocksAgree(this.clock, manager);
-    if (isTimeCertain && early <= 0) return false;
-    // The queue goes by the database's clock. A job under the key of one that runs is a new one, with all its tries.
-    const wait = isTimeCertain ? early : CLOCKS_DIFFER_RETRY_MS;
-    const runAt = new Date((await databaseTime(manager)).getTime() + wait);
-    await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: jobKey(id), runAt });
+    if (isTimeCertain && remainingMs <= 0) return false;
+    // The queue uses the clock of the database. A job with the key of a running job is a new job with all its attempts.
+    const delayMs = isTimeCertain ? remainingMs : CLOCKS_DIFFER_RETRY_MS;
+    const runAt = new Date((await databaseTime(manager)).getTime() + delayMs);
+    await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: toJobKey(id), runAt });
     return true;
   }
 
   /**
-   * Carries out every request whose time has come.
-   * @returns those that were @throws ClocksDiffer where it is not certain what time it is
+   * Carries out all requests that are due.
+   * @returns the requests that were carried out @throws ClocksDiffer if the clocks differ
    */
   async runDue(act?: AuditContext): Promise<ErasureView[]> {
     if (!(await clocksAgree(this.clock, this.dataSource))) throw new ClocksDiffer();
-    const sql = `select id from erasure_request where ${OPEN} and runs_at <= $1 order by runs_at`;
+    const sql = `select id from erasure_request where ${IS_WAITING} and runs_at <= $1 order by runs_at`;
     const due = (await this.dataSource.query(sql, [this.clock.now()])) as { id: string }[];
-    const done: ErasureView[] = [];
-    const failed: unknown[] = [];
-    // One that cannot be carried out keeps none of the others waiting.
+    const completed: ErasureView[] = [];
+    const errors: unknown[] = [];
+    // A request that fails does not delay the others.
     for (const { id } of due)
       await this.run(id, act).then(
-        (ended) => done.push(ended),
-        (error) => failed.push(error),
+        (erasure) => completed.push(erasure),
+        (error) => errors.push(error),
       );
-    if (failed.length > 0) throw failed[0];
-    return done;
+    if (errors.length > 0) throw errors[0];
+    return completed;
   }
 
-  /** Those that wait, the most urgent first; then those that ended, the newest first. */
+  /** Lists waiting requests, the most urgent first, then finished and cancelled ones, the newest first. */
   async list(): Promise<ErasureView[]> {
-    const order = `order by ${OPEN} desc, case when ${OPEN} then received_on end, id desc limit 500`;
-    const rows = (await this.dataSource.query(`${READ} ${order}`)) as Row[];
-    return rows.map((row) => erasureView(row, this.clock.now()));
+    const order = `order by ${IS_WAITING} desc, case when ${IS_WAITING} then received_on end, id desc limit 500`;
+    const rows = (await this.dataSource.query(`${SELECT_ERASURES} ${order}`)) as ErasureRow[];
+    return rows.map((row) => toErasureView(row, this.clock.now()));
   }
 
   /**
-   * After a restore: erases again what the tombstones name, and erased addresses wherever else they came back. A request
-   * that waits here although it was written down was cut short, or is a backup's: it is over too, and its receipt rather
-   * comes twice than never. One that was taken back since the backup waits no more.
-   * @returns how many rows had come back
+   * Repeats recorded erasures after a restore, by the ids in TOMBSTONE_FILE and by the hash of each address. A recorded
+   * request that still waits, after a crash or a restore, is completed too, and its receipt may be sent twice. A request
+   * that was cancelled after the backup is cancelled again.
+   * @returns the number of rows that contained restored data
    */
   async replay(): Promise<number> {
-    const { erased, taken_back } = await this.readBuried();
-    if (erased.length + taken_back.length === 0) return 0;
+    const { erased, cancelled } = await this.loadRecords();
+    if (erased.length + cancelled.length === 0) return 0;
     const now = this.clock.now();
     const { taxRetentionYears } = this.config;
-    return this.patiently(async (manager) => {
-      let rows = await this.cancel(manager, taken_back);
-      rows += await eraseAgain(manager, erased, now, taxRetentionYears);
-      const hash = (email: string) => this.records.hash(email);
+    return this.inMaintenanceTransaction(async (manager) => {
+      let rows = await this.cancelWaiting(manager, cancelled);
+      rows += await reapplyErasures(manager, erased, now, taxRetentionYears);
+      const hash = (email: string) => this.records.hashAddress(email);
       const addresses = await findErasedAddresses(manager, erased, hash, now);
       for (const address of addresses) rows += await clearErasedAddress(manager, address, now);
       const open = (await manager.query(
@@ -205,38 +213,33 @@ export class ErasureService {
         ],
       )) as { id: string; email: string }[];
       for (const { id, email } of open) {
-        const named = holdingsOf(erased.filter(({ erasure_request }) => erasure_request.includes(id)));
-        const own = await withoutOtherHolders(manager, named);
-        await this.honour(
-          manager,
-          id,
-          email,
-          await erasePersonalData(manager, own, now, taxRetentionYears),
-          now,
-        );
+        const recorded = toPersonalData(erased.filter(({ erasure_request }) => erasure_request.includes(id)));
+        const personalData = await excludeReassignedLicenses(manager, recorded);
+        const result = await erasePersonalData(manager, personalData, now, taxRetentionYears);
+        await this.complete(manager, id, email, result, now);
       }
       return rows + open.length;
     });
   }
 
   /**
-   * Whether one of these purchases or licenses was erased before this process began: a restored backup may have lost the
-   * row itself, which is then reported as a new one. What was erased since then is known to the database.
+   * Returns whether one of these purchases or licenses was erased before this process started. A restored backup may not
+   * contain the row, and a purchase event would create it again. The database contains later erasures.
    */
   async wasErased(...ids: string[]): Promise<boolean> {
-    if (!this.#erasedBefore) await this.readBuried();
-    return ids.some((id) => this.#erasedBefore!.has(id));
+    if (!this.#erasedBeforeStart) await this.loadRecords();
+    return ids.some((id) => this.#erasedBeforeStart!.has(id));
   }
 
-  private async readBuried(): Promise<RecordedErasure> {
-    const buried = await this.records.read(this.dataSource);
-    const { licenses, purchases } = holdingsOf(buried.erased);
-    this.#erasedBefore = new Set([...licenses, ...purchases]);
-    return buried;
+  private async loadRecords(): Promise<RecordedErasures> {
+    const records = await this.records.read(this.dataSource);
+    const { licenses, purchases } = toPersonalData(records.erased);
+    this.#erasedBeforeStart = new Set([...licenses, ...purchases]);
+    return records;
   }
 
-  // A company's license may have thousands of activations: more than a request's connection has the time for.
-  private async patiently<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+  // The license of a company may have thousands of activations, which exceeds the time limit of request connections.
+  private async inMaintenanceTransaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     return withMaintenanceConnection(this.databaseUrl.value, (dataSource) => dataSource.transaction(work));
   }
 
@@ -247,20 +250,20 @@ export class ErasureService {
     act?: AuditContext,
   ): Promise<void> {
     const now = this.clock.now();
-    const holdings = await lockPersonalData(manager, email);
-    const erased = await erasePersonalData(manager, holdings, now, this.config.taxRetentionYears);
-    await this.honour(manager, id, email, erased, now);
+    const personalData = await lockPersonalData(manager, email);
+    const erased = await erasePersonalData(manager, personalData, now, this.config.taxRetentionYears);
+    await this.complete(manager, id, email, erased, now);
     if (act) await recordAudit(manager, act, { action: 'erasure.run', change: { erasure_id: id }, at: now });
-    // Last, and before the commit: where it fails nothing is erased yet, and it is tried again.
-    const { licenses: license, purchases: purchase } = holdings;
-    await this.records.write(manager, { id, email, at: now }, { license, purchase });
+    // Last before the commit: if the file cannot be written, the transaction is rolled back and tried again.
+    const { licenses: license, purchases: purchase } = personalData;
+    await this.records.recordErased(manager, { id, email, at: now }, { license, purchase });
   }
 
-  private async honour(
+  private async complete(
     manager: EntityManager,
     id: string,
     email: string,
-    erased: Erased,
+    erased: ErasureResult,
     at: Date,
   ): Promise<void> {
     await deleteAddressData(manager, [email]);
@@ -268,19 +271,19 @@ export class ErasureService {
       'update erasure_request set email = null, honoured_at = $2, erased = $3 where id = $1',
       [id, at, erased],
     );
-    await manager.query('select graphile_worker.remove_job($1)', [jobKey(id)]);
+    await manager.query('select graphile_worker.remove_job($1)', [toJobKey(id)]);
     await enqueueMail(manager, 'erasure_receipt', id, at, { to: email });
   }
 
   private async read(manager: EntityManager, id: string): Promise<ErasureView> {
-    const [row] = (await manager.query(`${READ} where id = $1`, [id])) as Row[];
-    return erasureView(row!, this.clock.now());
+    const [row] = (await manager.query(`${SELECT_ERASURES} where id = $1`, [id])) as ErasureRow[];
+    return toErasureView(row!, this.clock.now());
   }
 }
 
-const holdingsOf = (buried: readonly ErasedIds[]): PersonalData => ({
-  licenses: buried.flatMap(({ license }) => license),
-  purchases: buried.flatMap(({ purchase }) => purchase),
+const toPersonalData = (erased: readonly ErasedIds[]): PersonalData => ({
+  licenses: erased.flatMap(({ license }) => license),
+  purchases: erased.flatMap(({ purchase }) => purchase),
 });
 
-const jobKey = (id: string) => `erasure ${id}`;
+const toJobKey = (id: string) => `erasure ${id}`;

@@ -1,14 +1,14 @@
 import { DataSource } from 'typeorm';
 import { DAY_MS, rfc3339, rfc3339OrNull, utcDay } from '../core/clock.js';
-import type { Erased } from './erase.js';
+import type { ErasureResult } from './erase.js';
 
-/** Deletion requests are honoured within 30 days (seed, 8). */
-export const DUE_DAYS = 30;
-/** A holder's own can be taken back for this long. */
-export const COOLING_DAYS = 3;
+/** An erasure request is carried out within 30 days (docs/privacy.md#erasure). */
+export const ERASURE_DEADLINE_DAYS = 30;
+/** The time in which a holder can cancel a request. */
+export const CANCELLATION_PERIOD_DAYS = 3;
 
-/** A deletion request as `READ` gives it. */
-export interface Row {
+/** A row of `SELECT_ERASURES`. */
+export interface ErasureRow {
   readonly id: string;
   readonly email: string | null;
   readonly asked_by: 'holder' | 'staff';
@@ -18,27 +18,30 @@ export interface Row {
   readonly runs_at: Date;
   readonly honoured_at: Date | null;
   readonly cancelled_at: Date | null;
-  readonly erased: Erased | null;
+  readonly erased: ErasureResult | null;
 }
 
-/** A deletion request as staff see it. */
-export interface ErasureView extends Omit<Row, 'runs_at' | 'honoured_at' | 'cancelled_at'> {
+/** An erasure request in answers to staff. */
+export interface ErasureView extends Omit<ErasureRow, 'runs_at' | 'honoured_at' | 'cancelled_at'> {
   readonly state: 'waiting' | 'honoured' | 'taken_back';
-  /** Below 0 it is overdue; null once it has ended. */
+  /** Days until the deadline, negative when overdue; null for a finished or cancelled request. */
   readonly days_left: number | null;
   readonly runs_at: string;
   readonly honoured_at: string | null;
   readonly cancelled_at: string | null;
 }
 
-export const READ = `
-  select id, email, asked_by, reason, received_on::text, (received_on + ${DUE_DAYS})::text as due_on, runs_at,
+export const SELECT_ERASURES = `
+  select id, email, asked_by, reason, received_on::text, (received_on + ${ERASURE_DEADLINE_DAYS})::text as due_on, runs_at,
          honoured_at, cancelled_at, erased
   from erasure_request`;
-/** That it waits. */
-export const OPEN = 'honoured_at is null and cancelled_at is null';
+/** SQL condition: the request is neither carried out nor cancelled. */
+export const IS_WAITING = 'honoured_at is null and cancelled_at is null';
 
-export function erasureView({ runs_at, honoured_at, cancelled_at, ...row }: Row, now: Date): ErasureView {
+export function toErasureView(
+  { runs_at, honoured_at, cancelled_at, ...row }: ErasureRow,
+  now: Date,
+): ErasureView {
   const today = Date.parse(utcDay(now));
   const ended = honoured_at ?? cancelled_at;
   return {
@@ -51,21 +54,24 @@ export function erasureView({ runs_at, honoured_at, cancelled_at, ...row }: Row,
   };
 }
 
-/** A deletion request that waits, as its holder sees it. */
+/** A waiting erasure request in answers to its holder. */
 export type WaitingErasure = Pick<ErasureView, 'id' | 'received_on' | 'runs_at'>;
 
-export const waitingView = ({ id, received_on, runs_at }: ErasureView): WaitingErasure => ({
+export const toWaitingErasure = ({ id, received_on, runs_at }: ErasureView): WaitingErasure => ({
   id,
   received_on,
   runs_at,
 });
 
-/** The request that waits for an address; null where none does. */
-export async function waitingErasure(
+/** Finds the waiting request of an address. A request that is carried out or cancelled has no address. */
+export async function findWaitingErasure(
   dataSource: Pick<DataSource, 'query'>,
   email: string,
 ): Promise<WaitingErasure | null> {
   const sql = 'select id, received_on::text, runs_at from erasure_request where email = $1';
-  const [row] = (await dataSource.query(sql, [email])) as Pick<Row, 'id' | 'received_on' | 'runs_at'>[];
+  const [row] = (await dataSource.query(sql, [email])) as Pick<
+    ErasureRow,
+    'id' | 'received_on' | 'runs_at'
+  >[];
   return row ? { ...row, runs_at: rfc3339(row.runs_at) } : null;
 }

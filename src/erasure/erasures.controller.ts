@@ -2,10 +2,10 @@ import { Body, Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs
 import { canonicalEmail } from '../licenses/email.js';
 import { ErasureService } from './erasure.service.js';
 import { ErasureRequest } from './erasures.dto.js';
-import type { SignedIn } from '../staff/staff-identity.js';
-import { AdminOnly, SignedInStaff, StaffGuard } from '../staff/staff.guard.js';
+import type { AuthenticatedStaff } from '../staff/staff-identity.js';
+import { AdminOnly, CurrentStaff, StaffGuard } from '../staff/staff.guard.js';
 
-/** Deletion requests (contract, section 4). */
+/** Erasure requests for staff (docs/contract.md#staff). */
 @Controller('support/api/erasures')
 @UseGuards(StaffGuard)
 export class ErasuresController {
@@ -16,18 +16,18 @@ export class ErasuresController {
     return { erasures: await this.erasures.list() };
   }
 
-  /** A job carries it out at once. */
+  /** The request is due at once, and a job carries it out. */
   @Post()
   @AdminOnly()
   @HttpCode(202)
-  async request(@Body() { email, reason }: ErasureRequest, @SignedInStaff() staff: SignedIn) {
+  async request(@Body() { email, reason }: ErasureRequest, @CurrentStaff() staff: AuthenticatedStaff) {
     return { erasure: await this.erasures.request(canonicalEmail(email)!, { actor: staff.email, reason }) };
   }
 
   @Post(':id/run')
   @AdminOnly()
   @HttpCode(200)
-  async run(@Param('id') id: string, @SignedInStaff() staff: SignedIn) {
+  async run(@Param('id') id: string, @CurrentStaff() staff: AuthenticatedStaff) {
     return { erasure: await this.erasures.run(id, { actor: staff.email, reason: null }) };
   }
 }

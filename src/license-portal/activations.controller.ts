@@ -2,12 +2,12 @@ import { Body, Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/comm
 import { DataSource } from 'typeorm';
 import { activationView } from '../activation/license-overview.js';
 import { ReleaseService } from '../releases/release.service.js';
-import { HolderGuard, MailboxProof, SignedInHolder } from './holder.guard.js';
-import { demandActivation, type Holder } from './holder.js';
-import { AskRequest, isBlank } from './portal.dto.js';
+import { HolderGuard, MailboxProof, CurrentHolder } from './holder.guard.js';
+import { requireOwnActivation, type Holder } from './holder.js';
+import { ReleaseRequestBody, isBlank } from './portal.dto.js';
 import { ReleaseRequests } from '../releases/release-requests.js';
 
-/** The machines of a holder's licenses (contract, section 3). */
+/** The activations of a holder's licenses (docs/contract.md#portal). */
 @Controller('portal/api/activations/:id')
 @UseGuards(HolderGuard)
 export class HolderActivationsController {
@@ -17,22 +17,22 @@ export class HolderActivationsController {
     private readonly dataSource: DataSource,
   ) {}
 
-  /** One that has ended needs no asking any more: the same answer. */
+  /** Requests a release by staff. The answer is the same for an activation that has ended. */
   @Post('release-request')
   @HttpCode(202)
-  async ask(
+  async requestRelease(
     @Param('id') id: string,
-    @Body() { reason }: AskRequest,
-    @SignedInHolder() holder: Holder,
+    @Body() { reason }: ReleaseRequestBody,
+    @CurrentHolder() holder: Holder,
   ): Promise<void> {
-    await demandActivation(this.dataSource, holder, id);
+    await requireOwnActivation(this.dataSource, holder, id);
     await this.requests.create(id, isBlank(reason) ? null : reason!.trim(), holder.email);
   }
 
   @Post('release')
   @MailboxProof()
   @HttpCode(200)
-  async release(@Param('id') id: string, @SignedInHolder() holder: Holder) {
+  async release(@Param('id') id: string, @CurrentHolder() holder: Holder) {
     return { activation: activationView(await this.releases.releaseForHolder(id, holder.email!)) };
   }
 }

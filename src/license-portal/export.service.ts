@@ -2,56 +2,65 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { findLicenses } from '../activation/license-overview.js';
 import { Clock, rfc3339 } from '../core/clock.js';
-import { waitingErasure } from '../erasure/erasure.view.js';
-import { bindingsMore, histories, licensesMore, purchases, signIns } from './export.queries.js';
+import { findWaitingErasure } from '../erasure/erasure.view.js';
+import {
+  readActivationFields,
+  readHistories,
+  readLicenseFields,
+  readPurchases,
+  readSignInData,
+} from './export.queries.js';
 
-/** Said in the export itself, so that nobody has to ask for what is not there. */
-const NOT_HERE = [
+/** The export lists the data that it does not contain, so that holders need not ask for it. */
+const NOT_INCLUDED = [
   'License keys: they are not stored. To have one mailed to you once more, ask for it in the license portal.',
   'Hashes by which keys and sessions are recognised, for they are secrets.',
   'Which person of our staff did something, for that is about them.',
   'Telemetry: it holds no link to you, to a license or to a machine, so it cannot be found for one person.',
 ] as const;
 
-/** Everything held about a holder (privacy.md; Art. 15 and 20 GDPR), as of one moment. */
+/** Exports all data that is stored about a holder (Art. 15 and 20 GDPR). */
 @Injectable()
-export class HolderExport {
+export class HolderExportService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly clock: Clock,
   ) {}
 
-  async of(email: string) {
+  async create(email: string) {
     return this.dataSource.transaction('REPEATABLE READ', async (manager) => {
       const now = this.clock.now();
-      const licenses = await this.licenses(manager, email);
+      const licenses = await this.readLicenses(manager, email);
       const ids = licenses.map(({ id }) => id);
       return {
         exported_at: rfc3339(now),
         email,
         licenses,
-        purchases: await purchases(manager, email),
-        erasure: await waitingErasure(manager, email),
-        ...(await signIns(manager, email, ids, now)),
-        not_here: NOT_HERE,
+        purchases: await readPurchases(manager, email),
+        erasure: await findWaitingErasure(manager, email),
+        ...(await readSignInData(manager, email, ids, now)),
+        not_here: NOT_INCLUDED,
       };
     });
   }
 
-  private async licenses(manager: EntityManager, email: string) {
+  private async readLicenses(manager: EntityManager, email: string) {
     const found = await findLicenses(manager, { email }, { forHolder: true });
     const ids = found.map(({ id }) => id);
-    const more = await bindingsMore(manager, ids);
-    const moreOfLicenses = await licensesMore(manager, ids);
-    const byLicense = await histories(manager, ids);
+    const activationFields = await readActivationFields(manager, ids);
+    const licenseFields = await readLicenseFields(manager, ids);
+    const histories = await readHistories(manager, ids);
     return found.map((view) => {
-      // An address that is lost has no holder who could ask for an export.
+      // `is_address_lost` is always false here, because a license without an address has no holder who could sign in.
       const { activations, is_address_lost: _, ...license } = view;
       return {
         ...license,
-        ...moreOfLicenses.get(license.id),
-        activations: activations.map((binding) => ({ ...binding, ...more.get(binding.id) })),
-        history: (byLicense.get(license.id) ?? []).map(({ at, action, reason, change }) => ({
+        ...licenseFields.get(license.id),
+        activations: activations.map((activation) => ({
+          ...activation,
+          ...activationFields.get(activation.id),
+        })),
+        history: (histories.get(license.id) ?? []).map(({ at, action, reason, change }) => ({
           at: rfc3339(at),
           action,
           reason,

@@ -3,43 +3,43 @@ import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
 import { problem } from '../http/problems/problem.js';
 import { ErasureService } from '../erasure/erasure.service.js';
-import { waitingErasure, waitingView } from '../erasure/erasure.view.js';
-import { HolderExport } from './export.service.js';
-import { HolderGuard, MailboxProof, SignedInHolder } from './holder.guard.js';
+import { findWaitingErasure, toWaitingErasure } from '../erasure/erasure.view.js';
+import { HolderExportService } from './export.service.js';
+import { HolderGuard, MailboxProof, CurrentHolder } from './holder.guard.js';
 import type { Holder } from './holder.js';
 
-/** What is held about a holder: taken along, and deleted (contract, section 3). */
+/** The export and the erasure of a holder's data (docs/contract.md#portal). */
 @Controller('portal/api')
 @UseGuards(HolderGuard)
 export class HolderDataController {
   constructor(
-    private readonly holderExport: HolderExport,
+    private readonly holderExport: HolderExportService,
     private readonly erasures: ErasureService,
     private readonly dataSource: DataSource,
   ) {}
 
   @Get('export')
   @MailboxProof()
-  async export(@SignedInHolder() holder: Holder, @Res({ passthrough: true }) reply: FastifyReply) {
-    const held = await this.holderExport.of(holder.email!);
+  async export(@CurrentHolder() holder: Holder, @Res({ passthrough: true }) reply: FastifyReply) {
+    const data = await this.holderExport.create(holder.email!);
     void reply.header('content-disposition', 'attachment; filename="my-license-data.json"');
-    return held;
+    return data;
   }
 
   @Post('erasure')
   @MailboxProof()
   @HttpCode(202)
-  async erase(@SignedInHolder() holder: Holder) {
-    return { erasure: waitingView(await this.erasures.requestInSession(holder.email!, holder.id)) };
+  async erase(@CurrentHolder() holder: Holder) {
+    return { erasure: toWaitingErasure(await this.erasures.requestInSession(holder.email!, holder.id)) };
   }
 
-  /** What was carried out meanwhile, or never asked, cannot be taken back: that is no success. */
+  /** Answers `not_found` if no request waits: there was none, or it is already carried out. */
   @Delete('erasure')
   @MailboxProof()
   @HttpCode(204)
-  async takeBack(@SignedInHolder() holder: Holder): Promise<void> {
-    const waiting = await waitingErasure(this.dataSource, holder.email!);
+  async cancelErasure(@CurrentHolder() holder: Holder): Promise<void> {
+    const waiting = await findWaitingErasure(this.dataSource, holder.email!);
     if (!waiting) throw problem('not_found');
-    await this.erasures.takeBack(waiting.id);
+    await this.erasures.cancel(waiting.id);
   }
 }

@@ -10,10 +10,10 @@ import type { Holder } from './holder.js';
 
 type HolderRequest = FastifyRequest & { holder?: Holder };
 
-/** On a route for whoever reads the mailbox: a license key may lie on every machine of an office. */
+/** Marks a route that needs a session by a mailed code. A license key is no proof, because an office may share it. */
 export const MailboxProof = Reflector.createDecorator<object>();
 
-/** Lets holders in by their session. One guard on each controller of the portal, no route without. */
+/** Authenticates holders by their session. Each controller of the portal uses this guard. */
 @Injectable()
 export class HolderGuard implements CanActivate {
   constructor(
@@ -25,7 +25,7 @@ export class HolderGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<HolderRequest>();
     const route = context.getHandler();
-    // First: another site's page is not even told whether somebody is signed in here.
+    // First, so that the page of another site cannot find out whether a holder is signed in.
     demandSameOrigin(request, this.config);
     if (this.reflector.get(BeforeSignIn, route)) return true;
     const session = await this.sessions.find(readCookie(request, this.config, 'holder'));
@@ -37,7 +37,7 @@ export class HolderGuard implements CanActivate {
   }
 }
 
-/** The holder whom the guard let in. */
-export const SignedInHolder = createParamDecorator(
+/** Parameter decorator: the holder that `HolderGuard` authenticated. */
+export const CurrentHolder = createParamDecorator(
   (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<HolderRequest>().holder,
 );

@@ -5,25 +5,25 @@ import { KeysModule } from '../keys/keys.module.js';
 import { MailModule } from '../mail/mail.module.js';
 import { ReleasesModule } from '../releases/releases.module.js';
 import { HolderActivationsController } from './activations.controller.js';
-import { HolderExport } from './export.service.js';
+import { HolderExportService } from './export.service.js';
 import { HolderDataController } from './holder-data.controller.js';
 import { HolderGuard } from './holder.guard.js';
 import { HolderLicensesController } from './licenses.controller.js';
-import { HolderOverview } from './overview.service.js';
-import { SessionController } from './session.controller.js';
+import { HolderOverviewService } from './overview.service.js';
+import { HolderSessionController } from './session.controller.js';
 import { SignInCodes } from './sign-in-codes.js';
-import { SignIn } from './sign-in.service.js';
+import { SignInService } from './sign-in.service.js';
 
-/** What holders do for themselves. */
+/** The API of the license portal, in which holders manage their licenses and data. */
 @Module({
   imports: [LicensesModule, ReleasesModule, ErasureModule, KeysModule, MailModule],
   controllers: [
-    SessionController,
+    HolderSessionController,
     HolderLicensesController,
     HolderActivationsController,
     HolderDataController,
   ],
-  providers: [SignIn, SignInCodes, HolderGuard, HolderOverview, HolderExport],
+  providers: [SignInService, SignInCodes, HolderGuard, HolderOverviewService, HolderExportService],
   exports: [SignInCodes],
 })
 export class LicensePortalModule {}

@@ -2,34 +2,34 @@ import { Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/commo
 import { DataSource } from 'typeorm';
 import { RateLimit } from '../http/limits/rate-limit.js';
 import { LicensesService } from '../licenses/licenses.service.js';
-import { HolderGuard, SignedInHolder } from './holder.guard.js';
-import { demandLicense, type Holder } from './holder.js';
-import { HolderOverview } from './overview.service.js';
+import { HolderGuard, CurrentHolder } from './holder.guard.js';
+import { requireOwnLicense, type Holder } from './holder.js';
+import { HolderOverviewService } from './overview.service.js';
 
 const DAY_SECONDS = 86_400;
 
-/** A holder's licenses (contract, section 3). */
+/** A holder's licenses (docs/contract.md#portal). */
 @Controller('portal/api/licenses')
 @UseGuards(HolderGuard)
 export class HolderLicensesController {
-  // A key that lies on many machines must not fill its owner's mailbox.
+  // Limits the key mails of a license, so that another user of its key cannot fill the holder's mailbox.
   readonly #keyMails = new RateLimit(10, DAY_SECONDS);
 
   constructor(
-    private readonly overview: HolderOverview,
+    private readonly overview: HolderOverviewService,
     private readonly licenses: LicensesService,
     private readonly dataSource: DataSource,
   ) {}
 
   @Get()
-  async list(@SignedInHolder() holder: Holder) {
-    return this.overview.of(holder);
+  async list(@CurrentHolder() holder: Holder) {
+    return this.overview.read(holder);
   }
 
   @Post(':id/send-key')
   @HttpCode(202)
-  async sendKey(@Param('id') named: string, @SignedInHolder() holder: Holder): Promise<void> {
-    const id = await demandLicense(this.dataSource, holder, named);
+  async sendKey(@Param('id') requestedId: string, @CurrentHolder() holder: Holder): Promise<void> {
+    const id = await requireOwnLicense(this.dataSource, holder, requestedId);
     this.#keyMails.count(id);
     await this.licenses.sendKey(id);
   }

@@ -10,23 +10,23 @@ import { countSelfReleases } from '../releases/self-releases.js';
 import { Clock, rfc3339OrNull } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { problem } from '../http/problems/problem.js';
-import { purchasesKeptUntil } from '../erasure/erase.js';
-import { waitingErasure, type WaitingErasure } from '../erasure/erasure.view.js';
+import { readRetentionEndByEmail } from '../erasure/erase.js';
+import { findWaitingErasure, type WaitingErasure } from '../erasure/erasure.view.js';
 import type { Holder } from './holder.js';
 
-/** A binding as its holder sees it. */
-interface HolderBinding extends ActivationView {
-  /** Since when support is asked to release it; null where it is not. */
+/** An activation in the overview of its holder. */
+interface HolderActivation extends ActivationView {
+  /** When the holder requested its release from support; null without an open request. */
   readonly release_requested_at: string | null;
 }
 
-/** A license as its holder sees it; whose it is stands above. */
+/** A license in the overview of its holder. */
 interface HolderLicense extends Omit<
   LicenseView,
   'email' | 'is_address_lost' | 'created_at' | 'activations'
 > {
   readonly self_releases_left: number;
-  readonly activations: HolderBinding[];
+  readonly activations: HolderActivation[];
 }
 
 export interface Overview {
@@ -37,9 +37,9 @@ export interface Overview {
   readonly licenses: HolderLicense[];
 }
 
-/** What a holder sees of his or her licenses, whatever their state. */
+/** Reads the licenses of a holder, in any state. */
 @Injectable()
-export class HolderOverview {
+export class HolderOverviewService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly config: Config,
@@ -47,39 +47,41 @@ export class HolderOverview {
   ) {}
 
   /**
-   * Reads everything as of one moment at which the session holds: when a license gets another address meanwhile, no answer
-   * shows its former holder what belongs to the next one.
-   * @throws Problem `sign_in_required` where the session ended just now
+   * Reads the session and the licenses in one snapshot, so that a holder whose license gets another address meanwhile does
+   * not see data of the new holder.
+   * @throws Problem `sign_in_required` if the session has ended
    */
-  async of(holder: Holder): Promise<Overview> {
+  async read(holder: Holder): Promise<Overview> {
     return this.dataSource.transaction('REPEATABLE READ', async (manager) => {
       const sql = 'select 1 from session where id = $1';
-      const held = (await manager.query(sql, [holder.id])) as unknown[];
-      if (held.length === 0) throw problem('sign_in_required');
-      return this.read(manager, holder);
+      const sessions = (await manager.query(sql, [holder.id])) as unknown[];
+      if (sessions.length === 0) throw problem('sign_in_required');
+      return this.readInTransaction(manager, holder);
     });
   }
 
-  private async read(manager: EntityManager, holder: Holder): Promise<Overview> {
-    const byCode = holder.email !== null;
-    const query: LicenseQuery = byCode ? { email: holder.email } : { id: holder.license_id! };
+  private async readInTransaction(manager: EntityManager, holder: Holder): Promise<Overview> {
+    const isSignedInByCode = holder.email !== null;
+    const query: LicenseQuery = isSignedInByCode ? { email: holder.email } : { id: holder.license_id! };
     const licenses = await findLicenses(manager, query, { forHolder: true });
-    const email = byCode ? holder.email : licenses[0]?.email;
+    const email = isSignedInByCode ? holder.email : licenses[0]?.email;
     if (!email) throw problem('sign_in_required');
     const { taxRetentionYears } = this.config;
     return {
-      signed_in_by: byCode ? 'code' : 'key',
+      signed_in_by: isSignedInByCode ? 'code' : 'key',
       email,
-      erasure: await waitingErasure(manager, email),
-      purchases_kept_until: byCode ? await purchasesKeptUntil(manager, email, taxRetentionYears) : null,
-      licenses: await this.asHolderSees(manager, licenses),
+      erasure: await findWaitingErasure(manager, email),
+      purchases_kept_until: isSignedInByCode
+        ? await readRetentionEndByEmail(manager, email, taxRetentionYears)
+        : null,
+      licenses: await this.toHolderLicenses(manager, licenses),
     };
   }
 
-  private async asHolderSees(manager: EntityManager, licenses: LicenseView[]): Promise<HolderLicense[]> {
+  private async toHolderLicenses(manager: EntityManager, licenses: LicenseView[]): Promise<HolderLicense[]> {
     const ids = licenses.map(({ id }) => id);
-    const released = await countSelfReleases(manager, ids, this.clock.now());
-    const asked = await openRequests(manager, ids);
+    const selfReleaseCounts = await countSelfReleases(manager, ids, this.clock.now());
+    const requestedAt = await readOpenReleaseRequests(manager, ids);
     return licenses.map((license) => ({
       id: license.id,
       key_hint: license.key_hint,
@@ -88,16 +90,20 @@ export class HolderOverview {
       on_expiry: license.on_expiry,
       machines_allowed: license.machines_allowed,
       machines_in_use: license.machines_in_use,
-      self_releases_left: Math.max(0, this.config.selfReleasesPerYear - (released.get(license.id) ?? 0)),
-      activations: license.activations.map((binding) => ({
-        ...binding,
-        release_requested_at: rfc3339OrNull(asked.get(binding.id) ?? null),
+      self_releases_left: Math.max(
+        0,
+        this.config.selfReleasesPerYear - (selfReleaseCounts.get(license.id) ?? 0),
+      ),
+      activations: license.activations.map((activation) => ({
+        ...activation,
+        release_requested_at: rfc3339OrNull(requestedAt.get(activation.id) ?? null),
       })),
     }));
   }
 }
 
-async function openRequests(
+/** Reads when the open release requests were made. @returns the times by activation id */
+async function readOpenReleaseRequests(
   manager: EntityManager,
   licenseIds: readonly string[],
 ): Promise<Map<string, Date>> {

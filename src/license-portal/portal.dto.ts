@@ -7,10 +7,10 @@ export class SignInRequest {
   @Member(emailRule)
   email!: string;
 
-  @Member(oneOfTwo('code', licenseKeyRule))
+  @Member(exactlyOne('code', licenseKeyRule))
   license_key?: string;
 
-  @Member(oneOfTwo('license_key', codeRule))
+  @Member(exactlyOne('license_key', codeRule))
   code?: string;
 }
 
@@ -21,14 +21,14 @@ export class CodeRequest {
 }
 
 /** Body of `POST /portal/api/activations/:id/release-request`. */
-export class AskRequest {
+export class ReleaseRequestBody {
   @Member((value) => (isBlank(value) ? undefined : reasonRule(value)))
   reason?: string | null;
 }
 
-/** A code as it is compared: people type it in groups. */
-export function plainCode(typed: string): string {
-  return typed.replaceAll(/\s/g, '');
+/** Removes the spaces with which users group the digits of a code. */
+export function normalizeCode(code: string): string {
+  return code.replaceAll(/\s/g, '');
 }
 
 export function isBlank(value: unknown): boolean {
@@ -36,10 +36,12 @@ export function isBlank(value: unknown): boolean {
 }
 
 function codeRule(value: unknown): string | undefined {
-  return typeof value === 'string' && /^[0-9]{8}$/.test(plainCode(value)) ? undefined : 'must be 8 digits';
+  return typeof value === 'string' && /^[0-9]{8}$/.test(normalizeCode(value))
+    ? undefined
+    : 'must be 8 digits';
 }
 
-function oneOfTwo(other: keyof SignInRequest, rule: (value: unknown) => string | undefined) {
+function exactlyOne(other: keyof SignInRequest, rule: (value: unknown) => string | undefined) {
   return (value: unknown, body: SignInRequest) => {
     if ((value === undefined) === (body[other] === undefined)) return 'give either license_key or code';
     return value === undefined ? undefined : rule(value);

@@ -5,18 +5,18 @@ import { setCookie, readCookie, takeCookieBack } from '../http/sessions/cookies.
 import { BeforeSignIn } from '../http/sessions/same-origin.js';
 import { Sessions } from '../http/sessions/sessions.js';
 import { canonicalEmail } from '../licenses/email.js';
-import { HolderGuard, SignedInHolder } from './holder.guard.js';
+import { HolderGuard, CurrentHolder } from './holder.guard.js';
 import type { Holder } from './holder.js';
-import { CodeRequest, plainCode, SignInRequest } from './portal.dto.js';
-import { CODE_MINUTES } from './sign-in-codes.js';
-import { SignIn } from './sign-in.service.js';
+import { CodeRequest, normalizeCode, SignInRequest } from './portal.dto.js';
+import { CODE_LIFETIME_MINUTES } from './sign-in-codes.js';
+import { SignInService } from './sign-in.service.js';
 
-/** Signing in and out (contract, section 3). */
+/** Sign-in and sign-out of holders (docs/contract.md#portal). */
 @Controller('portal/api/session')
 @UseGuards(HolderGuard)
-export class SessionController {
+export class HolderSessionController {
   constructor(
-    private readonly signIn: SignIn,
+    private readonly signIn: SignInService,
     private readonly sessions: Sessions,
     private readonly config: Config,
   ) {}
@@ -25,43 +25,42 @@ export class SessionController {
   @BeforeSignIn()
   @HttpCode(204)
   async begin(
-    @Body() { email: typed, license_key, code }: SignInRequest,
+    @Body() body: SignInRequest,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
-    const email = canonicalEmail(typed)!;
+    const { license_key, code } = body;
+    const email = canonicalEmail(body.email)!;
     if (license_key !== undefined) {
-      await this.sessions.give(reply, 'holder', await this.signIn.byKey(email, license_key));
+      await this.sessions.give(reply, 'holder', await this.signIn.signInWithKey(email, license_key));
       return;
     }
-    const asked = readCookie(request, this.config, 'code');
-    await this.sessions.give(reply, 'holder', await this.signIn.byCode(email, plainCode(code!), asked));
+    const codeId = readCookie(request, this.config, 'code');
+    const token = await this.signIn.signInWithCode(email, normalizeCode(code!), codeId);
+    await this.sessions.give(reply, 'holder', token);
     takeCookieBack(reply, this.config, 'code');
   }
 
   /**
-   * The same answer whether or not a license has this address. A session is not needed; one that a key began has limits of
-   * its own.
+   * Mails a code. The answer does not reveal whether a license has this address. A session is optional: one that was created
+   * with a key has limits of its own.
    */
   @Post('code')
   @BeforeSignIn()
   @HttpCode(202)
-  async code(
+  async requestCode(
     @Body() { email }: CodeRequest,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
     const session = await this.sessions.find(readCookie(request, this.config, 'holder'));
-    const id = await this.signIn.askForCode(canonicalEmail(email)!, session);
-    setCookie(reply, this.config, 'code', id, CODE_MINUTES * 60);
+    const id = await this.signIn.requestCode(canonicalEmail(email)!, session);
+    setCookie(reply, this.config, 'code', id, CODE_LIFETIME_MINUTES * 60);
   }
 
   @Delete()
   @HttpCode(204)
-  async end(
-    @SignedInHolder() holder: Holder,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<void> {
+  async end(@CurrentHolder() holder: Holder, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
     await this.sessions.end(holder.id);
     takeCookieBack(reply, this.config, 'holder');
   }

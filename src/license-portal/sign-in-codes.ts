@@ -9,19 +9,19 @@ import { LicenseKeys } from '../keys/license-keys.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';
 
-export const CODE_MINUTES = 10;
-const TRIES = 5;
-/** A code mail that hangs is tried again after this, so that it holds up the next ones for seconds and not for a minute. */
+export const CODE_LIFETIME_MINUTES = 10;
+const MAX_CODE_TRIES = 5;
+/** Time limit of a delivery. It is short, so that a mail server that hangs delays the next codes only for seconds. */
 const DELIVERY_TIMEOUT_MS = 10_000;
 
-/** What somebody typed, and the id of the code that his or her browser asked for. */
+/** A typed code, and the id of the code that the same browser requested. */
 interface TypedCode {
   readonly id: string | undefined;
   readonly email: string;
   readonly code: string;
 }
 
-/** Signing in by a mailed code: who reads the mail is who the license belongs to. */
+/** Sign-in codes by mail. A code proves access to the mailbox of the license. */
 @Injectable()
 export class SignInCodes implements OnModuleInit {
   constructor(
@@ -33,20 +33,21 @@ export class SignInCodes implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    // Anyone can cause these mails, so they have workers of their own and no purchase waits behind them.
+    // Any client can cause these mails. They have workers of their own, so that mails about purchases do not wait for them.
     const options = { pool: 'sign_in_codes', timeoutMs: DELIVERY_TIMEOUT_MS } as const;
     this.mail.register('sign_in_code', (id) => this.compose(id), options);
   }
 
   /**
-   * Mails a code. @param email as `canonicalEmail` gives it
-   * @param urgent before the codes that others wait for
-   * @returns the code's id, never the code
+   * Creates a code and queues its mail.
+   * @param email in the form of `canonicalEmail`
+   * @param urgent sends it before codes that are not urgent
+   * @returns the id of the code
    */
-  async ask(email: string, { urgent = false }: { readonly urgent?: boolean } = {}): Promise<string> {
+  async send(email: string, { urgent = false }: { readonly urgent?: boolean } = {}): Promise<string> {
     const [id, nonce] = [uuidv4(), newNonce()];
     const now = this.clock.now();
-    const expires_at = new Date(now.getTime() + CODE_MINUTES * 60_000);
+    const expires_at = new Date(now.getTime() + CODE_LIFETIME_MINUTES * 60_000);
     await this.dataSource.transaction(async (manager) => {
       await manager.query(
         'insert into one_time_code (id, nonce, email, created_at, expires_at) values ($1, $2, $3, $4, $5)',
@@ -58,14 +59,14 @@ export class SignInCodes implements OnModuleInit {
   }
 
   /**
-   * Spends a code in the caller's transaction, which must commit even where it is wrong: each try is counted before it is
-   * compared, so that those that come together are five as well. @returns whether it was right; then it is gone
+   * Compares a code and deletes it if it is right. The caller's transaction must commit in both cases: each try is counted
+   * before the comparison, so that concurrent tries count too. @returns whether the code was right
    */
-  async spend(manager: EntityManager, { id, email, code }: TypedCode): Promise<boolean> {
+  async consume(manager: EntityManager, { id, email, code }: TypedCode): Promise<boolean> {
     if (!id || !isUuid(id)) return false;
     const [[row]] = (await manager.query(
       `update one_time_code set tries = tries + 1
-       where id = $1 and email = $2 and expires_at > $3 and tries < ${TRIES} returning id, nonce`,
+       where id = $1 and email = $2 and expires_at > $3 and tries < ${MAX_CODE_TRIES} returning id, nonce`,
       [id, email, this.clock.now()],
     )) as [DerivedFrom[], number];
     if (!row || !timingSafeEqual(Buffer.from(code), Buffer.from(this.keys.signInCode(row)))) return false;
@@ -73,8 +74,8 @@ export class SignInCodes implements OnModuleInit {
     return true;
   }
 
-  // Here and not where it was asked for: who asks learns from no answer, and from no clock, whether a license has this
-  // address. A code that has ended while a mail server was away helps nobody.
+  // The job, not the request, checks whether a license has this address, so that neither the answer nor its duration reveals
+  // it. No mail is sent for a code that expired while the mail server was unavailable.
   private async compose(id: string): Promise<MailMessage | null> {
     const sql = `select id, nonce, email from one_time_code c where id = $1 and expires_at > $2
       and exists (select 1 from license where email = c.email)`;
@@ -89,7 +90,7 @@ export class SignInCodes implements OnModuleInit {
       body: [
         `This is your code to see your licenses for ${product}:`,
         { code: this.keys.signInCode(code) },
-        `It works once, within ${CODE_MINUTES} minutes, in the browser that asked for it. Nobody of ours will ever ask you for it.`,
+        `It works once, within ${CODE_LIFETIME_MINUTES} minutes, in the browser that asked for it. Nobody of ours will ever ask you for it.`,
         'If you did not ask for it, you need not do anything.',
       ],
     };

@@ -12,20 +12,20 @@ import { SignInCodes } from './sign-in-codes.js';
 const DAY_SECONDS = 86_400;
 
 /**
- * The code mails of one instance, over all addresses (docs/decisions/0027): a day of them is far more than holders ask
- * for, and one worker sends those of a full bucket within a minute, at half a second each.
+ * Limits the code mails of one instance to all addresses (docs/decisions/0027). The rate is far above what holders request,
+ * and one worker sends the mails of a full bucket within a minute, at half a second each.
  */
-const ALL_CODE_MAILS = { perSecond: 2, capacity: 100 };
+const CODE_MAIL_BUCKET = { perSecond: 2, capacity: 100 };
 
-/** Begins holders' sessions (contract, section 3). E-mail addresses are as `canonicalEmail` gives them. */
+/** Creates the sessions of holders (docs/contract.md#portal). E-mail addresses have the form of `canonicalEmail`. */
 @Injectable()
-export class SignIn {
+export class SignInService {
   readonly #allCodeMails: TokenBucket;
   readonly #codeMails = new RateLimit(10, DAY_SECONDS);
-  /** Of a license whose key signed in, to its own address: nothing that others do counts here. */
+  /** Limits codes for the address of a license in a session by its key. Requests without this session do not count. */
   readonly #ownCodeMails = new RateLimit(10, DAY_SECONDS);
-  // As many as ten codes have tries. A right one is never counted nor refused: else whoever knows an address could lock
-  // its owner out of the code that he or she has just been mailed.
+  // The tries of ten codes. A right code is neither counted nor refused, so that an attacker who knows an address cannot
+  // lock its owner out.
   readonly #wrongCodes = new RateLimit(50, DAY_SECONDS);
 
   constructor(
@@ -35,17 +35,17 @@ export class SignIn {
     private readonly licenses: LicensesService,
     clock: Clock,
   ) {
-    this.#allCodeMails = new TokenBucket(ALL_CODE_MAILS, () => clock.monotonic());
+    this.#allCodeMails = new TokenBucket(CODE_MAIL_BUCKET, () => clock.monotonic());
   }
 
   /**
-   * A session that sees the one license, in whatever state it is. Unknown key and wrong e-mail are one answer.
-   * @returns what its cookie holds @throws Problem `license_not_found`
+   * Creates a session for one license, in any state.
+   * @returns the session token @throws Problem `license_not_found` for an unknown key and for a wrong e-mail
    */
-  async byKey(email: string, typedKey: string): Promise<string> {
+  async signInWithKey(email: string, typedKey: string): Promise<string> {
     const key_hash = licenseKeyHash(canonicalLicenseKey(typedKey)!);
     const token = await this.dataSource.transaction(async (manager) => {
-      // Shared: who replaces the key, changes the address or erases the holder ends this session too, or comes first.
+      // The share lock orders this before or after a change of the key or address and an erasure, which end sessions.
       const sql = 'select id from license where key_hash = $1 and email = $2 for share';
       const [license] = (await manager.query(sql, [key_hash, email])) as { id: string }[];
       return license ? this.sessions.begin(manager, { license_id: license.id }) : null;
@@ -57,30 +57,32 @@ export class SignIn {
 
   /**
    * Mails a code.
-   * @param signedIn the session that the browser has, if it has one
-   * @returns the code's id, which binds it to the browser
-   * @throws Problem `too_many_requests`, `unavailable` where more are asked for in all than one instance mails
+   * @param session the session of the browser, if it has one
+   * @returns the id of the code, which the browser needs to sign in with it
+   * @throws Problem `too_many_requests`, `unavailable` if the limit of this instance is exceeded
    */
-  async askForCode(email: string, signedIn: Session | null): Promise<string> {
-    if (signedIn?.license_id && (await this.#isAddressOf(signedIn.license_id, email))) {
-      this.#ownCodeMails.count(signedIn.license_id);
-      return this.codes.ask(email, { urgent: true });
+  async requestCode(email: string, session: Session | null): Promise<string> {
+    if (session?.license_id && (await this.#isAddressOf(session.license_id, email))) {
+      this.#ownCodeMails.count(session.license_id);
+      return this.codes.send(email, { urgent: true });
     }
-    // What one limit refuses must not count for the other.
+    // A request that one limit refuses does not count for the other.
     this.#codeMails.check(email);
     if (!this.#allCodeMails.take()) throw problem('unavailable');
     this.#codeMails.count(email);
-    return this.codes.ask(email);
+    return this.codes.send(email);
   }
 
   /**
-   * A session that sees every license of the address.
-   * @param id of the code that this browser asked for
-   * @returns what its cookie holds @throws Problem `code_invalid`, `too_many_requests`
+   * Creates a session for all licenses of an address.
+   * @param id of the code that this browser requested
+   * @returns the session token @throws Problem `code_invalid`, `too_many_requests`
    */
-  async byCode(email: string, code: string, id: string | undefined): Promise<string> {
+  async signInWithCode(email: string, code: string, id: string | undefined): Promise<string> {
     const token = await this.dataSource.transaction(async (manager) =>
-      (await this.codes.spend(manager, { id, email, code })) ? this.sessions.begin(manager, { email }) : null,
+      (await this.codes.consume(manager, { id, email, code }))
+        ? this.sessions.begin(manager, { email })
+        : null,
     );
     if (token) return token;
     this.#wrongCodes.count(email);

@@ -1,8 +1,8 @@
 import { DataSource } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
-import { oldestDue } from '../retention/deletion.js';
-import { DUE_DAYS } from '../erasure/erasure.view.js';
-import type { Rule } from '../retention/policy.js';
+import { createOldestDueQuery } from '../retention/deletion.js';
+import { ERASURE_DEADLINE_DAYS } from '../erasure/erasure.view.js';
+import type { RetentionRule } from '../retention/policy.js';
 
 /** The oldest day (`YYYY-MM-DD`) of what is to leave, null where there is none; and by which clock. */
 export interface DataAges {
@@ -33,7 +33,7 @@ const AGES = `
          (select min(received_on) from telemetry)::text as telemetry,
          (select min(received_on) from telemetry_waiting)::text as telemetry_inbox,
          (select min(ended_at)::date from activation where ended_at is not null)::text as ended_activation,
-         (select min(received_on) + ${DUE_DAYS} from erasure_request
+         (select min(received_on) + ${ERASURE_DEADLINE_DAYS} from erasure_request
           where honoured_at is null and cancelled_at is null)::text as erasure_due,
          (select min(runs_at)::date from erasure_request
           where honoured_at is null and cancelled_at is null)::text as erasure_runs,
@@ -53,11 +53,11 @@ const AGES = `
  */
 export async function readDataAges(
   dataSource: DataSource,
-  rules: readonly Rule[],
+  rules: readonly RetentionRule[],
   now: Date,
 ): Promise<DataAges> {
   const yesterday = new Date(now.getTime() - DAY_MS);
-  const looks = rules.map((rule, index) => oldestDue(rule, yesterday, `$${index + 1}`));
+  const looks = rules.map((rule, index) => createOldestDueQuery(rule, yesterday, `$${index + 1}`));
   const days = looks.map(({ sql }) => `(${sql})`).join(', ');
   const values = looks.map(({ value }) => value);
   const [{ overdue_days, ...ages }] = (await dataSource.query(

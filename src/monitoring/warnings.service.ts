@@ -5,7 +5,7 @@ import { Config } from '../core/config.js';
 import { Replica } from '../heartbeat/replica.js';
 import { KeyRing } from '../keys/tokens/key-ring.js';
 import { SharedResult } from './shared-result.js';
-import { policy, type Rule } from '../retention/policy.js';
+import { createRetentionPolicy, type RetentionRule } from '../retention/policy.js';
 import { lastFinished, readDataAges, type DataAges } from './data-age.js';
 import { readErasureState, type ErasureState } from '../erasure/erasure-state.js';
 import { readWaitingMail, type WaitingMail } from '../mail/waiting-mail.js';
@@ -35,7 +35,7 @@ export class WarningsService {
     () => this.look(),
     () => this.clock.monotonic(),
   );
-  readonly #policy: readonly Rule[];
+  readonly #policy: readonly RetentionRule[];
 
   constructor(
     private readonly dataSource: DataSource,
@@ -45,7 +45,7 @@ export class WarningsService {
     private readonly clock: Clock,
     private readonly config: Config,
   ) {
-    this.#policy = policy(config);
+    this.#policy = createRetentionPolicy(config);
   }
 
   /** What is watched, asked one after the other: a probe takes one connection, and waits once for a silent database. */
@@ -105,9 +105,9 @@ export class WarningsService {
       ...(isMoveLate
         ? [`The telemetry inbox holds rows of ${telemetry_inbox}, which should have moved.`]
         : []),
-      ...this.#policy.flatMap(({ table, kept }) =>
+      ...this.#policy.flatMap(({ table, period }) =>
         overdue[table]
-          ? [`Rows of ${overdue[table]} in ${table} should have been deleted (kept ${kept}).`]
+          ? [`Rows of ${overdue[table]} in ${table} should have been deleted (kept ${period}).`]
           : [],
       ),
       ...(isErasureLate

@@ -3,8 +3,8 @@ import { DataSource } from 'typeorm';
 import { ReleaseDecisions } from './release-decisions.js';
 import { findWaitingRequests } from './release-queue.js';
 import { DecisionRequest } from './release-requests.dto.js';
-import type { SignedIn } from '../staff/staff-identity.js';
-import { SignedInStaff, StaffGuard } from '../staff/staff.guard.js';
+import type { AuthenticatedStaff } from '../staff/staff-identity.js';
+import { CurrentStaff, StaffGuard } from '../staff/staff.guard.js';
 
 /** The queue of release requests for staff (docs/contract.md#staff). */
 @Controller('support/api/release-requests')
@@ -25,7 +25,7 @@ export class ReleaseRequestsController {
   async decide(
     @Param('id') id: string,
     @Body() { decision, reason }: DecisionRequest,
-    @SignedInStaff() staff: SignedIn,
+    @CurrentStaff() staff: AuthenticatedStaff,
   ) {
     return { release_request: await this.decisions.decide(id, decision, { actor: staff.email, reason }) };
   }

@@ -5,13 +5,13 @@ import { AppLogger } from '../core/logger.js';
 import { ErasureService } from '../erasure/erasure.service.js';
 import { RetentionService, type RetentionReport } from './retention.service.js';
 
-/** A run whose connection was lost without a word must not keep later ones from running. */
-const LATE_MS = 30 * 60_000;
-const SHUTDOWN_MS = 2_000;
+/** Time limit of a run, so that a connection that was lost without an error does not block later runs. */
+const RUN_TIMEOUT_MS = 30 * 60_000;
+const SHUTDOWN_WAIT_MS = 2_000;
 
 /**
- * Runs the retention a few minutes after UTC midnight, and every hour after, so that one outage at midnight delays it by
- * an hour and not by a day; also at start, for the nights this instance slept through.
+ * Runs the retention five minutes after midnight (UTC) and every hour after that, so that an outage at midnight delays it by
+ * an hour and not by a day. It also runs at start, to catch up on runs that were missed while no instance was running.
  */
 @Injectable()
 export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -23,18 +23,18 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     private readonly log: AppLogger,
   ) {}
 
-  // Not awaited: a day's rows may take their time, and nobody should wait for a port because of them.
+  // Not awaited, because a run may take long and the start of the server must not wait for it.
   onApplicationBootstrap(): void {
     this.run();
   }
 
-  // A run that takes longer is cut with its connection: every step may be, and the next run makes up for it.
+  // A longer run ends with its connection. Each step can be interrupted, and the next run repeats it.
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.race([this.idle(), wait(SHUTDOWN_MS, undefined, { ref: false })]);
+    await Promise.race([this.whenIdle(), wait(SHUTDOWN_WAIT_MS, undefined, { ref: false })]);
   }
 
-  /** Resolves when no run is under way. */
-  async idle(): Promise<void> {
+  /** Resolves when no run is in progress. */
+  async whenIdle(): Promise<void> {
     await this.#running;
   }
 
@@ -43,7 +43,7 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     this.#running ??= this.runOnce().finally(() => (this.#running = undefined));
   }
 
-  private tell({
+  private logReport({
     telemetry_rows_moved,
     weeks_counted,
     activations_ended,
@@ -58,20 +58,20 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   private async runOnce(): Promise<void> {
-    const late = Promise.withResolvers<never>();
-    const fail = () => late.reject(new Error('The retention run takes too long'));
-    const timer = setTimeout(fail, LATE_MS).unref();
+    const timeout = Promise.withResolvers<never>();
+    const fail = () => timeout.reject(new Error('The retention run exceeds its time limit of 30 minutes'));
+    const timer = setTimeout(fail, RUN_TIMEOUT_MS).unref();
     try {
-      const report = await Promise.race([this.retention.run(), late.promise]);
-      if (report) this.tell(report);
+      const report = await Promise.race([this.retention.run(), timeout.promise]);
+      if (report) this.logReport(report);
     } catch (error) {
-      // The next hour makes up for it; meanwhile the age of the data warns.
+      // The next hourly run repeats it. The age of the data raises a warning until then.
       this.log.failed('retention run failed', error);
     } finally {
       clearTimeout(timer);
     }
     try {
-      // A job carries each out when its time has come; whatever kept one from it, this makes up for.
+      // Each request has a job that carries it out. This repeats requests whose job failed.
       await this.erasures.runDue();
     } catch (error) {
       this.log.failed('erasures failed', error);

@@ -6,73 +6,74 @@ import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { clocksAgree, ClocksDiffer } from '../database/database-clock.js';
 import { LOCKS, tryLock } from '../database/locks.js';
-import { countLeaving, deleteLeaving, oldestDay } from './deletion.js';
-import { countEnding, endActivations } from './end-activations.js';
+import { countDeletable, deleteExpired, findOldestDay } from './deletion.js';
+import { countDueActivations, endActivations } from './end-activations.js';
 import { moveInbox } from '../telemetry/inbox.js';
-import { policy, type Rule } from './policy.js';
+import { createRetentionPolicy, type RetentionRule } from './policy.js';
 import { rewriteTable, tablesToRewrite, waitForOldTransactions } from './rewrite.js';
 import { rollUpWeeks } from '../telemetry/roll-up.js';
 
-interface Failure {
+interface StepFailure {
   readonly table: string;
   readonly error: unknown;
 }
 
-/** What a run did, or with `dry_run` would do. */
+/** What a run did, or what a dry run would do. */
 export interface RetentionReport {
   readonly as_of: Date;
   readonly telemetry_rows_moved: number;
   readonly weeks_counted: number;
-  /** Of licenses that ended 11 months ago. */
+  /** The number of activations that were ended because their license ended 11 months ago. */
   readonly activations_ended: number;
-  /** Rows by table, of tables that lost any. Of months of telemetry that went whole, an estimate. */
+  /** The number of deleted rows by table, without tables that lost none. Dropped partitions may be an estimate. */
   readonly deleted: Readonly<Record<string, number>>;
-  /** How many tables got a new file, without what was deleted from the old one. */
+  /** The number of tables whose file was rewritten without deleted rows. */
   readonly files_rewritten: number;
-  /** The tables where it went wrong, and why. */
-  readonly failed: readonly Failure[];
+  /** The steps that failed, by table, with the error. */
+  readonly failed: readonly StepFailure[];
 }
 
 interface RunOptions {
-  /** Counts what would leave, and changes nothing. */
+  /** Counts the rows that are due and changes nothing. */
   readonly dryRun?: boolean;
-  /** Told after each step how many are done, and of how many. */
-  readonly watch?: (done: number, total: number) => void;
+  /** Called after each rule with the number of finished rules and of all rules. */
+  readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** What leaves, and when. */
+/** Applies the retention policy. */
 @Injectable()
 export class RetentionService {
-  readonly #policy: readonly Rule[];
+  readonly #policy: readonly RetentionRule[];
 
   constructor(
     private readonly databaseUrl: DatabaseUrl,
     private readonly clock: Clock,
     private readonly config: Config,
   ) {
-    this.#policy = policy(config);
+    this.#policy = createRetentionPolicy(config);
   }
 
   /**
-   * A run, one at a time over all instances, and idempotent: makes partitions ahead, moves the past days' telemetry out of
-   * the inbox, counts whole weeks, deletes what has had its time, rewrites files, and writes down what it did.
-   * @param asOf the moment to go by; none means the present, read after it was compared
-   * @returns null where another instance is at it
-   * @throws ClocksDiffer where it is not certain which day it is, and it is no dry run
+   * Runs the retention. Only one instance runs it at a time, and a run can be repeated safely. It creates future partitions,
+   * moves telemetry of past days out of the inbox, counts whole weeks, deletes rows that are due, rewrites files and records
+   * the run.
+   * @param asOf the time to apply the policy for; by default the present, read after the clocks were compared
+   * @returns null if another instance runs it
+   * @throws ClocksDiffer if the clocks differ and it is not a dry run
    */
   async run(asOf?: Date, options: RunOptions = {}): Promise<RetentionReport | null> {
     return withMaintenanceConnection(this.databaseUrl.value, async (dataSource) => {
-      // The lock belongs to this one connection; through a pool its unlocking could land on another and do nothing.
+      // One connection takes and releases the lock, because an advisory lock belongs to its connection.
       const runner = dataSource.createQueryRunner();
       try {
         if (!options.dryRun && !(await clocksAgree(this.clock, runner))) throw new ClocksDiffer();
-        const by = asOf ?? this.clock.now();
+        const effectiveAsOf = asOf ?? this.clock.now();
         await runner.query("set lock_timeout = '5s'");
         if (!(await tryLock(runner, 'retention'))) return null;
         const report = options.dryRun
-          ? await this.look(runner, by, options)
-          : await this.work(runner, by, options);
-        // Closing the connection would give it back too, but only once the server has noticed.
+          ? await this.countDue(runner, effectiveAsOf, options)
+          : await this.applyPolicy(runner, effectiveAsOf, options);
+        // Unlocked explicitly, because the server releases the lock of a closed connection with a delay.
         await runner.query('select pg_advisory_unlock($1)', [LOCKS.retention]);
         return report;
       } finally {
@@ -81,13 +82,19 @@ export class RetentionService {
     });
   }
 
-  private async look(runner: QueryRunner, asOf: Date, { watch }: RunOptions): Promise<RetentionReport> {
+  private async countDue(
+    runner: QueryRunner,
+    asOf: Date,
+    { onProgress }: RunOptions,
+  ): Promise<RetentionReport> {
     const sql = 'select count(*)::integer as rows from telemetry_waiting where received_on < $1';
     const [inbox] = (await runner.query(sql, [utcDay(asOf)])) as { rows: number }[];
-    const steps = new Steps();
+    const steps = new StepRunner();
     const now = this.clock.now();
-    const ended = await steps.attempt('activation', () => countEnding(runner, earlier(asOf, now)));
-    const deleted = await this.each(steps, watch, (rule) => countLeaving(runner, rule, { asOf, now }));
+    const ended = await steps.run('activation', () => countDueActivations(runner, minDate(asOf, now)));
+    const deleted = await this.forEachRule(steps, onProgress, (rule) =>
+      countDeletable(runner, rule, { asOf, now }),
+    );
     return {
       as_of: asOf,
       telemetry_rows_moved: inbox!.rows,
@@ -99,23 +106,27 @@ export class RetentionService {
     };
   }
 
-  private async work(runner: QueryRunner, asOf: Date, { watch }: RunOptions): Promise<RetentionReport> {
+  private async applyPolicy(
+    runner: QueryRunner,
+    asOf: Date,
+    { onProgress }: RunOptions,
+  ): Promise<RetentionReport> {
     const id = uuidv7();
     const now = this.clock.now();
-    const began = 'insert into retention_run (id, as_of, started_at) values ($1, $2, $3)';
-    await runner.query(began, [id, asOf, now]);
-    const steps = new Steps();
-    const moved = await steps.attempt('telemetry_inbox', () => moveInbox(runner, asOf, now));
-    const counted = await steps.attempt('fleet_week', () => rollUpWeeks(runner, earlier(asOf, now)));
-    const ended = await steps.attempt('activation', () => endActivations(runner, earlier(asOf, now), now));
+    const insert = 'insert into retention_run (id, as_of, started_at) values ($1, $2, $3)';
+    await runner.query(insert, [id, asOf, now]);
+    const steps = new StepRunner();
+    const moved = await steps.run('telemetry_inbox', () => moveInbox(runner, asOf, now));
+    const counted = await steps.run('fleet_week', () => rollUpWeeks(runner, minDate(asOf, now)));
+    const ended = await steps.run('activation', () => endActivations(runner, minDate(asOf, now), now));
     const oldest: Record<string, string> = {};
-    const deleted = await this.each(steps, watch, async (rule) => {
-      const rows = await deleteLeaving(runner, rule, { asOf, now });
-      const day = await oldestDay(runner, rule);
+    const deleted = await this.forEachRule(steps, onProgress, async (rule) => {
+      const rows = await deleteExpired(runner, rule, { asOf, now });
+      const day = await findOldestDay(runner, rule);
       if (day !== null && day <= utcDay(asOf)) oldest[rule.table] = day;
       return rows;
     });
-    const files_rewritten = await this.rewrite(steps, runner, now);
+    const files_rewritten = await this.rewriteFiles(steps, runner, now);
     const { failed } = steps;
     const tables = [...new Set(failed.map(({ table }) => table))];
     await runner.query(
@@ -133,16 +144,16 @@ export class RetentionService {
     };
   }
 
-  private async rewrite(steps: Steps, runner: QueryRunner, now: Date): Promise<number> {
+  private async rewriteFiles(steps: StepRunner, runner: QueryRunner, now: Date): Promise<number> {
     const { largeTableHour } = this.config;
-    const due = await steps.attempt('file_rewrite', async () => {
+    const due = await steps.run('file_rewrite', async () => {
       const tables = await tablesToRewrite(runner, now, largeTableHour);
       if (tables.length > 0) await waitForOldTransactions(runner);
       return tables;
     });
     let files = 0;
     for (const table of due ?? []) {
-      await steps.attempt(table, async () => {
+      await steps.run(table, async () => {
         await rewriteTable(runner, table, now);
         files += 1;
       });
@@ -150,24 +161,29 @@ export class RetentionService {
     return files;
   }
 
-  private async each(steps: Steps, watch: RunOptions['watch'], step: (rule: Rule) => Promise<number>) {
-    const deleted: Record<string, number> = {};
-    for (const [done, rule] of this.#policy.entries()) {
-      const rows = await steps.attempt(rule.table, () => step(rule));
-      if (rows) deleted[rule.table] = rows;
-      watch?.(done + 1, this.#policy.length);
+  /** @returns the result of `step` by table, without zeros and failures */
+  private async forEachRule(
+    steps: StepRunner,
+    onProgress: RunOptions['onProgress'],
+    step: (rule: RetentionRule) => Promise<number>,
+  ) {
+    const rowsByTable: Record<string, number> = {};
+    for (const [index, rule] of this.#policy.entries()) {
+      const rows = await steps.run(rule.table, () => step(rule));
+      if (rows) rowsByTable[rule.table] = rows;
+      onProgress?.(index + 1, this.#policy.length);
     }
-    return deleted;
+    return rowsByTable;
   }
 }
 
-const earlier = (a: Date, b: Date): Date => (a < b ? a : b);
+const minDate = (a: Date, b: Date): Date => (a < b ? a : b);
 
-/** What goes wrong in one step keeps nothing in the other tables: data leaves on its day. */
-class Steps {
-  readonly failed: Failure[] = [];
+/** Runs steps and collects their errors, so that a failed step does not delay deletions in other tables. */
+class StepRunner {
+  readonly failed: StepFailure[] = [];
 
-  async attempt<T>(table: string, step: () => Promise<T>): Promise<T | undefined> {
+  async run<T>(table: string, step: () => Promise<T>): Promise<T | undefined> {
     return step().catch((error: unknown) => void this.failed.push({ table, error }));
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { QueryRunner } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
 
-/** The tables that hold personal data. Their files are rewritten, so that none keeps rows that were erased. */
+/** The tables with personal data. Their files are rewritten, so that no file keeps deleted rows (docs/decisions/0025). */
 export const REWRITTEN_TABLES: readonly string[] = [
   'license',
   'activation',
@@ -19,16 +19,16 @@ export const REWRITTEN_TABLES: readonly string[] = [
 ];
 
 /**
- * `vacuum full` takes some 10 ms for each MiB on a slow machine, and nobody can read the table meanwhile. Below this size a
- * request waits for less than its statement timeout.
+ * `vacuum full` takes about 10 ms for each MiB on a slow machine, and its lock blocks all readers of the table. Below this
+ * size a request waits for less than its statement timeout.
  */
 export const LARGE_TABLE_BYTES = 16 * 1024 * 1024;
-/** Runs come each hour: a file is rewritten within 24 hours of any erasure. */
+/** With hourly runs, a file is rewritten within 24 hours of any erasure. */
 const SMALL_TABLE_INTERVAL_MS = 20 * 60 * 60_000;
 /** Leaves nine nights for retries before the promised 30 days are over. */
 const LARGE_TABLE_INTERVAL_MS = 21 * DAY_MS;
 
-/** The exclusive lock is requested for so long at a time: every request for the table queues behind it. */
+/** How long each attempt waits for the exclusive lock; all requests for the table wait behind it. */
 const LOCK_TIMEOUT_MS = 200;
 const LOCK_ATTEMPTS = 20;
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -39,14 +39,13 @@ interface FileState {
   readonly rewritten_at: Date;
 }
 
-const STATE = `
+const UPSERT_FILE_STATE = `
   insert into file_rewrite as f (table_name, is_large, rewritten_at)
   select name, coalesce(pg_total_relation_size(to_regclass(name)) > $2, false), $3 from unnest($1::text[]) name
   on conflict (table_name) do update set is_large = excluded.is_large where f.is_large <> excluded.is_large`;
 
 /**
- * The tables whose files are to be rewritten now. A table that is seen for the first time is recorded and rewritten after
- * one interval.
+ * Returns the tables whose files must be rewritten now. A new table is recorded and rewritten after one interval.
  * @param largeTableHour the hour (UTC) in which large tables may be rewritten
  */
 export async function tablesToRewrite(
@@ -54,12 +53,12 @@ export async function tablesToRewrite(
   now: Date,
   largeTableHour: number,
 ): Promise<string[]> {
-  await runner.query(STATE, [REWRITTEN_TABLES, LARGE_TABLE_BYTES, now]);
+  await runner.query(UPSERT_FILE_STATE, [REWRITTEN_TABLES, LARGE_TABLE_BYTES, now]);
   const files = (await runner.query('select * from file_rewrite')) as FileState[];
   const known = files.filter(({ table_name }) => REWRITTEN_TABLES.includes(table_name));
   return known
     .filter(({ is_large, rewritten_at }) => {
-      // A time in the future is from a clock that was wrong.
+      // A time in the future was recorded by a clock that was ahead.
       const age = Math.abs(now.getTime() - rewritten_at.getTime());
       return is_large
         ? age >= LARGE_TABLE_INTERVAL_MS && now.getUTCHours() === largeTableHour
@@ -72,18 +71,19 @@ export async function tablesToRewrite(
 export class DeletedRowsRemain extends Error {
   constructor() {
     super(
-      'An open transaction, a replication slot or a replica still needs rows that were deleted: their bytes would remain.',
+      'Tables are not rewritten, because an open transaction, a replication slot or a replica still needs deleted rows. ' +
+        'End it; the next hourly run tries again.',
     );
   }
 }
 
-/** A busy table always has rows that were deleted a moment ago; what was deleted before the run is what must go. */
+/** How long a run waits for the transactions that started before it. */
 const OLD_TRANSACTIONS_TIMEOUT_MS = 10_000;
 const OLD_TRANSACTIONS_POLL_MS = 100;
 
-const NEXT_TRANSACTION = 'select pg_snapshot_xmax(pg_current_snapshot())::xid::text as next';
-// `vacuum full` keeps what any of these may still read, by the oldest transaction that each of them sees as running.
-const OLD_TRANSACTIONS = `
+const SELECT_NEXT_TRANSACTION = 'select pg_snapshot_xmax(pg_current_snapshot())::xid::text as next';
+// `vacuum full` keeps rows that any of these can still read, by the oldest transaction that each sees as running.
+const COUNT_OLD_TRANSACTIONS = `
   select count(*)::integer as held from (
     select unnest(array[backend_xid, backend_xmin]) as oldest from pg_stat_activity
     where pid <> pg_backend_pid() and (datname = current_database() or datname is null)
@@ -92,13 +92,13 @@ const OLD_TRANSACTIONS = `
   ) holder where age(oldest) > age($1::text::xid)`;
 
 /**
- * Waits until PostgreSQL keeps no row for anybody that was deleted before this call: a rewrite then leaves none behind.
- * @throws DeletedRowsRemain where a transaction, a replication slot or a replica stays that may read such rows
+ * Waits until no transaction can read rows that were deleted before this call, so that a rewrite removes all of them.
+ * @throws DeletedRowsRemain if a transaction, a replication slot or a replica can still read such rows
  */
 export async function waitForOldTransactions(runner: QueryRunner): Promise<void> {
-  const [{ next }] = (await runner.query(NEXT_TRANSACTION)) as [{ next: string }];
+  const [{ next }] = (await runner.query(SELECT_NEXT_TRANSACTION)) as [{ next: string }];
   for (let waited = 0; ; waited += OLD_TRANSACTIONS_POLL_MS) {
-    const [{ held }] = (await runner.query(OLD_TRANSACTIONS, [next])) as [{ held: number }];
+    const [{ held }] = (await runner.query(COUNT_OLD_TRANSACTIONS, [next])) as [{ held: number }];
     if (held === 0) return;
     if (waited >= OLD_TRANSACTIONS_TIMEOUT_MS) throw new DeletedRowsRemain();
     await wait(OLD_TRANSACTIONS_POLL_MS);
@@ -106,12 +106,12 @@ export async function waitForOldTransactions(runner: QueryRunner): Promise<void>
 }
 
 /**
- * Rewrites the file of a table and of all its indexes, and records it. A run that ends before that is repeated by the next.
- * @param now a moment before `waitForOldTransactions` was called: what was deleted by then is in no file any more
+ * Rewrites the files of a table and its indexes, and records the rewrite.
+ * @param now a time before the call of `waitForOldTransactions`: rows deleted until then are in no file afterwards
  */
 export async function rewriteTable(runner: QueryRunner, table: string, now: Date): Promise<void> {
   try {
-    // With more memory the indexes are rebuilt sooner, and the lock is released sooner.
+    // With more memory the indexes are rebuilt faster, which shortens the exclusive lock.
     await runner.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}; set maintenance_work_mem = '128MB'`);
     await withLockRetries(() => runner.query(`vacuum (full) ${table}`));
   } finally {

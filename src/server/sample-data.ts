@@ -44,7 +44,7 @@ async function signInLink(app: INestApplicationContext): Promise<Sample['staff']
   const { manager } = app.get(DataSource);
   if (!(await manager.exists(Staff))) await app.get(StaffService).ensure(ADMIN, 'admin', ACT);
   if (!(await manager.existsBy(Staff, { email: ADMIN }))) return null;
-  const { link } = await app.get(StaffLinks).print(ADMIN, ACT);
+  const { link } = await app.get(StaffLinks).create(ADMIN, ACT);
   return { email: ADMIN, link };
 }
 

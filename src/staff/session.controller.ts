@@ -4,15 +4,15 @@ import { DataSource } from 'typeorm';
 import { Config } from '../core/config.js';
 import { takeCookieBack } from '../http/sessions/cookies.js';
 import { Sessions } from '../http/sessions/sessions.js';
-import type { SignedIn } from './staff-identity.js';
+import type { AuthenticatedStaff } from './staff-identity.js';
 import { hasPasskey } from './links/staff-links.js';
-import { SessionOnly, SignedInStaff, StaffGuard } from './staff.guard.js';
+import { SessionOnly, CurrentStaff, StaffGuard } from './staff.guard.js';
 
-/** Who is signed in (contract, section 4). */
+/** The session of the signed-in staff member (docs/contract.md#staff). */
 @Controller('support/api/session')
 @UseGuards(StaffGuard)
 @SessionOnly()
-export class SessionController {
+export class StaffSessionController {
   constructor(
     private readonly dataSource: DataSource,
     private readonly sessions: Sessions,
@@ -20,13 +20,16 @@ export class SessionController {
   ) {}
 
   @Get()
-  async read(@SignedInStaff() { id, email, role }: SignedIn) {
+  async read(@CurrentStaff() { id, email, role }: AuthenticatedStaff) {
     return { id, email, role, has_passkey: await hasPasskey(this.dataSource.manager, id) };
   }
 
   @Delete()
   @HttpCode(204)
-  async end(@SignedInStaff() { session_id }: SignedIn, @Res({ passthrough: true }) reply: FastifyReply) {
+  async end(
+    @CurrentStaff() { session_id }: AuthenticatedStaff,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
     await this.sessions.end(session_id!);
     takeCookieBack(reply, this.config, 'staff');
   }

@@ -9,7 +9,7 @@ export class LinkRequest {
   link!: string;
 }
 
-/** An authenticator's answer as the browser gives it; what else it holds is looked at by WebAuthn's own rules. */
+/** The answer of an authenticator. The WebAuthn library validates its other members. */
 export interface PasskeyAnswer {
   readonly id: string;
   readonly response: Readonly<Record<string, unknown>>;

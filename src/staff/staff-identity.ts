@@ -8,10 +8,12 @@ import { Sessions } from '../http/sessions/sessions.js';
 import { tokenHash } from '../http/sessions/token-hash.js';
 import type { Staff } from './staff.entity.js';
 
-/** What is known of a staff member who signed in; `session_id` is null where a token did. */
-export type SignedIn = Pick<Staff, 'id' | 'email' | 'role'> & { readonly session_id: string | null };
+/** An authenticated staff member; `session_id` is null for a request with an access token. */
+export type AuthenticatedStaff = Pick<Staff, 'id' | 'email' | 'role'> & {
+  readonly session_id: string | null;
+};
 
-/** Says who of the staff makes a request. The role is the one that its person has at this moment. */
+/** Finds the staff member who makes a request, with the present role. */
 @Injectable()
 export class StaffIdentity {
   constructor(
@@ -21,30 +23,30 @@ export class StaffIdentity {
     private readonly clock: Clock,
   ) {}
 
-  /** By the cookie of a page; null where it is none of the staff's, or is over. */
-  async bySession(request: FastifyRequest): Promise<SignedIn | null> {
+  /** Finds the staff member by the session cookie; null without a valid session of staff. */
+  async findBySession(request: FastifyRequest): Promise<AuthenticatedStaff | null> {
     const session = await this.sessions.find(readCookie(request, this.config, 'staff'));
-    // A holder's session, put under the name of this cookie, is nobody's here.
+    // The session of a holder, sent in the cookie of staff, is not valid here.
     if (!session?.staff_id) return null;
-    return this.one('select id, email, role, $2::uuid as session_id from staff where id = $1', [
+    return this.queryOne('select id, email, role, $2::uuid as session_id from staff where id = $1', [
       session.staff_id,
       session.id,
     ]);
   }
 
-  /** By `authorization: Bearer <staff token>`; null where it is unknown or over. */
-  async byToken({ headers }: FastifyRequest): Promise<SignedIn | null> {
+  /** Finds the staff member by `authorization: Bearer <staff token>`; null if the token is unknown or expired. */
+  async findByToken({ headers }: FastifyRequest): Promise<AuthenticatedStaff | null> {
     const [, token] = /^Bearer +([\w-]{1,200})$/i.exec(headers.authorization ?? '') ?? [];
     if (!token) return null;
-    return this.one(
+    return this.queryOne(
       `select s.id, s.email, s.role, null as session_id from staff_token t join staff s on s.id = t.staff_id
        where t.token_hash = $1 and t.expires_at > $2`,
       [tokenHash(token), this.clock.now()],
     );
   }
 
-  private async one(sql: string, values: unknown[]): Promise<SignedIn | null> {
-    const [row] = (await this.dataSource.query(sql, values)) as SignedIn[];
+  private async queryOne(sql: string, values: unknown[]): Promise<AuthenticatedStaff | null> {
+    const [row] = (await this.dataSource.query(sql, values)) as AuthenticatedStaff[];
     return row ?? null;
   }
 }

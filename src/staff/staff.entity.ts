@@ -3,7 +3,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 export const ROLES = ['support', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** A person of the vendor. Columns are described in the migrations. */
+/** A staff member of the vendor. The migrations describe the columns. */
 @Entity('staff')
 export class Staff {
   @PrimaryColumn('uuid')

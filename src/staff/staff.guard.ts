@@ -4,17 +4,17 @@ import type { FastifyRequest } from 'fastify';
 import { Config } from '../core/config.js';
 import { problem } from '../http/problems/problem.js';
 import { BeforeSignIn, demandSameOrigin } from '../http/sessions/same-origin.js';
-import { StaffIdentity, type SignedIn } from './staff-identity.js';
+import { StaffIdentity, type AuthenticatedStaff } from './staff-identity.js';
 
-type SignedInRequest = FastifyRequest & { staff?: SignedIn };
+type StaffRequest = FastifyRequest & { staff?: AuthenticatedStaff };
 
-/** On a route that the role `support` may not use. */
+/** Marks a route that only admins may use. */
 export const AdminOnly = Reflector.createDecorator<object>();
 
-/** On a controller that a browser's session alone may use: what a script holds must never make itself a passkey. */
+/** Marks a controller that accepts no access token, so that a stolen token cannot register a passkey. */
 export const SessionOnly = Reflector.createDecorator<object>();
 
-/** Lets staff in, by session or token. One guard on each staff controller, no route without. */
+/** Authenticates staff by session or access token. Each staff controller uses this guard. */
 @Injectable()
 export class StaffGuard implements CanActivate {
   constructor(
@@ -24,14 +24,15 @@ export class StaffGuard implements CanActivate {
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const request = context.switchToHttp().getRequest<SignedInRequest>();
-    // Before anything is looked up: what another site sends is not even told whether someone is signed in here.
+    const request = context.switchToHttp().getRequest<StaffRequest>();
+    // First, so that the page of another site cannot find out whether a staff member is signed in.
     demandSameOrigin(request, this.config);
     const route = context.getHandler();
     if (this.reflector.get(BeforeSignIn, route)) return true;
-    const sessionOnly = this.reflector.get(SessionOnly, context.getClass());
+    const isSessionOnly = this.reflector.get(SessionOnly, context.getClass());
     const staff =
-      (await this.identity.bySession(request)) ?? (!sessionOnly && (await this.identity.byToken(request)));
+      (await this.identity.findBySession(request)) ??
+      (!isSessionOnly && (await this.identity.findByToken(request)));
     if (!staff) throw problem('sign_in_required', {}, { 'www-authenticate': 'Bearer' });
     if (this.reflector.get(AdminOnly, route) && staff.role !== 'admin') throw problem('forbidden');
     request.staff = staff;
@@ -39,7 +40,7 @@ export class StaffGuard implements CanActivate {
   }
 }
 
-/** The staff member whom the guard let in. */
-export const SignedInStaff = createParamDecorator(
-  (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<SignedInRequest>().staff,
+/** Parameter decorator: the staff member that `StaffGuard` authenticated. */
+export const CurrentStaff = createParamDecorator(
+  (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<StaffRequest>().staff,
 );

@@ -12,7 +12,7 @@ import { PasskeySignInController } from './passkeys/passkey-sign-in.controller.j
 import { PasskeysController } from './passkeys/passkeys.controller.js';
 import { PasskeysService } from './passkeys/passkeys.service.js';
 import { RelyingParty } from './passkeys/relying-party.js';
-import { SessionController } from './session.controller.js';
+import { StaffSessionController } from './session.controller.js';
 import { StaffIdentity } from './staff-identity.js';
 import { StaffController } from './staff.controller.js';
 import { Staff } from './staff.entity.js';
@@ -21,13 +21,13 @@ import { StaffToken } from './tokens/staff-token.entity.js';
 import { StaffTokensService } from './tokens/staff-tokens.service.js';
 import { TokensController } from './tokens/tokens.controller.js';
 
-/** Staff accounts, and how staff sign in: by passkey, by a one-time link, by an access token. */
+/** Staff accounts, and the sign-in of staff by passkey, one-time link or access token. */
 @Module({
   imports: [KeysModule, MailModule, TypeOrmModule.forFeature([Staff, StaffToken])],
   controllers: [
     LinkSignInController,
     PasskeySignInController,
-    SessionController,
+    StaffSessionController,
     PasskeysController,
     StaffController,
     TokensController,

@@ -6,21 +6,21 @@ import { Clock, rfc3339 } from '../core/clock.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
 import type { Role, Staff } from './staff.entity.js';
 
-/** A person of the staff as admins see them. */
+/** A staff member in answers to admins. */
 export interface StaffView {
   readonly id: string;
   readonly email: string;
   readonly role: Role;
   readonly created_at: string;
-  /** How many passkeys he or she signs in with. */
+  /** The number of passkeys. */
   readonly passkeys: number;
 }
 
-const STAFF = `
+const SELECT_STAFF = `
   select id, email, role, created_at, (select count(*)::int from passkey where staff_id = s.id) as passkeys
   from staff s`;
 
-/** People of the vendor (contract, section 4). */
+/** Staff accounts of the vendor (docs/contract.md#staff). */
 @Injectable()
 export class StaffService {
   constructor(
@@ -29,71 +29,73 @@ export class StaffService {
   ) {}
 
   async list(): Promise<StaffView[]> {
-    const rows = (await this.dataSource.query(`${STAFF} order by email`)) as (Staff & { passkeys: number })[];
+    const rows = (await this.dataSource.query(`${SELECT_STAFF} order by email`)) as (Staff & {
+      passkeys: number;
+    })[];
     return rows.map((row) => ({ ...row, created_at: rfc3339(row.created_at) }));
   }
 
-  /** Throws `not_found`. */
-  async view(id: string): Promise<StaffView> {
-    const rows = (await this.dataSource.query(`${STAFF} where id = $1`, [id])) as (Staff & {
+  /** @throws Problem `not_found` */
+  async getView(id: string): Promise<StaffView> {
+    const [row] = (await this.dataSource.query(`${SELECT_STAFF} where id = $1`, [id])) as (Staff & {
       passkeys: number;
     })[];
-    const [row] = rows;
     if (!row) throw problem('not_found');
     return { ...row, created_at: rfc3339(row.created_at) };
   }
 
-  /** Throws `not_found`. */
-  async idOf(email: string): Promise<string> {
+  /** @throws Problem `not_found` */
+  async findId(email: string, database: Pick<DataSource, 'query'> = this.dataSource): Promise<string> {
     const sql = 'select id from staff where email = $1';
-    const [row] = (await this.dataSource.query(sql, [email])) as { id: string }[];
+    const [row] = (await database.query(sql, [email])) as { id: string }[];
     if (!row) throw problem('not_found');
     return row.id;
   }
 
-  /** Adds a person. @param email as `canonicalEmail` gives it @throws Problem `invalid_request` where he or she is staff already */
+  /** Adds a staff member. @param email in the form of `canonicalEmail` @throws Problem `invalid_request` if it exists */
   async add(email: string, role: Role, act: AuditContext): Promise<{ staff_id: string }> {
     return this.dataSource.transaction(async (manager) => {
       const staff_id = await this.insert(manager, email, role, act);
-      // A change of role has its own call, which asks why.
+      // An existing role is not changed here, because a change of role needs a reason (`setRole`).
       if (!staff_id) throw invalidMembers({ email: 'is staff already' });
       return { staff_id };
     });
   }
 
-  /** Adds a person, or gives the one who is there this role. Throws `last_admin`. */
+  /** Adds a staff member, or sets the role of the existing one. @throws Problem `last_admin` */
   async ensure(email: string, role: Role, act: AuditContext): Promise<{ staff_id: string }> {
     return this.dataSource.transaction(async (manager) => {
       const added = await this.insert(manager, email, role, act);
       if (added) return { staff_id: added };
-      const sql = 'select id from staff where email = $1';
-      const [row] = (await manager.query(sql, [email])) as { id: string }[];
-      if (!row) throw problem('not_found');
-      await this.changeRole(manager, row.id, role, act);
-      return { staff_id: row.id };
+      const staff_id = await this.findId(email, manager);
+      await this.changeRole(manager, staff_id, role, act);
+      return { staff_id };
     });
   }
 
-  /** Gives a person another role, from the next request on. Throws `not_found`, `last_admin`. */
+  /** Changes the role of a staff member, from the next request on. @throws Problem `not_found`, `last_admin` */
   async setRole(id: string, role: Role, act: AuditContext): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction((manager) => this.changeRole(manager, id, role, act));
   }
 
-  /** Removes a person, with all that signs him or her in; the audit trail stays. Throws `not_found`, `last_admin`. */
+  /**
+   * Removes a staff member with all sessions, passkeys, links and tokens. The audit trail is kept.
+   * @throws Problem `not_found`, `last_admin`
+   */
   async remove(id: string, act: AuditContext): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
-      await keepAnAdmin(manager, id);
-      const sql = 'with gone as (delete from staff where id = $1 returning id) select id from gone';
-      const [gone] = (await manager.query(sql, [id])) as { id: string }[];
-      if (!gone) throw problem('not_found');
+      await requireAnotherAdmin(manager, id);
+      const sql = 'with removed as (delete from staff where id = $1 returning id) select id from removed';
+      const [removed] = (await manager.query(sql, [id])) as { id: string }[];
+      if (!removed) throw problem('not_found');
       const change = { staff_id: id };
       await recordAudit(manager, act, { action: 'staff.remove', change, at: this.clock.now() });
     });
   }
 
-  /** @returns the id; undefined where this address is staff already */
+  /** @returns the id; undefined if a staff member has this address already */
   private async insert(
     manager: EntityManager,
     email: string,
@@ -111,12 +113,12 @@ export class StaffService {
   }
 
   private async changeRole(manager: EntityManager, id: string, role: Role, act: AuditContext): Promise<void> {
-    if (role !== 'admin') await keepAnAdmin(manager, id);
-    const [was] = (await manager.query('select role from staff where id = $1 for update', [id])) as {
+    if (role !== 'admin') await requireAnotherAdmin(manager, id);
+    const [staff] = (await manager.query('select role from staff where id = $1 for update', [id])) as {
       role: Role;
     }[];
-    if (!was) throw problem('not_found');
-    if (was.role === role) return;
+    if (!staff) throw problem('not_found');
+    if (staff.role === role) return;
     await manager.query('update staff set role = $2 where id = $1', [id, role]);
     const change = { staff_id: id, role };
     await recordAudit(manager, act, { action: 'staff.role', change, at: this.clock.now() });
@@ -124,10 +126,10 @@ export class StaffService {
 }
 
 /**
- * Nobody could let anyone in any more. The admins' rows are locked in one order: of two who remove each other, one waits
- * and finds itself alone. @throws Problem `last_admin`
+ * Refuses to remove the last admin, because only admins can add staff. The rows of all admins are locked in the same order,
+ * so that of two admins who remove each other concurrently, the second is refused. @throws Problem `last_admin`
  */
-async function keepAnAdmin(manager: EntityManager, id: string): Promise<void> {
+async function requireAnotherAdmin(manager: EntityManager, id: string): Promise<void> {
   const sql = "select id from staff where role = 'admin' order by id for update";
   const admins = (await manager.query(sql)) as { id: string }[];
   if (admins.length === 1 && admins[0]!.id === id) throw problem('last_admin');

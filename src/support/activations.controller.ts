@@ -1,11 +1,11 @@
 import { Body, Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { activationView } from '../activation/license-overview.js';
 import { ReleaseService } from '../releases/release.service.js';
-import type { SignedIn } from '../staff/staff-identity.js';
-import { SignedInStaff, StaffGuard } from '../staff/staff.guard.js';
+import type { AuthenticatedStaff } from '../staff/staff-identity.js';
+import { CurrentStaff, StaffGuard } from '../staff/staff.guard.js';
 import { ReasonRequest } from '../audit/reason.dto.js';
 
-/** Bindings, in the hands of staff (contract, section 4). */
+/** Releases of activations by staff (docs/contract.md#staff). */
 @Controller('support/api/activations')
 @UseGuards(StaffGuard)
 export class ActivationsController {
@@ -16,7 +16,7 @@ export class ActivationsController {
   async release(
     @Param('id') id: string,
     @Body() { reason }: ReasonRequest,
-    @SignedInStaff() staff: SignedIn,
+    @CurrentStaff() staff: AuthenticatedStaff,
   ) {
     return { activation: activationView(await this.releases.release(id, { actor: staff.email, reason })) };
   }

@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { rfc3339 } from '../core/clock.js';
 
-/** An entry of the audit trail as staff see it. */
+/** An entry of the audit trail in answers to staff. */
 export interface AuditEvent {
   readonly id: string;
   readonly at: string;
@@ -12,14 +12,14 @@ export interface AuditEvent {
   readonly change: Readonly<Record<string, unknown>>;
 }
 
-const MOST = 500;
+const AUDIT_PAGE_SIZE = 500;
 
-/** The newest entries, of one license or of all; newest first. */
-export async function auditTrail(dataSource: DataSource, licenseId?: string): Promise<AuditEvent[]> {
+/** Reads the newest entries of one license or of all, newest first. */
+export async function readAuditTrail(dataSource: DataSource, licenseId?: string): Promise<AuditEvent[]> {
   const where = licenseId === undefined ? '' : 'where license_id = $1';
   const rows = (await dataSource.query(
     `select id, at, actor, action, license_id, reason, change from audit_event ${where}
-     order by at desc, id desc limit ${MOST}`,
+     order by at desc, id desc limit ${AUDIT_PAGE_SIZE}`,
     licenseId === undefined ? [] : [licenseId],
   )) as (Omit<AuditEvent, 'at'> & { at: Date })[];
   return rows.map(({ at, ...row }) => ({ ...row, at: rfc3339(at) }));

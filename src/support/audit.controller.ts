@@ -2,10 +2,10 @@ import { Controller, Get, Query, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
 import { invalidMembers } from '../http/problems/problem.js';
-import { auditTrail } from './audit-trail.js';
+import { readAuditTrail } from './audit-trail.js';
 import { StaffGuard } from '../staff/staff.guard.js';
 
-/** `GET /support/api/audit`: who did what, when, why. */
+/** `GET /support/api/audit`: the audit trail. */
 @Controller('support/api/audit')
 @UseGuards(StaffGuard)
 export class AuditController {
@@ -13,11 +13,11 @@ export class AuditController {
 
   @Get()
   async events(@Query('license_id') licenseId: unknown) {
-    return { events: await auditTrail(this.dataSource, licenseIdOf(licenseId)) };
+    return { events: await readAuditTrail(this.dataSource, parseLicenseId(licenseId)) };
   }
 }
 
-function licenseIdOf(text: unknown): string | undefined {
+function parseLicenseId(text: unknown): string | undefined {
   if (text === undefined || (typeof text === 'string' && isUuid(text))) return text;
   throw invalidMembers({ license_id: 'must be a license id' });
 }

@@ -5,10 +5,10 @@ import { readFleet } from '../telemetry/fleet.queries.js';
 import { StaffGuard } from '../staff/staff.guard.js';
 
 const DEFAULT_WEEKS = 12;
-/** As long as roll-ups are kept. */
+/** Weekly counts are kept for 24 months. */
 const MAX_WEEKS = 105;
 
-/** `GET /support/api/fleet`: what the telemetry says. */
+/** `GET /support/api/fleet`: weekly telemetry counts. */
 @Controller('support/api/fleet')
 @UseGuards(StaffGuard)
 export class FleetController {
@@ -16,11 +16,11 @@ export class FleetController {
 
   @Get()
   async fleet(@Query('weeks') weeks: unknown) {
-    return readFleet(this.dataSource, weeksOf(weeks));
+    return readFleet(this.dataSource, parseWeeks(weeks));
   }
 }
 
-function weeksOf(text: unknown): number {
+function parseWeeks(text: unknown): number {
   if (text === undefined) return DEFAULT_WEEKS;
   const weeks = typeof text === 'string' && /^\d{1,3}$/.test(text) ? Number(text) : NaN;
   if (weeks >= 1 && weeks <= MAX_WEEKS) return weeks;

@@ -4,11 +4,11 @@ import { findLicenses, type LicenseView } from '../activation/license-overview.j
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { problem } from '../http/problems/problem.js';
 import type { PurchaseState, StaffStatus } from '../licenses/license.rules.js';
-import { auditTrail, type AuditEvent } from './audit-trail.js';
+import { readAuditTrail, type AuditEvent } from './audit-trail.js';
 
-/** A license with all that staff may know of it. */
+/** A license in answers to staff. */
 export interface LicenseDetail extends LicenseView {
-  /** What staff say of it; `status` is what the purchase says as well. */
+  /** The status that staff set; `status` also takes the purchase into account. */
   readonly staff_status: StaffStatus;
   readonly purchase: {
     readonly transaction_id: string;
@@ -26,38 +26,38 @@ export interface LicenseDetail extends LicenseView {
   readonly history: AuditEvent[];
 }
 
-const STANDING = `
+const SELECT_STATUS_AND_PURCHASE = `
   select l.staff_status,
     (select json_build_object('transaction_id', p.transaction_id, 'state', p.state, 'recorded_on', p.recorded_on)
      from purchase p where p.id = l.purchase_id) as purchase
   from license l where l.id = $1`;
 
-const REQUESTS = `
+const SELECT_RELEASE_REQUESTS = `
   select r.id, r.activation_id, r.reason, r.asked_at, r.decision, r.decided_at
   from activation a join release_request r on r.activation_id = a.id
   where a.license_id = $1 order by r.asked_at desc, r.id desc`;
 
-type Standing = Pick<LicenseDetail, 'staff_status' | 'purchase'>;
-type RequestRow = Omit<LicenseDetail['release_requests'][number], 'asked_at' | 'decided_at'> & {
+type StatusAndPurchase = Pick<LicenseDetail, 'staff_status' | 'purchase'>;
+type ReleaseRequestRow = Omit<LicenseDetail['release_requests'][number], 'asked_at' | 'decided_at'> & {
   readonly asked_at: Date;
   readonly decided_at: Date | null;
 };
 
-/** Throws `not_found`. */
-export async function licenseDetail(dataSource: DataSource, id: string): Promise<LicenseDetail> {
+/** @throws Problem `not_found` */
+export async function readLicenseDetail(dataSource: DataSource, id: string): Promise<LicenseDetail> {
   const [license] = isUuid(id) ? await findLicenses(dataSource, { id }) : [];
   if (!license) throw problem('not_found');
-  const [[standing], requests, history] = await Promise.all([
-    dataSource.query(STANDING, [id]) as Promise<Standing[]>,
-    dataSource.query(REQUESTS, [id]) as Promise<RequestRow[]>,
-    auditTrail(dataSource, id),
+  const [[statusAndPurchase], requests, history] = await Promise.all([
+    dataSource.query(SELECT_STATUS_AND_PURCHASE, [id]) as Promise<StatusAndPurchase[]>,
+    dataSource.query(SELECT_RELEASE_REQUESTS, [id]) as Promise<ReleaseRequestRow[]>,
+    readAuditTrail(dataSource, id),
   ]);
-  // It may have left a moment ago.
-  if (!standing) throw problem('not_found');
+  // The license may have been deleted since the first query.
+  if (!statusAndPurchase) throw problem('not_found');
   const release_requests = requests.map(({ asked_at, decided_at, ...request }) => ({
     ...request,
     asked_at: rfc3339(asked_at),
     decided_at: rfc3339OrNull(decided_at),
   }));
-  return { ...license, ...standing, release_requests, history };
+  return { ...license, ...statusAndPurchase, release_requests, history };
 }

@@ -2,20 +2,20 @@ import { Body, Controller, Get, HttpCode, Param, Patch, Post, UseGuards } from '
 import { DataSource } from 'typeorm';
 import { findLicenses } from '../activation/license-overview.js';
 import { LicensesService } from '../licenses/licenses.service.js';
-import { licenseDetail } from './license-detail.js';
+import { readLicenseDetail } from './license-detail.js';
 import {
-  criterion,
+  toLicenseQuery,
   IssueRequest,
-  licenseChange,
+  toLicenseChange,
   LicenseChangeRequest,
-  newLicense,
+  toNewLicense,
   SearchRequest,
 } from './licenses.dto.js';
-import type { SignedIn } from '../staff/staff-identity.js';
-import { AdminOnly, SignedInStaff, StaffGuard } from '../staff/staff.guard.js';
+import type { AuthenticatedStaff } from '../staff/staff-identity.js';
+import { AdminOnly, CurrentStaff, StaffGuard } from '../staff/staff.guard.js';
 import { OptionalReasonRequest, ReasonRequest } from '../audit/reason.dto.js';
 
-/** Licenses, in the hands of staff (contract, section 4). Nothing personal stands in an address: searches are posted. */
+/** Licenses, managed by staff (docs/contract.md#staff). Searches are POST requests, so that no URL has personal data. */
 @Controller('support/api/licenses')
 @UseGuards(StaffGuard)
 export class LicensesController {
@@ -27,19 +27,19 @@ export class LicensesController {
   @Post('search')
   @HttpCode(200)
   async search(@Body() request: SearchRequest) {
-    return { licenses: await findLicenses(this.dataSource, criterion(request)) };
+    return { licenses: await findLicenses(this.dataSource, toLicenseQuery(request)) };
   }
 
   @Get(':id')
   async read(@Param('id') id: string) {
-    return { license: await licenseDetail(this.dataSource, id) };
+    return { license: await readLicenseDetail(this.dataSource, id) };
   }
 
   @Post()
   @AdminOnly()
-  async issue(@Body() request: IssueRequest, @SignedInStaff() staff: SignedIn) {
+  async issue(@Body() request: IssueRequest, @CurrentStaff() staff: AuthenticatedStaff) {
     const act = { actor: staff.email, reason: null };
-    const { license_id, license_key } = await this.licenses.issue(newLicense(request), act);
+    const { license_id, license_key } = await this.licenses.issue(toNewLicense(request), act);
     const [license] = await findLicenses(this.dataSource, { id: license_id });
     return { license, license_key };
   }
@@ -49,10 +49,10 @@ export class LicensesController {
   async change(
     @Param('id') id: string,
     @Body() request: LicenseChangeRequest,
-    @SignedInStaff() staff: SignedIn,
+    @CurrentStaff() staff: AuthenticatedStaff,
   ) {
-    await this.licenses.set(id, licenseChange(request), { actor: staff.email, reason: request.reason });
-    return { license: await licenseDetail(this.dataSource, id) };
+    await this.licenses.set(id, toLicenseChange(request), { actor: staff.email, reason: request.reason });
+    return { license: await readLicenseDetail(this.dataSource, id) };
   }
 
   @Post(':id/send-key')
@@ -60,16 +60,20 @@ export class LicensesController {
   async sendKey(
     @Param('id') id: string,
     @Body() { reason }: OptionalReasonRequest,
-    @SignedInStaff() staff: SignedIn,
+    @CurrentStaff() staff: AuthenticatedStaff,
   ) {
     await this.licenses.sendKey(id, { actor: staff.email, reason: reason ?? null });
   }
 
-  /** The new key goes to the holder by mail, and to nobody else. */
+  /** Mails the new key to the holder. The answer does not contain it. */
   @Post(':id/rekey')
   @AdminOnly()
   @HttpCode(202)
-  async rekey(@Param('id') id: string, @Body() { reason }: ReasonRequest, @SignedInStaff() staff: SignedIn) {
+  async rekey(
+    @Param('id') id: string,
+    @Body() { reason }: ReasonRequest,
+    @CurrentStaff() staff: AuthenticatedStaff,
+  ) {
     await this.licenses.rekey(id, { actor: staff.email, reason });
   }
 }

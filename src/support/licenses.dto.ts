@@ -11,8 +11,8 @@ import type { StaffStatus } from '../licenses/license.rules.js';
 import type { LicenseChange, NewLicense } from '../licenses/licenses.service.js';
 import { oneOf, optional } from '../audit/reason.dto.js';
 
-const CRITERIA = ['email', 'license_key', 'transaction_id', 'activation_id'];
-const CHANGES = ['machines_allowed', 'expires_at', 'status', 'on_expiry', 'email'];
+const SEARCH_MEMBERS = ['email', 'license_key', 'transaction_id', 'activation_id'];
+const CHANGE_MEMBERS = ['machines_allowed', 'expires_at', 'status', 'on_expiry', 'email'];
 
 /** Body of `POST /support/api/licenses/search`: exactly one of the four. */
 export class SearchRequest {
@@ -44,7 +44,7 @@ export class IssueRequest {
   on_expiry?: OnExpiry;
 }
 
-/** Body of `PATCH /support/api/licenses/{id}`: at least one change, and why. */
+/** Body of `PATCH /support/api/licenses/{id}`: a reason and at least one change. */
 export class LicenseChangeRequest {
   @Member(optional(machinesRule))
   machines_allowed?: number;
@@ -65,7 +65,7 @@ export class LicenseChangeRequest {
   reason!: string;
 }
 
-export function criterion({
+export function toLicenseQuery({
   email,
   license_key,
   transaction_id,
@@ -79,25 +79,28 @@ export function criterion({
   };
   const names = Object.keys(given);
   if (names.length === 1) return given;
-  throw refusal(names.length > 0 ? names : CRITERIA, `give exactly one of ${CRITERIA.join(', ')}`);
+  throw createProblem(
+    names.length > 0 ? names : SEARCH_MEMBERS,
+    `give exactly one of ${SEARCH_MEMBERS.join(', ')}`,
+  );
 }
 
-export function newLicense({ email, ...request }: IssueRequest): NewLicense {
-  return { email: canonicalEmail(email)!, ...terms(request) };
+export function toNewLicense({ email, ...request }: IssueRequest): NewLicense {
+  return { email: canonicalEmail(email)!, ...toTerms(request) };
 }
 
-export function licenseChange({ status, email, ...request }: LicenseChangeRequest): LicenseChange {
+export function toLicenseChange({ status, email, ...request }: LicenseChangeRequest): LicenseChange {
   const change: LicenseChange = {
-    ...terms(request),
+    ...toTerms(request),
     ...(status !== undefined && { staff_status: status }),
     ...(email !== undefined && { email: canonicalEmail(email)! }),
   };
   if (Object.keys(change).length > 0) return change;
-  throw refusal(CHANGES, `give at least one of ${CHANGES.join(', ')}`);
+  throw createProblem(CHANGE_MEMBERS, `give at least one of ${CHANGE_MEMBERS.join(', ')}`);
 }
 
-/** Only what was given: what was not stays as it is, or as the settings have it. */
-function terms({ machines_allowed, expires_at, on_expiry }: Omit<IssueRequest, 'email'>) {
+/** Returns only the members that the request contains: others keep their value or the default of the settings. */
+function toTerms({ machines_allowed, expires_at, on_expiry }: Omit<IssueRequest, 'email'>) {
   return {
     ...(machines_allowed !== undefined && { machines_allowed }),
     ...(expires_at !== undefined && { expires_at: expires_at === null ? null : parseMoment(expires_at)! }),
@@ -105,13 +108,13 @@ function terms({ machines_allowed, expires_at, on_expiry }: Omit<IssueRequest, '
   };
 }
 
-function refusal(names: readonly string[], sentence: string) {
+function createProblem(names: readonly string[], sentence: string) {
   return invalidMembers(Object.fromEntries(names.map((name) => [name, sentence])));
 }
 
 function machinesRule(value: unknown): string | undefined {
-  const fits = Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 100_000;
-  return fits ? undefined : 'must be a whole number from 1 to 100000';
+  const isValid = Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 100_000;
+  return isValid ? undefined : 'must be a whole number from 1 to 100000';
 }
 
 function expiryRule(value: unknown): string | undefined {

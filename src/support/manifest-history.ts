@@ -3,18 +3,18 @@ import { DAY_MS, rfc3339 } from '../core/clock.js';
 import { parseSigned } from '../keys/manifests/signed-manifest.js';
 import { compareVersions } from '../keys/manifests/version.js';
 
-const MOST = 100;
+const MANIFEST_PAGE_SIZE = 100;
 
-/** What was published, newest first, and how long the live one is good for. */
-export async function publishedManifests(dataSource: DataSource, now: Date) {
-  // One more than is told: whether the oldest took something back is seen beside the one before it.
-  const sql = `select signed, published_at from manifest order by sequence desc limit ${MOST + 1}`;
+/** Reads the published manifests, newest first, and when the live one expires. */
+export async function readPublishedManifests(dataSource: DataSource, now: Date) {
+  // One more row than the page, because a withdrawal is recognised by comparison with the previous manifest.
+  const sql = `select signed, published_at from manifest order by sequence desc limit ${MANIFEST_PAGE_SIZE + 1}`;
   const rows = (await dataSource.query(sql)) as { signed: string; published_at: Date }[];
   const contents = rows.map(({ signed, published_at }) => ({ ...parseSigned(signed), published_at }));
-  const manifests = contents.slice(0, MOST).map((content, i) => {
+  const manifests = contents.slice(0, MANIFEST_PAGE_SIZE).map((content, i) => {
     const { sequence, version, published_at, expires_at, minimum_license_expiry } = content;
-    const before = contents[i + 1];
-    const withdrawal = before !== undefined && compareVersions(version, before.version) < 0;
+    const previous = contents[i + 1];
+    const withdrawal = previous !== undefined && compareVersions(version, previous.version) < 0;
     return {
       sequence,
       version,
@@ -25,10 +25,10 @@ export async function publishedManifests(dataSource: DataSource, now: Date) {
     };
   });
   const [live] = contents;
-  return { live: live ? liveLine(live, now) : null, manifests };
+  return { live: live ? toLiveManifest(live, now) : null, manifests };
 }
 
-function liveLine(live: { sequence: number; version: string; expires_at: string }, now: Date) {
+function toLiveManifest(live: { sequence: number; version: string; expires_at: string }, now: Date) {
   const { sequence, version, expires_at } = live;
   return {
     sequence,

@@ -1,10 +1,10 @@
 import { Controller, Get, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock } from '../core/clock.js';
-import { publishedManifests } from './manifest-history.js';
+import { readPublishedManifests } from './manifest-history.js';
 import { StaffGuard } from '../staff/staff.guard.js';
 
-/** `GET /support/api/manifests`: what was published. Publishing is the command line's. */
+/** `GET /support/api/manifests`: the published manifests. Only the command line publishes. */
 @Controller('support/api/manifests')
 @UseGuards(StaffGuard)
 export class ManifestsController {
@@ -15,6 +15,6 @@ export class ManifestsController {
 
   @Get()
   async list() {
-    return publishedManifests(this.dataSource, this.clock.now());
+    return readPublishedManifests(this.dataSource, this.clock.now());
   }
 }

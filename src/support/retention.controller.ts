@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { StaffGuard } from '../staff/staff.guard.js';
 
-interface Row {
+interface RetentionRunRow {
   readonly id: string;
   readonly as_of: Date;
   readonly started_at: Date;
@@ -12,11 +12,11 @@ interface Row {
   readonly failed: readonly string[];
 }
 
-const RUNS = `
+const SELECT_RETENTION_RUNS = `
   select id, as_of, started_at, finished_at, deleted, failed from retention_run
   order by started_at desc, id desc limit 30`;
 
-/** `GET /support/api/retention`: what was deleted, and when. */
+/** `GET /support/api/retention`: the retention runs, with the number of deleted rows by table. */
 @Controller('support/api/retention')
 @UseGuards(StaffGuard)
 export class RetentionController {
@@ -24,17 +24,19 @@ export class RetentionController {
 
   @Get()
   async runs() {
-    return { runs: ((await this.dataSource.query(RUNS)) as Row[]).map(runView) };
+    return {
+      runs: ((await this.dataSource.query(SELECT_RETENTION_RUNS)) as RetentionRunRow[]).map(toRunView),
+    };
   }
 }
 
-function runView({ id, as_of, started_at, finished_at, deleted, failed }: Row) {
+function toRunView({ id, as_of, started_at, finished_at, deleted, failed }: RetentionRunRow) {
   return {
     id,
     as_of: rfc3339(as_of),
     started_at: rfc3339(started_at),
     finished_at: rfc3339OrNull(finished_at),
     deleted,
-    ...(failed.length > 0 && { error: `It went wrong in ${failed.join(', ')}.` }),
+    ...(failed.length > 0 && { error: `Failed tables: ${failed.join(', ')}.` }),
   };
 }

@@ -9,7 +9,7 @@ import { LicensesController } from './licenses.controller.js';
 import { ManifestsController } from './manifests.controller.js';
 import { RetentionController } from './retention.controller.js';
 
-/** What staff see and change of licenses, and the views of the support page. */
+/** The API with which staff manage licenses, and the views of the support page. */
 @Module({
   imports: [LicensesModule, ReleasesModule, StaffModule],
   controllers: [

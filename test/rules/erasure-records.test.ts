@@ -10,7 +10,12 @@ import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { identifyDatabase } from '../../src/erasure/database-identity.js';
 import { clearErasedAddress, findErasedAddresses } from '../../src/erasure/erased-addresses.js';
 import { ErasureRecords } from '../../src/erasure/erasure-records.js';
-import { recordErased, readTombstones, type Origin, type ErasedIds } from '../../src/erasure/erased-ids.js';
+import {
+  recordErased,
+  readTombstones,
+  type TombstoneOrigin,
+  type ErasedIds,
+} from '../../src/erasure/erased-ids.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-records-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -92,7 +97,7 @@ describe('of TOMBSTONE_FILE', () => {
     const database = databaseOf([{ id: own, incarnation: 'a', since: NOON }], 'a');
     expect(await recordsOf(file).read(database)).toEqual({
       erased: [blocks.own, blocks.nameless, blocks.earlier],
-      taken_back: [],
+      cancelled: [],
     });
   });
 
@@ -109,7 +114,7 @@ describe('of TOMBSTONE_FILE', () => {
     const records = recordsOf(file);
     const own = { id: randomUUID(), incarnation: 'a', since: NOON };
     const [id, license, purchase] = [randomUUID(), [randomUUID()], [randomUUID()]];
-    await records.write(
+    await records.recordErased(
       databaseOf([own], 'a'),
       { id, email: 'ada@example.com', at: NOON },
       { license, purchase },
@@ -117,11 +122,11 @@ describe('of TOMBSTONE_FILE', () => {
     const written = { license, purchase, erasure_request: [id], at: NOON, database: own.id };
     expect(await readTombstones(file)).toEqual({
       erased: [{ ...written, address: hash('ada@example.com') }],
-      taken_back: [],
+      cancelled: [],
     });
-    await records.writeTakenBack(databaseOf([own], 'a'), id);
-    expect(await readTombstones(file)).toEqual({ erased: [], taken_back: [id] });
-    const origins: Origin[] = [];
+    await records.recordCancelled(databaseOf([own], 'a'), id);
+    expect(await readTombstones(file)).toEqual({ erased: [], cancelled: [id] });
+    const origins: TombstoneOrigin[] = [];
     await readTombstones(file, (origin) => origins.push(origin) > 0);
     expect(origins.at(-1)).toEqual({ at: expect.any(Date), database: own.id });
   });

@@ -39,7 +39,7 @@ const lines = () => logged.map((line) => ({ ...line, time: '' }));
 test('a run says what it did, in numbers', async () => {
   const job = jobOf(async () => REPORT);
   job.onApplicationBootstrap();
-  await job.idle();
+  await job.whenIdle();
   expect(done).toEqual(['retention', 'erasures']);
   const counts = { telemetry_rows_moved: 5, weeks_counted: 1, activations_ended: 2 };
   expect(lines()).toEqual([
@@ -51,7 +51,7 @@ test('a run says in which tables it failed', async () => {
   const failed = ['license', 'session'].map((table) => ({ table, error: new TypeError(table) }));
   const job = jobOf(async () => ({ ...REPORT, failed }));
   job.run();
-  await job.idle();
+  await job.whenIdle();
   expect(lines().slice(1)).toEqual([
     expect.objectContaining({ level: 50, table: 'license' }),
     expect.objectContaining({ level: 50, table: 'session' }),
@@ -61,7 +61,7 @@ test('a run says in which tables it failed', async () => {
 test('where another instance is at it, it says nothing', async () => {
   const job = jobOf(async () => null);
   job.run();
-  await job.idle();
+  await job.whenIdle();
   expect([done, logged]).toEqual([['retention', 'erasures'], []]);
 });
 
@@ -69,10 +69,10 @@ test('what fails is said, and keeps neither the erasures nor the next run from t
   const fail = () => Promise.reject(new Error('broken'));
   const job = jobOf(fail, fail);
   job.run();
-  await job.idle();
+  await job.whenIdle();
   expect(logged.map((line) => line['level'])).toEqual([50, 50]);
   job.run();
-  await job.idle();
+  await job.whenIdle();
   expect(done).toEqual(['retention', 'erasures', 'retention', 'erasures']);
 });
 
@@ -86,10 +86,10 @@ test('a run that never ends is given up after half an hour, so that the erasures
     await new Promise(setImmediate);
     expect(done).toEqual(['retention']);
     jest.advanceTimersByTime(1);
-    await job.idle();
+    await job.whenIdle();
     expect([done, lines()]).toEqual([['retention', 'erasures'], [expect.objectContaining({ level: 50 })]]);
     job.run();
-    await job.idle();
+    await job.whenIdle();
     expect([done.length, logged.length, jest.getTimerCount()]).toEqual([4, 2, 0]);
   } finally {
     jest.useRealTimers();

@@ -50,9 +50,9 @@ test('a request that was taken back is told, and what was written last of it hol
   await recordCancelled(file, first);
   await recordCancelled(file, second);
   await recordErased(file, two);
-  const { erased, taken_back } = await readTombstones(file);
+  const { erased, cancelled } = await readTombstones(file);
   expect(erased).toEqual([two]);
-  expect(new Set(taken_back)).toEqual(new Set([never, first]));
+  expect(new Set(cancelled)).toEqual(new Set([never, first]));
 });
 
 test('of a request that was written down twice the last whole block counts: the first attempt was not committed', async () => {
@@ -77,9 +77,9 @@ test('a block of an origin that does not count is none, nor does it lift another
   await recordErased(file, { ...one, database: ours });
   await recordErased(file, { ...two, database: theirs });
   await recordCancelled(file, one.erasure_request[0]!, { database: theirs });
-  const { erased, taken_back } = await readTombstones(file, ({ database }) => database === ours);
+  const { erased, cancelled } = await readTombstones(file, ({ database }) => database === ours);
   expect(erased).toEqual([{ ...one, database: ours }]);
-  expect(taken_back).toEqual([]);
+  expect(cancelled).toEqual([]);
 });
 
 test('the file is its owner’s alone, and so is the folder that is made for it', async () => {

@@ -204,7 +204,7 @@ test('a deletion that its holder takes back while an admin looks at it is told t
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', '#erasures');
   await button(page, 'Run now: the deletion of changed@example.com').click();
-  await service.app.get(ErasureService).takeBack(id);
+  await service.app.get(ErasureService).cancel(id);
   await button(dialog(page), 'Delete now').click();
   await page
     .getByText(/^The holder had taken the request back/)

@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
-import { KEPT, policy } from '../../retention/policy.js';
+import { EXEMPT_TABLES, createRetentionPolicy } from '../../retention/policy.js';
 
 interface ColumnRow {
   readonly table: string;
@@ -40,7 +40,7 @@ export async function privacyData(dataSource: DataSource, config: Config) {
   const tables = (await dataSource.query(TABLES)) as ColumnRow[];
   const [run] = (await dataSource.query(LAST_RUN)) as LedgerRow[];
   const deleted = (await dataSource.query(LAST_DELETED)) as { table: string; rows: number; on: string }[];
-  const rules = policy(config);
+  const rules = createRetentionPolicy(config);
   return {
     tables: tables.map(({ table, what, columns }) => {
       const last = deleted.find((each) => each.table === table);
@@ -48,7 +48,7 @@ export async function privacyData(dataSource: DataSource, config: Config) {
       return {
         name: table,
         what,
-        kept: rule?.kept ?? KEPT[table] ?? null,
+        kept: rule?.period ?? EXEMPT_TABLES[table] ?? null,
         // By a run of its own; what else leaves goes with something that does.
         leaves: rule !== undefined,
         oldest: run?.oldest[table] ?? null,

@@ -1,6 +1,6 @@
 import { DIMENSIONS, TELEMETRY_FIELDS } from '../../telemetry/telemetry.fields.js';
 import { SMALL_CELL_THRESHOLD } from '../../telemetry/suppress-small-cells.js';
-import { KEPT, policy } from '../../retention/policy.js';
+import { EXEMPT_TABLES, createRetentionPolicy } from '../../retention/policy.js';
 
 /** `docs/privacy.md`, made from the tables that the code itself goes by. @param taxRetentionYears the setting's default */
 export function privacyAsMarkdown(taxRetentionYears: number): string {
@@ -9,8 +9,12 @@ export function privacyAsMarkdown(taxRetentionYears: number): string {
     type,
     means,
   ]);
-  const rules = policy({ taxRetentionYears }).map(({ table, what, kept }) => [`\`${table}\``, what, kept]);
-  const exceptions = Object.entries(KEPT).map(([table, why]) => [`\`${table}\``, why]);
+  const rules = createRetentionPolicy({ taxRetentionYears }).map(({ table, description, period }) => [
+    `\`${table}\``,
+    description,
+    period,
+  ]);
+  const exceptions = Object.entries(EXEMPT_TABLES).map(([table, why]) => [`\`${table}\``, why]);
   const dimensions = Object.values(DIMENSIONS).map((names) => `- \`${names.join('` with `')}\``);
   return [
     '<!-- Made from the code by `npm run docs:privacy`; a test holds it up to date. -->',

@@ -7,7 +7,7 @@ import { LinkRequest } from '../sign-in.dto.js';
 import { StaffGuard } from '../staff.guard.js';
 import { StaffLinks } from './staff-links.js';
 
-/** Signing in with a link that works once: anyone may call it (contract, section 4). */
+/** Sign-in with a one-time link, without a session (docs/contract.md#staff). */
 @Controller('support/api/session/link')
 @UseGuards(StaffGuard)
 export class LinkSignInController {
@@ -22,7 +22,7 @@ export class LinkSignInController {
   @HttpCode(204)
   async signIn(@Body() { link }: LinkRequest, @Res({ passthrough: true }) reply: FastifyReply) {
     const token = await this.dataSource.transaction(async (manager) => {
-      const staff_id = await this.links.spend(manager, link);
+      const staff_id = await this.links.consume(manager, link);
       return this.sessions.begin(manager, { staff_id });
     });
     await this.sessions.give(reply, 'staff', token);

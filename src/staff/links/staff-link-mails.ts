@@ -9,9 +9,9 @@ import { newNonce, type DerivedFrom } from '../../keys/derived-from.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
 import type { MailMessage } from '../../mail/mail-message.js';
 import { enqueueMail, MailService } from '../../mail/mail.service.js';
-import { hasPasskey, LINK_MINUTES, lockStaff, StaffLinks } from './staff-links.js';
+import { hasPasskey, LINK_LIFETIME_MINUTES, lockStaff, StaffLinks } from './staff-links.js';
 
-/** Mails a sign-in link to somebody who has no passkey yet. */
+/** Mails a sign-in link to a staff member without a passkey. */
 @Injectable()
 export class StaffLinkMails implements OnModuleInit {
   constructor(
@@ -34,12 +34,12 @@ export class StaffLinkMails implements OnModuleInit {
       if (await hasPasskey(manager, staffId)) throw problem('has_passkey');
       const [id, nonce] = [uuidv4(), newNonce()];
       const secret = this.keys.staffLink({ id, nonce });
-      await this.links.keep(manager, { id, staff_id: staffId, secret, nonce }, act);
+      await this.links.store(manager, { id, staff_id: staffId, secret, nonce }, act);
       await enqueueMail(manager, 'staff_link', id, this.clock.now(), { urgent: true });
     });
   }
 
-  // A link that was spent or has ended while a mail server was away helps nobody.
+  // No mail is sent for a link that was used or expired while the mail server was unavailable.
   private async compose(id: string): Promise<MailMessage | null> {
     const [link] = (await this.dataSource.query(
       `select l.id, l.nonce, l.token_hash, s.email from staff_link l join staff s on s.id = l.staff_id
@@ -48,15 +48,15 @@ export class StaffLinkMails implements OnModuleInit {
     )) as (DerivedFrom & { readonly token_hash: Buffer; readonly email: string })[];
     if (!link) return null;
     const secret = this.keys.staffLink(link);
-    // With another LICENSE_KEY_SECRET than the link was made with, the mail would hold a link that does not work.
+    // If LICENSE_KEY_SECRET has changed since the link was created, the derived secret does not match, and no mail is sent.
     if (!tokenHash(secret).equals(link.token_hash)) return null;
     return {
       to: link.email,
       subject: 'Your link to sign in to support',
       body: [
         'With this link you sign in to the support pages, and make the passkey that you sign in with from then on:',
-        { link: this.links.address(secret) },
-        `It works once, within ${LINK_MINUTES} minutes. Whoever has it signs in as you: pass it on to nobody.`,
+        { link: this.links.createUrl(secret) },
+        `It works once, within ${LINK_LIFETIME_MINUTES} minutes. Whoever has it signs in as you: pass it on to nobody.`,
         'If you did not expect this mail, tell the person who looks after the support pages.',
       ],
     };

@@ -3,7 +3,7 @@ import { Config } from '../../core/config.js';
 import type { MailMessage } from '../../mail/mail-message.js';
 import { MailService } from '../../mail/mail.service.js';
 
-/** Tells a staff member of a new passkey: whoever had the session for a moment must not stay in unnoticed. */
+/** Informs staff members of a new passkey by mail, so that they notice one that an attacker added in their session. */
 @Injectable()
 export class PasskeyMails implements OnModuleInit {
   constructor(
@@ -12,10 +12,10 @@ export class PasskeyMails implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.mail.register('passkey_added', async () => this.added());
+    this.mail.register('passkey_added', async () => this.composeAdded());
   }
 
-  private added(): MailMessage {
+  private composeAdded(): MailMessage {
     return {
       to: null,
       subject: 'A new passkey signs you in to support',

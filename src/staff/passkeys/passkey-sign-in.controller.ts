@@ -5,12 +5,12 @@ import { Config } from '../../core/config.js';
 import { setCookie, readCookie, takeCookieBack } from '../../http/sessions/cookies.js';
 import { BeforeSignIn } from '../../http/sessions/same-origin.js';
 import { Sessions } from '../../http/sessions/sessions.js';
-import { CHALLENGE_MINUTES } from './passkey-challenges.js';
+import { CHALLENGE_LIFETIME_MINUTES } from './passkey-challenges.js';
 import { PasskeySignIn } from './passkey-sign-in.js';
 import { PasskeyAnswerRequest } from '../sign-in.dto.js';
 import { StaffGuard } from '../staff.guard.js';
 
-/** Signing in with a passkey: anyone may call these (contract, section 4). */
+/** Sign-in with a passkey, without a session (docs/contract.md#staff). */
 @Controller('support/api/session')
 @UseGuards(StaffGuard)
 export class PasskeySignInController {
@@ -24,8 +24,8 @@ export class PasskeySignInController {
   @BeforeSignIn()
   @HttpCode(200)
   async options(@Res({ passthrough: true }) reply: FastifyReply) {
-    const { id, options } = await this.passkeys.ask();
-    setCookie(reply, this.config, 'challenge', id, CHALLENGE_MINUTES * 60);
+    const { id, options } = await this.passkeys.createOptions();
+    setCookie(reply, this.config, 'challenge', id, CHALLENGE_LIFETIME_MINUTES * 60);
     return { options };
   }
 
@@ -37,8 +37,8 @@ export class PasskeySignInController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const asked = readCookie(request, this.config, 'challenge');
-    const token = await this.passkeys.signIn(response as unknown as AuthenticationResponseJSON, asked);
+    const challengeId = readCookie(request, this.config, 'challenge');
+    const token = await this.passkeys.signIn(response as unknown as AuthenticationResponseJSON, challengeId);
     takeCookieBack(reply, this.config, 'challenge');
     await this.sessions.give(reply, 'staff', token);
   }

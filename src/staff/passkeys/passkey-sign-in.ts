@@ -8,7 +8,7 @@ import { Sessions } from '../../http/sessions/sessions.js';
 import { PasskeyChallenges } from './passkey-challenges.js';
 import { RelyingParty } from './relying-party.js';
 
-interface Known {
+interface StoredPasskey {
   readonly id: string;
   readonly staff_id: string;
   readonly public_key: Buffer;
@@ -16,11 +16,11 @@ interface Known {
   readonly sign_count: string;
 }
 
-/** Signing in with a passkey. */
+/** Sign-in of staff with a passkey. */
 @Injectable()
 export class PasskeySignIn {
-  /** Wrong answers in the name of one person, in a quarter of an hour. */
-  readonly #wrong = new RateLimit(10, 900);
+  /** Wrong answers for each staff member: 10 in 15 minutes. */
+  readonly #wrongAnswers = new RateLimit(10, 900);
 
   constructor(
     private readonly dataSource: DataSource,
@@ -29,59 +29,59 @@ export class PasskeySignIn {
     private readonly sessions: Sessions,
   ) {}
 
-  /** What a passkey is asked. @returns the challenge's id beside it, for the browser's cookie */
-  async ask() {
-    const { id, challenge } = await this.challenges.make(null);
-    return { id, options: await this.relyingParty.signInOptions(challenge) };
+  /** Creates the WebAuthn options of a sign-in. @returns them and the id of the challenge, for the cookie of the browser */
+  async createOptions() {
+    const { id, challenge } = await this.challenges.create(null);
+    return { id, options: await this.relyingParty.createSignInOptions(challenge) };
   }
 
   /**
-   * Signs the owner of a passkey in. Only wrong ones are counted, and only they are refused for it: whoever knows the id of
-   * somebody's passkey must not be able to lock that person out.
-   * @param asked the id of the challenge that this browser was given
-   * @returns what the session's cookie holds
+   * Signs the owner of a passkey in. The rate limit counts and refuses only wrong answers, so that an attacker who knows the
+   * id of a passkey cannot lock its owner out.
+   * @param challengeId from the cookie of the browser
+   * @returns the session token
    * @throws Problem `passkey_invalid`, `too_many_requests`
    */
-  async signIn(response: AuthenticationResponseJSON, asked: string | undefined): Promise<string> {
-    const challenge = await this.challenges.spend(asked, null);
+  async signIn(response: AuthenticationResponseJSON, challengeId: string | undefined): Promise<string> {
+    const challenge = await this.challenges.consume(challengeId, null);
     if (!challenge) throw problem('passkey_invalid');
-    const [known] = (await this.dataSource.query(
+    const [passkey] = (await this.dataSource.query(
       'select id, staff_id, public_key, sign_count from passkey where credential_id = $1',
       [Buffer.from(response.id, 'base64url')],
-    )) as Known[];
-    if (!known) throw problem('passkey_invalid');
-    const count = await this.relyingParty.signedIn(response, challenge, credentialOf(response, known));
-    if (count !== null && isHandleOf(response, known.staff_id)) {
-      const token = await this.begin(known, count);
+    )) as StoredPasskey[];
+    if (!passkey) throw problem('passkey_invalid');
+    const count = await this.relyingParty.verifySignIn(response, challenge, toCredential(response, passkey));
+    if (count !== null && hasUserHandle(response, passkey.staff_id)) {
+      const token = await this.beginSession(passkey, count);
       if (token) return token;
     }
-    this.#wrong.count(known.staff_id);
+    this.#wrongAnswers.count(passkey.staff_id);
     throw problem('passkey_invalid');
   }
 
-  /** @returns what the session's cookie holds; null where the passkey has counted as far before, or was removed just now */
-  private async begin({ id, staff_id }: Known, count: number): Promise<string | null> {
+  /** @returns the session token; null if the count of the passkey was used before, or the passkey was removed meanwhile */
+  private async beginSession({ id, staff_id }: StoredPasskey, count: number): Promise<string | null> {
     return this.dataSource.transaction(async (manager) => {
-      // The person first, as whoever removes one does.
+      // The staff row is locked first, as in each removal of a person.
       await manager.query('select 1 from staff where id = $1 for key share', [staff_id]);
-      // Of two answers with one count, one is a copy's; authenticators that do not count say 0 for ever.
-      const [moved] = (await manager.query(
-        `with moved as (
+      // A repeated count comes from a copy of the passkey. Authenticators that do not count always send 0.
+      const [updated] = (await manager.query(
+        `with updated as (
            update passkey set sign_count = $2 where id = $1 and (sign_count < $2 or ($2 = 0 and sign_count = 0)) returning 1)
-         select 1 from moved`,
+         select 1 from updated`,
         [id, count],
       )) as unknown[];
-      return moved ? this.sessions.begin(manager, { staff_id }) : null;
+      return updated ? this.sessions.begin(manager, { staff_id }) : null;
     });
   }
 }
 
-function credentialOf({ id }: AuthenticationResponseJSON, { public_key, sign_count }: Known) {
+function toCredential({ id }: AuthenticationResponseJSON, { public_key, sign_count }: StoredPasskey) {
   return { id, publicKey: new Uint8Array(public_key), counter: Number(sign_count) };
 }
 
-/** Nobody was named before: the answer must say whose passkey it is, and be right about it (WebAuthn, 7.2). */
-function isHandleOf({ response }: AuthenticationResponseJSON, staffId: string): boolean {
+/** Returns whether the answer has the user handle of the owner. The request named no user, so WebAuthn (7.2) requires it. */
+function hasUserHandle({ response }: AuthenticationResponseJSON, staffId: string): boolean {
   const handle = Buffer.from(uuidBytes(staffId)).toString('base64url');
   return response.userHandle === handle;
 }

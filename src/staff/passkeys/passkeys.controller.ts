@@ -4,14 +4,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 import { setCookie, readCookie, takeCookieBack } from '../../http/sessions/cookies.js';
 import { problem } from '../../http/problems/problem.js';
-import { CHALLENGE_MINUTES, PasskeyChallenges } from './passkey-challenges.js';
+import { CHALLENGE_LIFETIME_MINUTES, PasskeyChallenges } from './passkey-challenges.js';
 import { PasskeysService } from './passkeys.service.js';
 import { RelyingParty } from './relying-party.js';
 import { PasskeyAnswerRequest } from '../sign-in.dto.js';
-import type { SignedIn } from '../staff-identity.js';
-import { SessionOnly, SignedInStaff, StaffGuard } from '../staff.guard.js';
+import type { AuthenticatedStaff } from '../staff-identity.js';
+import { SessionOnly, CurrentStaff, StaffGuard } from '../staff.guard.js';
 
-/** One's own passkeys (contract, section 4). */
+/** The passkeys of the signed-in staff member (docs/contract.md#staff). */
 @Controller('support/api/passkeys')
 @UseGuards(StaffGuard)
 @SessionOnly()
@@ -24,29 +24,29 @@ export class PasskeysController {
   ) {}
 
   @Get()
-  async list(@SignedInStaff() staff: SignedIn) {
+  async list(@CurrentStaff() staff: AuthenticatedStaff) {
     return { passkeys: await this.passkeys.list(staff.id) };
   }
 
   @Post('options')
   @HttpCode(200)
-  async options(@SignedInStaff() staff: SignedIn, @Res({ passthrough: true }) reply: FastifyReply) {
-    const { id, challenge } = await this.challenges.make(staff.id);
-    const existing = await this.passkeys.credentialIds(staff.id);
-    setCookie(reply, this.config, 'challenge', id, CHALLENGE_MINUTES * 60);
-    return { options: await this.relyingParty.enrolmentOptions(challenge, staff, existing) };
+  async options(@CurrentStaff() staff: AuthenticatedStaff, @Res({ passthrough: true }) reply: FastifyReply) {
+    const { id, challenge } = await this.challenges.create(staff.id);
+    const existing = await this.passkeys.readCredentialIds(staff.id);
+    setCookie(reply, this.config, 'challenge', id, CHALLENGE_LIFETIME_MINUTES * 60);
+    return { options: await this.relyingParty.createRegistrationOptions(challenge, staff, existing) };
   }
 
   @Post()
-  async enrol(
-    @SignedInStaff() staff: SignedIn,
+  async register(
+    @CurrentStaff() staff: AuthenticatedStaff,
     @Body() { response }: PasskeyAnswerRequest,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const challenge = await this.challenges.spend(readCookie(request, this.config, 'challenge'), staff.id);
+    const challenge = await this.challenges.consume(readCookie(request, this.config, 'challenge'), staff.id);
     if (!challenge) throw problem('passkey_invalid');
-    const passkey = await this.passkeys.enrol(
+    const passkey = await this.passkeys.register(
       staff,
       response as unknown as RegistrationResponseJSON,
       challenge,
@@ -57,7 +57,7 @@ export class PasskeysController {
 
   @Delete(':id')
   @HttpCode(204)
-  async remove(@Param('id') id: string, @SignedInStaff() staff: SignedIn) {
+  async remove(@Param('id') id: string, @CurrentStaff() staff: AuthenticatedStaff) {
     await this.passkeys.remove(staff, id);
   }
 }

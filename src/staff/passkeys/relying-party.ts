@@ -8,18 +8,18 @@ import type {
 } from '@simplewebauthn/server';
 import { parse as uuidBytes } from 'uuid';
 import { Config } from '../../core/config.js';
-import { CHALLENGE_MINUTES } from './passkey-challenges.js';
+import { CHALLENGE_LIFETIME_MINUTES } from './passkey-challenges.js';
 
-/** EdDSA, ES256, RS256: what authenticators have. */
+/** The COSE algorithms of common authenticators: EdDSA, ES256, RS256. */
 const ALGORITHMS = [-8, -7, -257];
-const TIMEOUT_MS = CHALLENGE_MINUTES * 60_000;
-/** A credential id may be this long (WebAuthn, 5.1); the library takes any length, none among them. */
-const MAX_ID_BYTES = 1023;
+const CEREMONY_TIMEOUT_MS = CHALLENGE_LIFETIME_MINUTES * 60_000;
+/** The maximum of WebAuthn (5.1). The library accepts any length, including an empty id. */
+const MAX_CREDENTIAL_ID_BYTES = 1023;
 
-/** Loaded when the first passkey is used: it brings some 300 modules, a fifth of what a start would load. */
-const webAuthn = () => import('@simplewebauthn/server');
+/** Loads the library at the first use of a passkey, because its 300 modules would slow the start of the service down. */
+const loadWebAuthn = () => import('@simplewebauthn/server');
 
-/** This service as passkeys know it: the host of PUBLIC_URL. The one file that speaks WebAuthn. */
+/** The WebAuthn relying party, identified by the host of PUBLIC_URL. No other file uses the WebAuthn library. */
 @Injectable()
 export class RelyingParty {
   readonly #id: string;
@@ -33,24 +33,24 @@ export class RelyingParty {
     this.#name = mailFrom.name;
   }
 
-  /** Nobody is named: the passkey says whose it is. */
-  async signInOptions(challenge: Buffer): Promise<PublicKeyCredentialRequestOptionsJSON> {
-    const { generateAuthenticationOptions } = await webAuthn();
+  /** The options name no user, because the answer of the passkey contains the user handle. */
+  async createSignInOptions(challenge: Buffer): Promise<PublicKeyCredentialRequestOptionsJSON> {
+    const { generateAuthenticationOptions } = await loadWebAuthn();
     return generateAuthenticationOptions({
       rpID: this.#id,
       challenge: new Uint8Array(challenge),
-      timeout: TIMEOUT_MS,
+      timeout: CEREMONY_TIMEOUT_MS,
       userVerification: 'required',
     });
   }
 
-  /** @param existing credential ids of the passkeys that the person has: no authenticator is to make a second one */
-  async enrolmentOptions(
+  /** @param existing credential ids of the staff member, so that no authenticator registers a second passkey */
+  async createRegistrationOptions(
     challenge: Buffer,
     staff: { readonly id: string; readonly email: string },
     existing: readonly Buffer[],
   ): Promise<PublicKeyCredentialCreationOptionsJSON> {
-    const { generateRegistrationOptions } = await webAuthn();
+    const { generateRegistrationOptions } = await loadWebAuthn();
     return generateRegistrationOptions({
       rpID: this.#id,
       rpName: this.#name,
@@ -58,7 +58,7 @@ export class RelyingParty {
       userID: new Uint8Array(uuidBytes(staff.id)),
       userName: staff.email,
       userDisplayName: staff.email,
-      timeout: TIMEOUT_MS,
+      timeout: CEREMONY_TIMEOUT_MS,
       attestationType: 'none',
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
       supportedAlgorithmIDs: ALGORITHMS,
@@ -66,9 +66,12 @@ export class RelyingParty {
     });
   }
 
-  /** @returns the new credential; null where the answer is not one to this challenge, from this host, by a verified person */
-  async enrolled(response: RegistrationResponseJSON, challenge: Buffer): Promise<WebAuthnCredential | null> {
-    const { verifyRegistrationResponse } = await webAuthn();
+  /** @returns the new credential; null if the challenge, the origin, the user verification or the answer is wrong */
+  async verifyRegistration(
+    response: RegistrationResponseJSON,
+    challenge: Buffer,
+  ): Promise<WebAuthnCredential | null> {
+    const { verifyRegistrationResponse } = await loadWebAuthn();
     const verified = await verifyRegistrationResponse({
       response,
       expectedChallenge: challenge.toString('base64url'),
@@ -78,16 +81,16 @@ export class RelyingParty {
     }).catch(() => null);
     const credential = verified?.registrationInfo?.credential;
     const idBytes = credential ? Buffer.from(credential.id, 'base64url').length : 0;
-    return credential && idBytes >= 1 && idBytes <= MAX_ID_BYTES ? credential : null;
+    return credential && idBytes >= 1 && idBytes <= MAX_CREDENTIAL_ID_BYTES ? credential : null;
   }
 
-  /** @returns the authenticator's new count; null where the answer is wrong, or counts no further than one before it */
-  async signedIn(
+  /** @returns the new signature count; null if the answer is wrong or the count has not increased */
+  async verifySignIn(
     response: AuthenticationResponseJSON,
     challenge: Buffer,
     credential: WebAuthnCredential,
   ): Promise<number | null> {
-    const { verifyAuthenticationResponse } = await webAuthn();
+    const { verifyAuthenticationResponse } = await loadWebAuthn();
     const verified = await verifyAuthenticationResponse({
       response,
       expectedChallenge: challenge.toString('base64url'),

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A bearer token of a script. Columns are described in the migrations. */
+/** An access token of a script. The migrations describe the columns. */
 @Entity('staff_token')
 export class StaffToken {
   @PrimaryColumn('uuid')

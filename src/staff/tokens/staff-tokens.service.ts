@@ -9,12 +9,12 @@ import { tokenHash } from '../../http/sessions/token-hash.js';
 import { Staff, type Role } from '../staff.entity.js';
 import { StaffToken } from './staff-token.entity.js';
 
-const TOKEN_DAYS = 90;
-/** Tells a reader, and a secret scanner, what it has before it. */
+const TOKEN_LIFETIME_DAYS = 90;
+/** Identifies the token for readers and secret scanners. */
 const TOKEN_PREFIX = 'mst_';
 
-/** A listed token: everything but itself. */
-export interface TokenLine {
+/** An access token in lists, without the token itself. */
+export interface StaffTokenView {
   readonly id: string;
   readonly email: string;
   readonly role: Role;
@@ -22,7 +22,7 @@ export interface TokenLine {
   readonly expires_at: string;
 }
 
-/** Bearer tokens of the staff's scripts (contract, section 4). */
+/** Access tokens for scripts of staff (docs/contract.md#staff). */
 @Injectable()
 export class StaffTokensService {
   constructor(
@@ -30,13 +30,16 @@ export class StaffTokensService {
     private readonly clock: Clock,
   ) {}
 
-  /** Makes a bearer token of its owner's role, good for 90 days; only its hash is kept. Throws `not_found`. */
-  async make(email: string, act: AuditContext): Promise<{ id: string; token: string }> {
+  /**
+   * Creates a token that has the role of its owner and is valid for 90 days. Only its hash is stored.
+   * @throws Problem `not_found`
+   */
+  async create(email: string, act: AuditContext): Promise<{ id: string; token: string }> {
     const owner = await this.dataSource.manager.findOneBy(Staff, { email });
     if (!owner) throw problem('not_found');
     const token = TOKEN_PREFIX + randomBytes(32).toString('base64url');
     const created_at = this.clock.now();
-    const expires_at = new Date(created_at.getTime() + TOKEN_DAYS * DAY_MS);
+    const expires_at = new Date(created_at.getTime() + TOKEN_LIFETIME_DAYS * DAY_MS);
     const id = uuidv7();
     await this.dataSource.transaction(async (manager) => {
       await manager.insert(StaffToken, {
@@ -52,7 +55,7 @@ export class StaffTokensService {
     return { id, token };
   }
 
-  async list(): Promise<TokenLine[]> {
+  async list(): Promise<StaffTokenView[]> {
     const rows = (await this.dataSource.query(
       `select t.id, s.email, s.role, t.created_at, t.expires_at
        from staff_token t join staff s on s.id = t.staff_id where t.expires_at > $1 order by t.created_at`,
@@ -67,7 +70,7 @@ export class StaffTokensService {
     }));
   }
 
-  /** Throws `not_found`. */
+  /** @throws Problem `not_found` */
   async revoke(id: string, act: AuditContext): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {

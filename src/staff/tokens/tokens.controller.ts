@@ -1,10 +1,10 @@
 import { Body, Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
-import type { SignedIn } from '../staff-identity.js';
+import type { AuthenticatedStaff } from '../staff-identity.js';
 import { StaffTokensService } from './staff-tokens.service.js';
-import { AdminOnly, SignedInStaff, StaffGuard } from '../staff.guard.js';
+import { AdminOnly, CurrentStaff, StaffGuard } from '../staff.guard.js';
 import { ReasonRequest } from '../../audit/reason.dto.js';
 
-/** The tokens of the staff's scripts; they are made by the command line alone (contract, section 4). */
+/** Access tokens for scripts of staff. Only the command line creates them (docs/contract.md#staff). */
 @Controller('support/api/tokens')
 @UseGuards(StaffGuard)
 export class TokensController {
@@ -19,7 +19,11 @@ export class TokensController {
   @Post(':id/revoke')
   @AdminOnly()
   @HttpCode(204)
-  async revoke(@Param('id') id: string, @Body() { reason }: ReasonRequest, @SignedInStaff() staff: SignedIn) {
+  async revoke(
+    @Param('id') id: string,
+    @Body() { reason }: ReasonRequest,
+    @CurrentStaff() staff: AuthenticatedStaff,
+  ) {
     await this.tokens.revoke(id, { actor: staff.email, reason });
   }
 }
