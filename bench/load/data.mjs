@@ -88,7 +88,7 @@ export async function makeData(url, folder, ids, insert = insertSeats) {
 
 /** A signed manifest that offers a version; @param live the one it follows, none where it is the first */
 export async function makeManifest(publisher, version, live = null) {
-  const { following } = await import('../../dist/manifest/manifest.rules.js');
+  const { nextManifest } = await import('../../dist/manifest/manifest.rules.js');
   const { manifestBytes, parseSigned, signManifest } =
     await import('../../dist/keys/manifests/signed-manifest.js');
   const dmg = {
@@ -100,7 +100,7 @@ export async function makeManifest(publisher, version, live = null) {
   const now = new Date();
   const offer = { entry, also_available: [], expires: new Date(now.getTime() + 90 * DAY_MS) };
   const before = live && { content: parseSigned(live.signed), signed: live.signed };
-  return signManifest(manifestBytes(following(before, offer, { product: PRODUCT, now })), [publisher]);
+  return signManifest(manifestBytes(nextManifest(before, offer, { product: PRODUCT, now })), [publisher]);
 }
 
 /** Makes a manifest the live one before there is a service. */

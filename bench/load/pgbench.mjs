@@ -11,10 +11,10 @@ import { SEAT_ID } from './data.mjs';
  */
 export async function askDatabase(url, folder, { seats, seconds }) {
   if (spawnSync('pgbench', ['--version']).status !== 0) return null;
-  const { READ } = await import('../../dist/heartbeat/activation-reads.js');
+  const { READ_ACTIVATIONS } = await import('../../dist/heartbeat/activation-reads.js');
   const seat = `('${SEAT_ID}' || lpad(:n::text, 12, '0'))::uuid`;
   const statements = {
-    read: `\\set n random(0, ${seats - 1})\n${READ.replace('$1::uuid[]', `array[${seat}]`)};\n`,
+    read: `\\set n random(0, ${seats - 1})\n${READ_ACTIVATIONS.replace('$1::uuid[]', `array[${seat}]`)};\n`,
     insert: `insert into telemetry_inbox (id, received_on, app_version, os_version, camera_count)
       values (gen_random_uuid(), current_date, '0.9.0', 'macOS 26.1', 4);\n`,
   };
