@@ -114,7 +114,7 @@ test('a run that is killed at any statement loses nothing that stays, and the ne
   // The statements that matter are among them.
   for (const step of [
     /rename to telemetry_inbox/,
-    /^with moved as/,
+    /^insert into telemetry select/,
     /^insert into telemetry_inbox/,
     /^truncate/,
     /into fleet_week/,

@@ -1,6 +1,7 @@
 import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import type { OnExpiry } from '../core/config.js';
+import { queryRows } from '../database/sql.js';
 import { canonicalLicenseKey, licenseKeyHash } from '../keys/license-key.js';
 import { licenseStatus, type LicenseFacts, type LicenseStatus } from '../licenses/license.rules.js';
 import type { Activation, EndedReason } from './activation.entity.js';
@@ -72,22 +73,23 @@ export async function findLicenses(
 ): Promise<LicenseView[]> {
   const [[criterion, text]] = Object.entries(query) as [[keyof LicenseQuery, string]];
   const value = criterion === 'license_key' ? licenseKeyHash(canonicalLicenseKey(text)!) : text;
-  const licenses = (await dataSource.query(
-    // A subquery, not a join: without statistics of e-mail addresses the planner would read all purchases.
+  const licenses = await queryRows<LicenseRow>(
+    dataSource, // A subquery, not a join: without statistics of e-mail addresses the planner would read all purchases.
     `select l.id, l.key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,
             l.address_lost_at is not null as is_address_lost,
             (select state from purchase where id = l.purchase_id) as purchase_state
      from license l
      where ${WHERE[criterion]} order by l.created_at desc, l.id desc`,
     [value],
-  )) as LicenseRow[];
-  const activations = (await dataSource.query(
+  );
+  const activations = await queryRows<Activation>(
+    dataSource,
     `select a.id, a.license_id, a.hostname_hint, a.app_version, a.activated_at, a.ended_at, a.ended_reason
      from activation a join license l on l.id = a.license_id
      where a.license_id = any($1) and (not $2 or ${sinceCurrentHolder('a.ended_at')})
      order by a.ended_at is not null, a.activated_at desc, a.id desc`,
     [licenses.map(({ id }) => id), forHolder],
-  )) as Activation[];
+  );
   const byLicense = Map.groupBy(activations, ({ license_id }) => license_id);
   return licenses.map((license) => licenseView(license, byLicense.get(license.id) ?? []));
 }

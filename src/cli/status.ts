@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { queryOne } from '../database/sql.js';
 import { openKeyRing } from '../keys/key-material.js';
 import { licenseStatus, type LicenseFacts } from '../licenses/license.rules.js';
 import type { FailingMail } from '../mail/waiting-mail.js';
@@ -58,7 +59,7 @@ const COUNTS = `
 
 async function readStatus(ground: CommandContext) {
   const { config, clock, dataSource } = ground;
-  const [{ license_groups, ...counts }] = (await dataSource.query(COUNTS)) as [Counts];
+  const { license_groups, ...counts } = await queryOne<Counts>(dataSource, COUNTS);
   const licenses = { active: 0, suspended: 0, revoked: 0, refunded: 0, erased: 0 };
   for (const group of license_groups)
     licenses[group.is_erased ? 'erased' : licenseStatus(group)] += group.licenses;

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { DataSource, type Logger } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { DeadlineClient } from './deadline-client.js';
 import { ReplicaClient } from './replica-client.js';
@@ -157,5 +158,5 @@ export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
 
 /** The pool below a data source, for statements on the hot path: no query runner, no broadcast, named once for all. */
 export function poolOf(dataSource: DataSource): pg.Pool {
-  return (dataSource.driver as unknown as { master: pg.Pool }).master;
+  return (dataSource.driver as PostgresDriver).master as pg.Pool;
 }

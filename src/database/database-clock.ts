@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.js';
+import { queryOne } from './sql.js';
 
 /** Nothing is deleted by a clock that is wrong: what is deleted is gone (docs/decisions/0015, docs/decisions/0030). */
 export class ClocksDiffer extends Error {
@@ -26,6 +27,6 @@ export async function clocksAgree(clock: Clock, database: Asked): Promise<boolea
 
 /** What the database's clock says. */
 export async function databaseTime(database: Asked): Promise<Date> {
-  const [row] = (await database.query('select clock_timestamp() as now')) as [{ now: Date }];
+  const row = await queryOne<{ now: Date }>(database, 'select clock_timestamp() as now');
   return row.now;
 }

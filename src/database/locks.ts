@@ -1,4 +1,5 @@
 import { QueryRunner } from 'typeorm';
+import { queryOne } from './sql.js';
 
 /** The advisory locks of this database: any numbers, the same for every instance, and no two alike. */
 export const LOCKS = {
@@ -11,6 +12,6 @@ export const LOCKS = {
 /** Takes a lock for the runner's own connection, or says that another has it. */
 export async function tryLock(runner: QueryRunner, lock: keyof typeof LOCKS): Promise<boolean> {
   const sql = 'select pg_try_advisory_lock($1) as held';
-  const [row] = (await runner.query(sql, [LOCKS[lock]])) as { held: boolean }[];
-  return row!.held;
+  const row = await queryOne<{ held: boolean }>(runner, sql, [LOCKS[lock]]);
+  return row.held;
 }

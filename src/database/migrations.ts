@@ -4,6 +4,7 @@ import { MigrationInterface, QueryRunner } from 'typeorm';
 import { jobsPool, maintenanceDataSource, withMaintenanceConnection } from './data-source.js';
 import { tryLock } from './locks.js';
 import { refusePooler } from './pooler.js';
+import { queryOne, queryRows } from './sql.js';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
 /** On its first line, a file says that its one statement runs outside a transaction. */
@@ -48,11 +49,12 @@ async function migrateJobs(url: string): Promise<void> {
 export async function pendingMigrations(url: string): Promise<string[]> {
   const wanted = (await migrationClasses()).map((migration) => new migration().name);
   return withMaintenanceConnection(url, async (dataSource) => {
-    const [{ exists }] = (await dataSource.query(
+    const { exists } = await queryOne<{ exists: boolean }>(
+      dataSource,
       `select to_regclass('schema_migration') is not null as exists`,
-    )) as [{ exists: boolean }];
+    );
     const rows = exists
-      ? ((await dataSource.query('select name from schema_migration')) as { name: string }[])
+      ? await queryRows<{ name: string }>(dataSource, 'select name from schema_migration')
       : [];
     return wanted.filter((name) => !rows.some((row) => row.name === name));
   });

@@ -1,5 +1,6 @@
 import type { DataSource, QueryRunner } from 'typeorm';
 import { ConfigError } from '../core/config.js';
+import { queryOne } from './sql.js';
 
 const SENTENCE =
   'DATABASE_URL leads to a pooler that does not keep a connection’s session: give the address of PostgreSQL itself ' +
@@ -38,9 +39,10 @@ export function isPoolersRefusal(error: unknown): boolean {
 export const poolerRefused = (cause: unknown) => new ConfigError(SENTENCE, { cause });
 
 async function sessionOf(runner: QueryRunner): Promise<{ pid: number; ours: boolean }> {
-  const [session] = (await runner.query(
+  const session = await queryOne<{ pid: number; ours: boolean }>(
+    runner,
     `select pg_backend_pid() as pid,
             current_setting('timezone') = 'UTC' and current_setting('default_transaction_isolation') = 'read committed' as ours`,
-  )) as { pid: number; ours: boolean }[];
-  return session!;
+  );
+  return session;
 }

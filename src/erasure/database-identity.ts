@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
+import { queryOne, queryRows } from '../database/sql.js';
 
 /** The identity of this database in the lines of TOMBSTONE_FILE. */
 export interface DatabaseIdentity {
@@ -30,12 +31,13 @@ export async function identifyDatabase(
   database: Pick<DataSource, 'query'>,
   now: Date,
 ): Promise<DatabaseIdentity> {
-  const [{ incarnation }] = (await database.query(SELECT_INCARNATION)) as [{ incarnation: string }];
+  const { incarnation } = await queryOne<{ incarnation: string }>(database, SELECT_INCARNATION);
   const readRows = async () =>
-    (await database.query(
+    await queryRows<IdentityRow>(
+      database,
       'select id, incarnation = $1 as is_current, since from database_identity order by since',
       [incarnation],
-    )) as IdentityRow[];
+    );
   let rows = await readRows();
   if (!rows.some(({ is_current }) => is_current)) {
     const insert =

@@ -1,4 +1,5 @@
 import { DataSource, EntityManager } from 'typeorm';
+import { queryOne, queryRows } from '../database/sql.js';
 import { LICENSE_END } from '../licenses/license-end.js';
 import type { ErasedIds } from './erased-ids.js';
 
@@ -109,12 +110,13 @@ async function readRetentionEnd(
   purchases: readonly string[],
   taxRetentionYears: number,
 ): Promise<string | null> {
-  const [kept] = (await database.query(
+  const kept = await queryOne<{ until: string | null }>(
+    database,
     `select make_date(extract(year from max(recorded_on))::integer + $2, 12, 31)::text as until
      from purchase where id = any($1)`,
     [purchases, taxRetentionYears],
-  )) as { until: string | null }[];
-  return kept!.until;
+  );
+  return kept.until;
 }
 
 /** Returns `readRetentionEnd` of all purchases of an address that is not erased. */
@@ -123,7 +125,7 @@ export async function readRetentionEndByEmail(
   email: string,
   taxRetentionYears: number,
 ): Promise<string | null> {
-  const purchases = (await database.query(PURCHASE_IDS_BY_EMAIL, [email])) as { id: string }[];
+  const purchases = await queryRows<{ id: string }>(database, PURCHASE_IDS_BY_EMAIL, [email]);
   return readRetentionEnd(database, purchases.map(toId), taxRetentionYears);
 }
 
@@ -139,18 +141,20 @@ export async function reapplyErasures(
   at: Date,
   taxRetentionYears: number,
 ): Promise<number> {
-  const purchases = (await manager.query(
+  const purchases = await queryRows<RestoredRow>(
+    manager,
     'select id, email from purchase where id = any($1) and email is not null for update',
     [erased.flatMap(({ purchase }) => purchase)],
-  )) as RestoredRow[];
+  );
   const named = erased.flatMap((block) => block.license.map((id) => ({ id, at: block.at ?? null })));
-  const licenses = (await manager.query(
+  const licenses = await queryRows<RestoredRow>(
+    manager,
     `select l.id, l.email from unnest($1::uuid[], $2::timestamptz[]) as erased (id, at) join license l on l.id = erased.id
      where coalesce(coalesce(l.email_since, l.created_at) <= erased.at, true) and (l.email is not null or exists
        (select 1 from activation where license_id = l.id and (machine_id is not null or hostname_hint is not null)))
      for update of l`,
     [named.map(toId), named.map((each) => each.at)],
-  )) as RestoredRow[];
+  );
   const restored = { licenses: [...new Set(licenses.map(toId))], purchases: purchases.map(toId) };
   const reassigned = await queryIds(
     manager,
@@ -209,7 +213,7 @@ export async function removeLicenseAddresses(
 }
 
 async function queryIds(manager: EntityManager, sql: string, values: unknown[]): Promise<string[]> {
-  return ((await manager.query(sql, values)) as { id: string }[]).map(toId);
+  return (await queryRows<{ id: string }>(manager, sql, values)).map(toId);
 }
 
 const toId = ({ id }: { id: string }) => id;

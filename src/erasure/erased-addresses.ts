@@ -1,4 +1,5 @@
 import { EntityManager } from 'typeorm';
+import { affectedRows, queryRows } from '../database/sql.js';
 import { deleteAddressData, removeLicenseAddresses } from './erase.js';
 import type { ErasedIds } from './erased-ids.js';
 
@@ -30,11 +31,12 @@ export async function findErasedAddresses(
   hash: (email: string) => string,
   now: Date,
 ): Promise<ErasedAddress[]> {
-  const rows = (await manager.query(
+  const rows = await queryRows<{ id: string }>(
+    manager,
     `select id from erasure_request where id = any($1) and honoured_at is not null
      union select erasure_request_id from repeated_erasure where erasure_request_id = any($1)`,
     [toRequestIds(erased)],
-  )) as { id: string }[];
+  );
   const knownIds = new Set(rows.map(({ id }) => id));
   const unknown = erased.filter(
     ({ address, at, erasure_request }) => address && at && !erasure_request.some((id) => knownIds.has(id)),
@@ -70,29 +72,32 @@ export async function clearErasedAddress(
   now: Date,
 ): Promise<number> {
   // A later license belongs to a customer who returned after the erasure.
-  const licenses = (await manager.query(
+  const licenses = await queryRows<{ id: string }>(
+    manager,
     'select id from license where email = $1 and coalesce(email_since, created_at) < $2 for update',
     [email, at],
-  )) as { id: string }[];
+  );
   await removeLicenseAddresses(
     manager,
     licenses.map(({ id }) => id),
     now,
   );
-  const [, purchases] = (await manager.query(
+  const purchases = await affectedRows(
+    manager,
     'update purchase set email = null where email = $1 and recorded_on < $2::timestamptz::date',
     [email, at],
-  )) as [unknown[], number];
+  );
   await deleteAddressData(manager, [email], at);
   return licenses.length + purchases;
 }
 
 async function* readAddresses(manager: EntityManager, table: string): AsyncGenerator<string> {
   for (let last = ''; ;) {
-    const rows = (await manager.query(
+    const rows = await queryRows<{ email: string }>(
+      manager,
       `select distinct email from ${table} where email > $1 order by email limit ${ADDRESS_BATCH_ROWS}`,
       [last],
-    )) as { email: string }[];
+    );
     for (const { email } of rows) yield email;
     if (rows.length < ADDRESS_BATCH_ROWS) return;
     last = rows.at(-1)!.email;

@@ -2,6 +2,7 @@ import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { readableDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
+import { queryRow } from '../database/sql.js';
 import { JobWorker } from '../mail/job-worker.js';
 import type { Block, MailMessage } from '../mail/mail-message.js';
 import { MailService } from '../mail/mail.service.js';
@@ -28,7 +29,7 @@ export class ErasureMails implements OnModuleInit {
 
   private async composeRequested(id: string): Promise<MailMessage | null> {
     const sql = 'select email, runs_at from erasure_request where id = $1';
-    const [row] = (await this.dataSource.query(sql, [id])) as { email: string | null; runs_at: Date }[];
+    const row = await queryRow<{ email: string | null; runs_at: Date }>(this.dataSource, sql, [id]);
     if (!row) return null;
     const product = this.config.mailFrom.name;
     return {
@@ -45,7 +46,7 @@ export class ErasureMails implements OnModuleInit {
 
   private async composeReceipt(id: string): Promise<MailMessage | null> {
     const sql = 'select honoured_at, erased from erasure_request where id = $1 and honoured_at is not null';
-    const [row] = (await this.dataSource.query(sql, [id])) as { honoured_at: Date; erased: ErasureResult }[];
+    const row = await queryRow<{ honoured_at: Date; erased: ErasureResult }>(this.dataSource, sql, [id]);
     if (!row) return null;
     const product = this.config.mailFrom.name;
     return {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
+import { queryRows } from '../database/sql.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { identifyDatabase } from './database-identity.js';
 import { recordErased, readTombstones, recordCancelled, type RecordedErasures } from './erased-ids.js';
@@ -52,10 +53,11 @@ export class ErasureRecords {
       // A block from before this database got its id may be of the database that it was copied from.
       ({ database: writer, at }) => !writer || lineage.has(writer) || (at !== undefined && at < since),
     );
-    const cancelledHere = (await database.query(
+    const cancelledHere = await queryRows<{ id: string }>(
+      database,
       'select id from erasure_request where id = any($1) and cancelled_at is not null',
       [erased.flatMap(({ erasure_request }) => erasure_request)],
-    )) as { id: string }[];
+    );
     const cancelledIds = new Set(cancelledHere.map(({ id }) => id));
     return {
       erased: erased.filter(({ erasure_request }) => !erasure_request.some((id) => cancelledIds.has(id))),

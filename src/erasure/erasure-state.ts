@@ -1,6 +1,7 @@
 import { DataSource } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
 import { ConfigError } from '../core/config.js';
+import { queryOne } from '../database/sql.js';
 import { readTombstones } from './erased-ids.js';
 
 /** The longest time a backup is kept (docs/operations.md#how-long): older lines of the file may have been removed. */
@@ -25,14 +26,15 @@ export async function readErasureState(
   now: Date,
 ): Promise<ErasureState> {
   const since = new Date(now.getTime() - MAX_BACKUP_AGE_DAYS * DAY_MS);
-  const [state] = (await dataSource.query(
+  const state = await queryOne<Omit<ErasureState, 'unrecorded'> & { honoured: string[] }>(
+    dataSource,
     `select array(select id::text from erasure_request where honoured_at > $1) as honoured,
        (select count(*)::integer from license where address_lost_at is not null and ended_at is null)
          as licenses_without_address,
        array(select id::text from license where address_lost_at is not null and ended_at is null
              order by address_lost_at, id limit ${MAX_LISTED_LICENSES}) as license_ids`,
     [since],
-  )) as [Omit<ErasureState, 'unrecorded'> & { honoured: string[] }];
+  );
   const { honoured, ...licenses } = state;
   return { unrecorded: await countUnrecorded(honoured, tombstoneFile), ...licenses };
 }

@@ -6,6 +6,7 @@ import { Clock, DAY_MS, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { clocksAgree, ClocksDiffer, databaseTime } from '../database/database-clock.js';
+import { queryOne, queryRow, queryRows } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { addJob } from '../mail/jobs.js';
 import { enqueueMail } from '../mail/mail.service.js';
@@ -66,7 +67,7 @@ export class ErasureService {
       const request = await this.createRequest(manager, email);
       // Checked last: a concurrent erasure deletes the session, and the address must not be stored again after it.
       const sql = 'select 1 from session where id = $1';
-      const sessions = (await manager.query(sql, [session_id])) as unknown[];
+      const sessions = await queryRows<unknown>(manager, sql, [session_id]);
       if (sessions.length === 0) throw problem('sign_in_required');
       return request;
     });
@@ -82,12 +83,13 @@ export class ErasureService {
     const newId = uuidv7();
     const now = this.clock.now();
     const runs_at = act ? now : new Date(now.getTime() + CANCELLATION_PERIOD_DAYS * DAY_MS);
-    const [request] = (await manager.query(
+    const request = await queryOne<Pick<ErasureRow, 'id' | 'runs_at'>>(
+      manager,
       `insert into erasure_request as r (id, email, asked_by, reason, received_on, runs_at) values ($1, $2, $3, $4, $5, $6)
        on conflict (email) do update set runs_at = least(r.runs_at, excluded.runs_at) returning id, runs_at`,
       [newId, email, act ? 'staff' : 'holder', act?.reason ?? null, utcDay(now), runs_at],
-    )) as Pick<ErasureRow, 'id' | 'runs_at'>[];
-    const { id, runs_at: requestRunsAt } = request!;
+    );
+    const { id, runs_at: requestRunsAt } = request;
     // A due request gets no time, so that the clock of the database cannot delay it.
     const runAt = requestRunsAt > now ? requestRunsAt : undefined;
     await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: toJobKey(id), runAt });
@@ -109,10 +111,11 @@ export class ErasureService {
 
   /** Cancels those of the requests that wait. @returns how many were cancelled */
   private async cancelWaiting(manager: EntityManager, ids: readonly string[]): Promise<number> {
-    const [cancelled] = (await manager.query(
+    const cancelled = await queryRows<{ id: string }>(
+      manager,
       `update erasure_request set email = null, cancelled_at = $2 where id = any($1) and ${IS_WAITING} returning id`,
       [ids, this.clock.now()],
-    )) as [{ id: string }[], number];
+    );
     const keys = cancelled.map(({ id }) => toJobKey(id));
     await manager.query('select graphile_worker.remove_job(key) from unnest($1::text[]) key', [keys]);
     return cancelled.length;
@@ -124,9 +127,11 @@ export class ErasureService {
     return this.inMaintenanceTransaction(async (manager) => {
       // A short limit, because the job is tried again.
       await manager.query("set local lock_timeout = '800ms'");
-      const locked = (await manager.query('select email from erasure_request where id = $1 for update', [
-        id,
-      ])) as { email: string | null }[];
+      const locked = await queryRows<{ email: string | null }>(
+        manager,
+        'select email from erasure_request where id = $1 for update',
+        [id],
+      );
       if (locked.length === 0) throw problem('not_found');
       const { email } = locked[0]!;
       if (email !== null) await this.carryOut(manager, id, email, act);
@@ -145,7 +150,7 @@ export class ErasureService {
   private async postpone(manager: EntityManager, id: string): Promise<boolean> {
     // The lock prevents a concurrent cancellation from leaving a job without a waiting request.
     const sql = `select runs_at from erasure_request where id = $1 and asked_by = 'holder' and ${IS_WAITING} for update`;
-    const [request] = (await manager.query(sql, [id])) as Pick<ErasureRow, 'runs_at'>[];
+    const request = await queryRow<Pick<ErasureRow, 'runs_at'>>(manager, sql, [id]);
     if (!request) return false;
     const remainingMs = request.runs_at.getTime() - this.clock.now().getTime();
     const isTimeCertain = await clocksAgree(this.clock, manager);
@@ -164,7 +169,7 @@ export class ErasureService {
   async runDue(act?: AuditContext): Promise<ErasureView[]> {
     if (!(await clocksAgree(this.clock, this.dataSource))) throw new ClocksDiffer();
     const sql = `select id from erasure_request where ${IS_WAITING} and runs_at <= $1 order by runs_at`;
-    const due = (await this.dataSource.query(sql, [this.clock.now()])) as { id: string }[];
+    const due = await queryRows<{ id: string }>(this.dataSource, sql, [this.clock.now()]);
     const completed: ErasureView[] = [];
     const errors: unknown[] = [];
     // A request that fails does not delay the others.
@@ -180,7 +185,7 @@ export class ErasureService {
   /** Lists waiting requests, the most urgent first, then finished and cancelled ones, the newest first. */
   async list(): Promise<ErasureView[]> {
     const order = `order by ${IS_WAITING} desc, case when ${IS_WAITING} then received_on end, id desc limit 500`;
-    const rows = (await this.dataSource.query(`${SELECT_ERASURES} ${order}`)) as ErasureRow[];
+    const rows = await queryRows<ErasureRow>(this.dataSource, `${SELECT_ERASURES} ${order}`);
     return rows.map((row) => toErasureView(row, this.clock.now()));
   }
 
@@ -201,7 +206,8 @@ export class ErasureService {
       const hash = (email: string) => this.records.hashAddress(email);
       const addresses = await findErasedAddresses(manager, erased, hash, now);
       for (const address of addresses) rows += await clearErasedAddress(manager, address, now);
-      const open = (await manager.query(
+      const open = await queryRows<{ id: string; email: string }>(
+        manager,
         `select id, email from erasure_request r where email is not null and (id = any($1) or exists
            (select 1 from unnest($2::text[], $3::timestamptz[]) as erased (email, at)
             where erased.email = r.email and r.received_on < erased.at::date))
@@ -211,7 +217,7 @@ export class ErasureService {
           addresses.map(({ email }) => email),
           addresses.map(({ at }) => at),
         ],
-      )) as { id: string; email: string }[];
+      );
       for (const { id, email } of open) {
         const recorded = toPersonalData(erased.filter(({ erasure_request }) => erasure_request.includes(id)));
         const personalData = await excludeReassignedLicenses(manager, recorded);
@@ -276,8 +282,8 @@ export class ErasureService {
   }
 
   private async read(manager: EntityManager, id: string): Promise<ErasureView> {
-    const [row] = (await manager.query(`${SELECT_ERASURES} where id = $1`, [id])) as ErasureRow[];
-    return toErasureView(row!, this.clock.now());
+    const row = await queryOne<ErasureRow>(manager, `${SELECT_ERASURES} where id = $1`, [id]);
+    return toErasureView(row, this.clock.now());
   }
 }
 

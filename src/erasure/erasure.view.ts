@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
 import { DAY_MS, rfc3339, rfc3339OrNull, utcDay } from '../core/clock.js';
+import { queryRow } from '../database/sql.js';
 import type { ErasureResult } from './erase.js';
 
 /** An erasure request is carried out within 30 days (docs/privacy.md#erasure). */
@@ -69,9 +70,6 @@ export async function findWaitingErasure(
   email: string,
 ): Promise<WaitingErasure | null> {
   const sql = 'select id, received_on::text, runs_at from erasure_request where email = $1';
-  const [row] = (await dataSource.query(sql, [email])) as Pick<
-    ErasureRow,
-    'id' | 'received_on' | 'runs_at'
-  >[];
+  const row = await queryRow<Pick<ErasureRow, 'id' | 'received_on' | 'runs_at'>>(dataSource, sql, [email]);
   return row ? { ...row, runs_at: rfc3339(row.runs_at) } : null;
 }

@@ -1,5 +1,6 @@
 import { EntityManager } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
+import { queryRows } from '../database/sql.js';
 import type { StaffStatus } from '../licenses/license.rules.js';
 import { PURCHASE_IDS_BY_EMAIL } from '../erasure/erase.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
@@ -17,10 +18,11 @@ export async function readLicenseFields(
   manager: EntityManager,
   licenseIds: readonly string[],
 ): Promise<Map<string, ExportedLicenseFields>> {
-  const rows = (await manager.query(
-    'select id, staff_status, key_generation, ended_at from license where id = any($1)',
-    [licenseIds],
-  )) as (Omit<ExportedLicenseFields, 'ended_at'> & { id: string; ended_at: Date | null })[];
+  const rows = await queryRows<
+    Omit<ExportedLicenseFields, 'ended_at'> & { id: string; ended_at: Date | null }
+  >(manager, 'select id, staff_status, key_generation, ended_at from license where id = any($1)', [
+    licenseIds,
+  ]);
   return new Map(
     rows.map(({ id, ended_at, ...license }) => [id, { ...license, ended_at: rfc3339OrNull(ended_at) }]),
   );
@@ -49,19 +51,21 @@ export async function readActivationFields(
   manager: EntityManager,
   licenseIds: readonly string[],
 ): Promise<Map<string, ExportedActivationFields>> {
-  const rows = (await manager.query(
+  const rows = await queryRows<{ id: string; machine_id: string | null; released_by_holder: boolean }>(
+    manager,
     `select a.id, a.released_by_holder,
             case when ${sinceCurrentHolder('a.activated_at')} then encode(a.machine_id, 'hex') end as machine_id
      from activation a join license l on l.id = a.license_id
      where a.license_id = any($1)`,
     [licenseIds],
-  )) as { id: string; machine_id: string | null; released_by_holder: boolean }[];
-  const requests = (await manager.query(
+  );
+  const requests = await queryRows<ReleaseRequestRow>(
+    manager,
     `select r.activation_id, r.asked_at, r.reason, r.decided_at, r.decision
      from release_request r join activation a on a.id = r.activation_id join license l on l.id = a.license_id
      where a.license_id = any($1) and ${sinceCurrentHolder('r.asked_at')} order by r.asked_at desc`,
     [licenseIds],
-  )) as ReleaseRequestRow[];
+  );
   const requestsByActivation = Map.groupBy(requests, ({ activation_id }) => activation_id);
   return new Map(
     rows.map(({ id, machine_id, released_by_holder }) => [
@@ -87,30 +91,38 @@ const toReleaseRequestView = ({ asked_at, reason, decided_at, decision }: Releas
  * out as data about staff, and earlier entries as data about a former holder. @returns them by license id
  */
 export async function readHistories(manager: EntityManager, licenseIds: readonly string[]) {
-  const rows = (await manager.query(
+  const rows = await queryRows<{
+    license_id: string;
+    at: Date;
+    action: string;
+    reason: string | null;
+    change: object;
+  }>(
+    manager,
     `select e.license_id, e.at, e.action, e.reason, e.change
      from audit_event e join license l on l.id = e.license_id
      where e.license_id = any($1) and ${sinceCurrentHolder('e.at')} order by e.at desc, e.id desc`,
     [licenseIds],
-  )) as { license_id: string; at: Date; action: string; reason: string | null; change: object }[];
+  );
   return Map.groupBy(rows, ({ license_id }) => license_id);
 }
 
 /** Reads the purchases of an address, newest first. The e-mail of a purchase is null if another person made it. */
 export async function readPurchases(manager: EntityManager, email: string) {
-  return (await manager.query(
-    `select p.transaction_id, case when p.email = $1 then p.email end as email, p.state, p.paid, p.recorded_on::text, l.id as license_id
-     from purchase p left join license l on l.purchase_id = p.id
-     where p.id in (${PURCHASE_IDS_BY_EMAIL}) order by p.recorded_on desc, p.id desc`,
-    [email],
-  )) as {
+  return await queryRows<{
     transaction_id: string;
     email: string | null;
     state: string;
     paid: boolean;
     recorded_on: string;
     license_id: string | null;
-  }[];
+  }>(
+    manager,
+    `select p.transaction_id, case when p.email = $1 then p.email end as email, p.state, p.paid, p.recorded_on::text, l.id as license_id
+     from purchase p left join license l on l.purchase_id = p.id
+     where p.id in (${PURCHASE_IDS_BY_EMAIL}) order by p.recorded_on desc, p.id desc`,
+    [email],
+  );
 }
 
 interface Lifetime {
@@ -125,19 +137,23 @@ export async function readSignInData(
   licenseIds: readonly string[],
   now: Date,
 ) {
-  const sessions = (await manager.query(
+  const sessions = await queryRows<Lifetime & { license_id: string | null }>(
+    manager,
     `select license_id, created_at, expires_at from session
      where (email = $1 or license_id = any($2)) and expires_at > $3 order by created_at desc`,
     [email, licenseIds, now],
-  )) as (Lifetime & { license_id: string | null })[];
-  const codes = (await manager.query(
+  );
+  const codes = await queryRows<Lifetime & { tries: number }>(
+    manager,
     `select tries, created_at, expires_at from one_time_code
      where email = $1 and expires_at > $2 order by created_at desc`,
     [email, now],
-  )) as (Lifetime & { tries: number })[];
-  const mails = (await manager.query('select since from mail_recipient where email = $1 order by since', [
-    email,
-  ])) as { since: Date }[];
+  );
+  const mails = await queryRows<{ since: Date }>(
+    manager,
+    'select since from mail_recipient where email = $1 order by since',
+    [email],
+  );
   return {
     sessions: sessions.map(({ license_id, ...span }) => ({ license_id, ...toLifetimeView(span) })),
     sign_in_codes: codes.map(({ tries, ...span }) => ({ tries, ...toLifetimeView(span) })),

@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
+import { queryRow } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import type { Session } from '../http/sessions/sessions.js';
 
@@ -23,7 +24,7 @@ export const requireOwnActivation = createOwnershipCheck(SELECT_ACTIVATION);
 function createOwnershipCheck(sql: string) {
   return async (dataSource: DataSource, { license_id, email }: Holder, id: string): Promise<string> => {
     if (!isUuid(id)) throw problem('not_found');
-    const [found] = (await dataSource.query(sql, [id, license_id, email])) as { id: string }[];
+    const found = await queryRow<{ id: string }>(dataSource, sql, [id, license_id, email]);
     if (!found) throw problem('not_found');
     return found.id;
   };

@@ -6,6 +6,7 @@ import {
   type LicenseQuery,
   type LicenseView,
 } from '../activation/license-overview.js';
+import { queryRows } from '../database/sql.js';
 import { countSelfReleases } from '../releases/self-releases.js';
 import { Clock, rfc3339OrNull } from '../core/clock.js';
 import { Config } from '../core/config.js';
@@ -54,7 +55,7 @@ export class HolderOverviewService {
   async read(holder: Holder): Promise<Overview> {
     return this.dataSource.transaction('REPEATABLE READ', async (manager) => {
       const sql = 'select 1 from session where id = $1';
-      const sessions = (await manager.query(sql, [holder.id])) as unknown[];
+      const sessions = await queryRows<unknown>(manager, sql, [holder.id]);
       if (sessions.length === 0) throw problem('sign_in_required');
       return this.readInTransaction(manager, holder);
     });
@@ -107,10 +108,11 @@ async function readOpenReleaseRequests(
   manager: EntityManager,
   licenseIds: readonly string[],
 ): Promise<Map<string, Date>> {
-  const rows = (await manager.query(
+  const rows = await queryRows<{ activation_id: string; asked_at: Date }>(
+    manager,
     `select r.activation_id, r.asked_at from release_request r join activation a on a.id = r.activation_id
      where a.license_id = any($1) and a.ended_at is null and r.decided_at is null`,
     [licenseIds],
-  )) as { activation_id: string; asked_at: Date }[];
+  );
   return new Map(rows.map(({ activation_id, asked_at }) => [activation_id, asked_at]));
 }

@@ -4,6 +4,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { v4 as uuidv4, validate as isUuid } from 'uuid';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
+import { queryRow, queryRows } from '../database/sql.js';
 import { newNonce, type DerivedFrom } from '../keys/derived-from.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { MailMessage } from '../mail/mail-message.js';
@@ -64,11 +65,12 @@ export class SignInCodes implements OnModuleInit {
    */
   async consume(manager: EntityManager, { id, email, code }: TypedCode): Promise<boolean> {
     if (!id || !isUuid(id)) return false;
-    const [[row]] = (await manager.query(
+    const [row] = await queryRows<DerivedFrom>(
+      manager,
       `update one_time_code set tries = tries + 1
        where id = $1 and email = $2 and expires_at > $3 and tries < ${MAX_CODE_TRIES} returning id, nonce`,
       [id, email, this.clock.now()],
-    )) as [DerivedFrom[], number];
+    );
     if (!row || !timingSafeEqual(Buffer.from(code), Buffer.from(this.keys.signInCode(row)))) return false;
     await manager.query('delete from one_time_code where id = $1', [row.id]);
     return true;
@@ -79,9 +81,11 @@ export class SignInCodes implements OnModuleInit {
   private async compose(id: string): Promise<MailMessage | null> {
     const sql = `select id, nonce, email from one_time_code c where id = $1 and expires_at > $2
       and exists (select 1 from license where email = c.email)`;
-    const [code] = (await this.dataSource.query(sql, [id, this.clock.now()])) as (DerivedFrom & {
-      readonly email: string;
-    })[];
+    const code = await queryRow<
+      DerivedFrom & {
+        readonly email: string;
+      }
+    >(this.dataSource, sql, [id, this.clock.now()]);
     if (!code) return null;
     const product = this.config.mailFrom.name;
     return {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock } from '../core/clock.js';
+import { queryRow, queryRows } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { RateLimit } from '../http/limits/rate-limit.js';
 import { Sessions, type Session } from '../http/sessions/sessions.js';
@@ -47,7 +48,7 @@ export class SignInService {
     const token = await this.dataSource.transaction(async (manager) => {
       // The share lock orders this before or after a change of the key or address and an erasure, which end sessions.
       const sql = 'select id from license where key_hash = $1 and email = $2 for share';
-      const [license] = (await manager.query(sql, [key_hash, email])) as { id: string }[];
+      const license = await queryRow<{ id: string }>(manager, sql, [key_hash, email]);
       return license ? this.sessions.begin(manager, { license_id: license.id }) : null;
     });
     if (token) return token;
@@ -91,6 +92,6 @@ export class SignInService {
 
   async #isAddressOf(licenseId: string, email: string): Promise<boolean> {
     const sql = 'select 1 from license where id = $1 and email = $2';
-    return ((await this.dataSource.query(sql, [licenseId, email])) as unknown[]).length > 0;
+    return (await queryRows<unknown>(this.dataSource, sql, [licenseId, email])).length > 0;
   }
 }

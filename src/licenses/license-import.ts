@@ -3,9 +3,12 @@ import { v7 as uuidv7 } from 'uuid';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, parseMoment } from '../core/clock.js';
 import { Config } from '../core/config.js';
+import { queryRows } from '../database/sql.js';
 import { canonicalLicenseKey, licenseKeyHash, licenseKeyHint } from '../keys/license-key.js';
 import { canonicalEmail } from './email.js';
 import type { NewLicense } from './licenses.service.js';
+
+type TakenKey = { readonly key_hash: Buffer };
 
 /** The number of rows in one statement. */
 const BATCH_ROWS = 2_000;
@@ -188,9 +191,9 @@ class LicenseWriter {
     const hashes = licenses.map(({ key_hash }) => key_hash);
     const values = VALUE_COLUMNS.map((name) => licenses.map((license) => license[name]));
     const hasNoFaults = this.#faults.length + faults.length === 0;
-    const taken = (await (hasNoFaults
-      ? this.manager.query(INSERT_LICENSES, [hashes, ...values, this.at])
-      : this.manager.query(FIND_TAKEN_KEYS, [hashes]))) as { key_hash: Buffer }[];
+    const taken = hasNoFaults
+      ? await queryRows<TakenKey>(this.manager, INSERT_LICENSES, [hashes, ...values, this.at])
+      : await queryRows<TakenKey>(this.manager, FIND_TAKEN_KEYS, [hashes]);
     for (const { key_hash } of taken) {
       const line = this.#lines.get(key_hash.toString('base64'))!;
       faults.push({ line, what: 'a license has this key already, or had it until it was replaced' });

@@ -2,6 +2,7 @@ import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { readableMoment } from '../core/clock.js';
 import { Config } from '../core/config.js';
+import { queryRow } from '../database/sql.js';
 import { JobFailure } from '../mail/jobs.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { Block, MailMessage } from '../mail/mail-message.js';
@@ -91,17 +92,18 @@ export class LicenseMails implements OnModuleInit {
   }
 
   private async composeActivationReleased(id: string): Promise<MailMessage | null> {
-    const [activation] = (await this.dataSource.query(
-      `select l.email, l.key_hint, a.hostname_hint, a.activated_at, a.ended_at
-       from activation a join license l on l.id = a.license_id where a.id = $1`,
-      [id],
-    )) as {
+    const activation = await queryRow<{
       email: string | null;
       key_hint: string;
       hostname_hint: string | null;
       activated_at: Date;
       ended_at: Date;
-    }[];
+    }>(
+      this.dataSource,
+      `select l.email, l.key_hint, a.hostname_hint, a.activated_at, a.ended_at
+       from activation a join license l on l.id = a.license_id where a.id = $1`,
+      [id],
+    );
     if (!activation) return null;
     const product = this.config.mailFrom.name;
     return {

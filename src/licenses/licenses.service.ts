@@ -5,6 +5,7 @@ import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock } from '../core/clock.js';
 import { Config, type OnExpiry } from '../core/config.js';
 import { clocksAgree } from '../database/database-clock.js';
+import { queryOne, queryRow, queryRows } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { SoldIds } from '../keys/sold-ids.js';
@@ -78,12 +79,13 @@ export class LicensesService {
     { license_id, purchase_id }: SoldIds,
   ): Promise<{ email: string | null } | undefined> {
     const { key_hash } = this.keys.derive(license_id, 1);
-    const [linked] = (await manager.query(
+    const linked = await queryRows<{ email: string | null }>(
+      manager,
       `update license set purchase_id = $1 where purchase_id is null and id =
          (select id from license where id = $2 or key_hash = $3 order by id = $2 desc limit 1)
        returning email`,
       [purchase_id, license_id, key_hash],
-    )) as [{ email: string | null }[], number];
+    );
     return linked[0];
   }
 
@@ -230,13 +232,13 @@ async function endSessions(manager: EntityManager, id: string): Promise<void> {
 async function notBeforeActivations(manager: EntityManager, id: string, at: Date): Promise<Date> {
   const sql =
     'select greatest($2::timestamptz, max(activated_at)) as at from activation where license_id = $1';
-  const [row] = (await manager.query(sql, [id, at])) as { at: Date }[];
-  return row!.at;
+  const row = await queryOne<{ at: Date }>(manager, sql, [id, at]);
+  return row.at;
 }
 
 async function purchaseState(manager: EntityManager, id: string): Promise<PurchaseState | null> {
   const sql = 'select p.state from license l join purchase p on p.id = l.purchase_id where l.id = $1';
-  const [purchase] = (await manager.query(sql, [id])) as { state: PurchaseState }[];
+  const purchase = await queryRow<{ state: PurchaseState }>(manager, sql, [id]);
   return purchase?.state ?? null;
 }
 

@@ -1,4 +1,5 @@
 import { EntityManager } from 'typeorm';
+import { queryRow } from '../database/sql.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { License } from './license.entity.js';
 import type { PurchaseState } from './license.rules.js';
@@ -29,7 +30,7 @@ export async function mailableKey(
   keys: LicenseKeys,
   id: string,
 ): Promise<MailableKey | NotMailableReason> {
-  const [license] = (await manager.query(FIND_LICENSE, [id])) as Row[];
+  const license = await queryRow<Row>(manager, FIND_LICENSE, [id]);
   if (!license || license.email === null) return 'erased';
   if (license.purchase_state === 'refunded') return 'refunded';
   const { license_key, key_hash } = keys.derive(id, license.key_generation);

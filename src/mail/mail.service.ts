@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v4 as uuidv4 } from 'uuid';
+import { queryRow } from '../database/sql.js';
 import { JobWorker, type JobPool } from './job-worker.js';
 import { addJob, type JobIds } from './jobs.js';
 import type { MailMessage } from './mail-message.js';
@@ -75,7 +76,7 @@ export class MailService {
 
   private async findStoredRecipient(mailId: string): Promise<string | undefined> {
     const sql = 'select email from mail_recipient where mail_id = $1';
-    const [row] = (await this.dataSource.query(sql, [mailId])) as { email: string }[];
+    const row = await queryRow<{ email: string }>(this.dataSource, sql, [mailId]);
     return row?.email;
   }
 }

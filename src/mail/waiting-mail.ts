@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
+import { queryOne, queryRows } from '../database/sql.js';
 import { MAIL_TASK } from './mail.service.js';
 
 /** A mail whose delivery has failed so far. */
@@ -40,19 +41,21 @@ export const HAS_FAILED = 'last_error is not null or attempts >= max_attempts';
 /** The waiting and the failing mails, without personal data. */
 export async function readWaitingMail(dataSource: DataSource): Promise<WaitingMail> {
   const mails = `from graphile_worker.jobs where starts_with(task_identifier, '${MAIL_TASK}') and key is not null`;
-  const [[count], rows] = (await Promise.all([
-    dataSource.query(
+  const [count, rows] = await Promise.all([
+    queryOne<Omit<WaitingMail, 'failing'>>(
+      dataSource,
       `select (count(*) filter (where attempts < max_attempts))::int as waiting,
               (count(*) filter (where ${HAS_FAILED}))::int as failed,
               (count(*) filter (where attempts < max_attempts and locked_at is null
                                 and run_at < now() - interval '5 minutes'))::int as late
        ${mails}`,
     ),
-    dataSource.query(
+    queryRows<Row>(
+      dataSource,
       `select key, attempts, max_attempts, last_error, run_at, created_at ${mails} and (${HAS_FAILED})
        order by created_at limit 100`,
     ),
-  ])) as [[Omit<WaitingMail, 'failing'>], Row[]];
+  ]);
   return { ...count, failing: rows.map(failingMail) };
 }
 

@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
+import { queryOne } from '../database/sql.js';
 import { createOldestDueQuery } from '../retention/deletion.js';
 import { ERASURE_DEADLINE_DAYS } from '../erasure/erasure.view.js';
 import type { RetentionRule } from '../retention/policy.js';
@@ -60,10 +61,9 @@ export async function readDataAges(
   const looks = rules.map((rule, index) => createOldestDueQuery(rule, yesterday, `$${index + 1}`));
   const days = looks.map(({ sql }) => `(${sql})`).join(', ');
   const values = looks.map(({ value }) => value);
-  const [{ overdue_days, ...ages }] = (await dataSource.query(
-    `${AGES}, array[${days}] as overdue_days`,
-    values,
-  )) as [Omit<DataAges, 'overdue'> & { overdue_days: (string | null)[] }];
+  const { overdue_days, ...ages } = await queryOne<
+    Omit<DataAges, 'overdue'> & { overdue_days: (string | null)[] }
+  >(dataSource, `${AGES}, array[${days}] as overdue_days`, values);
   const overdue = Object.fromEntries(rules.map(({ table }, index) => [table, overdue_days[index]!]));
   return { ...ages, overdue };
 }

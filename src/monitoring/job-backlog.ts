@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { queryOne } from '../database/sql.js';
 import { JobWorker } from '../mail/job-worker.js';
 import { HAS_FAILED } from '../mail/waiting-mail.js';
 
@@ -35,7 +36,7 @@ export class JobBacklog {
   /** One line for each kind that there is. */
   async read(): Promise<JobCounts[]> {
     const { tasks } = this.worker;
-    const [{ jobs }] = (await this.dataSource.query(BACKLOG, [tasks])) as [{ jobs: JobCounts[] }];
+    const { jobs } = await queryOne<{ jobs: JobCounts[] }>(this.dataSource, BACKLOG, [tasks]);
     const none = [...tasks, 'other'].map((task) => ({ task, waiting: 0, late: 0, failing: 0 }));
     return none.map((each) => jobs.find(({ task }) => task === each.task) ?? each);
   }

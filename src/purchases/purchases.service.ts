@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
+import { queryOne, queryRow } from '../database/sql.js';
 import { endRefundedLicense } from '../releases/release.service.js';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, utcDay } from '../core/clock.js';
@@ -97,13 +98,13 @@ async function lockPurchase(
     [id, transaction_id, status, utcDay(now)],
   );
   const sql = 'select id, state, paid from purchase where transaction_id = $1 for update';
-  const [purchase] = (await manager.query(sql, [transaction_id])) as [Purchase];
+  const purchase = await queryOne<Purchase>(manager, sql, [transaction_id]);
   return purchase;
 }
 
 /** A separate statement after the lock: a statement that waits for the lock would read the earlier state. */
 async function licenseOf(manager: EntityManager, purchaseId: string): Promise<string | null> {
   const sql = 'select id from license where purchase_id = $1';
-  const [license] = (await manager.query(sql, [purchaseId])) as { id: string }[];
+  const license = await queryRow<{ id: string }>(manager, sql, [purchaseId]);
   return license?.id ?? null;
 }

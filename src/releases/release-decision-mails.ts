@@ -2,6 +2,7 @@ import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { readableMoment } from '../core/clock.js';
 import { Config } from '../core/config.js';
+import { queryRow } from '../database/sql.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { MailService } from '../mail/mail.service.js';
 
@@ -19,11 +20,12 @@ export class ReleaseDecisionMails implements OnModuleInit {
   }
 
   private async compose(id: string): Promise<MailMessage | null> {
-    const [declined] = (await this.dataSource.query(
+    const declined = await queryRow<{ email: string | null; hostname_hint: string | null; asked_at: Date }>(
+      this.dataSource,
       `select l.email, a.hostname_hint, r.asked_at from release_request r
        join activation a on a.id = r.activation_id join license l on l.id = a.license_id where r.id = $1`,
       [id],
-    )) as { email: string | null; hostname_hint: string | null; asked_at: Date }[];
+    );
     if (!declined) return null;
     const product = this.config.mailFrom.name;
     return {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { validate as isUuid } from 'uuid';
+import { queryRow } from '../database/sql.js';
 import { ReleaseService } from './release.service.js';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, rfc3339 } from '../core/clock.js';
@@ -67,7 +68,7 @@ export class ReleaseDecisions {
 }
 
 async function findRequest(manager: EntityManager, id: string): Promise<RequestRow> {
-  const [request] = (await manager.query(FIND_REQUEST, [id])) as RequestRow[];
+  const request = await queryRow<RequestRow>(manager, FIND_REQUEST, [id]);
   if (!request) throw problem('not_found');
   return request;
 }

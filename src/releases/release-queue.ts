@@ -2,6 +2,7 @@ import { DataSource } from 'typeorm';
 import { activationView, type ActivationView } from '../activation/license-overview.js';
 import type { Activation } from '../activation/activation.entity.js';
 import { rfc3339 } from '../core/clock.js';
+import { queryRows } from '../database/sql.js';
 
 /** A release request that waits for a decision. */
 export interface WaitingRequest {
@@ -39,7 +40,7 @@ const WAITING_REQUESTS = `
 
 /** The requests that wait for a decision, oldest first. */
 export async function findWaitingRequests(dataSource: DataSource): Promise<WaitingRequest[]> {
-  const rows = (await dataSource.query(WAITING_REQUESTS)) as Row[];
+  const rows = await queryRows<Row>(dataSource, WAITING_REQUESTS);
   return rows.map(({ id, asked_at, reason, license, activation_id, ...activation }) => ({
     id,
     asked_at: rfc3339(asked_at),

@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Clock, readableMoment } from '../core/clock.js';
 import { Config } from '../core/config.js';
+import { queryRow } from '../database/sql.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';
 
@@ -40,23 +41,25 @@ export class ReleaseRequests implements OnModuleInit {
         `select 1 from license l join activation a on a.license_id = l.id where a.id = $1 for share of l`,
         [activationId],
       );
-      const [created] = (await manager.query(
+      const created = await queryRow<{ id: string }>(
+        manager,
         `insert into release_request (id, activation_id, reason, asked_at)
          select $1, a.id, $3, $4 from activation a join license l on l.id = a.license_id
          where a.id = $2 and a.ended_at is null and l.email = coalesce($5, l.email) for share of a
          on conflict (activation_id) where decided_at is null do nothing returning id`,
         [id, activationId, reason, now, email],
-      )) as { id: string }[];
+      );
       if (created) await enqueueMail(manager, 'release_requested', id, now);
     });
   }
 
   private async compose(id: string): Promise<MailMessage | null> {
-    const [request] = (await this.dataSource.query(
+    const request = await queryRow<ReleaseRequestRow>(
+      this.dataSource,
       `select l.email, a.hostname_hint, r.asked_at from release_request r
        join activation a on a.id = r.activation_id join license l on l.id = a.license_id where r.id = $1`,
       [id],
-    )) as ReleaseRequestRow[];
+    );
     if (!request) return null;
     const product = this.config.mailFrom.name;
     return {

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { QueryRunner } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
+import { affectedRows, queryOne } from '../database/sql.js';
 import { firstDayKept } from './cutoff.js';
 import { dropPartition, partitionOf, findExpiredPartitions } from '../telemetry/partitions.js';
 import type { RetentionRule } from './policy.js';
@@ -56,8 +57,8 @@ export async function countDeletable(
   times: RunTimes,
 ): Promise<number> {
   const sql = `select count(*)::integer as rows from ${rule.table} where ${formatDeletableCondition(rule)}`;
-  const [counted] = (await runner.query(sql, createParameters(rule, times))) as { rows: number }[];
-  return counted!.rows;
+  const counted = await queryOne<{ rows: number }>(runner, sql, createParameters(rule, times));
+  return counted.rows;
 }
 
 /** Deletes the rows that are due, in batches, each in a transaction of its own. @returns the number of rows */
@@ -71,19 +72,19 @@ export async function deleteExpired(
   const dropped = await dropPastPartitions(runner, firstKept);
   // The other rows that are due are in the partition of the month that contains the cutoff.
   const partition = partitionOf(firstKept);
-  const [found] = (await runner.query('select to_regclass($1) is not null as exists', [partition])) as {
-    exists: boolean;
-  }[];
-  return dropped + (found!.exists ? await deleteInBatches(runner, { ...rule, table: partition }, times) : 0);
+  const found = await queryOne<{ exists: boolean }>(runner, 'select to_regclass($1) is not null as exists', [
+    partition,
+  ]);
+  return dropped + (found.exists ? await deleteInBatches(runner, { ...rule, table: partition }, times) : 0);
 }
 
 async function deleteInBatches(runner: QueryRunner, rule: RetentionRule, times: RunTimes): Promise<number> {
   const sql = rule.beforeDelete ? createDeleteById(rule, rule.beforeDelete) : createDeleteByCtid(rule);
   for (let deleted = 0; ;) {
     const startedAt = performance.now();
-    const [batch] = (await runner.query(sql, createParameters(rule, times))) as { rows: number }[];
-    deleted += batch!.rows;
-    if (batch!.rows < DELETE_BATCH_ROWS) return deleted;
+    const batch = await affectedRows(runner, sql, createParameters(rule, times));
+    deleted += batch;
+    if (batch < DELETE_BATCH_ROWS) return deleted;
     // The pause is as long as the batch took: at least half of the time is left to other database clients.
     await wait(performance.now() - startedAt);
   }
@@ -95,8 +96,8 @@ export async function findOldestDay(
   { table, keptFrom }: RetentionRule,
 ): Promise<string | null> {
   const sql = `select (min(${keptFrom}))::date::text as day from ${table}`;
-  const [oldest] = (await runner.query(sql)) as { day: string | null }[];
-  return oldest!.day;
+  const oldest = await queryOne<{ day: string | null }>(runner, sql);
+  return oldest.day;
 }
 
 // Dropping the partition of a month takes the same time for any number of rows.
@@ -111,24 +112,21 @@ async function dropPastPartitions(runner: QueryRunner, firstKept: string): Promi
 
 // PostgreSQL's estimate, if there is one, avoids reading a partition that is only dropped.
 async function estimateRows(runner: QueryRunner, table: string): Promise<number> {
-  const [estimate] = (await runner.query(
+  const estimate = await queryOne<{ rows: number }>(
+    runner,
     'select reltuples::integer as rows from pg_class where oid = $1::regclass',
     [table],
-  )) as { rows: number }[];
-  if (estimate!.rows >= 0) return estimate!.rows;
-  const [counted] = (await runner.query(`select count(*)::integer as rows from ${table}`)) as {
-    rows: number;
-  }[];
-  return counted!.rows;
+  );
+  if (estimate.rows >= 0) return estimate.rows;
+  const counted = await queryOne<{ rows: number }>(runner, `select count(*)::integer as rows from ${table}`);
+  return counted.rows;
 }
 
 const createDeleteByCtid = (rule: RetentionRule) => `
-  with deleted as (delete from ${rule.table}
-    where ctid = any(array(select ctid from ${rule.table} where ${formatDeletableCondition(rule)} limit ${DELETE_BATCH_ROWS})) returning 1)
-  select count(*)::integer as rows from deleted`;
+  delete from ${rule.table}
+  where ctid = any(array(select ctid from ${rule.table} where ${formatDeletableCondition(rule)} limit ${DELETE_BATCH_ROWS}))`;
 
 const createDeleteById = (rule: RetentionRule, beforeDelete: string) => `
   with expired as (select id from ${rule.table} where ${formatDeletableCondition(rule)} limit ${DELETE_BATCH_ROWS} for update skip locked),
-       prepared as (${beforeDelete}),
-       deleted as (delete from ${rule.table} where id in (select id from expired) returning 1)
-  select count(*)::integer as rows from deleted`;
+       prepared as (${beforeDelete})
+  delete from ${rule.table} where id in (select id from expired)`;

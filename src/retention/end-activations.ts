@@ -1,5 +1,6 @@
 import { EntityManager, QueryRunner } from 'typeorm';
 import { recordAudit } from '../audit/audit.js';
+import { queryOne, queryRows } from '../database/sql.js';
 import { firstDayKept } from './cutoff.js';
 import { LICENSE_KEPT_FROM } from '../licenses/license-end.js';
 
@@ -22,9 +23,8 @@ const SELECT_DUE_ACTIVATIONS = `
   select id from activation where license_id in (select id from due) and ended_at is null limit ${ACTIVATION_BATCH_ROWS}`;
 // The state is checked again under the lock, because an activation may have been released since the statement above started.
 const END_ACTIVATIONS = `
-  with ended as (update activation set ended_at = $2, ended_reason = 'released'
-                 where id = any($1) and ended_at is null returning id, license_id)
-  select id, license_id from ended`;
+  update activation set ended_at = $2, ended_reason = 'released'
+  where id = any($1) and ended_at is null returning id, license_id`;
 const DECIDE_RELEASE_REQUESTS = `
   update release_request set decision = 'release', decided_at = $2
   where activation_id = any($1) and decided_at is null`;
@@ -33,8 +33,8 @@ const DECIDE_RELEASE_REQUESTS = `
 export async function countDueActivations(runner: QueryRunner, asOf: Date): Promise<number> {
   const sql = `select count(*)::integer as rows from activation
                where ended_at is null and license_id in (select id from license where ${LICENSE_IS_DUE})`;
-  const [counted] = (await runner.query(sql, [computeCutoff(asOf)])) as { rows: number }[];
-  return counted!.rows;
+  const counted = await queryOne<{ rows: number }>(runner, sql, [computeCutoff(asOf)]);
+  return counted.rows;
 }
 
 /**
@@ -51,9 +51,9 @@ export async function endActivations(runner: QueryRunner, asOf: Date, now: Date)
 }
 
 async function endBatch(manager: EntityManager, asOf: Date, now: Date): Promise<number> {
-  const due = (await manager.query(SELECT_DUE_ACTIVATIONS, [computeCutoff(asOf)])) as { id: string }[];
+  const due = await queryRows<{ id: string }>(manager, SELECT_DUE_ACTIVATIONS, [computeCutoff(asOf)]);
   const ids = due.map(({ id }) => id);
-  const ended = (await manager.query(END_ACTIVATIONS, [ids, now])) as { id: string; license_id: string }[];
+  const ended = await queryRows<{ id: string; license_id: string }>(manager, END_ACTIVATIONS, [ids, now]);
   await manager.query(DECIDE_RELEASE_REQUESTS, [ids, now]);
   for (const { id: activation_id, license_id } of ended) {
     const change = { activation_id };

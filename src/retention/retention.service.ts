@@ -6,6 +6,7 @@ import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { clocksAgree, ClocksDiffer } from '../database/database-clock.js';
 import { LOCKS, tryLock } from '../database/locks.js';
+import { queryOne } from '../database/sql.js';
 import { countDeletable, deleteExpired, findOldestDay } from './deletion.js';
 import { countDueActivations, endActivations } from './end-activations.js';
 import { moveInbox } from '../telemetry/inbox.js';
@@ -88,7 +89,7 @@ export class RetentionService {
     { onProgress }: RunOptions,
   ): Promise<RetentionReport> {
     const sql = 'select count(*)::integer as rows from telemetry_waiting where received_on < $1';
-    const [inbox] = (await runner.query(sql, [utcDay(asOf)])) as { rows: number }[];
+    const inbox = await queryOne<{ rows: number }>(runner, sql, [utcDay(asOf)]);
     const steps = new StepRunner();
     const now = this.clock.now();
     const ended = await steps.run('activation', () => countDueActivations(runner, minDate(asOf, now)));
@@ -97,7 +98,7 @@ export class RetentionService {
     );
     return {
       as_of: asOf,
-      telemetry_rows_moved: inbox!.rows,
+      telemetry_rows_moved: inbox.rows,
       weeks_counted: 0,
       activations_ended: ended ?? 0,
       deleted,

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { QueryRunner } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
+import { queryOne, queryRows } from '../database/sql.js';
 
 /** The tables with personal data. Their files are rewritten, so that no file keeps deleted rows (docs/decisions/0025). */
 export const REWRITTEN_TABLES: readonly string[] = [
@@ -54,7 +55,7 @@ export async function tablesToRewrite(
   largeTableHour: number,
 ): Promise<string[]> {
   await runner.query(UPSERT_FILE_STATE, [REWRITTEN_TABLES, LARGE_TABLE_BYTES, now]);
-  const files = (await runner.query('select * from file_rewrite')) as FileState[];
+  const files = await queryRows<FileState>(runner, 'select * from file_rewrite');
   const known = files.filter(({ table_name }) => REWRITTEN_TABLES.includes(table_name));
   return known
     .filter(({ is_large, rewritten_at }) => {
@@ -96,9 +97,9 @@ const COUNT_OLD_TRANSACTIONS = `
  * @throws DeletedRowsRemain if a transaction, a replication slot or a replica can still read such rows
  */
 export async function waitForOldTransactions(runner: QueryRunner): Promise<void> {
-  const [{ next }] = (await runner.query(SELECT_NEXT_TRANSACTION)) as [{ next: string }];
+  const { next } = await queryOne<{ next: string }>(runner, SELECT_NEXT_TRANSACTION);
   for (let waited = 0; ; waited += OLD_TRANSACTIONS_POLL_MS) {
-    const [{ held }] = (await runner.query(COUNT_OLD_TRANSACTIONS, [next])) as [{ held: number }];
+    const { held } = await queryOne<{ held: number }>(runner, COUNT_OLD_TRANSACTIONS, [next]);
     if (held === 0) return;
     if (waited >= OLD_TRANSACTIONS_TIMEOUT_MS) throw new DeletedRowsRemain();
     await wait(OLD_TRANSACTIONS_POLL_MS);

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { DataSource } from 'typeorm';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
+import { queryRow } from '../database/sql.js';
 import { readCookie } from '../http/sessions/cookies.js';
 import { Sessions } from '../http/sessions/sessions.js';
 import { tokenHash } from '../http/sessions/token-hash.js';
@@ -46,7 +47,7 @@ export class StaffIdentity {
   }
 
   private async queryOne(sql: string, values: unknown[]): Promise<AuthenticatedStaff | null> {
-    const [row] = (await this.dataSource.query(sql, values)) as AuthenticatedStaff[];
+    const row = await queryRow<AuthenticatedStaff>(this.dataSource, sql, values);
     return row ?? null;
   }
 }

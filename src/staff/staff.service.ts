@@ -3,6 +3,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, rfc3339 } from '../core/clock.js';
+import { affectedRows, queryRow, queryRows } from '../database/sql.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
 import type { Role, Staff } from './staff.entity.js';
 
@@ -29,17 +30,21 @@ export class StaffService {
   ) {}
 
   async list(): Promise<StaffView[]> {
-    const rows = (await this.dataSource.query(`${SELECT_STAFF} order by email`)) as (Staff & {
-      passkeys: number;
-    })[];
+    const rows = await queryRows<
+      Staff & {
+        passkeys: number;
+      }
+    >(this.dataSource, `${SELECT_STAFF} order by email`);
     return rows.map((row) => ({ ...row, created_at: rfc3339(row.created_at) }));
   }
 
   /** @throws Problem `not_found` */
   async getView(id: string): Promise<StaffView> {
-    const [row] = (await this.dataSource.query(`${SELECT_STAFF} where id = $1`, [id])) as (Staff & {
-      passkeys: number;
-    })[];
+    const row = await queryRow<
+      Staff & {
+        passkeys: number;
+      }
+    >(this.dataSource, `${SELECT_STAFF} where id = $1`, [id]);
     if (!row) throw problem('not_found');
     return { ...row, created_at: rfc3339(row.created_at) };
   }
@@ -47,7 +52,7 @@ export class StaffService {
   /** @throws Problem `not_found` */
   async findId(email: string, database: Pick<DataSource, 'query'> = this.dataSource): Promise<string> {
     const sql = 'select id from staff where email = $1';
-    const [row] = (await database.query(sql, [email])) as { id: string }[];
+    const row = await queryRow<{ id: string }>(database, sql, [email]);
     if (!row) throw problem('not_found');
     return row.id;
   }
@@ -87,9 +92,8 @@ export class StaffService {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
       await requireAnotherAdmin(manager, id);
-      const sql = 'with removed as (delete from staff where id = $1 returning id) select id from removed';
-      const [removed] = (await manager.query(sql, [id])) as { id: string }[];
-      if (!removed) throw problem('not_found');
+      const removed = await affectedRows(manager, 'delete from staff where id = $1', [id]);
+      if (removed === 0) throw problem('not_found');
       const change = { staff_id: id };
       await recordAudit(manager, act, { action: 'staff.remove', change, at: this.clock.now() });
     });
@@ -103,20 +107,21 @@ export class StaffService {
     act: AuditContext,
   ): Promise<string | undefined> {
     const at = this.clock.now();
-    const [row] = (await manager.query(
+    const row = await queryRow<{ id: string }>(
+      manager,
       `insert into staff (id, email, role, created_at) values ($1, $2, $3, $4)
        on conflict (email) do nothing returning id`,
       [uuidv7(), email, role, at],
-    )) as { id: string }[];
+    );
     if (row) await recordAudit(manager, act, { action: 'staff.add', change: { staff_id: row.id, role }, at });
     return row?.id;
   }
 
   private async changeRole(manager: EntityManager, id: string, role: Role, act: AuditContext): Promise<void> {
     if (role !== 'admin') await requireAnotherAdmin(manager, id);
-    const [staff] = (await manager.query('select role from staff where id = $1 for update', [id])) as {
+    const staff = await queryRow<{
       role: Role;
-    }[];
+    }>(manager, 'select role from staff where id = $1 for update', [id]);
     if (!staff) throw problem('not_found');
     if (staff.role === role) return;
     await manager.query('update staff set role = $2 where id = $1', [id, role]);
@@ -131,6 +136,6 @@ export class StaffService {
  */
 async function requireAnotherAdmin(manager: EntityManager, id: string): Promise<void> {
   const sql = "select id from staff where role = 'admin' order by id for update";
-  const admins = (await manager.query(sql)) as { id: string }[];
+  const admins = await queryRows<{ id: string }>(manager, sql);
   if (admins.length === 1 && admins[0]!.id === id) throw problem('last_admin');
 }

@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
 import { DAY_MS, rfc3339 } from '../core/clock.js';
+import { queryRows } from '../database/sql.js';
 import { parseSigned } from '../keys/manifests/signed-manifest.js';
 import { compareVersions } from '../keys/manifests/version.js';
 
@@ -9,7 +10,7 @@ const MANIFEST_PAGE_SIZE = 100;
 export async function readPublishedManifests(dataSource: DataSource, now: Date) {
   // One more row than the page, because a withdrawal is recognised by comparison with the previous manifest.
   const sql = `select signed, published_at from manifest order by sequence desc limit ${MANIFEST_PAGE_SIZE + 1}`;
-  const rows = (await dataSource.query(sql)) as { signed: string; published_at: Date }[];
+  const rows = await queryRows<{ signed: string; published_at: Date }>(dataSource, sql);
   const contents = rows.map(({ signed, published_at }) => ({ ...parseSigned(signed), published_at }));
   const manifests = contents.slice(0, MANIFEST_PAGE_SIZE).map((content, i) => {
     const { sequence, version, published_at, expires_at, minimum_license_expiry } = content;

@@ -1,6 +1,7 @@
 import { Controller, Get, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
+import { queryRows } from '../database/sql.js';
 import { StaffGuard } from '../staff/staff.guard.js';
 
 interface RetentionRunRow {
@@ -25,7 +26,7 @@ export class RetentionController {
   @Get()
   async runs() {
     return {
-      runs: ((await this.dataSource.query(SELECT_RETENTION_RUNS)) as RetentionRunRow[]).map(toRunView),
+      runs: (await queryRows<RetentionRunRow>(this.dataSource, SELECT_RETENTION_RUNS)).map(toRunView),
     };
   }
 }

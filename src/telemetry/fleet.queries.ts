@@ -1,4 +1,5 @@
 import { DataSource } from 'typeorm';
+import { queryRows } from '../database/sql.js';
 import { SMALL_CELL_THRESHOLD } from './suppress-small-cells.js';
 import { DIMENSIONS } from './telemetry.fields.js';
 
@@ -61,8 +62,8 @@ const READ_CRASH_GROUPS = `
 
 /** The telemetry of the last `weeks` counted weeks: counts of heartbeats, never of machines, and no rows. */
 export async function readFleet(dataSource: DataSource, weeks: number) {
-  const rows = (await dataSource.query(READ_WEEKS, [weeks])) as WeekRow[];
-  const crashes = (await dataSource.query(READ_CRASH_GROUPS, [weeks])) as CrashRow[];
+  const rows = await queryRows<WeekRow>(dataSource, READ_WEEKS, [weeks]);
+  const crashes = await queryRows<CrashRow>(dataSource, READ_CRASH_GROUPS, [weeks]);
   return {
     threshold: SMALL_CELL_THRESHOLD,
     weeks: rows.map(({ week_end, cells, latency }) => ({ week_end, ...groupByDimension(cells), latency })),

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { QueryRunner } from 'typeorm';
 import { utcDay } from '../core/clock.js';
+import { queryOne } from '../database/sql.js';
 import { createPartitions } from './partitions.js';
 
 const FIND_WAITING = `
@@ -19,12 +20,12 @@ const FIND_WAITING = `
 export async function moveInbox(runner: QueryRunner, asOf: Date, now: Date): Promise<number> {
   const today = utcDay(asOf);
   // Dates are read as text: the driver would read them in the time zone of the process.
-  const [waiting] = (await runner.query(FIND_WAITING, [today])) as {
+  const waiting = await queryOne<{
     oldest: string | null;
     is_due: boolean;
     is_interrupted: boolean;
-  }[];
-  const { oldest, is_due, is_interrupted } = waiting!;
+  }>(runner, FIND_WAITING, [today]);
+  const { oldest, is_due, is_interrupted } = waiting;
   const first = oldest === null ? now : new Date(Math.min(now.getTime(), Date.parse(oldest)));
   await createPartitions(runner, first, asOf > now ? asOf : now);
   const resumed = is_interrupted ? await moveDueRows(runner, today) : 0;
@@ -56,9 +57,8 @@ async function swapInboxes(runner: QueryRunner): Promise<void> {
   }
 }
 
-const MOVE_DUE_ROWS = `
-  with moved as (insert into telemetry select * from telemetry_moving where received_on < $1 order by id returning 1)
-  select count(*)::integer as rows from moved`;
+const MOVE_DUE_ROWS =
+  'insert into telemetry select * from telemetry_moving where received_on < $1 order by id';
 const RETURN_TODAYS_ROWS =
   'insert into telemetry_inbox select * from telemetry_moving where received_on >= $1 order by id';
 
@@ -70,9 +70,9 @@ async function moveDueRows(runner: QueryRunner, today: string): Promise<number> 
   return runner.manager.transaction(async () => {
     // No writer uses this table now. The lock makes a late writer wait.
     await runner.query('lock table telemetry_moving in share mode');
-    const [moved] = (await runner.query(MOVE_DUE_ROWS, [today])) as { rows: number }[];
+    const { affected } = await runner.query(MOVE_DUE_ROWS, [today], true);
     await runner.query(RETURN_TODAYS_ROWS, [today]);
     await runner.query('truncate telemetry_moving');
-    return moved!.rows;
+    return affected!;
   });
 }

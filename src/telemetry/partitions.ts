@@ -1,5 +1,6 @@
 import { QueryRunner } from 'typeorm';
 import { utcDay } from '../core/clock.js';
+import { queryRows } from '../database/sql.js';
 
 /** Partitions are created this many months ahead, so that a missed run leaves no row without a partition. */
 const MONTHS_AHEAD = 3;
@@ -17,7 +18,7 @@ export function partitionOf(day: string): string {
 /** Creates the missing partitions of `telemetry`, from the month of `from` to `MONTHS_AHEAD` months after `until`. */
 export async function createPartitions(runner: QueryRunner, from: Date, until: Date): Promise<void> {
   const last = monthStart(until, MONTHS_AHEAD);
-  const known = (await runner.query(PARTITIONS)) as Partition[];
+  const known = await queryRows<Partition>(runner, PARTITIONS);
   for (let month = monthStart(from, 0); month <= last; month = monthStart(month, 1)) {
     const first = utcDay(month);
     const name = partitionOf(first);
@@ -51,7 +52,7 @@ const PARTITIONS = `
  * detaches no other partition until its detach is finished.
  */
 export async function findExpiredPartitions(runner: QueryRunner, firstKept: string): Promise<Partition[]> {
-  const partitions = (await runner.query(PARTITIONS)) as Partition[];
+  const partitions = await queryRows<Partition>(runner, PARTITIONS);
   return partitions.filter(({ name, state }) => {
     const [, year, month] = /_(\d{4})_(\d{2})/.exec(name)!;
     const next = utcDay(monthStart(new Date(`${year}-${month}-01T00:00:00Z`), 1));

@@ -1,5 +1,6 @@
 import { QueryRunner } from 'typeorm';
 import { DAY_MS, utcDay } from '../core/clock.js';
+import { queryOne, queryRows } from '../database/sql.js';
 import { suppressSmallCells, SMALL_CELL_THRESHOLD, type Cell } from './suppress-small-cells.js';
 import { DIMENSIONS } from './telemetry.fields.js';
 
@@ -13,15 +14,16 @@ export async function rollUpWeeks(runner: QueryRunner, asOf: Date): Promise<numb
 // The first week is the one after the last counted week, or else the week of the oldest row. A week that still has rows in
 // the inbox has not ended.
 async function findWeeksToCount(runner: QueryRunner, asOf: Date): Promise<string[]> {
-  const [known] = (await runner.query(
+  const known = await queryOne<{ next: string | null; first: string | null; waiting: string | null }>(
+    runner,
     `select (select max(week_end) + 7 from fleet_week)::text as next,
             (select date_trunc('week', min(received_on))::date + 6 from telemetry)::text as first,
             (select min(received_on) from telemetry_waiting)::text as waiting`,
-  )) as { next: string | null; first: string | null; waiting: string | null }[];
-  const from = known!.next ?? known!.first;
+  );
+  const from = known.next ?? known.first;
   if (from === null) return [];
   const today = utcDay(asOf);
-  const firstOpenDay = known!.waiting !== null && known!.waiting < today ? known!.waiting : today;
+  const firstOpenDay = known.waiting !== null && known.waiting < today ? known.waiting : today;
   const weekEnds: string[] = [];
   for (let end = from; end < firstOpenDay; end = utcDay(new Date(Date.parse(end) + 7 * DAY_MS)))
     weekEnds.push(end);
@@ -46,7 +48,8 @@ async function countCells(
   dimension: string,
   [field, field_2 = 'null::text']: readonly string[],
 ): Promise<void> {
-  const rows = (await runner.query(
+  const rows = await queryRows<Cell & { is_rest: boolean }>(
+    runner,
     `with cell as materialized (
        select ${field} as value, ${field_2} as value_2, count(*)::integer as heartbeats
        from telemetry where ${IN_WEEK} group by 1, 2)
@@ -54,7 +57,7 @@ async function countCells(
      union all
      select null, null, coalesce(sum(heartbeats), 0)::integer, true from cell where heartbeats < ${SMALL_CELL_THRESHOLD}`,
     [weekEnd],
-  )) as (Cell & { is_rest: boolean })[];
+  );
   const cells = rows.filter(({ is_rest }) => !is_rest);
   const rest = rows.find(({ is_rest }) => is_rest)!.heartbeats;
   for (const cell of suppressSmallCells(cells, rest)) {

@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { queryOne } from '../../database/sql.js';
 import type { KeyLine } from '../../keys/tokens/ring-file.js';
 import { SETTLED_MS } from '../../keys/tokens/rotation.js';
 import { aligned } from '../terminal/output.js';
@@ -37,7 +38,7 @@ const COUNT = `
 
 /** Counts whom a revocation affects. No heartbeat is recorded, so these are upper bounds. */
 export async function affectedBy(dataSource: DataSource, key: KeyLine): Promise<Affected> {
-  const [counted] = (await dataSource.query(COUNT, [lastSigned(key)])) as [Affected];
+  const counted = await queryOne<Affected>(dataSource, COUNT, [lastSigned(key)]);
   return counted;
 }
 

@@ -5,6 +5,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Clock, CLOCK_TOLERANCE_MS } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
+import { queryRow } from '../../database/sql.js';
 import { setCookie, readCookie } from './cookies.js';
 import { tokenHash } from './token-hash.js';
 
@@ -51,12 +52,13 @@ export class Sessions {
   async find(token: string | undefined): Promise<Session | null> {
     if (!token) return null;
     const now = this.clock.now();
-    const [row] = (await this.dataSource.query(
+    const row = await queryRow<Session & { readonly created_at: Date; readonly expires_at: Date }>(
+      this.dataSource,
       `select id, license_id, email, staff_id, created_at, expires_at from session
        where token_hash = $1 and expires_at > $2 and created_at <= $3`,
       // One that begins in the future was begun by a clock that was wrong, and would hold until then.
       [tokenHash(token), now, new Date(now.getTime() + CLOCK_TOLERANCE_MS)],
-    )) as (Session & { readonly created_at: Date; readonly expires_at: Date })[];
+    );
     if (!row) return null;
     const { created_at, expires_at, ...session } = row;
     const wanted = Math.min(now.getTime() + IDLE_MS, created_at.getTime() + LONGEST_MS);

@@ -1,6 +1,7 @@
 import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
+import { queryRow, queryRows } from '../../database/sql.js';
 import { EXEMPT_TABLES, createRetentionPolicy } from '../../retention/policy.js';
 
 interface ColumnRow {
@@ -37,9 +38,9 @@ const LAST_DELETED = `
 
 /** What is stored, why, how long, what was last deleted, and how old the oldest row is (privacy, the public page). */
 export async function privacyData(dataSource: DataSource, config: Config) {
-  const tables = (await dataSource.query(TABLES)) as ColumnRow[];
-  const [run] = (await dataSource.query(LAST_RUN)) as LedgerRow[];
-  const deleted = (await dataSource.query(LAST_DELETED)) as { table: string; rows: number; on: string }[];
+  const tables = await queryRows<ColumnRow>(dataSource, TABLES);
+  const run = await queryRow<LedgerRow>(dataSource, LAST_RUN);
+  const deleted = await queryRows<{ table: string; rows: number; on: string }>(dataSource, LAST_DELETED);
   const rules = createRetentionPolicy(config);
   return {
     tables: tables.map(({ table, what, columns }) => {

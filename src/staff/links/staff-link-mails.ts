@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { v4 as uuidv4, validate as isUuid } from 'uuid';
 import type { AuditContext } from '../../audit/audit.js';
 import { Clock } from '../../core/clock.js';
+import { queryRow } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
 import { newNonce, type DerivedFrom } from '../../keys/derived-from.js';
@@ -41,11 +42,12 @@ export class StaffLinkMails implements OnModuleInit {
 
   // No mail is sent for a link that was used or expired while the mail server was unavailable.
   private async compose(id: string): Promise<MailMessage | null> {
-    const [link] = (await this.dataSource.query(
+    const link = await queryRow<DerivedFrom & { readonly token_hash: Buffer; readonly email: string }>(
+      this.dataSource,
       `select l.id, l.nonce, l.token_hash, s.email from staff_link l join staff s on s.id = l.staff_id
        where l.id = $1 and l.nonce is not null and l.expires_at > $2`,
       [id, this.clock.now()],
-    )) as (DerivedFrom & { readonly token_hash: Buffer; readonly email: string })[];
+    );
     if (!link) return null;
     const secret = this.keys.staffLink(link);
     // If LICENSE_KEY_SECRET has changed since the link was created, the derived secret does not match, and no mail is sent.

@@ -5,6 +5,7 @@ import { v4 as uuidv4 } from 'uuid';
 import { recordAudit, type AuditContext } from '../../audit/audit.js';
 import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
+import { queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
 
@@ -30,7 +31,7 @@ export class StaffLinks {
     const secret = randomBytes(32).toString('base64url');
     return this.dataSource.transaction(async (manager) => {
       const sql = 'select id from staff where email = $1 for key share';
-      const [staff] = (await manager.query(sql, [email])) as { id: string }[];
+      const staff = await queryRow<{ id: string }>(manager, sql, [email]);
       if (!staff) throw problem('not_found');
       const expires_at = await this.store(manager, { id: uuidv4(), staff_id: staff.id, secret }, act);
       return { link: this.createUrl(secret), expires_at };
@@ -66,16 +67,18 @@ export class StaffLinks {
   async consume(manager: EntityManager, secret: string): Promise<string> {
     const token_hash = tokenHash(secret);
     // The staff row is locked first, as in each removal of a person and each registration of a passkey.
-    const [staff] = (await manager.query(
+    const staff = await queryRow<{ id: string }>(
+      manager,
       `select s.id from staff_link l join staff s on s.id = l.staff_id
        where l.token_hash = $1 and l.expires_at > $2 for no key update of s`,
       [token_hash, this.clock.now()],
-    )) as { id: string }[];
+    );
     if (!staff) throw problem('link_invalid');
-    const [link] = (await manager.query(
-      `with deleted as (delete from staff_link where token_hash = $1 returning mailed) select mailed from deleted`,
+    const link = await queryRow<{ mailed: boolean }>(
+      manager,
+      'delete from staff_link where token_hash = $1 returning mailed',
       [token_hash],
-    )) as { mailed: boolean }[];
+    );
     if (!link || (link.mailed && (await hasPasskey(manager, staff.id)))) throw problem('link_invalid');
     return staff.id;
   }
@@ -88,9 +91,9 @@ export class StaffLinks {
 
 /** Returns whether a staff member has a passkey. In a transaction, call `lockStaff` first: registrations take that lock. */
 export async function hasPasskey(manager: EntityManager, staffId: string): Promise<boolean> {
-  const rows = (await manager.query('select 1 from passkey where staff_id = $1 limit 1', [
+  const rows = await queryRows<unknown>(manager, 'select 1 from passkey where staff_id = $1 limit 1', [
     staffId,
-  ])) as unknown[];
+  ]);
   return rows.length > 0;
 }
 
@@ -100,7 +103,7 @@ export async function lockStaff(
   staffId: string,
 ): Promise<{ readonly email: string }> {
   const sql = 'select email from staff where id = $1 for no key update';
-  const [staff] = (await manager.query(sql, [staffId])) as { email: string }[];
+  const staff = await queryRow<{ email: string }>(manager, sql, [staffId]);
   if (!staff) throw problem('not_found');
   return staff;
 }

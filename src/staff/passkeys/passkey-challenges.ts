@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { v4 as uuidv4, validate as isUuid } from 'uuid';
 import { Clock } from '../../core/clock.js';
+import { queryRow } from '../../database/sql.js';
 
 export const CHALLENGE_LIFETIME_MINUTES = 5;
 
@@ -42,13 +43,12 @@ export class PasskeyChallenges {
    */
   async consume(id: string | undefined, staffId: string | null): Promise<Buffer | null> {
     if (!isUuid(id)) return null;
-    const [row] = (await this.dataSource.query(
-      `with deleted as (
-         delete from passkey_challenge where id = $1 and staff_id is not distinct from $2::uuid and expires_at > $3
-         returning challenge)
-       select challenge from deleted`,
+    const row = await queryRow<{ challenge: Buffer }>(
+      this.dataSource,
+      `delete from passkey_challenge where id = $1 and staff_id is not distinct from $2::uuid and expires_at > $3
+       returning challenge`,
       [id, staffId, this.clock.now()],
-    )) as { challenge: Buffer }[];
+    );
     return row?.challenge ?? null;
   }
 }

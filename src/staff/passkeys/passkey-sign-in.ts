@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import { DataSource } from 'typeorm';
 import { parse as uuidBytes } from 'uuid';
+import { queryRow } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { RateLimit } from '../../http/limits/rate-limit.js';
 import { Sessions } from '../../http/sessions/sessions.js';
@@ -45,10 +46,11 @@ export class PasskeySignIn {
   async signIn(response: AuthenticationResponseJSON, challengeId: string | undefined): Promise<string> {
     const challenge = await this.challenges.consume(challengeId, null);
     if (!challenge) throw problem('passkey_invalid');
-    const [passkey] = (await this.dataSource.query(
+    const passkey = await queryRow<StoredPasskey>(
+      this.dataSource,
       'select id, staff_id, public_key, sign_count from passkey where credential_id = $1',
       [Buffer.from(response.id, 'base64url')],
-    )) as StoredPasskey[];
+    );
     if (!passkey) throw problem('passkey_invalid');
     const count = await this.relyingParty.verifySignIn(response, challenge, toCredential(response, passkey));
     if (count !== null && hasUserHandle(response, passkey.staff_id)) {
@@ -65,12 +67,13 @@ export class PasskeySignIn {
       // The staff row is locked first, as in each removal of a person.
       await manager.query('select 1 from staff where id = $1 for key share', [staff_id]);
       // A repeated count comes from a copy of the passkey. Authenticators that do not count always send 0.
-      const [updated] = (await manager.query(
+      const updated = await queryRow<unknown>(
+        manager,
         `with updated as (
            update passkey set sign_count = $2 where id = $1 and (sign_count < $2 or ($2 = 0 and sign_count = 0)) returning 1)
          select 1 from updated`,
         [id, count],
-      )) as unknown[];
+      );
       return updated ? this.sessions.begin(manager, { staff_id }) : null;
     });
   }

@@ -4,6 +4,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit } from '../../audit/audit.js';
 import { Clock, rfc3339 } from '../../core/clock.js';
+import { affectedRows, queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { enqueueMail } from '../../mail/mail.service.js';
 import { RelyingParty } from './relying-party.js';
@@ -31,13 +32,13 @@ export class PasskeysService {
   async list(staffId: string): Promise<PasskeyView[]> {
     const sql =
       'select id, created_at, transports from passkey where staff_id = $1 order by created_at desc, id desc';
-    const rows = (await this.dataSource.query(sql, [staffId])) as (PasskeyView & { created_at: Date })[];
+    const rows = await queryRows<PasskeyView & { created_at: Date }>(this.dataSource, sql, [staffId]);
     return rows.map((row) => ({ ...row, created_at: rfc3339(row.created_at) }));
   }
 
   async readCredentialIds(staffId: string): Promise<Buffer[]> {
     const sql = 'select credential_id from passkey where staff_id = $1';
-    const rows = (await this.dataSource.query(sql, [staffId])) as { credential_id: Buffer }[];
+    const rows = await queryRows<{ credential_id: Buffer }>(this.dataSource, sql, [staffId]);
     return rows.map(({ credential_id }) => credential_id);
   }
 
@@ -54,11 +55,12 @@ export class PasskeysService {
       const id = uuidv7();
       const at = this.clock.now();
       const transports = parseTransports(credential);
-      const [added] = (await manager.query(
+      const added = await queryRow<unknown>(
+        manager,
         `insert into passkey (id, staff_id, credential_id, public_key, sign_count, transports, created_at)
          values ($1, $2, $3, $4, $5, $6, $7) on conflict (credential_id) do nothing returning id`,
         [id, staff.id, ...toColumns(credential), transports, at],
-      )) as unknown[];
+      );
       if (!added) throw problem('passkey_invalid');
       // Mailed links become invalid for good, even if the passkey is removed later, because they remain in the mailbox.
       await manager.query('delete from staff_link where staff_id = $1 and mailed', [staff.id]);
@@ -75,11 +77,9 @@ export class PasskeysService {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
       await lockStaffAndSession(manager, staff);
-      const [removed] = (await manager.query(
-        'with removed as (delete from passkey where id = $1 and staff_id = $2 returning id) select id from removed',
-        [id, staff.id],
-      )) as unknown[];
-      if (!removed) throw problem('not_found');
+      const sql = 'delete from passkey where id = $1 and staff_id = $2';
+      const removed = await affectedRows(manager, sql, [id, staff.id]);
+      if (removed === 0) throw problem('not_found');
       // Otherwise an attacker who signed in with the passkey could use the session to register another one.
       await manager.query('delete from session where staff_id = $1 and id <> $2', [
         staff.id,
@@ -105,7 +105,7 @@ async function lockStaffAndSession(
   await manager.query('select 1 from staff where id = $1 for no key update', [id]);
   // A separate statement, so that it sees the changes of the transaction that the lock waited for.
   const sql = 'select 1 from session where id = $1 for key share';
-  const sessions = (await manager.query(sql, [session_id])) as unknown[];
+  const sessions = await queryRows<unknown>(manager, sql, [session_id]);
   if (sessions.length === 0) throw problem('sign_in_required', {}, { 'www-authenticate': 'Bearer' });
 }
 

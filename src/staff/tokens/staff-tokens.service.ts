@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type AuditContext } from '../../audit/audit.js';
 import { Clock, DAY_MS, rfc3339 } from '../../core/clock.js';
+import { queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
 import { Staff, type Role } from '../staff.entity.js';
@@ -56,11 +57,12 @@ export class StaffTokensService {
   }
 
   async list(): Promise<StaffTokenView[]> {
-    const rows = (await this.dataSource.query(
+    const rows = await queryRows<Pick<Staff, 'email' | 'role'> & StaffToken>(
+      this.dataSource,
       `select t.id, s.email, s.role, t.created_at, t.expires_at
        from staff_token t join staff s on s.id = t.staff_id where t.expires_at > $1 order by t.created_at`,
       [this.clock.now()],
-    )) as (Pick<Staff, 'email' | 'role'> & StaffToken)[];
+    );
     return rows.map(({ id, email, role, created_at, expires_at }) => ({
       id,
       email,

@@ -1,0 +1,52 @@
+/** A data source, entity manager or query runner: statements run in its transaction, if it has one. */
+interface SqlConnection {
+  query(sql: string, parameters?: unknown[]): Promise<unknown>;
+}
+
+/**
+ * Runs a statement and returns its rows: those of `select`, or those of `returning`.
+ * `Row` describes the columns; the types that PostgreSQL's driver gives them are in data-source.ts.
+ */
+export async function queryRows<Row>(
+  connection: SqlConnection,
+  sql: string,
+  parameters?: unknown[],
+): Promise<Row[]> {
+  const result = await connection.query(sql, parameters);
+  // TypeORM answers `update` and `delete` with a pair of the rows and their number, other statements with the rows.
+  return (isPair(result) ? result[0] : result) as Row[];
+}
+
+/** Runs a statement and returns its first row; undefined without rows. */
+export async function queryRow<Row>(
+  connection: SqlConnection,
+  sql: string,
+  parameters?: unknown[],
+): Promise<Row | undefined> {
+  return (await queryRows<Row>(connection, sql, parameters))[0];
+}
+
+/** Runs a statement that always has a row, and returns it. @throws Error if it has none */
+export async function queryOne<Row>(
+  connection: SqlConnection,
+  sql: string,
+  parameters?: unknown[],
+): Promise<Row> {
+  const row = await queryRow<Row>(connection, sql, parameters);
+  if (!row) throw new Error(`the statement has no row: ${sql}`);
+  return row;
+}
+
+/** Runs an `update` or `delete`. @returns how many rows it changed */
+export async function affectedRows(
+  connection: SqlConnection,
+  sql: string,
+  parameters?: unknown[],
+): Promise<number> {
+  const result = await connection.query(sql, parameters);
+  if (!isPair(result)) throw new TypeError(`neither update nor delete: ${sql}`);
+  return result[1];
+}
+
+const isPair = (result: unknown): result is [unknown[], number] =>
+  Array.isArray(result) && Array.isArray(result[0]);
