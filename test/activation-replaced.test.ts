@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type pg from 'pg';
 import { ReleaseService } from '../src/releases/release.service.js';
@@ -238,17 +237,6 @@ test('a release at the same moment never becomes a new seat', async () => {
     const rows = await bindings(license.license_id);
     expect(rows).toMatchObject([{ id: first.json.activation.id, ended_reason: 'released' }]);
   }
-});
-
-test('changes of address from before the column are taken over from the audit trail', async () => {
-  const { license } = await activated();
-  const { license_id: id } = license;
-  await changeAddress(id);
-  await service.sql('update license set email_since = null where id = $1', [id]);
-  expectUnknown(await service.activate(license, 'studio'));
-  const migration = readFileSync('migrations/0016_erasures_after_a_restore.sql', 'utf8');
-  await service.sql(/^update license l set email_since[^;]+;/m.exec(migration)![0]);
-  expect((await service.activate(license, 'studio')).status).toBe(200);
 });
 
 test('replaced keys leave with their license', async () => {

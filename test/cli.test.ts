@@ -218,7 +218,7 @@ test('status counts what there is', async () => {
     // By the system's clock, the run at the service's start may be long ago.
     warnings: expect.arrayContaining([expect.stringContaining('2026-01-02')]),
   });
-  expect(status.migrations).toContain('licenses0000000000001');
+  expect(status.migrations).toContain('schema0000000000001');
   expect((await terminal.run(['status'])).stdout).toMatch(/^Versions +Mooring /);
 });
 
@@ -235,7 +235,7 @@ test('migrate applies what an empty database lacks, once, and no other command d
       stdout: '',
       stderr: expect.stringMatching(/lacks .*run mooring migrate/),
     });
-    expect((await terminal.json(['migrate'], { env })).applied).toContain('staff0000000000004');
+    expect((await terminal.json(['migrate'], { env })).applied).toContain('schema0000000000001');
     expect(await terminal.json(['migrate'], { env })).toEqual({ applied: [] });
     expect((await terminal.json(['status'], { env })).licenses.active).toBe(0);
   } finally {

@@ -68,7 +68,7 @@ async function silent(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-test('every table and every column says what it is and how long it stays', async () => {
+test('every table and every column has a description', async () => {
   expect(await silent()).toEqual([]);
 });
 
@@ -92,7 +92,7 @@ test.each([
   [
     `comment on column staff.email is ' '`,
     ['staff.email'],
-    `comment on column staff.email is 'Who it is. Kept with the person.'`,
+    `comment on column staff.email is 'E-mail address.'`,
   ],
 ])('after `%s` that would be found', async (plant, found, undo) => {
   await service.sql(plant);
@@ -100,18 +100,17 @@ test.each([
   await service.sql(undo);
 });
 
-test.each([
-  ['telemetry', 'Kept 24 months from received_on.'],
-  ['telemetry_inbox', 'Moves to telemetry after midnight UTC.'],
-  ['telemetry_moving', 'Moves to telemetry after midnight UTC.'],
-])('the columns of %s mean what the list of fields says, and say: %s', async (table, kept) => {
-  const rows = await service.sql<{ name: string; comment: string }>(
-    `select attname as name, col_description(attrelid, attnum) as comment from pg_attribute
-     where attrelid = $1::regclass and attnum > 2 and not attisdropped`,
-    [table],
-  );
-  const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { means }]) => [name, `${means}. ${kept}`]);
-  expect(Object.fromEntries(rows.map(({ name, comment }) => [name, comment]))).toEqual(
-    Object.fromEntries(fields),
-  );
-});
+test.each(['telemetry', 'telemetry_inbox', 'telemetry_moving'])(
+  'the columns of %s mean what the list of fields says',
+  async (table) => {
+    const rows = await service.sql<{ name: string; comment: string }>(
+      `select attname as name, col_description(attrelid, attnum) as comment from pg_attribute
+       where attrelid = $1::regclass and attnum > 2 and not attisdropped`,
+      [table],
+    );
+    const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { means }]) => [name, `${means}.`]);
+    expect(Object.fromEntries(rows.map(({ name, comment }) => [name, comment]))).toEqual(
+      Object.fromEntries(fields),
+    );
+  },
+);

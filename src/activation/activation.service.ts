@@ -46,7 +46,7 @@ const FIND_BY_MACHINE = {
            where license_id = l.id and key_hash = $1 and replaced_at >= a.activated_at))`,
 };
 
-// Locks the license, searches for an activation of the machine, counts the active ones and inserts one (migrations/0012).
+// Locks the license, searches for an activation of the machine, counts the active ones and inserts one (migrations/0001_schema.sql).
 const ACTIVATE_MACHINE = 'select * from take_seat($1, $2, $3, $4, $5, $6, $7)';
 
 /** The license key, e-mail and machine of a request, in canonical form. */

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { MigrationInterface, QueryRunner } from 'typeorm';
+import { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
+import { ConfigError } from '../core/config.js';
 import { jobsPool, maintenanceDataSource, withMaintenanceConnection } from './data-source.js';
 import { tryLock } from './locks.js';
 import { refusePooler } from './pooler.js';
@@ -25,6 +26,7 @@ export async function migrate(url: string): Promise<string[]> {
     while (!(await tryLock(lock, 'migrate'))) await wait(100);
     // The job queue's own tables come first: our migrations describe them.
     await migrateJobs(url);
+    await refusePrereleaseSchema(dataSource);
     const applied = await dataSource.runMigrations({ transaction: 'each' });
     return applied.map(({ name }) => name);
   } finally {
@@ -45,22 +47,35 @@ async function migrateJobs(url: string): Promise<void> {
   }
 }
 
-/** The names of the migrations that this database has not had; it only looks. */
+/** @throws ConfigError if the database was created before the first release, whose schema is another */
+async function refusePrereleaseSchema(dataSource: DataSource): Promise<void> {
+  const applied = await appliedMigrations(dataSource);
+  if (applied.length > 0 && !applied.some((name) => name.startsWith('schema')))
+    throw new ConfigError(
+      'this database was created by a version before the first release: use a new database (in development: delete DATA_DIR)',
+    );
+}
+
+async function appliedMigrations(dataSource: DataSource): Promise<string[]> {
+  const { exists } = await queryOne<{ exists: boolean }>(
+    dataSource,
+    `select to_regclass('schema_migration') is not null as exists`,
+  );
+  if (!exists) return [];
+  const rows = await queryRows<{ name: string }>(dataSource, 'select name from schema_migration');
+  return rows.map(({ name }) => name);
+}
+
+/** Returns the names of the migrations that are not applied, without applying them. */
 export async function pendingMigrations(url: string): Promise<string[]> {
   const wanted = (await migrationClasses()).map((migration) => new migration().name);
   return withMaintenanceConnection(url, async (dataSource) => {
-    const { exists } = await queryOne<{ exists: boolean }>(
-      dataSource,
-      `select to_regclass('schema_migration') is not null as exists`,
-    );
-    const rows = exists
-      ? await queryRows<{ name: string }>(dataSource, 'select name from schema_migration')
-      : [];
-    return wanted.filter((name) => !rows.some((row) => row.name === name));
+    const applied = await appliedMigrations(dataSource);
+    return wanted.filter((name) => !applied.includes(name));
   });
 }
 
-/** `0001_licenses.sql` becomes the migration class `Licenses0000000000001`, as TypeORM wants its names. */
+/** `0001_schema.sql` becomes the migration class `Schema0000000000001`, as TypeORM wants its names. */
 async function migrationClasses(): Promise<(new () => MigrationInterface & { name: string })[]> {
   const files = (await readdir(FOLDER)).filter((file) => /^\d{4}_\w+\.sql$/.test(file)).toSorted();
   return Promise.all(

@@ -1,0 +1,611 @@
+-- The schema of the first release. The comments are shown on the public privacy page; how long each table is kept is in
+-- src/retention/policy.ts alone.
+
+-- Purchases and licenses
+
+create table purchase (
+  id             uuid primary key,
+  transaction_id text not null unique check (length(transaction_id) between 1 and 200),
+  email          text check (length(email) <= 254),
+  state          text not null check (state in ('paid', 'disputed', 'dispute_won', 'refunded')),
+  recorded_on    date not null,
+  -- The state does not tell: a dispute may be reported first, and an erased buyer who is reported again must not get a
+  -- second license.
+  paid           boolean not null default false
+);
+create index purchase_email on purchase (email);
+create index purchase_year_after on purchase ((make_date(extract(year from recorded_on)::integer + 1, 1, 1)));
+comment on table purchase is 'Purchases, as reported by the payment processor: the transaction id, the buyer, the state and the day.';
+comment on column purchase.id is 'Id of the purchase.';
+comment on column purchase.transaction_id is 'The processor''s id of the transaction, by which the processor identifies the buyer.';
+comment on column purchase.email is 'E-mail address of the buyer; null after an erasure.';
+comment on column purchase.state is 'The highest state reported: paid, disputed, dispute_won or refunded.';
+comment on column purchase.recorded_on is 'The day (UTC) of the first report.';
+comment on column purchase.paid is 'Whether a paid report was received. The license is issued with the first one, once.';
+
+create table license (
+  id               uuid primary key,
+  key_hash         bytea not null unique check (length(key_hash) = 32),
+  key_hint         text not null check (length(key_hint) = 2),
+  key_generation   integer not null default 1 check (key_generation >= 1),
+  email            text check (length(email) <= 254),
+  staff_status     text not null default 'active' check (staff_status in ('active', 'suspended', 'revoked')),
+  machines_allowed integer not null check (machines_allowed between 1 and 100000),
+  expires_at       timestamptz,
+  on_expiry        text not null check (on_expiry in ('keep', 'stop')),
+  purchase_id      uuid unique references purchase,
+  created_at       timestamptz not null,
+  ended_at         timestamptz,
+  end_changed_at   timestamptz not null default now(),
+  email_since      timestamptz,
+  address_lost_at  timestamptz
+);
+create index license_email on license (email);
+-- The retention policy uses this expression (LICENSE_KEPT_FROM in src/licenses/license-end.ts): a license is kept from its
+-- end, or from the time at which the end was recorded if that is later (docs/decisions/0023).
+create index license_kept_from on license ((
+  case when least(ended_at, case when on_expiry = 'stop' then expires_at end) is not null
+    then greatest(least(ended_at, case when on_expiry = 'stop' then expires_at end), end_changed_at) end));
+-- Each request of /health/ready counts these; the index is mostly empty.
+create index license_address_lost_at on license (address_lost_at) where address_lost_at is not null;
+comment on table license is 'Licenses.';
+comment on column license.id is 'Id of the license.';
+comment on column license.key_hash is 'SHA-256 of the license key. The key itself is not stored.';
+comment on column license.key_hint is 'The last two symbols of the key, to tell keys apart.';
+comment on column license.key_generation is 'The generation of the derived key that is valid. A replacement of the key increments it.';
+comment on column license.email is 'E-mail address of the holder, in lower case; null after an erasure.';
+comment on column license.staff_status is 'Status set by staff: active, suspended or revoked. The status of the purchase is in purchase.state.';
+comment on column license.machines_allowed is 'The number of machines on which the license may be active at once.';
+comment on column license.expires_at is 'Time of expiry; null for a license that does not expire.';
+comment on column license.on_expiry is 'Effect of expiry: keep (the application keeps running the versions that the license covers) or stop.';
+comment on column license.purchase_id is 'The purchase that the license was issued for; null for a license issued by staff.';
+comment on column license.created_at is 'Time of issue.';
+comment on column license.ended_at is 'Time of the refund, revocation or erasure; null while the license is valid.';
+comment on column license.end_changed_at is 'Time of the last change of the end of the license, by expiry date, refund, revocation or erasure.';
+comment on column license.email_since is 'Time since which the license belongs to this e-mail address; null if it has since its issue.';
+comment on column license.address_lost_at is 'Time since which the e-mail address is unknown, because a restored backup named an erased former holder; null if it is known, or if the license was erased.';
+
+-- A machine that activated before a change of its license has the former key stored. It may activate again with it, and
+-- gets the activation that it has (docs/decisions/0028).
+create table replaced_key (
+  license_id  uuid not null references license on delete cascade,
+  key_hash    bytea not null check (length(key_hash) = 32),
+  replaced_at timestamptz not null,
+  primary key (license_id, key_hash)
+);
+comment on table replaced_key is 'License keys that were replaced. Machines that activated with such a key are recognised by it.';
+comment on column replaced_key.license_id is 'The license that the key belonged to.';
+comment on column replaced_key.key_hash is 'SHA-256 of the license key. The key itself is not stored.';
+comment on column replaced_key.replaced_at is 'Time of the replacement, never before an activation with the key.';
+
+-- Activations
+
+create table activation (
+  id                 uuid primary key,
+  license_id         uuid not null references license,
+  machine_id         bytea check (length(machine_id) = 32),
+  hostname_hint      text check (length(hostname_hint) between 1 and 100),
+  app_version        text not null,
+  activated_at       timestamptz not null,
+  ended_at           timestamptz,
+  ended_reason       text check (ended_reason in ('released', 'refunded')),
+  released_by_holder boolean not null default false,
+  constraint activation_ends_with_a_reason check ((ended_at is null) = (ended_reason is null)),
+  -- Only an erasure removes the machine id, after the end.
+  constraint activation_active_has_machine check (machine_id is not null or ended_at is not null),
+  constraint activation_released_by_holder_is_released check (not released_by_holder or ended_reason = 'released')
+);
+-- A machine counts once for a license, however often it activates (docs/contract.md#activate).
+create unique index activation_one_seat_a_machine on activation (license_id, machine_id) where ended_at is null;
+create index activation_license on activation (license_id);
+create index activation_ended_at on activation (ended_at) where ended_at is not null;
+create index activation_active_machine on activation (machine_id) where ended_at is null;
+comment on table activation is 'Activations of licenses on machines.';
+comment on column activation.id is 'Id of the activation, which its license tokens contain.';
+comment on column activation.license_id is 'The license.';
+comment on column activation.machine_id is 'SHA-256 digest of the hardware UUID, computed by the client for this license alone; null after an erasure.';
+comment on column activation.hostname_hint is 'Label that the holder typed at activation; null without one, or after an erasure.';
+comment on column activation.app_version is 'Version of the application at activation.';
+comment on column activation.activated_at is 'Time of activation.';
+comment on column activation.ended_at is 'Time of the end; null while active.';
+comment on column activation.ended_reason is 'How the activation ended: released or refunded; null while active.';
+comment on column activation.released_by_holder is 'Whether the holder released it without support. Such releases are counted for 365 days.';
+
+-- Activates a machine in one round trip, so that concurrent activations hold the lock of the license for a short time.
+create function take_seat(
+  of_license uuid, judged_revision text, new_id uuid, machine bytea, hint text, version text, at timestamptz
+) returns table (
+  machines_allowed integer, machines_in_use integer, activation_id uuid, activated_at timestamptz, hostname_hint text
+) language plpgsql volatile as $$
+#variable_conflict use_column
+begin
+  -- Concurrent activations of a license wait here. The next statement has its own snapshot and sees their rows.
+  perform 1 from license where id = of_license for update;
+  return query
+    with seat as (
+      select l.machines_allowed, a.id, a.activated_at, a.hostname_hint,
+             (select count(*)::integer from activation where license_id = of_license and ended_at is null) as machines_in_use
+      from license l
+      left join purchase p on p.id = l.purchase_id
+      left join activation a on a.license_id = l.id and a.machine_id = machine and a.ended_at is null
+      where l.id = of_license and concat(l.xmin, ' ', p.xmin) = judged_revision
+    ), made as (
+      insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
+      select new_id, of_license, machine, hint, version, at
+      from seat where id is null and machines_in_use < machines_allowed
+      returning id, activated_at, hostname_hint
+    )
+    select seat.machines_allowed, seat.machines_in_use + (made.id is not null)::integer,
+           coalesce(made.id, seat.id), coalesce(made.activated_at, seat.activated_at),
+           coalesce(made.hostname_hint, seat.hostname_hint)
+    from seat left join made on true;
+end $$;
+comment on function take_seat is
+  'Returns the activation of a machine: the existing one, or a new one if the license allows another machine; otherwise activation_id is null. '
+  'Returns no row if the license or its purchase has changed since it was read (revision in src/activation/activation.service.ts).';
+
+create table release_request (
+  id            uuid primary key,
+  activation_id uuid not null references activation on delete cascade,
+  reason        text check (length(reason) <= 500),
+  asked_at      timestamptz not null,
+  decided_at    timestamptz,
+  decision      text check (decision in ('release', 'decline')),
+  constraint release_request_decided_at_a_time check ((decided_at is null) = (decision is null))
+);
+-- An activation has at most one waiting request.
+create unique index release_request_one_open_a_binding on release_request (activation_id) where decided_at is null;
+create index release_request_activation on release_request (activation_id);
+comment on table release_request is 'Requests of holders to release an activation.';
+comment on column release_request.id is 'Id of the request.';
+comment on column release_request.activation_id is 'The activation.';
+comment on column release_request.reason is 'Reason given by the holder; null without one, or after an erasure.';
+comment on column release_request.asked_at is 'Time of the request.';
+comment on column release_request.decided_at is 'Time of the decision of staff; null while the request waits.';
+comment on column release_request.decision is 'Decision of staff: release or decline; null while the request waits.';
+
+-- Telemetry: the reported fields, the day, and a random id. There is no key, no token, no time finer than a day and no
+-- order of arrival, so a row cannot be linked to a license or to another row of the same machine
+-- (docs/privacy.md#telemetry).
+
+create table telemetry_inbox (
+  id uuid primary key,
+  received_on date not null,
+  app_version text,
+  os_version text,
+  mac_model text,
+  arch text,
+  cpu_cores integer,
+  ram_gb_bucket text,
+  camera_count integer,
+  detector_type text,
+  uptime_hours integer,
+  crash_count_since_last integer,
+  soc_name text,
+  detector_compute text,
+  recent_inference_ms integer,
+  detector_compute_units_resolved text,
+  unlock_retry_outcome text,
+  crash_kind text,
+  crash_signal text,
+  crash_label text,
+  crash_frame text,
+  crash_sig text,
+  crash_uptime_secs integer,
+  crash_frame_source text,
+  crash_app_version text,
+  crash_abort_reason text
+);
+create index telemetry_inbox_received_on on telemetry_inbox (received_on);
+comment on table telemetry_inbox is 'Telemetry of today. It moves to telemetry after midnight (UTC).';
+comment on column telemetry_inbox.id is 'Random; created for this row alone.';
+comment on column telemetry_inbox.received_on is 'The day (UTC) of receipt.';
+comment on column telemetry_inbox.app_version is 'Application version.';
+comment on column telemetry_inbox.os_version is 'Operating-system name and version.';
+comment on column telemetry_inbox.mac_model is 'Hardware model identifier.';
+comment on column telemetry_inbox.arch is 'CPU architecture.';
+comment on column telemetry_inbox.cpu_cores is 'CPU core count.';
+comment on column telemetry_inbox.ram_gb_bucket is 'Memory size bucket in GB.';
+comment on column telemetry_inbox.camera_count is 'Count of cameras, never anything about them.';
+comment on column telemetry_inbox.detector_type is 'Detector backend type.';
+comment on column telemetry_inbox.uptime_hours is 'Uptime in hours.';
+comment on column telemetry_inbox.crash_count_since_last is 'Crashes since the previous heartbeat.';
+comment on column telemetry_inbox.soc_name is 'Name of the system-on-chip.';
+comment on column telemetry_inbox.detector_compute is 'The compute target configured: ane or gpu.';
+comment on column telemetry_inbox.recent_inference_ms is 'Most recent detector latency in milliseconds.';
+comment on column telemetry_inbox.detector_compute_units_resolved is 'Which compute units the detector actually got.';
+comment on column telemetry_inbox.unlock_retry_outcome is 'Whether the launch-time license check had to retry, and how it ended.';
+comment on column telemetry_inbox.crash_kind is 'After a crash: native, python or unknown.';
+comment on column telemetry_inbox.crash_signal is 'After a native crash: the OS signal name.';
+comment on column telemetry_inbox.crash_label is 'After a crash: faulting binary or exception type.';
+comment on column telemetry_inbox.crash_frame is 'After a crash: application-relative frame, module.path.function:line.';
+comment on column telemetry_inbox.crash_sig is 'After a crash: 16 hex digits that group like crashes.';
+comment on column telemetry_inbox.crash_uptime_secs is 'After a crash: seconds the crashed run had lived.';
+comment on column telemetry_inbox.crash_frame_source is 'After a crash: which rule picked the frame.';
+comment on column telemetry_inbox.crash_app_version is 'After a crash: the build whose line numbers the frame belongs to.';
+comment on column telemetry_inbox.crash_abort_reason is 'After an abort: its known category, never the message.';
+
+-- The rows of a day move from the inbox after midnight, in the order of their random ids. There is no default partition,
+-- because a month could then not be detached without a lock.
+create table telemetry (like telemetry_inbox including comments) partition by range (received_on);
+create index telemetry_received_on on telemetry (received_on);
+comment on table telemetry is 'Telemetry of past days, with a partition for each month.';
+
+-- The two inboxes exchange their names at night, which takes no time for any number of rows. The rows then move without a
+-- concurrent writer, and the emptied file is truncated.
+create table telemetry_moving (like telemetry_inbox including all);
+comment on table telemetry_moving is 'Telemetry of past days while it moves to telemetry, after midnight (UTC).';
+
+create view telemetry_waiting as
+  select received_on from telemetry_inbox union all select received_on from telemetry_moving;
+comment on view telemetry_waiting is 'The days of the rows that have not moved to telemetry.';
+comment on column telemetry_waiting.received_on is 'The day (UTC) of receipt.';
+
+-- Weekly counts, which are all that staff see of telemetry
+
+create table fleet_week (
+  week_end date primary key check (extract(isodow from week_end) = 7)
+);
+comment on table fleet_week is 'Weeks whose telemetry has been counted.';
+comment on column fleet_week.week_end is 'The Sunday on which the week ended.';
+
+-- Values with fewer than 280 heartbeats are counted together before they are stored (docs/privacy.md#telemetry).
+create table fleet_cell (
+  week_end   date not null references fleet_week on delete cascade,
+  dimension  text not null,
+  value      text,
+  value_2    text,
+  is_other   boolean not null,
+  heartbeats integer not null check (heartbeats >= 280)
+);
+create index fleet_cell_week on fleet_cell (week_end);
+comment on table fleet_cell is 'Weekly counts of heartbeats by value of a telemetry field.';
+comment on column fleet_cell.week_end is 'The Sunday on which the week ended.';
+comment on column fleet_cell.dimension is 'What is counted, such as hardware.';
+comment on column fleet_cell.value is 'The value; null for heartbeats without one, and for the remainder.';
+comment on column fleet_cell.value_2 is 'The value of the second field of a pair, otherwise null.';
+comment on column fleet_cell.is_other is 'Whether this is the remainder: values too rare to be shown, counted together.';
+comment on column fleet_cell.heartbeats is 'The number of heartbeats, at least 280.';
+
+create table fleet_latency (
+  week_end date not null references fleet_week on delete cascade,
+  soc_name text not null,
+  p50      integer not null,
+  p90      integer not null,
+  p95      integer not null,
+  primary key (week_end, soc_name)
+);
+comment on table fleet_latency is 'Weekly detector latency by chip, for at least 280 heartbeats.';
+comment on column fleet_latency.week_end is 'The Sunday on which the week ended.';
+comment on column fleet_latency.soc_name is 'Name of the system-on-chip.';
+comment on column fleet_latency.p50 is 'The 50th percentile in milliseconds.';
+comment on column fleet_latency.p90 is 'The 90th percentile in milliseconds.';
+comment on column fleet_latency.p95 is 'The 95th percentile in milliseconds.';
+
+create table crash_week (
+  week_end    date not null references fleet_week on delete cascade,
+  crash_sig   text not null,
+  app_version text,
+  crash_label text,
+  crash_frame text,
+  crashes     integer not null check (crashes >= 1)
+);
+create index crash_week_week on crash_week (week_end);
+comment on table crash_week is 'Weekly counts of crashes, never combined with hardware.';
+comment on column crash_week.week_end is 'The Sunday on which the week ended.';
+comment on column crash_week.crash_sig is '16 hex digits that group like crashes.';
+comment on column crash_week.app_version is 'The build that crashed; null if it is unknown.';
+comment on column crash_week.crash_label is 'Faulting binary or exception type, the most frequent of the group.';
+comment on column crash_week.crash_frame is 'Application-relative frame, the most frequent of the group.';
+comment on column crash_week.crashes is 'The number of heartbeats that reported the crash.';
+
+-- Manifests, which are never changed or deleted
+
+create table manifest (
+  sequence     bigint primary key check (sequence >= 1),
+  -- Not unique: an index entry holds at most 2,704 bytes, and a manifest with many older versions is longer.
+  signed       text not null,
+  signatures   jsonb not null,
+  published_at timestamptz not null
+);
+comment on table manifest is 'Published update manifests. They are public.';
+comment on column manifest.sequence is 'Number of the manifest. The highest one is live.';
+comment on column manifest.signed is 'The signed bytes, as they are sent.';
+comment on column manifest.signatures is 'The signatures of these bytes, each with its key_id.';
+comment on column manifest.published_at is 'Time of publication.';
+
+create function refuse_change() returns trigger language plpgsql as $$
+begin
+  raise exception '% is append-only', tg_table_name;
+end $$;
+
+create trigger manifest_is_append_only before update or delete on manifest
+  for each row execute function refuse_change();
+create trigger manifest_is_never_emptied before truncate on manifest
+  for each statement execute function refuse_change();
+
+-- Staff, and how they sign in
+
+create table staff (
+  id         uuid primary key,
+  email      text not null unique check (length(email) <= 254),
+  role       text not null check (role in ('support', 'admin')),
+  created_at timestamptz not null
+);
+comment on table staff is 'Staff members of the vendor.';
+comment on column staff.id is 'Id of the staff member.';
+comment on column staff.email is 'E-mail address, which names the staff member in the audit trail.';
+comment on column staff.role is 'support (reads and releases) or admin (may do everything).';
+comment on column staff.created_at is 'Time at which the staff member was added.';
+
+create table passkey (
+  id            uuid primary key,
+  staff_id      uuid not null references staff on delete cascade,
+  credential_id bytea not null unique check (length(credential_id) between 1 and 1023),
+  public_key    bytea not null,
+  sign_count    bigint not null check (sign_count >= 0),
+  transports    text[] not null,
+  created_at    timestamptz not null
+);
+create index passkey_staff on passkey (staff_id);
+comment on table passkey is 'Passkeys of staff.';
+comment on column passkey.id is 'Id of the passkey.';
+comment on column passkey.staff_id is 'The staff member.';
+comment on column passkey.credential_id is 'Credential id of the authenticator.';
+comment on column passkey.public_key is 'Public key. The private key never leaves the authenticator.';
+comment on column passkey.sign_count is 'Signature counter of the authenticator, to detect a copy.';
+comment on column passkey.transports is 'How the browser reaches the authenticator, such as internal or usb.';
+comment on column passkey.created_at is 'Time of registration.';
+
+create table passkey_challenge (
+  id         uuid primary key,
+  challenge  bytea not null check (length(challenge) = 32),
+  staff_id   uuid references staff on delete cascade,
+  expires_at timestamptz not null
+);
+create index passkey_challenge_staff on passkey_challenge (staff_id);
+create index passkey_challenge_expires_at on passkey_challenge (expires_at);
+comment on table passkey_challenge is 'Challenges of passkey sign-ins and registrations, each for one use.';
+comment on column passkey_challenge.id is 'Id of the challenge, which the browser keeps in a cookie.';
+comment on column passkey_challenge.challenge is 'Random bytes to sign.';
+comment on column passkey_challenge.staff_id is 'The staff member who registers a passkey; null for a sign-in.';
+comment on column passkey_challenge.expires_at is 'Time of expiry, 5 minutes after its creation.';
+
+create table staff_link (
+  id         uuid primary key,
+  staff_id   uuid not null references staff on delete cascade,
+  token_hash bytea not null unique check (length(token_hash) = 32),
+  mailed     boolean not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  nonce      bytea constraint staff_link_nonce_is_long check (length(nonce) >= 16)
+);
+create index staff_link_staff on staff_link (staff_id);
+create index staff_link_expires_at on staff_link (expires_at);
+comment on table staff_link is 'Sign-in links of staff, each for one use.';
+comment on column staff_link.id is 'Id of the link.';
+comment on column staff_link.staff_id is 'The staff member.';
+comment on column staff_link.token_hash is 'SHA-256 of the secret part of the link, which is not stored.';
+comment on column staff_link.mailed is 'Whether the link was sent by mail. A mailed link does not work once a passkey exists.';
+comment on column staff_link.created_at is 'Time of creation.';
+comment on column staff_link.expires_at is 'Time of expiry, 30 minutes after its creation.';
+comment on column staff_link.nonce is 'Random bytes from which, together with LICENSE_KEY_SECRET, a mailed link is derived. They are never sent; null in a printed link.';
+
+create table staff_token (
+  id         uuid primary key,
+  staff_id   uuid not null references staff on delete cascade,
+  token_hash bytea not null unique check (length(token_hash) = 32),
+  created_at timestamptz not null,
+  expires_at timestamptz not null
+);
+create index staff_token_staff on staff_token (staff_id);
+create index staff_token_expires_at on staff_token (expires_at);
+comment on table staff_token is 'Access tokens for scripts of staff.';
+comment on column staff_token.id is 'Id of the token, by which it is listed and revoked.';
+comment on column staff_token.staff_id is 'The staff member, whose role the token has.';
+comment on column staff_token.token_hash is 'SHA-256 of the token. The token itself is not stored.';
+comment on column staff_token.created_at is 'Time of creation.';
+comment on column staff_token.expires_at is 'Time of expiry, 90 days after its creation.';
+
+-- Sessions and sign-in codes
+
+create table session (
+  id         uuid primary key,
+  token_hash bytea not null unique check (length(token_hash) = 32),
+  license_id uuid references license on delete cascade,
+  email      text check (length(email) <= 254),
+  staff_id   uuid references staff on delete cascade,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  constraint session_has_one_owner check (num_nonnulls(license_id, email, staff_id) = 1)
+);
+create index session_license on session (license_id) where license_id is not null;
+create index session_email on session (email) where email is not null;
+create index session_staff on session (staff_id) where staff_id is not null;
+create index session_expires_at on session (expires_at);
+comment on table session is 'Sessions of the web pages.';
+comment on column session.id is 'Id of the session.';
+comment on column session.token_hash is 'SHA-256 of the cookie. The cookie itself is not stored.';
+comment on column session.license_id is 'The license that the session may read, after a sign-in with its key.';
+comment on column session.email is 'The holder whose licenses the session may read, after a sign-in with a mailed code.';
+comment on column session.staff_id is 'The staff member, in a session of the support pages.';
+comment on column session.created_at is 'Time of the sign-in. The session ends at most 12 hours later.';
+comment on column session.expires_at is 'Time of expiry, 30 minutes after the last request.';
+
+-- A mailed code or link is derived from LICENSE_KEY_SECRET, an id and a nonce that is stored here alone: neither the
+-- secret nor the database is enough to derive it (docs/decisions/0027).
+create table one_time_code (
+  id         uuid primary key,
+  email      text not null check (length(email) <= 254),
+  tries      integer not null default 0 check (tries >= 0),
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  nonce      bytea not null default uuid_send(gen_random_uuid())
+    constraint one_time_code_nonce_is_long check (length(nonce) >= 16)
+);
+create index one_time_code_email on one_time_code (email);
+create index one_time_code_expires_at on one_time_code (expires_at);
+comment on table one_time_code is 'Sign-in codes sent by mail.';
+comment on column one_time_code.id is 'Id of the code, which the browser keeps in a cookie. The code itself is not stored.';
+comment on column one_time_code.email is 'E-mail address to which the code was sent.';
+comment on column one_time_code.tries is 'The number of wrong codes entered.';
+comment on column one_time_code.created_at is 'Time of the request.';
+comment on column one_time_code.expires_at is 'Time of expiry, 10 minutes after the request.';
+comment on column one_time_code.nonce is 'Random bytes from which, together with LICENSE_KEY_SECRET, the code is derived. They are never sent.';
+
+-- Mail
+
+create table mail_recipient (
+  mail_id uuid primary key,
+  email   text not null check (length(email) <= 254),
+  since   timestamptz not null
+);
+create index mail_recipient_since on mail_recipient (since);
+comment on table mail_recipient is 'Recipients of queued mails that must go to this address, whatever other rows contain by then.';
+comment on column mail_recipient.mail_id is 'Id of the queued mail.';
+comment on column mail_recipient.email is 'E-mail address of the recipient.';
+comment on column mail_recipient.since is 'Time since which the mail is queued.';
+
+-- Audit trail
+
+create table audit_event (
+  id         uuid primary key,
+  actor      text not null check (length(actor) between 1 and 254),
+  action     text not null check (length(action) between 1 and 64),
+  license_id uuid,
+  reason     text check (length(reason) <= 500),
+  change     jsonb not null,
+  at         timestamptz not null
+);
+create index audit_event_license on audit_event (license_id, at);
+create index audit_event_at on audit_event (at);
+comment on table audit_event is 'Audit trail: who did what to which license, why and when.';
+comment on column audit_event.id is 'Id of the event.';
+comment on column audit_event.actor is 'E-mail address of a staff member, cli, or retention.';
+comment on column audit_event.action is 'The action, such as license.set.';
+comment on column audit_event.license_id is 'The license; null if the action concerns none.';
+comment on column audit_event.reason is 'Reason given for the action. E-mail addresses are refused.';
+comment on column audit_event.change is 'The ids that the action concerned and the new values, without personal data.';
+comment on column audit_event.at is 'Time of the action.';
+
+create trigger audit_event_is_append_only before update on audit_event
+  for each row execute function refuse_change();
+create trigger audit_event_is_never_emptied before truncate on audit_event
+  for each statement execute function refuse_change();
+-- Retention deletes events that are 24 months old. Younger ones cannot be deleted.
+create trigger audit_event_stays_24_months before delete on audit_event
+  for each row when (old.at > now() - interval '24 months') execute function refuse_change();
+
+-- Erasure
+
+create table erasure_request (
+  id           uuid primary key,
+  email        text check (length(email) <= 254),
+  asked_by     text not null check (asked_by in ('holder', 'staff')),
+  reason       text check (length(reason) <= 500),
+  received_on  date not null,
+  runs_at      timestamptz not null,
+  honoured_at  timestamptz,
+  cancelled_at timestamptz,
+  erased       jsonb,
+  -- The address is stored exactly as long as the request waits.
+  constraint erasure_request_forgets check ((email is null) = (honoured_at is not null or cancelled_at is not null)),
+  constraint erasure_request_ends_once check (honoured_at is null or cancelled_at is null)
+);
+create unique index erasure_request_one_open on erasure_request (email);
+create index erasure_request_honoured_at on erasure_request (honoured_at);
+create index erasure_request_ended_at on erasure_request ((coalesce(honoured_at, cancelled_at)));
+comment on table erasure_request is 'Erasure requests, each due 30 days after its receipt.';
+comment on column erasure_request.id is 'Id of the request.';
+comment on column erasure_request.email is 'E-mail address whose data is to be erased; null after the request was carried out or cancelled.';
+comment on column erasure_request.asked_by is 'Who requested the erasure: the holder, or staff on behalf of the holder.';
+comment on column erasure_request.reason is 'Reason, if staff requested it.';
+comment on column erasure_request.received_on is 'The day (UTC) of receipt.';
+comment on column erasure_request.runs_at is 'Time at which it is carried out: at once, or 3 days after the request of a holder.';
+comment on column erasure_request.honoured_at is 'Time at which it was carried out; null while it waits.';
+comment on column erasure_request.cancelled_at is 'Time at which the holder cancelled it; null if not cancelled.';
+comment on column erasure_request.erased is 'The numbers of licenses, activations and purchases concerned, and the day until which purchases are kept.';
+
+-- After a restore from a backup, the service carries out the erasures of TOMBSTONE_FILE again (docs/decisions/0024).
+create table database_identity (
+  id          uuid primary key,
+  incarnation text not null unique,
+  since       timestamptz not null
+);
+comment on table database_identity is 'Identity of this database, with a row for each restored copy, so that the lines of TOMBSTONE_FILE can be told apart.';
+comment on column database_identity.id is 'Id under which this database writes to TOMBSTONE_FILE.';
+comment on column database_identity.incarnation is 'PostgreSQL''s system identifier, timeline and database oid, which differ in a restored copy.';
+comment on column database_identity.since is 'Time of the first start of the service on this copy.';
+
+create table repeated_erasure (
+  erasure_request_id uuid primary key,
+  repeated_at        timestamptz not null
+);
+create index repeated_erasure_repeated_at on repeated_erasure (repeated_at);
+comment on table repeated_erasure is 'Erasures of TOMBSTONE_FILE that were carried out again after a restore from a backup.';
+comment on column repeated_erasure.erasure_request_id is 'The erasure request, which the backup may lack.';
+comment on column repeated_erasure.repeated_at is 'Time of the repetition.';
+
+-- Retention
+
+create table retention_run (
+  id          uuid primary key,
+  as_of       timestamptz not null,
+  started_at  timestamptz not null,
+  finished_at timestamptz,
+  deleted     jsonb not null default '{}',
+  oldest      jsonb not null default '{}',
+  failed      text[] not null default '{}'
+);
+create index retention_run_started_at on retention_run (started_at);
+create index retention_run_finished_at on retention_run (finished_at) where finished_at is not null;
+comment on table retention_run is 'Retention runs, with the number of deleted rows.';
+comment on column retention_run.id is 'Id of the run.';
+comment on column retention_run.as_of is 'The time that the run applied the policy for.';
+comment on column retention_run.started_at is 'Time of the start.';
+comment on column retention_run.finished_at is 'Time of the end; null if the run was interrupted.';
+comment on column retention_run.deleted is 'The number of deleted rows by table.';
+comment on column retention_run.oldest is 'The oldest remaining day by table.';
+comment on column retention_run.failed is 'The tables in which a step failed.';
+
+-- PostgreSQL leaves the bytes of deleted and updated rows in a file until it reuses their space. A rewritten file holds
+-- only the rows that exist (docs/decisions/0025).
+create table file_rewrite (
+  table_name   text primary key,
+  is_large     boolean not null,
+  rewritten_at timestamptz not null
+);
+comment on table file_rewrite is 'Time of the last rewrite of the file of each table with personal data.';
+comment on column file_rewrite.table_name is 'The table.';
+comment on column file_rewrite.is_large is 'Whether the last retention run found the table too large for a daily rewrite.';
+comment on column file_rewrite.rewritten_at is 'Start of the last complete rewrite; at first, the time at which a retention run first saw the table.';
+
+-- TypeORM creates this table. If no retention run has ever finished, the age of the database tells whether one is overdue.
+alter table schema_migration add column applied_at timestamptz not null default now();
+comment on table schema_migration is 'Applied migrations.';
+comment on column schema_migration.id is 'Number of the row.';
+comment on column schema_migration.timestamp is 'Number of the file of the migration.';
+comment on column schema_migration.name is 'Name of the migration.';
+comment on column schema_migration.applied_at is 'Time of application.';
+
+-- The planner keeps samples of column values, which an erasure would not reach. They would also name the ids of the
+-- telemetry received before the last `analyze`.
+alter table license         alter column email set statistics 0;
+alter table purchase        alter column email set statistics 0;
+alter table activation      alter column machine_id set statistics 0, alter column hostname_hint set statistics 0;
+alter table mail_recipient  alter column email set statistics 0;
+alter table one_time_code   alter column email set statistics 0;
+alter table erasure_request alter column email set statistics 0;
+alter table release_request alter column reason set statistics 0;
+alter table session         alter column email set statistics 0;
+do $$
+declare
+  inbox text;
+  name  text;
+begin
+  foreach inbox in array array['telemetry_inbox', 'telemetry_moving'] loop
+    for name in select attname from pg_attribute where attrelid = inbox::regclass and attnum > 0 loop
+      execute format('alter table %I alter column %I set statistics 0', inbox, name);
+    end loop;
+  end loop;
+end $$;
