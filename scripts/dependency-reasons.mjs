@@ -58,7 +58,7 @@ export const REASONS = {
   'typescript-native':
     'TypeScript 7 under another name: it checks the types of everything in a third of the time that 6.0 takes.',
   vite: 'Builds the pages.',
-  yaml: 'Reads `docs/openapi.yaml` in the tests.',
+  yaml: "Reads `docs/openapi.yaml` in the tests, and to write the pages' types from it.",
 };
 
 /** Optional dependencies: npm installs what fits the platform, and a release leaves all of them out. */

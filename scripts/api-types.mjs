@@ -1,0 +1,78 @@
+/** Writes the answers of docs/openapi.yaml that the pages read as TypeScript types. */
+
+/** The page does not read these answers: it saves the export as a file and passes the passkey options to the browser. */
+const PASSED_ON = /\/(export|options)$/;
+const PAGES = /^\/(portal|support|privacy)\//;
+const SCHEMAS = '#/components/schemas/';
+const SCALARS = { string: 'string', integer: 'number', number: 'number', boolean: 'boolean', null: 'null' };
+
+const literal = (value) => (typeof value === 'string' ? `'${value}'` : String(value));
+const listOf = (type) => (/^(\w+|\{[^]*\})$/.test(type) ? `readonly ${type}[]` : `readonly (${type})[]`);
+
+/** @param document the parsed document. Throws for a schema that has no TypeScript type here. */
+export function apiTypes(document) {
+  const found = new Map();
+  const place = (ref) =>
+    ref
+      .slice(2)
+      .split('/')
+      .reduce((value, name) => value[name], document);
+
+  function typeOf(schema) {
+    if (schema.$ref) return referred(schema.$ref);
+    if (schema.const !== undefined) return literal(schema.const);
+    if (schema.enum) return schema.enum.map(literal).join(' | ');
+    if (schema.oneOf) return schema.oneOf.map(typeOf).join(' | ');
+    if (Array.isArray(schema.type)) return schema.type.map((type) => typeOf({ ...schema, type })).join(' | ');
+    if (schema.type === undefined) return 'unknown';
+    if (schema.type === 'array') return listOf(typeOf(schema.items));
+    if (schema.type === 'object') return objectType(schema);
+    const scalar = SCALARS[schema.type];
+    if (!scalar) throw new Error(`No TypeScript type for the schema ${JSON.stringify(schema)}`);
+    return scalar;
+  }
+
+  function objectType(schema) {
+    if (schema.properties) return `{\n${membersOf(schema).replaceAll(/^/gm, '  ')}\n}`;
+    const [values] = Object.values(schema.patternProperties ?? {});
+    return `Readonly<Record<string, ${values ? typeOf(values) : 'unknown'}>>`;
+  }
+
+  function membersOf({ properties, required = [] }) {
+    const members = Object.entries(properties).map(([name, schema]) => {
+      const comment = (schema.description ?? '').trim().replaceAll(/\s+/g, ' ');
+      const member = `readonly ${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema)};`;
+      return comment ? `/** ${comment} */\n${member}` : member;
+    });
+    return members.join('\n');
+  }
+
+  /** Objects and arrays become named types. Strings and numbers are written in place. */
+  function referred(ref) {
+    const schema = place(ref);
+    const name = ref.slice(SCHEMAS.length);
+    if (!/^\w+$/.test(name) || !['object', 'array'].includes(schema.type)) return typeOf(schema);
+    if (!found.has(name)) {
+      found.set(name, '');
+      found.set(name, declaration(name, schema));
+    }
+    return name;
+  }
+
+  const declaration = (name, schema) =>
+    schema.type === 'array'
+      ? `export type ${name} = ${typeOf(schema)};`
+      : `export interface ${name} ${typeOf(schema)}`;
+
+  for (const [path, operations] of Object.entries(document.paths)) {
+    if (!PAGES.test(path) || PASSED_ON.test(path)) continue;
+    for (const { responses = {} } of Object.values(operations)) {
+      for (const [status, { content }] of Object.entries(responses)) {
+        const schema = content?.['application/json']?.schema;
+        if (status.startsWith('2') && schema) typeOf(schema);
+      }
+    }
+  }
+  const declarations = [...found].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
+  return `// Generated from docs/openapi.yaml by \`npm run docs:api-types\`; a test keeps it current.\n\n${declarations.join('\n\n')}\n`;
+}

@@ -1,0 +1,364 @@
+// Generated from docs/openapi.yaml by `npm run docs:api-types`; a test keeps it current.
+
+export interface Activation {
+  readonly id: string;
+  readonly hostname_hint: string | null;
+  readonly app_version: string;
+  readonly activated_at: string;
+  readonly state: 'active' | 'released' | 'refunded';
+  readonly ended_at: string | null;
+  /** Null while the binding is active. */
+  readonly ended_reason: 'released' | 'refunded' | null;
+}
+
+export interface AuditAnswer {
+  readonly events: readonly AuditEvent[];
+}
+
+export interface AuditEvent {
+  readonly id: string;
+  readonly at: string;
+  /** A staff member or a command. */
+  readonly actor: string;
+  readonly action: string;
+  readonly license_id: null | string;
+  readonly reason: string | null;
+  /** What exactly: ids and new values, an object of them. */
+  readonly change: unknown;
+}
+
+export interface CrashGroup {
+  readonly crash_sig: string;
+  readonly crash_label: string | null;
+  readonly crash_frame: string | null;
+  readonly first_version: string | null;
+  readonly last_version: string | null;
+  readonly weeks: readonly {
+    readonly week_end: string;
+    readonly crashes: number;
+  }[];
+}
+
+export interface Erased {
+  readonly licenses: number;
+  readonly activations: number;
+  readonly purchases: number;
+  /** Until when their transaction ids, statuses and days stay; null where there is none. */
+  readonly purchases_kept_until: string | null;
+}
+
+export interface Erasure {
+  readonly id: string;
+  /** Null once it was honoured or taken back. */
+  readonly email: string | null;
+  readonly asked_by: 'holder' | 'staff';
+  readonly reason: string | null;
+  readonly received_on: string;
+  readonly due_on: string;
+  /** Below 0 it is overdue; null once it has ended. */
+  readonly days_left: number | null;
+  readonly runs_at: string;
+  readonly state: 'waiting' | 'honoured' | 'taken_back';
+  readonly honoured_at: string | null;
+  readonly cancelled_at: string | null;
+  readonly erased: Erased | null;
+}
+
+export interface ErasureAnswer {
+  readonly erasure: Erasure;
+}
+
+export interface ErasureListAnswer {
+  readonly erasures: readonly Erasure[];
+}
+
+export interface FleetAnswer {
+  /** No cell stands for fewer heartbeats. */
+  readonly threshold: 280;
+  readonly weeks: readonly FleetWeek[];
+  readonly crash_groups: readonly CrashGroup[];
+}
+
+export interface FleetCell {
+  /** Null where a heartbeat said nothing. */
+  readonly value: string | null;
+  readonly heartbeats: number;
+}
+
+export type FleetCells = readonly (FleetCell | FleetOther)[];
+
+export interface FleetComputeCell {
+  /** What was configured. */
+  readonly detector_compute: string | null;
+  /** What the detector got. */
+  readonly detector_compute_units_resolved: string | null;
+  readonly heartbeats: number;
+}
+
+export interface FleetHardwareCell {
+  readonly mac_model: string | null;
+  readonly soc_name: string | null;
+  readonly heartbeats: number;
+}
+
+export interface FleetLatency {
+  readonly soc_name: string;
+  /** Milliseconds. */
+  readonly p50: number;
+  /** Milliseconds. */
+  readonly p90: number;
+  /** Milliseconds. */
+  readonly p95: number;
+}
+
+export interface FleetOther {
+  readonly other: true;
+  readonly heartbeats: number;
+}
+
+export interface FleetWeek {
+  readonly week_end: string;
+  readonly app_version: FleetCells;
+  readonly os_version: FleetCells;
+  /** Macs beside their chips; the counts of a chip are the sum of its Macs'. */
+  readonly hardware: readonly (FleetHardwareCell | FleetOther)[];
+  readonly ram_gb_bucket: FleetCells;
+  readonly detector_compute: readonly (FleetComputeCell | FleetOther)[];
+  /** How long the detector took, by chip, where enough of them said so. */
+  readonly latency: readonly FleetLatency[];
+}
+
+export interface HolderActivation {
+  readonly id: string;
+  readonly hostname_hint: string | null;
+  readonly app_version: string;
+  readonly activated_at: string;
+  readonly state: 'active' | 'released' | 'refunded';
+  readonly ended_at: string | null;
+  readonly ended_reason: 'released' | 'refunded' | null;
+  readonly release_requested_at: string | null;
+}
+
+export interface HolderLicense {
+  readonly id: string;
+  readonly key_hint: string;
+  readonly status: 'active' | 'suspended' | 'revoked' | 'refunded';
+  readonly expires_at: string | null;
+  readonly on_expiry: 'keep' | 'stop';
+  readonly machines_allowed: number;
+  readonly machines_in_use: number;
+  /** How many machines the holder may release without support just now. */
+  readonly self_releases_left: number;
+  readonly activations: readonly HolderActivation[];
+}
+
+export interface HolderLicensesAnswer {
+  readonly signed_in_by: 'key' | 'code';
+  readonly email: string;
+  /** The deletion request that waits. */
+  readonly erasure: WaitingErasure | null;
+  /** Until when an erasure would leave what the law asks for of the purchases. Of a session by code alone. */
+  readonly purchases_kept_until: string | null;
+  readonly licenses: readonly HolderLicense[];
+}
+
+export interface IssuedLicenseAnswer {
+  readonly license: LicenseView;
+  readonly license_key: string;
+}
+
+export interface LicenseDetailAnswer {
+  readonly license: {
+    readonly id: string;
+    readonly key_hint: string;
+    readonly email: string | null;
+    readonly is_address_lost: boolean;
+    readonly status: 'active' | 'suspended' | 'revoked' | 'refunded';
+    readonly expires_at: string | null;
+    readonly on_expiry: 'keep' | 'stop';
+    readonly machines_allowed: number;
+    readonly machines_in_use: number;
+    readonly created_at: string;
+    readonly activations: readonly Activation[];
+    /** What staff say of it; `status` is what the purchase says as well. */
+    readonly staff_status: 'active' | 'suspended' | 'revoked';
+    readonly purchase: null | Purchase;
+    readonly release_requests: readonly ReleaseRequestLine[];
+    readonly history: readonly AuditEvent[];
+  };
+}
+
+export interface LicenseSearchAnswer {
+  readonly licenses: readonly LicenseView[];
+}
+
+export interface LicenseView {
+  readonly id: string;
+  /** The last two symbols of the key. */
+  readonly key_hint: string;
+  /** Null where its holder was erased, or where a restored backup no longer knows the address. */
+  readonly email: string | null;
+  /** Whether a restored backup no longer knows the address. The license keeps running; it activates no further machine until staff set its `email` again. */
+  readonly is_address_lost: boolean;
+  readonly status: 'active' | 'suspended' | 'revoked' | 'refunded';
+  readonly expires_at: string | null;
+  readonly on_expiry: 'keep' | 'stop';
+  readonly machines_allowed: number;
+  readonly machines_in_use: number;
+  readonly created_at: string;
+  readonly activations: readonly Activation[];
+}
+
+export interface LiveManifestLine {
+  readonly sequence: number;
+  readonly version: string;
+  readonly expires_at: string;
+  /** Whole days; below 0 it has expired. */
+  readonly days_left: number;
+}
+
+export interface ManifestListAnswer {
+  readonly live: null | LiveManifestLine;
+  readonly manifests: readonly {
+    readonly sequence: number;
+    readonly version: string;
+    readonly published_at: string;
+    readonly expires_at: string;
+    readonly minimum_license_expiry: string | null;
+    /** Whether it took the version before it back. */
+    readonly withdrawal: boolean;
+  }[];
+}
+
+export interface Passkey {
+  readonly id: string;
+  readonly created_at: string;
+  readonly transports: readonly string[];
+}
+
+export interface PasskeyAnswer {
+  readonly passkey: Passkey;
+}
+
+export interface PasskeyListAnswer {
+  readonly passkeys: readonly Passkey[];
+}
+
+export interface PrivacyData {
+  readonly tables: readonly {
+    readonly name: string;
+    readonly what: string;
+    /** How long, and from when. */
+    readonly kept: string;
+    /** Whether rows are deleted when their time is over; else they stay, or leave with what they belong to. */
+    readonly leaves: boolean;
+    readonly oldest: string | null;
+    readonly last_deleted: {
+      readonly on: string;
+      readonly rows: number;
+    } | null;
+    readonly columns: readonly {
+      readonly name: string;
+      readonly what: string;
+    }[];
+  }[];
+  readonly last_run: {
+    readonly as_of: string;
+    readonly finished_at: string | null;
+  } | null;
+}
+
+export interface Purchase {
+  readonly transaction_id: string;
+  readonly state: 'paid' | 'disputed' | 'dispute_won' | 'refunded';
+  readonly recorded_on: string;
+}
+
+export interface ReleaseAnswer {
+  readonly activation: Activation;
+}
+
+export interface ReleaseDecisionAnswer {
+  readonly release_request: {
+    readonly id: string;
+    readonly decision: 'release' | 'decline';
+    readonly decided_at: string;
+  };
+}
+
+export interface ReleaseQueueAnswer {
+  readonly release_requests: readonly {
+    readonly id: string;
+    readonly asked_at: string;
+    readonly reason: string | null;
+    readonly license: {
+      readonly id: string;
+      readonly key_hint: string;
+      readonly email: string | null;
+      readonly machines_allowed: number;
+      readonly machines_in_use: number;
+    };
+    readonly activation: Activation;
+  }[];
+}
+
+export interface ReleaseRequestLine {
+  readonly id: string;
+  readonly activation_id: string;
+  readonly reason: string | null;
+  readonly asked_at: string;
+  readonly decision: 'release' | 'decline' | null;
+  readonly decided_at: string | null;
+}
+
+export interface RetentionListAnswer {
+  readonly runs: readonly {
+    readonly id: string;
+    readonly as_of: string;
+    readonly started_at: string;
+    readonly finished_at: string | null;
+    /** Rows by table. */
+    readonly deleted: Readonly<Record<string, number>>;
+    /** Where it went wrong, if anywhere. */
+    readonly error?: string;
+  }[];
+}
+
+export interface StaffAnswer {
+  readonly staff: StaffMember;
+}
+
+export interface StaffListAnswer {
+  readonly staff: readonly StaffMember[];
+}
+
+export interface StaffMember {
+  readonly id: string;
+  readonly email: string;
+  readonly role: 'support' | 'admin';
+  readonly created_at: string;
+  readonly passkeys: number;
+}
+
+export interface StaffSessionAnswer {
+  readonly id: string;
+  readonly email: string;
+  readonly role: 'support' | 'admin';
+  readonly has_passkey: boolean;
+}
+
+export interface TokenListAnswer {
+  readonly tokens: readonly {
+    readonly id: string;
+    readonly email: string;
+    readonly role: 'support' | 'admin';
+    readonly created_at: string;
+    readonly expires_at: string;
+  }[];
+}
+
+export interface WaitingErasure {
+  readonly id: string;
+  readonly received_on: string;
+  readonly runs_at: string;
+}
