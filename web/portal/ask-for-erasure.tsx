@@ -3,13 +3,13 @@ import { Button } from '../shared/button.js';
 import { plural, utcDay } from '../shared/dates.js';
 import { Dialog } from '../shared/dialog.js';
 import { Notice } from '../shared/notice.js';
-import { say } from '../shared/say.js';
+import { t } from '../shared/text.js';
 import type { Holder } from './holder.js';
 import { askForErasure } from './portal-api.js';
 import { useHolderAction, useHolderSession } from './session.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
-const said = words.data;
+const texts = messages.data;
 
 /** Says plainly what a deletion ends and what is kept, and asks for it. */
 export function AskForErasure({ onClose }: { onClose: () => void }) {
@@ -20,23 +20,23 @@ export function AskForErasure({ onClose }: { onClose: () => void }) {
       const { erasure } = await askForErasure();
       onClose();
       update({ ...holder, erasure }, 'erasure');
-      announce(said.willRun);
+      announce(texts.willRun);
     });
   return (
-    <Dialog title={said.erasureTitle} onClose={onClose}>
+    <Dialog title={texts.erasureTitle} onClose={onClose}>
       <ul class="flow">
         {consequences(holder).map((sentence) => (
           <li key={sentence}>{sentence}</li>
         ))}
       </ul>
-      <p class="quiet small">{said.telemetry}</p>
+      <p class="quiet small">{texts.telemetry}</p>
       {fault && <Notice kind="danger">{fault}</Notice>}
       <div class="actions">
         <Button kind="danger" busy={busy} onClick={() => void confirm()}>
-          {said.confirm}
+          {texts.confirm}
         </Button>
         <Button autofocus onClick={onClose}>
-          {said.keep}
+          {texts.keep}
         </Button>
       </div>
     </Dialog>
@@ -46,10 +46,10 @@ export function AskForErasure({ onClose }: { onClose: () => void }) {
 function consequences({ licenses, purchases_kept_until }: Holder): string[] {
   const machines = licenses.reduce((total, { machines_in_use }) => total + machines_in_use, 0);
   return [
-    licenses.length > 0 ? plural(licenses.length, said.ends) : said.endsNone,
-    ...(machines > 0 ? [plural(machines, said.stops)] : []),
-    said.erased,
-    purchases_kept_until ? say(said.kept, { day: utcDay(purchases_kept_until) }) : said.keptNone,
-    said.takeBack,
+    licenses.length > 0 ? plural(licenses.length, texts.ends) : texts.endsNone,
+    ...(machines > 0 ? [plural(machines, texts.stops)] : []),
+    texts.erased,
+    purchases_kept_until ? t(texts.kept, { day: utcDay(purchases_kept_until) }) : texts.keptNone,
+    texts.takeBack,
   ];
 }

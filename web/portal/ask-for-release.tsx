@@ -3,7 +3,7 @@ import { announce, focusFirstError } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { Dialog } from '../shared/dialog.js';
 import { Field } from '../shared/field.js';
-import { fill } from '../shared/fill.js';
+import { fill } from '../shared/text.js';
 import { Form } from '../shared/form.js';
 import { Notice } from '../shared/notice.js';
 import { isSignedOut } from '../shared/api.js';
@@ -13,9 +13,9 @@ import { withActivation, type Activation } from './holder.js';
 import { MachineName } from './machine-row.js';
 import { askForRelease } from './portal-api.js';
 import { useHolderSession } from './session.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
-const said = words.release;
+const texts = messages.release;
 const LONGEST_REASON = 500;
 
 interface Props {
@@ -33,7 +33,7 @@ export function AskForRelease({ activation, onClose }: Props) {
   const { busy, fault, run } = useAction((error) => {
     if (isSignedOut(error)) onEnded();
     if (!wrongMembers(error).includes('reason')) return explain(error);
-    tell(said.reasonWrong);
+    tell(texts.reasonWrong);
     return '';
   });
   const tell = (found: string | undefined) => {
@@ -41,7 +41,7 @@ export function AskForRelease({ activation, onClose }: Props) {
     focusFirstError(form.current!);
   };
   const send = async () => {
-    const found = [...reason].length > LONGEST_REASON ? said.reasonWrong : undefined;
+    const found = [...reason].length > LONGEST_REASON ? texts.reasonWrong : undefined;
     tell(found);
     if (found) return;
     await run(async () => {
@@ -52,19 +52,19 @@ export function AskForRelease({ activation, onClose }: Props) {
         withActivation(holder, id, () => ({ activation: asked })),
         `state-${id}`,
       );
-      announce(said.sent);
+      announce(texts.sent);
     });
   };
   const machine = <MachineName activation={activation} />;
   return (
-    <Dialog title={fill(said.askTitle, { machine })} onClose={onClose}>
-      <p>{said.askLead}</p>
-      <p>{fill(said.what, { machine })}</p>
+    <Dialog title={fill(texts.askTitle, { machine })} onClose={onClose}>
+      <p>{texts.askLead}</p>
+      <p>{fill(texts.what, { machine })}</p>
       <Form element={form} onSubmit={send}>
         <Field
-          label={said.reason}
+          label={texts.reason}
           name="reason"
-          hint={said.reasonHint}
+          hint={texts.reasonHint}
           value={reason}
           onValue={setReason}
           error={wrong}
@@ -73,9 +73,9 @@ export function AskForRelease({ activation, onClose }: Props) {
         {fault && <Notice kind="danger">{fault}</Notice>}
         <div class="actions">
           <Button kind="primary" type="submit" busy={busy}>
-            {said.send}
+            {texts.send}
           </Button>
-          <Button onClick={onClose}>{said.cancel}</Button>
+          <Button onClick={onClose}>{texts.cancel}</Button>
         </div>
       </Form>
     </Dialog>

@@ -3,14 +3,14 @@ import { useAction } from '../shared/action.js';
 import { focusFirstError, focusSoon } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { Field } from '../shared/field.js';
-import { fill, Stranger } from '../shared/fill.js';
+import { fill, UntrustedText } from '../shared/text.js';
 import { Form } from '../shared/form.js';
 import { Notice } from '../shared/notice.js';
 import { EmailField, emailFault } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';
 import type { FormProps } from './key-form.js';
 import { mailCode, signInByCode } from './portal-api.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
 /** Signs in by a code that is mailed: first the address, then the code. */
 export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps) {
@@ -20,7 +20,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
   const [wrong, setWrong] = useState<string>();
   const { busy, fault, run } = useAction((error) => {
     if (wrongMembers(error).length === 0) return explain(error);
-    tell(mailed ? words.signIn.wrongCode : words.signIn.wrongEmail);
+    tell(mailed ? messages.signIn.wrongCode : messages.signIn.wrongEmail);
     return '';
   });
   const tell = (found: string | undefined) => {
@@ -44,7 +44,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
     focusSoon(form.current!, 'input');
   };
   const signIn = async () => {
-    const found = code.replaceAll(/\D/g, '').length === 8 ? undefined : words.signIn.wrongCode;
+    const found = code.replaceAll(/\D/g, '').length === 8 ? undefined : messages.signIn.wrongCode;
     tell(found);
     if (found) return;
     await run(async () => {
@@ -56,11 +56,13 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
     <Form element={form} onSubmit={mailed ? signIn : mail}>
       {mailed ? (
         <>
-          <p role="status">{fill(words.signIn.codeMailed, { email: <Stranger text={email.trim()} /> })}</p>
+          <p role="status">
+            {fill(messages.signIn.codeMailed, { email: <UntrustedText text={email.trim()} /> })}
+          </p>
           <Field
-            label={words.signIn.code}
+            label={messages.signIn.code}
             name="code"
-            hint={words.signIn.codeHint}
+            hint={messages.signIn.codeHint}
             value={code}
             onValue={setCode}
             error={wrong}
@@ -81,16 +83,16 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
       {fault && <Notice kind="danger">{fault}</Notice>}
       <div class="actions">
         <Button kind="primary" type="submit" busy={busy}>
-          {mailed ? words.signIn.signIn : words.signIn.mailCode}
+          {mailed ? messages.signIn.signIn : messages.signIn.mailCode}
         </Button>
         {mailed && (
           <Button kind="link" onClick={() => void mail()}>
-            {words.signIn.otherCode}
+            {messages.signIn.otherCode}
           </Button>
         )}
         {mailed && (
           <Button kind="link" onClick={changeAddress}>
-            {words.signIn.otherAddress}
+            {messages.signIn.otherAddress}
           </Button>
         )}
         {extra}

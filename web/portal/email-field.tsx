@@ -1,5 +1,5 @@
 import { Field } from '../shared/field.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
 interface Props {
   readonly email: string;
@@ -10,9 +10,9 @@ interface Props {
 export function EmailField({ email, onEmail, error }: Props) {
   return (
     <Field
-      label={words.signIn.email}
+      label={messages.signIn.email}
       name="email"
-      hint={words.signIn.emailHint}
+      hint={messages.signIn.emailHint}
       value={email}
       onValue={onEmail}
       error={error}
@@ -23,6 +23,6 @@ export function EmailField({ email, onEmail, error }: Props) {
 
 /** What is wrong with an address, as far as a page can tell: the service knows better. */
 export function emailFault(email: string): string | undefined {
-  if (email.trim() === '') return words.signIn.missingEmail;
-  return /\S@\S/.test(email) ? undefined : words.signIn.wrongEmail;
+  if (email.trim() === '') return messages.signIn.missingEmail;
+  return /\S@\S/.test(email) ? undefined : messages.signIn.wrongEmail;
 }

@@ -2,13 +2,13 @@ import { announce } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { moment, utcDay } from '../shared/dates.js';
 import { Notice } from '../shared/notice.js';
-import { say } from '../shared/say.js';
+import { t } from '../shared/text.js';
 import type { Erasure } from './holder.js';
 import { takeErasureBack } from './portal-api.js';
 import { useHolderAction, useHolderSession } from './session.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
-const said = words.data;
+const texts = messages.data;
 
 /** A deletion that was asked for, and the way to take it back. */
 export function ErasureNotice({ erasure }: { erasure: Erasure }) {
@@ -19,14 +19,14 @@ export function ErasureNotice({ erasure }: { erasure: Erasure }) {
     run(async () => {
       await takeErasureBack();
       update({ ...holder, erasure: null }, 'headline');
-      announce(said.takenBack);
+      announce(texts.takenBack);
     });
   const isWaiting = Date.parse(erasure.runs_at) > Date.now();
   return (
     <Notice kind="warning">
       <p id="erasure">
-        <strong>{say(said.asked, { day: utcDay(erasure.received_on) })}</strong>{' '}
-        {isWaiting ? say(said.runs, { moment: moment(erasure.runs_at) }) : said.running}
+        <strong>{t(texts.asked, { day: utcDay(erasure.received_on) })}</strong>{' '}
+        {isWaiting ? t(texts.runs, { moment: moment(erasure.runs_at) }) : texts.running}
       </p>
       {fault && (
         <p class="error" role="alert">
@@ -35,7 +35,7 @@ export function ErasureNotice({ erasure }: { erasure: Erasure }) {
       )}
       {isWaiting && (
         <Button busy={busy} onClick={mayTakeBack ? () => void takeBack() : proveMailbox}>
-          {mayTakeBack ? said.takeItBack : said.signInByCode}
+          {mayTakeBack ? texts.takeItBack : texts.signInByCode}
         </Button>
       )}
     </Notice>

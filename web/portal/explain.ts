@@ -1,11 +1,13 @@
 import { Refused, ServerAway } from '../shared/api.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
 /** What did not work, in a sentence for the holder. */
 export function explain(error: unknown): string {
-  if (error instanceof ServerAway) return words.awayTyped;
+  if (error instanceof ServerAway) return messages.awayTyped;
   if (!(error instanceof Refused)) throw error;
-  return words.refused[error.code] ?? (error.status < 500 && error.detail ? error.detail : words.failed);
+  return (
+    messages.refused[error.code] ?? (error.status < 500 && error.detail ? error.detail : messages.failed)
+  );
 }
 
 /** Which members the service found wrong: the names in `errors` of `invalid_request`. */

@@ -1,12 +1,12 @@
 import { isSignedOut } from '../shared/api.js';
 import { useAction } from '../shared/action.js';
 import { Button } from '../shared/button.js';
-import { fill, Stranger } from '../shared/fill.js';
+import { fill, UntrustedText } from '../shared/text.js';
 import icon from '../shared/icon.svg';
 import { explain } from './explain.js';
 import type { Holder } from './holder.js';
 import { signOut } from './portal-api.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
 interface Props {
   readonly holder: Holder | null;
@@ -18,7 +18,7 @@ export function Header({ holder, onSignedOut }: Props) {
     <>
       <span class="brand">
         <img src={icon} alt="" width="22" height="22" />
-        {words.name}
+        {messages.name}
       </span>
       {holder && <WhoIsSignedIn email={holder.email} onSignedOut={onSignedOut} />}
     </>
@@ -37,9 +37,9 @@ function WhoIsSignedIn({ email, onSignedOut }: { email: string; onSignedOut: () 
     });
   return (
     <div class="who end">
-      <span class="quiet">{fill(words.session.as, { email: <Stranger text={email} /> })}</span>
+      <span class="quiet">{fill(messages.session.as, { email: <UntrustedText text={email} /> })}</span>
       <Button kind="link" busy={busy} onClick={() => void leave()}>
-        {words.session.signOut}
+        {messages.session.signOut}
       </Button>
       {fault && (
         <span class="error" role="alert">
@@ -53,7 +53,7 @@ function WhoIsSignedIn({ email, onSignedOut }: { email: string; onSignedOut: () 
 export function Footer() {
   return (
     <p>
-      <a href="../privacy/">{words.privacy}</a>
+      <a href="../privacy/">{messages.privacy}</a>
     </p>
   );
 }

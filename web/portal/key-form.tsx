@@ -9,7 +9,7 @@ import { Notice } from '../shared/notice.js';
 import { EmailField, emailFault } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';
 import { signInByKey } from './portal-api.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
 export interface FormProps {
   readonly email: string;
@@ -35,8 +35,8 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
     const wrong = wrongMembers(error);
     if (wrong.length === 0) return explain(error);
     tell({
-      email: wrong.includes('email') ? words.signIn.wrongEmail : undefined,
-      key: wrong.includes('license_key') ? words.signIn.wrongKey : undefined,
+      email: wrong.includes('email') ? messages.signIn.wrongEmail : undefined,
+      key: wrong.includes('license_key') ? messages.signIn.wrongKey : undefined,
     });
     return '';
   });
@@ -45,7 +45,7 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
     focusFirstError(form.current!);
   };
   const submit = async () => {
-    const key = licenseKey.trim() === '' ? words.signIn.missingKey : undefined;
+    const key = licenseKey.trim() === '' ? messages.signIn.missingKey : undefined;
     const found = { email: emailFault(email), key };
     tell(found);
     if (found.email || found.key) return;
@@ -58,9 +58,9 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
     <Form element={form} onSubmit={submit}>
       <EmailField email={email} onEmail={onEmail} error={faults.email} />
       <Field
-        label={words.signIn.key}
+        label={messages.signIn.key}
         name="license_key"
-        hint={words.signIn.keyHint}
+        hint={messages.signIn.keyHint}
         value={licenseKey}
         onValue={onLicenseKey}
         error={faults.key}
@@ -69,7 +69,7 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
       {fault && <Notice kind="danger">{fault}</Notice>}
       <div class="actions">
         <Button kind="primary" type="submit" busy={busy}>
-          {words.signIn.submit}
+          {messages.signIn.submit}
         </Button>
         {extra}
       </div>

@@ -2,17 +2,16 @@ import { useState } from 'preact/hooks';
 import { announce } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { utcDay } from '../shared/dates.js';
-import { fill, Stranger } from '../shared/fill.js';
-import { say } from '../shared/say.js';
+import { fill, UntrustedText, t } from '../shared/text.js';
 import { standing, works, type License, type Standing } from './holder.js';
 import { Machines } from './machines.js';
 import { sendKey } from './portal-api.js';
 import { Seats } from './seats.js';
 import { useHolderAction, useHolderSession } from './session.js';
 import { inUse } from './summary.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
-const said = words.license;
+const texts = messages.license;
 const COLOURS: Record<Standing, string> = {
   active: 'good',
   updates_ended: 'good',
@@ -29,12 +28,12 @@ export function LicenseSection({ license }: { license: License }) {
   const isOver = license.status === 'refunded' || license.status === 'revoked';
   const several = holder.licenses.length > 1;
   const stands = standing(license);
-  const because = said.because[stands as keyof typeof said.because];
+  const because = texts.because[stands as keyof typeof texts.because];
   return (
     <section class="license flow">
       <header>
-        <h2>{fill(said.title, { hint: <span class="mono">{license.key_hint}</span> })}</h2>
-        <span class={`tag ${COLOURS[stands]}`}>{said.standing[stands]}</span>
+        <h2>{fill(texts.title, { hint: <span class="mono">{license.key_hint}</span> })}</h2>
+        <span class={`tag ${COLOURS[stands]}`}>{texts.standing[stands]}</span>
         {several && works(license) && (
           <Seats used={license.machines_in_use} allowed={license.machines_allowed} />
         )}
@@ -52,17 +51,17 @@ export function LicenseSection({ license }: { license: License }) {
 
 function expiry(license: License): string {
   const { expires_at, on_expiry } = license;
-  if (!expires_at) return said.forEver;
+  if (!expires_at) return texts.forEver;
   const isOver = Date.parse(expires_at) <= Date.now();
   const stops = on_expiry === 'stop';
   const sentence = isOver
     ? stops
-      ? said.expired
-      : said.updatesEnded
+      ? texts.expired
+      : texts.updatesEnded
     : stops
-      ? said.validUntil
-      : said.updatesUntil;
-  return say(sentence, { day: utcDay(expires_at) });
+      ? texts.validUntil
+      : texts.updatesUntil;
+  return t(sentence, { day: utcDay(expires_at) });
 }
 
 /** Mails the key to the license's address: how "I lost my key" ends. */
@@ -75,14 +74,14 @@ function SendKey({ license }: { license: License }) {
       setSent(false);
       await sendKey(license.id);
       setSent(true);
-      announce(say(said.keySent, { email: holder.email }));
+      announce(t(texts.keySent, { email: holder.email }));
     });
   return (
     <div class="actions">
       <Button busy={busy} onClick={() => void send()}>
-        {said.sendKey}
+        {texts.sendKey}
       </Button>
-      {sent && <span>{fill(said.keySent, { email: <Stranger text={holder.email} /> })}</span>}
+      {sent && <span>{fill(texts.keySent, { email: <UntrustedText text={holder.email} /> })}</span>}
       {fault && (
         <span class="error" role="alert">
           {fault}

@@ -2,15 +2,14 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../shared/button.js';
 import { day } from '../shared/dates.js';
-import { Stranger } from '../shared/fill.js';
-import { say } from '../shared/say.js';
+import { UntrustedText, t } from '../shared/text.js';
 import type { Activation } from './holder.js';
 import { AskForRelease } from './ask-for-release.js';
 import { ReleaseMyself } from './release-myself.js';
 import { isThisMachine } from './this-machine.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
-const said = words.machines;
+const texts = messages.machines;
 
 interface ActiveProps {
   readonly activation: Activation;
@@ -24,10 +23,10 @@ export function ActiveRow({ activation, releasesLeft }: ActiveProps) {
   const close = () => setAsking(false);
   return (
     <Row activation={activation}>
-      {release_requested_at && <span>{say(said.asked, { day: day(release_requested_at) })}</span>}
+      {release_requested_at && <span>{t(texts.asked, { day: day(release_requested_at) })}</span>}
       {(!release_requested_at || releasesLeft > 0) && (
         <Button id={`do-${id}`} labelledBy={`do-${id} name-${id}`} onClick={() => setAsking(true)}>
-          {releasesLeft > 0 ? words.release.self : words.release.ask}
+          {releasesLeft > 0 ? messages.release.self : messages.release.ask}
         </Button>
       )}
       {asking && releasesLeft > 0 && (
@@ -39,11 +38,9 @@ export function ActiveRow({ activation, releasesLeft }: ActiveProps) {
 }
 
 export function EndedRow({ activation }: { activation: Activation }) {
-  const sentence = activation.ended_reason === 'refunded' ? said.refunded : said.released;
+  const sentence = activation.ended_reason === 'refunded' ? texts.refunded : texts.released;
   return (
-    <Row activation={activation}>
-      {activation.ended_at && say(sentence, { day: day(activation.ended_at) })}
-    </Row>
+    <Row activation={activation}>{activation.ended_at && t(sentence, { day: day(activation.ended_at) })}</Row>
   );
 }
 
@@ -56,16 +53,16 @@ function Row({ activation, children }: { activation: Activation; children: Compo
           <span id={`name-${id}`}>
             <MachineName activation={activation} />
           </span>
-          {isThisMachine(activation) && <span class="tag accent">{said.thisMachine}</span>}
+          {isThisMachine(activation) && <span class="tag accent">{texts.thisMachine}</span>}
         </div>
       </th>
       <td role="cell">
-        <CellName name={said.activated} />
+        <CellName name={texts.activated} />
         {day(activated_at)}
       </td>
       <td role="cell">
-        <CellName name={said.version} />
-        <span class="stranger">{app_version}</span>
+        <CellName name={texts.version} />
+        <span class="untrusted">{app_version}</span>
       </td>
       <td role="cell" id={`state-${id}`}>
         {children}
@@ -84,5 +81,5 @@ const CellName = ({ name }: { name: string }) => (
 /** The label that a machine was given, which is a stranger's text. */
 export function MachineName({ activation: { hostname_hint } }: { activation: Activation }) {
   const label = hostname_hint?.trim();
-  return label ? <Stranger text={label} /> : <span class="unnamed">{said.unnamed}</span>;
+  return label ? <UntrustedText text={label} /> : <span class="unnamed">{texts.unnamed}</span>;
 }

@@ -4,9 +4,9 @@ import type { Activation, License } from './holder.js';
 import { ActiveRow, EndedRow } from './machine-row.js';
 import { useHolderSession } from './session.js';
 import { isThisMachine } from './this-machine.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
-const said = words.machines;
+const texts = messages.machines;
 /** More of those that ended would push what matters off the page. */
 const SHOWN_ENDED = 5;
 
@@ -20,11 +20,11 @@ export function Machines({ license }: { license: License }) {
   const mayRelease = holder.signed_in_by === 'code' && license.self_releases_left > 0;
   return (
     <>
-      {active.length === 0 && <p>{ended.length > 0 ? said.noneNow : said.none}</p>}
+      {active.length === 0 && <p>{ended.length > 0 ? texts.noneNow : texts.none}</p>}
       {active.length > 0 && (
         <MachineTable
-          caption={said.caption}
-          columns={[said.machine, said.activated, said.version, said.state]}
+          caption={texts.caption}
+          columns={[texts.machine, texts.activated, texts.version, texts.state]}
           rows={active.map((activation) => (
             <ActiveRow
               key={activation.id}
@@ -35,7 +35,7 @@ export function Machines({ license }: { license: License }) {
         />
       )}
       {active.length > 0 && !mayRelease && license.self_releases_left > 0 && (
-        <p class="small quiet">{words.release.selfNeedsCode}</p>
+        <p class="small quiet">{messages.release.selfNeedsCode}</p>
       )}
       {ended.length > 0 && <Ended activations={ended} />}
     </>
@@ -46,8 +46,8 @@ function Ended({ activations }: { activations: readonly Activation[] }) {
   const table = (
     <MachineTable
       ended
-      caption={said.captionEnded}
-      columns={[said.machine, said.activated, said.version, said.endedColumn]}
+      caption={texts.captionEnded}
+      columns={[texts.machine, texts.activated, texts.version, texts.endedColumn]}
       rows={activations.map((activation) => (
         <EndedRow key={activation.id} activation={activation} />
       ))}
@@ -56,7 +56,7 @@ function Ended({ activations }: { activations: readonly Activation[] }) {
   if (activations.length <= SHOWN_ENDED) return table;
   return (
     <details open={activations.some(isThisMachine)}>
-      <summary>{plural(activations.length, said.ended)}</summary>
+      <summary>{plural(activations.length, texts.ended)}</summary>
       {table}
     </details>
   );

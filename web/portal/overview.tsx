@@ -5,7 +5,7 @@ import { ErasureNotice } from './erasure-notice.js';
 import { LicenseSection } from './license.js';
 import { Session, type HolderSession } from './session.js';
 import { Summary } from './summary.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 import { YourData } from './your-data.js';
 
 interface Props extends HolderSession {
@@ -26,8 +26,8 @@ export function Overview({ stale, ...session }: Props) {
     <Session.Provider value={session}>
       {stale && (
         <Notice kind="warning">
-          <p>{words.session.endedNotice}</p>
-          <Button onClick={onEnded}>{words.session.again}</Button>
+          <p>{messages.session.endedNotice}</p>
+          <Button onClick={onEnded}>{messages.session.again}</Button>
         </Notice>
       )}
       <Summary holder={holder} />
@@ -37,7 +37,7 @@ export function Overview({ stale, ...session }: Props) {
       ))}
       {holder.licenses.length > 0 && (
         <p class="small quiet">
-          {words.machines.noLastSeen} <a href="../privacy/">{words.machines.whatIsStored}</a>
+          {messages.machines.noLastSeen} <a href="../privacy/">{messages.machines.whatIsStored}</a>
         </p>
       )}
       <YourData />

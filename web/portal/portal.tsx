@@ -10,7 +10,7 @@ import { readHolder } from './portal-api.js';
 import { SignIn } from './sign-in.js';
 import { SignInAgain, type Again } from './sign-in-again.js';
 import { Header, Footer } from './frame.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
 type Stage = 'waiting' | 'away' | 'failed' | 'signed-out' | Holder;
 
@@ -36,12 +36,12 @@ export function Portal() {
   const signedInAgain = async () => {
     setStage(await readHolder());
     setAgain(null);
-    announce(words.session.changed);
+    announce(messages.session.changed);
   };
   const signedOut = () => {
     setAgain(null);
     show('signed-out', 'headline');
-    announce(words.session.signedOut);
+    announce(messages.session.signedOut);
   };
 
   useEffect(() => void load(), []);
@@ -82,16 +82,16 @@ interface QuestionProps {
 
 /** The page before anyone is signed in. */
 function Question({ stage, onRetry, onSignedIn }: QuestionProps) {
-  useEffect(() => void (document.title = words.question), []);
+  useEffect(() => void (document.title = messages.question), []);
   return (
     <>
-      <h1 id="headline">{words.question}</h1>
-      {stage === 'waiting' && <Loading text={words.waiting} />}
-      {stage === 'away' && <Away text={words.away} retry={words.retry} onRetry={onRetry} />}
-      {stage === 'failed' && <Away text={words.failed} retry={words.retry} onRetry={onRetry} />}
+      <h1 id="headline">{messages.question}</h1>
+      {stage === 'waiting' && <Loading text={messages.waiting} />}
+      {stage === 'away' && <Away text={messages.away} retry={messages.retry} onRetry={onRetry} />}
+      {stage === 'failed' && <Away text={messages.failed} retry={messages.retry} onRetry={onRetry} />}
       {stage === 'signed-out' && (
         <>
-          <p class="lead">{words.questionLead}</p>
+          <p class="lead">{messages.questionLead}</p>
           <SignIn onSignedIn={onSignedIn} />
         </>
       )}

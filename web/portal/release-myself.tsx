@@ -2,15 +2,15 @@ import { announce } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { plural } from '../shared/dates.js';
 import { Dialog } from '../shared/dialog.js';
-import { fill } from '../shared/fill.js';
+import { fill } from '../shared/text.js';
 import { Notice } from '../shared/notice.js';
 import { withActivation, type Activation } from './holder.js';
 import { MachineName } from './machine-row.js';
 import { release } from './portal-api.js';
 import { useHolderAction, useHolderSession } from './session.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
-const said = words.release;
+const texts = messages.release;
 
 interface Props {
   readonly activation: Activation;
@@ -34,20 +34,20 @@ export function ReleaseMyself({ activation, left, onClose }: Props) {
       }));
       // What changed for them is the first line: there is room again.
       update(changed, 'headline');
-      announce(said.done);
+      announce(texts.done);
     });
   const machine = <MachineName activation={activation} />;
   return (
-    <Dialog title={fill(said.selfTitle, { machine })} onClose={onClose}>
-      <p>{fill(said.what, { machine })}</p>
-      <p>{plural(left, said.left)}</p>
+    <Dialog title={fill(texts.selfTitle, { machine })} onClose={onClose}>
+      <p>{fill(texts.what, { machine })}</p>
+      <p>{plural(left, texts.left)}</p>
       {fault && <Notice kind="danger">{fault}</Notice>}
       <div class="actions">
         <Button kind="primary" busy={busy} onClick={() => void confirm()}>
-          {said.confirm}
+          {texts.confirm}
         </Button>
         <Button autofocus onClick={onClose}>
-          {said.cancel}
+          {texts.cancel}
         </Button>
       </div>
     </Dialog>

@@ -1,7 +1,7 @@
 /** More than a glance can count. */
 const COUNTABLE = 16;
 
-/** The places of a license, drawn; the words beside it say the same. */
+/** The places of a license, drawn; the messages beside it say the same. */
 export function Seats({ used, allowed }: { used: number; allowed: number }) {
   if (allowed > COUNTABLE) {
     const percent = Math.min(100, (used / allowed) * 100);

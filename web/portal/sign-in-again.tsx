@@ -2,7 +2,7 @@ import { Dialog } from '../shared/dialog.js';
 import { Button } from '../shared/button.js';
 import type { Holder } from './holder.js';
 import { SignIn } from './sign-in.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
 /** Why someone who was signed in signs in again: it ended, they put that off, or the mailbox must be proven. */
 export type Again = 'ended' | 'later' | 'code';
@@ -18,17 +18,17 @@ interface Props {
 export function SignInAgain({ holder, why, onSignedIn, onClose }: Props) {
   const byCode = why === 'code' || holder.signed_in_by === 'code';
   return (
-    <Dialog title={why === 'ended' ? words.session.ended : words.data.signInByCode} onClose={onClose}>
-      {why === 'ended' && <p>{words.session.endedLead}</p>}
+    <Dialog title={why === 'ended' ? messages.session.ended : messages.data.signInByCode} onClose={onClose}>
+      {why === 'ended' && <p>{messages.session.endedLead}</p>}
       <SignIn
         email={holder.email}
         byCode={byCode}
         codeOnly={why === 'code'}
-        codeLead={words.signIn.codeLead}
+        codeLead={messages.signIn.codeLead}
         onSignedIn={onSignedIn}
         extra={
           <Button kind="link" onClick={onClose}>
-            {words.session.notNow}
+            {messages.session.notNow}
           </Button>
         }
       />

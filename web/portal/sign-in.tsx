@@ -4,7 +4,7 @@ import { focusSoon } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { CodeForm } from './code-form.js';
 import { KeyForm } from './key-form.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
 interface Props {
   /** Typed for them already. */
@@ -24,7 +24,7 @@ export function SignIn({
   email: known = '',
   byCode = false,
   codeOnly = false,
-  codeLead = words.signIn.lostLead,
+  codeLead = messages.signIn.lostLead,
   onSignedIn,
   extra,
 }: Props) {
@@ -51,7 +51,7 @@ export function SignIn({
           <>
             {!codeOnly && (
               <Button kind="link" onClick={change}>
-                {way === 'key' ? words.signIn.lostKey : words.signIn.haveKey}
+                {way === 'key' ? messages.signIn.lostKey : messages.signIn.haveKey}
               </Button>
             )}
             {extra}

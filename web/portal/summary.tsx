@@ -1,19 +1,18 @@
 import { useEffect } from 'preact/hooks';
 import { number, plural } from '../shared/dates.js';
-import { fill, Stranger } from '../shared/fill.js';
-import { say } from '../shared/say.js';
+import { fill, UntrustedText, t } from '../shared/text.js';
 import { freePlaces, standing, works, type Holder, type License } from './holder.js';
 import { Seats } from './seats.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
-const said = words.summary;
+const texts = messages.summary;
 
 /** The first line, which answers what people come for: "1 of 1 machines in use". */
 export function Summary({ holder }: { holder: Holder }) {
   const headline = headlineOf(holder.licenses);
   const lead =
     holder.licenses.length === 0
-      ? fill(said.noLicenseLead, { email: <Stranger text={holder.email} /> })
+      ? fill(texts.noLicenseLead, { email: <UntrustedText text={holder.email} /> })
       : leadOf(holder.licenses);
   const only = holder.licenses.length === 1 && holder.licenses[0];
   useEffect(() => void (document.title = headline), [headline]);
@@ -27,14 +26,14 @@ export function Summary({ holder }: { holder: Holder }) {
 }
 
 export const inUse = (used: number, allowed: number) =>
-  say(said.inUse, { used: number(used), allowed: number(allowed) });
+  t(texts.inUse, { used: number(used), allowed: number(allowed) });
 
 const total = (licenses: readonly License[], of: (license: License) => number) =>
   licenses.reduce((sum, license) => sum + of(license), 0);
 
 function headlineOf(licenses: readonly License[]): string {
   const [first, ...others] = licenses;
-  if (!first) return said.noLicense;
+  if (!first) return texts.noLicense;
   const working = licenses.filter(works);
   if (working.length > 0) {
     return inUse(
@@ -42,8 +41,8 @@ function headlineOf(licenses: readonly License[]): string {
       total(working, ({ machines_allowed }) => machines_allowed),
     );
   }
-  if (others.length > 0) return said.noneWorks;
-  return said.ended[standing(first) as keyof typeof said.ended];
+  if (others.length > 0) return texts.noneWorks;
+  return texts.ended[standing(first) as keyof typeof texts.ended];
 }
 
 /** What the first line means for the next machine. */
@@ -54,9 +53,9 @@ function leadOf(licenses: readonly License[]): string {
   // Each license says by itself what to do where it is not active yet.
   if (used === 0) return '';
   const free = total(working, freePlaces);
-  if (free > 0) return plural(free, said.free);
+  if (free > 0) return plural(free, texts.free);
   const toRelease = Math.min(
     ...working.map(({ machines_in_use, machines_allowed }) => machines_in_use - machines_allowed + 1),
   );
-  return toRelease > 1 ? say(said.over, { count: number(toRelease) }) : plural(used, said.full);
+  return toRelease > 1 ? t(texts.over, { count: number(toRelease) }) : plural(used, texts.full);
 }

@@ -5,16 +5,16 @@ import { Notice } from '../shared/notice.js';
 import { AskForErasure } from './ask-for-erasure.js';
 import { readExport } from './portal-api.js';
 import { useHolderAction, useHolderSession } from './session.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
-const said = words.data;
+const texts = messages.data;
 
 /** Download and deletion, for whom the mailbox is proven; the way to prove it, for others. */
 export function YourData() {
   const { holder, proveMailbox } = useHolderSession();
   return (
     <section class="flow" aria-labelledby="your-data">
-      <h2 id="your-data">{said.title}</h2>
+      <h2 id="your-data">{texts.title}</h2>
       {holder.signed_in_by === 'code' ? (
         <>
           <Download />
@@ -22,8 +22,8 @@ export function YourData() {
         </>
       ) : (
         <>
-          <p>{said.needsCode}</p>
-          <Button onClick={proveMailbox}>{said.signInByCode}</Button>
+          <p>{texts.needsCode}</p>
+          <Button onClick={proveMailbox}>{texts.signInByCode}</Button>
         </>
       )}
     </section>
@@ -35,13 +35,13 @@ function Download() {
   const download = () =>
     run(async () => {
       save(await readExport());
-      announce(said.downloaded);
+      announce(texts.downloaded);
     });
   return (
     <div class="choice">
-      <p>{said.downloadLead}</p>
+      <p>{texts.downloadLead}</p>
       <Button busy={busy} onClick={() => void download()}>
-        {said.download}
+        {texts.download}
       </Button>
       {fault && <Notice kind="danger">{fault}</Notice>}
     </div>
@@ -53,7 +53,7 @@ function save(data: unknown): void {
   const file = new Blob([JSON.stringify(data, null, 2)], { type: 'application/json' });
   const link = document.createElement('a');
   link.href = URL.createObjectURL(file);
-  link.download = said.downloadFile;
+  link.download = texts.downloadFile;
   link.click();
   // Not at once: the browser has yet to read it.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
@@ -63,8 +63,8 @@ function Deletion() {
   const [asking, setAsking] = useState(false);
   return (
     <div class="choice">
-      <p>{said.deleteLead}</p>
-      <Button onClick={() => setAsking(true)}>{said.delete}</Button>
+      <p>{texts.deleteLead}</p>
+      <Button onClick={() => setAsking(true)}>{texts.delete}</Button>
       {asking && <AskForErasure onClose={() => setAsking(false)} />}
     </div>
   );

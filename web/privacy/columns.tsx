@@ -1,12 +1,12 @@
 import { plural } from '../shared/dates.js';
 import { whatOf, type Table } from './data.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
-/** Every column of some tables, in the words that stand in the database itself. */
+/** Every column of some tables, in the messages that stand in the database itself. */
 export function Columns({ tables }: { tables: readonly Table[] }) {
   return (
     <details>
-      <summary>{plural(tables.length, words.details)}</summary>
+      <summary>{plural(tables.length, messages.details)}</summary>
       {tables.map((table) => (
         <section key={table.name}>
           <h3>

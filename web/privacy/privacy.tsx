@@ -6,9 +6,9 @@ import { Loading } from '../shared/loading.js';
 import { Page } from '../shared/page.js';
 import { readPrivacyData, type PrivacyData } from './data.js';
 import { Report } from './report.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
-/** Plain words first, which need no answer of the service; then its own report. */
+/** Plain messages first, which need no answer of the service; then its own report. */
 export function Privacy() {
   const [stage, setStage] = useState<'waiting' | 'away' | 'failed' | PrivacyData>('waiting');
   const load = async () => {
@@ -20,10 +20,10 @@ export function Privacy() {
   useEffect(() => void load(), []);
   return (
     <Page header={<Brand />}>
-      <h1>{words.title}</h1>
-      <p class="lead">{words.lead}</p>
+      <h1>{messages.title}</h1>
+      <p class="lead">{messages.lead}</p>
       <div class="plain">
-        {words.plain.map(({ title, text }) => (
+        {messages.plain.map(({ title, text }) => (
           <section key={title}>
             <h2>{title}</h2>
             <p>{text}</p>
@@ -31,13 +31,13 @@ export function Privacy() {
         ))}
       </div>
       <p>
-        <a href="../portal/">{words.portal}</a>
+        <a href="../portal/">{messages.portal}</a>
       </p>
       <section class="report flow" aria-busy={stage === 'waiting'}>
-        <h2>{words.report}</h2>
-        {stage === 'waiting' && <Loading text={words.waiting} />}
+        <h2>{messages.report}</h2>
+        {stage === 'waiting' && <Loading text={messages.waiting} />}
         {(stage === 'away' || stage === 'failed') && (
-          <Away text={words[stage]} retry={words.retry} onRetry={() => void load()} />
+          <Away text={messages[stage]} retry={messages.retry} onRetry={() => void load()} />
         )}
         {typeof stage === 'object' && <Report data={stage} />}
       </section>
@@ -49,7 +49,7 @@ function Brand() {
   return (
     <span class="brand">
       <img src={icon} alt="" width="22" height="22" />
-      {words.name}
+      {messages.name}
     </span>
   );
 }

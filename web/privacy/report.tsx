@@ -1,10 +1,10 @@
 import { moment, plural, utcDay } from '../shared/dates.js';
-import { say } from '../shared/say.js';
+import { t } from '../shared/text.js';
 import { Columns } from './columns.js';
 import { whatOf, type PrivacyData, type Table } from './data.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
-type Group = keyof typeof words.groups;
+type Group = keyof typeof messages.groups;
 
 /** Whom a table is about; one that is not named here is needed to run the service. */
 const GROUP: Readonly<Record<string, Group>> = {
@@ -37,9 +37,9 @@ export function Report({ data: { tables, last_run } }: { data: PrivacyData }) {
   const finished = last_run?.finished_at;
   return (
     <>
-      <p>{finished ? say(words.lastRun, { moment: moment(finished) }) : words.noRun}</p>
-      <p class="quiet">{words.legend}</p>
-      {(Object.keys(words.groups) as Group[]).map((group) => (
+      <p>{finished ? t(messages.lastRun, { moment: moment(finished) }) : messages.noRun}</p>
+      <p class="quiet">{messages.legend}</p>
+      {(Object.keys(messages.groups) as Group[]).map((group) => (
         <TablesOf key={group} group={group} tables={tables} />
       ))}
     </>
@@ -52,7 +52,7 @@ function TablesOf({ group, tables }: { group: Group; tables: readonly Table[] })
     .toSorted((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name));
   return (
     <>
-      <Tables caption={words.groups[group]} tables={ours} />
+      <Tables caption={messages.groups[group]} tables={ours} />
       <Columns tables={ours} />
     </>
   );
@@ -65,7 +65,7 @@ function Tables({ caption, tables }: { caption: string; tables: readonly Table[]
       <caption>{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
-          {Object.values(words.columns).map((column) => (
+          {Object.values(messages.columns).map((column) => (
             <th key={column} scope="col" role="columnheader">
               {column}
             </th>
@@ -84,26 +84,30 @@ function Tables({ caption, tables }: { caption: string; tables: readonly Table[]
 function TableRow({ table }: { table: Table }) {
   const { kept, leaves, oldest, last_deleted } = table;
   const deleted =
-    last_deleted && say(plural(last_deleted.rows, words.deleted), { day: utcDay(last_deleted.on) });
+    last_deleted && t(plural(last_deleted.rows, messages.deleted), { day: utcDay(last_deleted.on) });
   return (
     <tr role="row">
       <th scope="row" role="rowheader">
         {whatOf(table)}
       </th>
-      <Cell name={words.columns.kept} text={kept ?? '–'} />
+      <Cell name={messages.columns.kept} text={kept ?? '–'} />
       {leaves ? (
         <>
           <Cell
-            name={words.columns.oldest}
-            text={oldest ? utcDay(oldest) : words.nothingOld}
+            name={messages.columns.oldest}
+            text={oldest ? utcDay(oldest) : messages.nothingOld}
             isFaint={!oldest}
           />
-          <Cell name={words.columns.deleted} text={deleted ?? words.nothingDeleted} isFaint={!deleted} />
+          <Cell
+            name={messages.columns.deleted}
+            text={deleted ?? messages.nothingDeleted}
+            isFaint={!deleted}
+          />
         </>
       ) : (
         <>
-          <Cell name={words.columns.oldest} text="–" isFaint />
-          <Cell name={words.columns.deleted} text="–" isFaint />
+          <Cell name={messages.columns.oldest} text="–" isFaint />
+          <Cell name={messages.columns.deleted} text="–" isFaint />
         </>
       )}
     </tr>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 
-/** Something a person set going: whether it goes on, and what became of it in words. */
+/** Something a person set going: whether it goes on, and what became of it in messages. */
 export interface Action {
   readonly busy: boolean;
   /** Why it did not work; empty where it did, or was not tried. */

@@ -2,7 +2,7 @@
 export function announce(text: string): void {
   const region = document.getElementById('announcer');
   if (!region) return;
-  // Emptied first: the same words twice are said twice.
+  // Emptied first: the same messages twice are said twice.
   region.textContent = '';
   requestAnimationFrame(() => (region.textContent = text));
 }

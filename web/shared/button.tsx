@@ -10,9 +10,9 @@ interface Props {
   /** Where a dialog begins: the answer that changes nothing. */
   readonly autofocus?: boolean;
   readonly id?: string;
-  /** What it is called in full; it begins with the words it shows. */
+  /** What it is called in full; it begins with the messages it shows. */
   readonly label?: string;
-  /** Ids of the elements that name it together, where its own words do not say enough. */
+  /** Ids of the elements that name it together, where its own messages do not say enough. */
   readonly labelledBy?: string;
   readonly onClick?: () => void;
 }

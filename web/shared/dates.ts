@@ -1,4 +1,4 @@
-/** The page's own language, in the reader's flavour of it: words and dates must not be of two languages. */
+/** The page's own language, in the reader's flavour of it: messages and dates must not be of two languages. */
 const language = document.documentElement.lang;
 const locale = navigator.languages.find((each) => each.split('-')[0] === language) ?? language;
 
@@ -14,9 +14,9 @@ const longMoment = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyl
 
 export const number = (value: number) => numbers.format(value);
 
-/** The words for so many: `plural(2, { one: '# machine', other: '# machines' })`. */
-export function plural(count: number, words: { one: string; other: string }): string {
-  const form = plurals.select(count) === 'one' ? words.one : words.other;
+/** The messages for so many: `plural(2, { one: '# machine', other: '# machines' })`. */
+export function plural(count: number, forms: { one: string; other: string }): string {
+  const form = plurals.select(count) === 'one' ? forms.one : forms.other;
   return form.replace('#', number(count));
 }
 

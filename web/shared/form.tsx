@@ -8,7 +8,7 @@ interface Props {
   readonly role?: 'search';
 }
 
-/** A form that the page checks and sends: the browser would do the first in words of its own, and leave the page. */
+/** A form that the page checks and sends: the browser would do the first in messages of its own, and leave the page. */
 export function Form({ element, onSubmit, children, role }: Props) {
   return (
     <form

@@ -13,7 +13,7 @@ import { SessionEnded } from './sign-in/session-ended.js';
 import { SignIn } from './sign-in/sign-in.js';
 import { useSession, type Known } from './sign-in/use-session.js';
 import type { Session } from './types.js';
-import { words } from './words.js';
+import { messages } from './messages.js';
 
 /** The page: for who is signed in, and for who is not (yet). */
 export function App({ link: brought }: { link: string | undefined }) {
@@ -51,7 +51,7 @@ function SignedIn({ known, session }: { known: Known; session: Session }) {
             session={session}
             onLater={() => setLater(true)}
             onEnrolled={() => {
-              announce(words.passkeys.made);
+              announce(messages.passkeys.made);
               known.enrolled();
             }}
           />
@@ -65,17 +65,17 @@ function SignedIn({ known, session }: { known: Known; session: Session }) {
 function NotKnown({ known: { error, retry } }: { known: Known }) {
   return (
     <Frame>
-      <ViewTitle focus={false}>{words.support}</ViewTitle>
+      <ViewTitle focus={false}>{messages.support}</ViewTitle>
       {error === undefined ? (
-        <Loading text={words.waiting} />
+        <Loading text={messages.waiting} />
       ) : (
-        <Away text={problemText(error)} retry={words.retry} onRetry={retry} />
+        <Away text={problemText(error)} retry={messages.retry} onRetry={retry} />
       )}
     </Frame>
   );
 }
 
 function Frame({ children }: { children: ComponentChildren }) {
-  useEffect(() => void (document.title = words.support), []);
-  return <Page header={<strong class="brand">{words.product}</strong>}>{children}</Page>;
+  useEffect(() => void (document.title = messages.support), []);
+  return <Page header={<strong class="brand">{messages.product}</strong>}>{children}</Page>;
 }

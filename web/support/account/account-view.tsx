@@ -1,25 +1,25 @@
-import { Stranger } from '../../shared/fill.js';
+import { UntrustedText } from '../../shared/text.js';
 import { ViewTitle } from '../parts/view-title.js';
 import type { Session } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { Passkeys } from './passkeys.js';
 
 export function AccountView({ session }: { session: Session }) {
-  const { account: say, roles } = words;
+  const { account: texts, roles } = messages;
   return (
     <div class="flow">
-      <ViewTitle>{say.title}</ViewTitle>
+      <ViewTitle>{texts.title}</ViewTitle>
       <dl class="facts">
         <div>
-          <dt>{say.email}</dt>
+          <dt>{texts.email}</dt>
           <dd>
-            <Stranger text={session.email} />
+            <UntrustedText text={session.email} />
           </dd>
         </div>
         <div>
-          <dt>{say.role}</dt>
+          <dt>{texts.role}</dt>
           <dd>
-            {roles[session.role]}: {say.roleMeans[session.role]}
+            {roles[session.role]}: {texts.roleMeans[session.role]}
           </dd>
         </div>
       </dl>

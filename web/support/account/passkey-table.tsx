@@ -1,15 +1,15 @@
 import { Button } from '../../shared/button.js';
 import { day } from '../../shared/dates.js';
-import { say as put } from '../../shared/say.js';
+import { t } from '../../shared/text.js';
 import { Table, type Column } from '../parts/table.js';
 import type { Passkey } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
-const say = words.passkeys;
+const texts = messages.passkeys;
 
 const COLUMNS: readonly Column<Passkey>[] = [
-  { name: say.made_on, head: true, cell: ({ created_at }) => day(created_at) },
-  { name: say.kind, cell: ({ transports }) => kindText(transports) },
+  { name: texts.made_on, head: true, cell: ({ created_at }) => day(created_at) },
+  { name: texts.kind, cell: ({ transports }) => kindText(transports) },
 ];
 
 interface Props {
@@ -20,21 +20,21 @@ interface Props {
 
 export function PasskeyTable({ passkeys, changed, onRemove }: Props) {
   const remove: Column<Passkey> = {
-    name: say.actions,
+    name: texts.actions,
     plain: true,
     cell: (passkey) => (
       <Button
         kind="harm"
-        label={put(say.removeLabel, { day: day(passkey.created_at) })}
+        label={t(texts.removeLabel, { day: day(passkey.created_at) })}
         onClick={() => onRemove(passkey)}
       >
-        {say.remove}
+        {texts.remove}
       </Button>
     ),
   };
   return (
     <Table
-      caption={say.caption}
+      caption={texts.caption}
       columns={[...COLUMNS, remove]}
       rows={passkeys}
       idOf={({ id }) => id}
@@ -44,4 +44,4 @@ export function PasskeyTable({ passkeys, changed, onRemove }: Props) {
 }
 
 const kindText = (transports: readonly string[]) =>
-  transports.map((each) => say.transports[each] ?? each).join(', ') || say.unknownKind;
+  transports.map((each) => texts.transports[each] ?? each).join(', ') || texts.unknownKind;

@@ -9,11 +9,11 @@ import { Failure } from '../sign-in/failure.js';
 import { enrolPasskey } from '../sign-in/passkey.js';
 import type { Passkey } from '../types.js';
 import { useLoad } from '../use-load.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { PasskeyTable } from './passkey-table.js';
 import { RemovePasskeyDialog } from './remove-passkey-dialog.js';
 
-const say = words.passkeys;
+const texts = messages.passkeys;
 const HEADING_ID = 'passkeys';
 
 /** One's own ways in. */
@@ -21,43 +21,43 @@ export function Passkeys() {
   const load = useLoad<{ passkeys: Passkey[] }>('passkeys');
   const adding = useDeed();
   const [removing, setRemoving] = useState<Passkey>();
-  const [said, setSaid] = useState<{ text: string; row?: string }>();
+  const [notice, setNotice] = useState<{ text: string; row?: string }>();
 
   async function add() {
-    setSaid(undefined);
+    setNotice(undefined);
     await adding.run(async () => {
       const { id } = await enrolPasskey();
       await load.reload();
-      setSaid({ text: say.made, row: id });
-      showChange(say.made, id);
+      setNotice({ text: texts.made, row: id });
+      showChange(texts.made, id);
     });
   }
 
   async function removed() {
     setRemoving(undefined);
-    setSaid({ text: say.removed });
+    setNotice({ text: texts.removed });
     await load.reload();
-    showChange(say.removed);
+    showChange(texts.removed);
     moveFocus(document.getElementById(HEADING_ID));
   }
 
   return (
     <section class="flow" aria-labelledby={HEADING_ID}>
-      <h2 id={HEADING_ID}>{say.title}</h2>
-      {said && <Notice kind="good">{said.text}</Notice>}
-      <Failure error={adding.error} texts={say} />
-      <Loaded load={load} waiting={say.waiting}>
+      <h2 id={HEADING_ID}>{texts.title}</h2>
+      {notice && <Notice kind="good">{notice.text}</Notice>}
+      <Failure error={adding.error} texts={texts} />
+      <Loaded load={load} waiting={texts.waiting}>
         {({ passkeys }) =>
           passkeys.length === 0 ? (
-            <Notice kind="warning">{say.none}</Notice>
+            <Notice kind="warning">{texts.none}</Notice>
           ) : (
-            <PasskeyTable passkeys={passkeys} changed={said?.row} onRemove={setRemoving} />
+            <PasskeyTable passkeys={passkeys} changed={notice?.row} onRemove={setRemoving} />
           )
         }
       </Loaded>
       <div class="actions">
         <Button busy={adding.busy} onClick={() => void add()}>
-          {say.addAnother}
+          {texts.addAnother}
         </Button>
       </div>
       {removing && (

@@ -1,11 +1,11 @@
 import { day } from '../../shared/dates.js';
 import { Notice } from '../../shared/notice.js';
+import { t } from '../../shared/text.js';
 import { call } from '../call.js';
 import { AskDialog } from '../parts/ask-dialog.js';
-import { say as put } from '../../shared/say.js';
 import { useDeed } from '../parts/use-deed.js';
 import type { Passkey } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 interface Props {
   readonly passkey: Passkey;
@@ -15,7 +15,7 @@ interface Props {
 }
 
 export function RemovePasskeyDialog({ passkey, isLast, onClose, onDone }: Props) {
-  const { passkeys: say } = words;
+  const { passkeys: texts } = messages;
   const deed = useDeed();
   const remove = () =>
     deed.run(async () => {
@@ -24,15 +24,15 @@ export function RemovePasskeyDialog({ passkey, isLast, onClose, onDone }: Props)
     });
   return (
     <AskDialog
-      title={say.removeTitle}
-      submit={say.remove}
+      title={texts.removeTitle}
+      submit={texts.remove}
       danger
       deed={deed}
       onSubmit={remove}
       onClose={onClose}
     >
-      <p>{put(say.removeText, { day: day(passkey.created_at) })}</p>
-      {isLast && <Notice kind="warning">{say.removeLast}</Notice>}
+      <p>{t(texts.removeText, { day: day(passkey.created_at) })}</p>
+      {isLast && <Notice kind="warning">{texts.removeLast}</Notice>}
     </AskDialog>
   );
 }

@@ -6,7 +6,7 @@ import { Choice } from '../parts/choice.js';
 import { memberErrors } from '../parts/problem-text.js';
 import { useDeed } from '../parts/use-deed.js';
 import type { Role, StaffMember } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 interface Props {
   readonly onClose: () => void;
@@ -14,13 +14,13 @@ interface Props {
 }
 
 export function AddStaffDialog({ onClose, onDone }: Props) {
-  const { staff: say, roles } = words;
+  const { staff: texts, roles } = messages;
   const deed = useDeed();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('support');
   const [wrong, setWrong] = useState('');
   const isValid = () => {
-    setWrong(email.includes('@') ? '' : say.emailWrong);
+    setWrong(email.includes('@') ? '' : texts.emailWrong);
     return email.includes('@');
   };
   const add = () =>
@@ -29,16 +29,16 @@ export function AddStaffDialog({ onClose, onDone }: Props) {
     });
   return (
     <AskDialog
-      title={say.addTitle}
-      submit={say.addSubmit}
+      title={texts.addTitle}
+      submit={texts.addSubmit}
       deed={deed}
       isValid={isValid}
       onSubmit={add}
       onClose={onClose}
     >
-      <p>{say.addMeans}</p>
+      <p>{texts.addMeans}</p>
       <Field
-        label={say.email}
+        label={texts.email}
         name="email"
         value={email}
         onValue={setEmail}
@@ -46,11 +46,11 @@ export function AddStaffDialog({ onClose, onDone }: Props) {
         input={{ type: 'email', autocomplete: 'off', spellcheck: false }}
       />
       <Choice
-        label={say.role}
+        label={texts.role}
         name="role"
         value={role}
         options={roles}
-        hint={say.roleMeans[role]}
+        hint={texts.roleMeans[role]}
         onValue={setRole}
       />
     </AskDialog>

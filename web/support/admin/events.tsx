@@ -1,15 +1,15 @@
 import { shortMoment } from '../../shared/dates.js';
-import { Stranger } from '../../shared/fill.js';
+import { UntrustedText } from '../../shared/text.js';
 import { Person } from '../parts/person.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
 import { hrefOf } from '../route.js';
 import type { AuditEvent } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { changeText } from './event-change.js';
 
 const FEW = 25;
-const say = words.history;
+const texts = messages.history;
 const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
 interface Props {
@@ -22,14 +22,14 @@ interface Props {
 }
 
 const LICENSE: Column<AuditEvent> = {
-  name: words.audit.license,
+  name: messages.audit.license,
   cell: ({ license_id }) =>
     license_id ? (
-      <a href={hrefOf('license', license_id)} aria-label={words.audit.openLabel}>
-        {words.audit.open}
+      <a href={hrefOf('license', license_id)} aria-label={messages.audit.openLabel}>
+        {messages.audit.open}
       </a>
     ) : (
-      say.noReason
+      texts.noReason
     ),
 };
 
@@ -37,12 +37,13 @@ const LICENSE: Column<AuditEvent> = {
 export function Events({ events, caption, names = NO_NAMES, withLicense = false }: Props) {
   const { shown, more } = useFew(events, FEW);
   const columns: Column<AuditEvent>[] = [
-    { name: say.when, cell: ({ at }) => <time dateTime={at}>{shortMoment(at)}</time> },
-    { name: say.what, head: true, cell: (event) => <What event={event} names={names} /> },
-    { name: say.who, cell: ({ actor }) => <Person email={actor} /> },
+    { name: texts.when, cell: ({ at }) => <time dateTime={at}>{shortMoment(at)}</time> },
+    { name: texts.what, head: true, cell: (event) => <What event={event} names={names} /> },
+    { name: texts.who, cell: ({ actor }) => <Person email={actor} /> },
     {
-      name: say.why,
-      cell: ({ reason }) => (reason ? <Stranger text={reason} /> : <span class="quiet">{say.noReason}</span>),
+      name: texts.why,
+      cell: ({ reason }) =>
+        reason ? <UntrustedText text={reason} /> : <span class="quiet">{texts.noReason}</span>,
     },
     ...(withLicense ? [LICENSE] : []),
   ];
@@ -58,10 +59,10 @@ function What({ event, names }: { event: AuditEvent; names: ReadonlyMap<string, 
   const change = changeText(event, names);
   return (
     <>
-      {say.actions[event.action] ?? event.action}
+      {texts.actions[event.action] ?? event.action}
       {change && (
         <span class="quiet change">
-          <Stranger text={change} />
+          <UntrustedText text={change} />
         </span>
       )}
     </>

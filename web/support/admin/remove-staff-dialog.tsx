@@ -1,13 +1,13 @@
-import { fill, Stranger } from '../../shared/fill.js';
+import { fill, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
 import { AskDialog } from '../parts/ask-dialog.js';
 import { ReasonField, useReason } from '../parts/reason.js';
 import { useDeed } from '../parts/use-deed.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import type { StaffDialogProps } from './role-dialog.js';
 
 export function RemoveStaffDialog({ member, onClose, onDone }: StaffDialogProps) {
-  const { staff: say } = words;
+  const { staff: texts } = messages;
   const deed = useDeed();
   const reason = useReason(deed.error);
   const remove = () =>
@@ -17,16 +17,16 @@ export function RemoveStaffDialog({ member, onClose, onDone }: StaffDialogProps)
     });
   return (
     <AskDialog
-      title={fill(say.removeTitle, { email: <Stranger text={member.email} /> })}
-      submit={say.removeSubmit}
+      title={fill(texts.removeTitle, { email: <UntrustedText text={member.email} /> })}
+      submit={texts.removeSubmit}
       danger
       deed={deed}
       isValid={reason.isValid}
       onSubmit={remove}
       onClose={onClose}
     >
-      <p>{say.removeMeans}</p>
-      <ReasonField reason={reason} hint={words.reason.hintOfStaff} />
+      <p>{texts.removeMeans}</p>
+      <ReasonField reason={reason} hint={messages.reason.hintOfStaff} />
     </AskDialog>
   );
 }

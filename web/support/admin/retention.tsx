@@ -3,29 +3,29 @@ import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import type { RetentionRun } from '../types.js';
 import { useLoad } from '../use-load.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
-const say = words.service;
+const texts = messages.service;
 
 const COLUMNS: readonly Column<RetentionRun>[] = [
-  { name: say.asOf, head: true, cell: ({ as_of }) => utcDay(as_of) },
-  { name: say.started, cell: ({ started_at }) => shortMoment(started_at) },
-  { name: say.took, cell: (run) => took(run) },
-  { name: say.result, cell: (run) => <Result run={run} /> },
-  { name: say.deleted, cell: ({ deleted }) => deletedText(deleted) },
+  { name: texts.asOf, head: true, cell: ({ as_of }) => utcDay(as_of) },
+  { name: texts.started, cell: ({ started_at }) => shortMoment(started_at) },
+  { name: texts.took, cell: (run) => took(run) },
+  { name: texts.result, cell: (run) => <Result run={run} /> },
+  { name: texts.deleted, cell: ({ deleted }) => deletedText(deleted) },
 ];
 
 export function Retention() {
   const load = useLoad<{ runs: RetentionRun[] }>('retention');
   return (
     <section class="flow" aria-labelledby="retention">
-      <h2 id="retention">{say.retentionTitle}</h2>
-      <Loaded load={load} waiting={say.retentionWaiting}>
+      <h2 id="retention">{texts.retentionTitle}</h2>
+      <Loaded load={load} waiting={texts.retentionWaiting}>
         {({ runs }) =>
           runs.length === 0 ? (
-            <p>{say.retentionNone}</p>
+            <p>{texts.retentionNone}</p>
           ) : (
-            <Table caption={say.retentionCaption} columns={COLUMNS} rows={runs} idOf={({ id }) => id} />
+            <Table caption={texts.retentionCaption} columns={COLUMNS} rows={runs} idOf={({ id }) => id} />
           )
         }
       </Loaded>
@@ -34,19 +34,19 @@ export function Retention() {
 }
 
 function took({ started_at, finished_at }: RetentionRun): string {
-  if (finished_at === null) return say.cutShort;
-  return plural(Math.round((Date.parse(finished_at) - Date.parse(started_at)) / 1000), say.seconds);
+  if (finished_at === null) return texts.cutShort;
+  return plural(Math.round((Date.parse(finished_at) - Date.parse(started_at)) / 1000), texts.seconds);
 }
 
 function Result({ run: { finished_at, error } }: { run: RetentionRun }) {
   if (error) return <span class="error">{error}</span>;
-  if (finished_at === null) return <span class="tag warning">{say.cutShort}</span>;
-  return <>{say.ok}</>;
+  if (finished_at === null) return <span class="tag warning">{texts.cutShort}</span>;
+  return <>{texts.ok}</>;
 }
 
 function deletedText(deleted: RetentionRun['deleted']): string {
   const tables = Object.entries(deleted).filter(([, rows]) => rows > 0);
   return tables.length === 0
-    ? say.nothing
+    ? texts.nothing
     : tables.map(([table, rows]) => `${table} ${number(rows)}`).join(', ');
 }

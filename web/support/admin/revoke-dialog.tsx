@@ -1,11 +1,11 @@
 import { day } from '../../shared/dates.js';
-import { fill, Stranger } from '../../shared/fill.js';
+import { fill, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
 import { AskDialog } from '../parts/ask-dialog.js';
 import { ReasonField, useReason } from '../parts/reason.js';
 import { useDeed } from '../parts/use-deed.js';
 import type { Token } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 interface Props {
   readonly token: Token;
@@ -14,7 +14,7 @@ interface Props {
 }
 
 export function RevokeDialog({ token, onClose, onDone }: Props) {
-  const { tokens: say } = words;
+  const { tokens: texts } = messages;
   const deed = useDeed();
   const reason = useReason(deed.error);
   const revoke = () =>
@@ -24,16 +24,18 @@ export function RevokeDialog({ token, onClose, onDone }: Props) {
     });
   return (
     <AskDialog
-      title={say.revokeTitle}
-      submit={say.revokeSubmit}
+      title={texts.revokeTitle}
+      submit={texts.revokeSubmit}
       danger
       deed={deed}
       isValid={reason.isValid}
       onSubmit={revoke}
       onClose={onClose}
     >
-      <p>{fill(say.revokeMeans, { email: <Stranger text={token.email} />, day: day(token.created_at) })}</p>
-      <ReasonField reason={reason} hint={words.reason.hintOfStaff} />
+      <p>
+        {fill(texts.revokeMeans, { email: <UntrustedText text={token.email} />, day: day(token.created_at) })}
+      </p>
+      <ReasonField reason={reason} hint={messages.reason.hintOfStaff} />
     </AskDialog>
   );
 }

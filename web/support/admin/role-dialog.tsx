@@ -1,10 +1,10 @@
-import { fill, Stranger } from '../../shared/fill.js';
+import { fill, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
 import { AskDialog } from '../parts/ask-dialog.js';
 import { ReasonField, useReason } from '../parts/reason.js';
 import { useDeed } from '../parts/use-deed.js';
 import type { StaffMember } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { otherRole } from './staff-table.js';
 
 export interface StaffDialogProps {
@@ -14,7 +14,7 @@ export interface StaffDialogProps {
 }
 
 export function RoleDialog({ member, onClose, onDone }: StaffDialogProps) {
-  const { staff: say } = words;
+  const { staff: texts } = messages;
   const deed = useDeed();
   const reason = useReason(deed.error);
   const role = otherRole(member);
@@ -25,15 +25,15 @@ export function RoleDialog({ member, onClose, onDone }: StaffDialogProps) {
     });
   return (
     <AskDialog
-      title={fill(say.roleTitle[role], { email: <Stranger text={member.email} /> })}
-      submit={say.roleSubmit[role]}
+      title={fill(texts.roleTitle[role], { email: <UntrustedText text={member.email} /> })}
+      submit={texts.roleSubmit[role]}
       deed={deed}
       isValid={reason.isValid}
       onSubmit={change}
       onClose={onClose}
     >
-      <p>{say.roleMeans[role]}</p>
-      <ReasonField reason={reason} hint={words.reason.hintOfStaff} />
+      <p>{texts.roleMeans[role]}</p>
+      <ReasonField reason={reason} hint={messages.reason.hintOfStaff} />
     </AskDialog>
   );
 }

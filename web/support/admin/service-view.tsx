@@ -1,5 +1,5 @@
 import { ViewTitle } from '../parts/view-title.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { Manifests } from './manifests.js';
 import { Retention } from './retention.js';
 
@@ -7,7 +7,7 @@ import { Retention } from './retention.js';
 export function ServiceView() {
   return (
     <div class="flow">
-      <ViewTitle>{words.service.title}</ViewTitle>
+      <ViewTitle>{messages.service.title}</ViewTitle>
       <Manifests />
       <Retention />
     </div>

@@ -1,14 +1,13 @@
 import { Button } from '../../shared/button.js';
 import { day, number, plural } from '../../shared/dates.js';
-import { Stranger } from '../../shared/fill.js';
-import { say as put } from '../../shared/say.js';
+import { t, UntrustedText } from '../../shared/text.js';
 import { Table, type Column } from '../parts/table.js';
 import type { Role, StaffMember } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 export type StaffDeed = 'role' | 'link' | 'remove';
 
-const say = words.staff;
+const texts = messages.staff;
 
 interface Props {
   readonly staff: readonly StaffMember[];
@@ -24,30 +23,30 @@ export const otherRole = ({ role }: StaffMember): Role => (role === 'admin' ? 's
 export function StaffTable({ staff, me, mailing, changed, onDeed }: Props) {
   const columns: Column<StaffMember>[] = [
     {
-      name: say.email,
+      name: texts.email,
       head: true,
       cell: ({ id, email }) => (
         <>
-          <Stranger text={email} /> {id === me && <span class="tag accent">{say.you}</span>}
+          <UntrustedText text={email} /> {id === me && <span class="tag accent">{texts.you}</span>}
         </>
       ),
     },
-    { name: say.role, cell: ({ role }) => words.roles[role] },
-    { name: say.since, cell: ({ created_at }) => day(created_at) },
+    { name: texts.role, cell: ({ role }) => messages.roles[role] },
+    { name: texts.since, cell: ({ created_at }) => day(created_at) },
     {
-      name: say.passkeys,
+      name: texts.passkeys,
       cell: ({ passkeys }) =>
-        passkeys > 0 ? number(passkeys) : <span class="tag warning">{say.noPasskey}</span>,
+        passkeys > 0 ? number(passkeys) : <span class="tag warning">{texts.noPasskey}</span>,
     },
     {
-      name: say.actions,
+      name: texts.actions,
       plain: true,
       cell: (member) => <Deeds member={member} mailing={mailing} onDeed={(deed) => onDeed(deed, member)} />,
     },
   ];
   return (
     <Table
-      caption={plural(staff.length, say.caption)}
+      caption={plural(staff.length, texts.caption)}
       columns={columns}
       rows={staff}
       idOf={({ id }) => id}
@@ -68,15 +67,15 @@ function Deeds({ member, mailing, onDeed }: DeedsProps) {
   return (
     <span class="deeds">
       {passkeys === 0 && (
-        <Button busy={mailing} label={put(say.linkLabel, { email })} onClick={() => onDeed('link')}>
-          {say.link}
+        <Button busy={mailing} label={t(texts.linkLabel, { email })} onClick={() => onDeed('link')}>
+          {texts.link}
         </Button>
       )}
-      <Button label={put(say.roleLabel[role], { email })} onClick={() => onDeed('role')}>
-        {role === 'admin' ? say.makeAdmin : say.makeSupport}
+      <Button label={t(texts.roleLabel[role], { email })} onClick={() => onDeed('role')}>
+        {role === 'admin' ? texts.makeAdmin : texts.makeSupport}
       </Button>
-      <Button kind="harm" label={put(say.removeLabel, { email })} onClick={() => onDeed('remove')}>
-        {say.remove}
+      <Button kind="harm" label={t(texts.removeLabel, { email })} onClick={() => onDeed('remove')}>
+        {texts.remove}
       </Button>
     </span>
   );

@@ -1,27 +1,26 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../shared/button.js';
 import { day, plural } from '../../shared/dates.js';
-import { Stranger } from '../../shared/fill.js';
+import { t, UntrustedText } from '../../shared/text.js';
 import { Notice } from '../../shared/notice.js';
 import { moveFocus } from '../../shared/announcer.js';
 import { Loaded } from '../parts/loaded.js';
-import { say as put } from '../../shared/say.js';
 import { showChange } from '../parts/show-change.js';
 import { Table, type Column } from '../parts/table.js';
 import type { Token } from '../types.js';
 import { useLoad } from '../use-load.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { RevokeDialog } from './revoke-dialog.js';
 
-const say = words.tokens;
+const texts = messages.tokens;
 const HEADING_ID = 'tokens';
 
 const COLUMNS: readonly Column<Token>[] = [
-  { name: say.id, head: true, cell: ({ id }) => <span class="mono small">{id}</span> },
-  { name: say.owner, cell: ({ email }) => <Stranger text={email} /> },
-  { name: say.role, cell: ({ role }) => words.roles[role] },
-  { name: say.made, cell: ({ created_at }) => day(created_at) },
-  { name: say.ends, cell: ({ expires_at }) => day(expires_at) },
+  { name: texts.id, head: true, cell: ({ id }) => <span class="mono small">{id}</span> },
+  { name: texts.owner, cell: ({ email }) => <UntrustedText text={email} /> },
+  { name: texts.role, cell: ({ role }) => messages.roles[role] },
+  { name: texts.made, cell: ({ created_at }) => day(created_at) },
+  { name: texts.ends, cell: ({ expires_at }) => day(expires_at) },
 ];
 
 /** What scripts sign in with; here they are only listed and revoked. */
@@ -30,29 +29,29 @@ export function Tokens() {
   const [revoking, setRevoking] = useState<Token>();
   const [done, setDone] = useState(false);
   const revoke: Column<Token> = {
-    name: say.actions,
+    name: texts.actions,
     plain: true,
     cell: (token) => (
       <Button
         kind="harm"
-        label={put(say.revokeLabel, { email: token.email, day: day(token.created_at) })}
+        label={t(texts.revokeLabel, { email: token.email, day: day(token.created_at) })}
         onClick={() => setRevoking(token)}
       >
-        {say.revoke}
+        {texts.revoke}
       </Button>
     ),
   };
   return (
     <section class="flow" aria-labelledby={HEADING_ID}>
-      <h2 id={HEADING_ID}>{say.title}</h2>
-      {done && <Notice kind="good">{say.revoked}</Notice>}
-      <Loaded load={load} waiting={say.waiting}>
+      <h2 id={HEADING_ID}>{texts.title}</h2>
+      {done && <Notice kind="good">{texts.revoked}</Notice>}
+      <Loaded load={load} waiting={texts.waiting}>
         {({ tokens }) =>
           tokens.length === 0 ? (
-            <p>{say.none}</p>
+            <p>{texts.none}</p>
           ) : (
             <Table
-              caption={plural(tokens.length, say.caption)}
+              caption={plural(tokens.length, texts.caption)}
               columns={[...COLUMNS, revoke]}
               rows={tokens}
               idOf={({ id }) => id}
@@ -68,7 +67,7 @@ export function Tokens() {
             setRevoking(undefined);
             setDone(true);
             void load.reload().then(() => {
-              showChange(say.revoked);
+              showChange(texts.revoked);
               moveFocus(document.getElementById(HEADING_ID));
             });
           }}

@@ -7,12 +7,12 @@ import { Notice } from '../../shared/notice.js';
 import { call } from '../call.js';
 import { IssueDialog } from '../license/issue-dialog.js';
 import { memberErrors, problemText } from '../parts/problem-text.js';
-import { say as put } from '../../shared/say.js';
+import { t } from '../../shared/text.js';
 import { useDeed } from '../parts/use-deed.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { goTo } from '../route.js';
 import type { License } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { kindOfQuery, type QueryKind } from './kind-of-query.js';
 import { Results } from './results.js';
 import { SearchForm } from './search-form.js';
@@ -41,13 +41,13 @@ interface Props {
 }
 
 export function FindView({ sought, onSought, isAdmin }: Props) {
-  const { find: say } = words;
+  const { find: texts } = messages;
   const form = useRef<HTMLFormElement>(null);
   const deed = useDeed();
   const [isEmpty, setEmpty] = useState(false);
   const [issuing, setIssuing] = useState(false);
   const { text, kind, licenses } = sought;
-  const wrong = isEmpty ? say.empty : memberErrors(deed.error)[kind];
+  const wrong = isEmpty ? texts.empty : memberErrors(deed.error)[kind];
 
   async function search() {
     const wanted = text.trim();
@@ -66,7 +66,7 @@ export function FindView({ sought, onSought, isAdmin }: Props) {
 
   return (
     <div class="flow">
-      <ViewTitle>{say.title}</ViewTitle>
+      <ViewTitle>{texts.title}</ViewTitle>
       <SearchForm
         form={form}
         text={text}
@@ -78,9 +78,9 @@ export function FindView({ sought, onSought, isAdmin }: Props) {
         }}
         onSearch={search}
       >
-        {isAdmin && <Button onClick={() => setIssuing(true)}>{words.issue.button}</Button>}
+        {isAdmin && <Button onClick={() => setIssuing(true)}>{messages.issue.button}</Button>}
       </SearchForm>
-      {deed.busy && <Loading text={put(say.searching, { kind: say.kinds[kind] })} />}
+      {deed.busy && <Loading text={t(texts.searching, { kind: texts.kinds[kind] })} />}
       {deed.error !== undefined && !wrong && <Notice kind="danger">{problemText(deed.error)}</Notice>}
       {licenses && <Results kind={kind} licenses={licenses} />}
       {issuing && <IssueDialog onClose={() => setIssuing(false)} />}
@@ -89,10 +89,10 @@ export function FindView({ sought, onSought, isAdmin }: Props) {
 }
 
 function tell(kind: QueryKind, licenses: readonly License[]): void {
-  const { find: say } = words;
+  const { find: texts } = messages;
   const [only, ...others] = licenses;
-  if (!only) return announce(put(say.none, { kind: say.kinds[kind] }));
-  if (others.length > 0) return announce(plural(licenses.length, say.found));
-  announce(put(say.opened, { kind: say.kinds[kind] }));
+  if (!only) return announce(t(texts.none, { kind: texts.kinds[kind] }));
+  if (others.length > 0) return announce(plural(licenses.length, texts.found));
+  announce(t(texts.opened, { kind: texts.kinds[kind] }));
   goTo('license', only.id);
 }

@@ -1,46 +1,45 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { moveFocus } from '../../shared/announcer.js';
 import { number, plural } from '../../shared/dates.js';
-import { Stranger } from '../../shared/fill.js';
+import { t, UntrustedText } from '../../shared/text.js';
 import { Notice } from '../../shared/notice.js';
 import { Expiry } from '../license/expiry.js';
 import { Status } from '../license/status.js';
-import { say as put } from '../../shared/say.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
 import { hrefOf } from '../route.js';
 import type { License } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import type { QueryKind } from './kind-of-query.js';
 
 const FEW = 50;
-const say = words.find;
+const texts = messages.find;
 
 const COLUMNS: readonly Column<License>[] = [
   {
-    name: say.license,
+    name: texts.license,
     head: true,
     cell: ({ id, key_hint }) => (
-      <a href={hrefOf('license', id)} aria-label={put(say.keyLabel, { hint: key_hint })}>
-        {put(say.keyHint, { hint: key_hint })}
+      <a href={hrefOf('license', id)} aria-label={t(texts.keyLabel, { hint: key_hint })}>
+        {t(texts.keyHint, { hint: key_hint })}
       </a>
     ),
   },
   {
-    name: say.holder,
+    name: texts.holder,
     cell: ({ email, is_address_lost }) =>
       email ? (
-        <Stranger text={email} />
+        <UntrustedText text={email} />
       ) : (
-        <span class="quiet">{is_address_lost ? say.addressLost : say.erased}</span>
+        <span class="quiet">{is_address_lost ? texts.addressLost : texts.erased}</span>
       ),
   },
-  { name: say.status, cell: (license) => <Status license={license} /> },
-  { name: say.expiry, cell: (license) => <Expiry license={license} /> },
+  { name: texts.status, cell: (license) => <Status license={license} /> },
+  { name: texts.expiry, cell: (license) => <Expiry license={license} /> },
   {
-    name: say.machines,
+    name: texts.machines,
     cell: ({ machines_in_use, machines_allowed }) =>
-      put(say.machinesOf, { used: number(machines_in_use), allowed: number(machines_allowed) }),
+      t(texts.machinesOf, { used: number(machines_in_use), allowed: number(machines_allowed) }),
   },
 ];
 
@@ -51,20 +50,20 @@ export function Results({ kind, licenses }: { kind: QueryKind; licenses: readonl
   useEffect(() => {
     if (licenses.length > 1) moveFocus(section.current);
   }, [licenses]);
-  const byKind = put(say.caption, { kind: say.kinds[kind] });
+  const byKind = t(texts.caption, { kind: texts.kinds[kind] });
   if (licenses.length === 0)
     return (
       <Notice kind="warning">
         <p>
-          <strong>{put(say.none, { kind: say.kinds[kind] })}</strong>
+          <strong>{t(texts.none, { kind: texts.kinds[kind] })}</strong>
         </p>
-        <p>{say.noneHints[kind]}</p>
+        <p>{texts.noneHints[kind]}</p>
       </Notice>
     );
   return (
     <section ref={section} class="flow" aria-label={byKind}>
       <Table
-        caption={`${plural(licenses.length, say.found)}. ${byKind}.`}
+        caption={`${plural(licenses.length, texts.found)}. ${byKind}.`}
         columns={COLUMNS}
         rows={shown}
         idOf={({ id }) => id}

@@ -2,7 +2,7 @@ import type { ComponentChildren, RefObject } from 'preact';
 import { Button } from '../../shared/button.js';
 import { Field } from '../../shared/field.js';
 import { Form } from '../../shared/form.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 interface Props {
   readonly form: RefObject<HTMLFormElement | null>;
@@ -17,21 +17,21 @@ interface Props {
 
 /** The one box. Nothing of it is kept by the browser either, nor sent to what checks spelling. */
 export function SearchForm({ form, text, error, busy, onText, onSearch, children }: Props) {
-  const { find: say } = words;
+  const { find: texts } = messages;
   return (
     <Form element={form} role="search" onSubmit={onSearch}>
       <Field
-        label={say.label}
+        label={texts.label}
         name="query"
         value={text}
         onValue={onText}
-        hint={say.hint}
+        hint={texts.hint}
         error={error}
         input={{ autocomplete: 'off', autocapitalize: 'off', spellcheck: false, maxLength: 254 }}
       />
       <div class="actions">
         <Button type="submit" kind="primary" busy={busy}>
-          {say.button}
+          {texts.button}
         </Button>
         {children}
       </div>

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import { percent, utcDay } from '../../shared/dates.js';
-import { Stranger } from '../../shared/fill.js';
-import { say as put } from '../../shared/say.js';
-import { words } from '../words.js';
+import { t, UntrustedText } from '../../shared/text.js';
+import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';
 import { countsOf, totalOf } from './counts.js';
 import type { Week } from './fleet.types.js';
@@ -14,8 +13,8 @@ const MOST_LINES = 5;
 
 /** How versions spread: the share of each, week by week. */
 export function Adoption({ weeks }: { weeks: readonly Week[] }) {
-  const { fleet: say } = words;
-  const title = say.sections.adoption;
+  const { fleet: texts } = messages;
+  const title = texts.sections.adoption;
   const oldestFirst = weeks.toReversed();
   const lines = linesOf(oldestFirst);
   const [pointed, setPointed] = useState<number>();
@@ -23,26 +22,26 @@ export function Adoption({ weeks }: { weeks: readonly Week[] }) {
   return (
     <Section
       title={title}
-      note={say.adoptionNote}
+      note={texts.adoptionNote}
       table={() => <CountTable name={title} dimension="app_version" weeks={weeks} />}
     >
       {lines.length === 0 ? (
-        <p>{say.tooFew}</p>
+        <p>{texts.tooFew}</p>
       ) : (
         <figure>
           <LineChart
-            label={say.chartOf}
+            label={texts.chartOf}
             days={oldestFirst.map(({ week_end }) => week_end)}
             lines={lines}
             onPoint={setPointed}
           />
           <figcaption>
-            <p class="quiet small">{put(say.weekOf, { day: utcDay(oldestFirst[at]!.week_end) })}</p>
+            <p class="quiet small">{t(texts.weekOf, { day: utcDay(oldestFirst[at]!.week_end) })}</p>
             <ul class="legend">
               {lines.map(({ label, shares }, index) => (
                 <li key={label}>
                   <Sample index={index} />
-                  <Stranger text={label} /> <span class="share">{percent(shares[at] ?? 0)}</span>
+                  <UntrustedText text={label} /> <span class="share">{percent(shares[at] ?? 0)}</span>
                 </li>
               ))}
             </ul>
@@ -63,7 +62,7 @@ function Sample({ index }: { index: number }) {
 
 /** What named no version comes behind those that did. */
 function newestVersionFirst(a: string, b: string): number {
-  const { unsaid } = words.fleet;
+  const { unsaid } = messages.fleet;
   return Number(a === unsaid) - Number(b === unsaid) || b.localeCompare(a, 'en', { numeric: true });
 }
 
@@ -91,6 +90,6 @@ function linesOf(weeks: readonly Week[]): Line[] {
   );
   // Of a rounding nothing is left over.
   return rest.some((share) => share !== null && share > 0.0005)
-    ? [...lines, { label: words.fleet.rest, shares: rest }]
+    ? [...lines, { label: messages.fleet.rest, shares: rest }]
     : lines;
 }

@@ -1,5 +1,5 @@
 import { number } from '../../shared/dates.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { countsOf, type Dimension } from './counts.js';
 import type { Week } from './fleet.types.js';
 import { WeekTable } from './week-table.js';
@@ -27,7 +27,7 @@ export function CountTable({ name, dimension, weeks }: Props) {
   return (
     <WeekTable
       name={name}
-      head={words.fleet.value}
+      head={messages.fleet.value}
       weeks={weeks.map(({ week_end }) => week_end)}
       rows={rows}
     />

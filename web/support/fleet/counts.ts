@@ -1,5 +1,5 @@
-import { words } from '../words.js';
-import { say as put } from '../../shared/say.js';
+import { messages } from '../messages.js';
+import { t } from '../../shared/text.js';
 import type { Cell, Week } from './fleet.types.js';
 
 /** How many heartbeats of a week said the same. */
@@ -12,22 +12,23 @@ export interface Count {
 
 type Text = Cell[string];
 
-const said = (value: Text) => (value === null || value === undefined ? words.fleet.unsaid : String(value));
-const value = (cell: Cell) => said(cell.value);
+const textOf = (value: Text) =>
+  value === null || value === undefined ? messages.fleet.unsaid : String(value);
+const value = (cell: Cell) => textOf(cell.value);
 
 /** What is counted of a week, and what each count is called. A model stands beside its chip: here each by itself. */
 const TABLES = {
   app_version: { cells: (week: Week) => week.app_version, label: value },
   os_version: { cells: (week: Week) => week.os_version, label: value },
-  mac_model: { cells: (week: Week) => week.hardware, label: (cell: Cell) => said(cell.mac_model) },
-  soc_name: { cells: (week: Week) => week.hardware, label: (cell: Cell) => said(cell.soc_name) },
+  mac_model: { cells: (week: Week) => week.hardware, label: (cell: Cell) => textOf(cell.mac_model) },
+  soc_name: { cells: (week: Week) => week.hardware, label: (cell: Cell) => textOf(cell.soc_name) },
   ram_gb_bucket: { cells: (week: Week) => week.ram_gb_bucket, label: value },
   detector_compute: {
     cells: (week: Week) => week.detector_compute,
     label: (cell: Cell) =>
-      put(words.fleet.crossed, {
-        asked: said(cell.detector_compute),
-        got: said(cell.detector_compute_units_resolved),
+      t(messages.fleet.crossed, {
+        asked: textOf(cell.detector_compute),
+        got: textOf(cell.detector_compute_units_resolved),
       }),
   },
 };
@@ -40,7 +41,7 @@ export function countsOf(week: Week, dimension: Dimension): Count[] {
   const sums = new Map<string, Count>();
   for (const cell of cells(week)) {
     const isOther = cell.other === true;
-    const name = isOther ? words.fleet.other : label(cell);
+    const name = isOther ? messages.fleet.other : label(cell);
     // A telemetry value may be called `other` as well: the two are not one.
     const key = `${isOther} ${name}`;
     const heartbeats = (sums.get(key)?.heartbeats ?? 0) + cell.heartbeats;

@@ -1,16 +1,15 @@
 import { number, plural } from '../../shared/dates.js';
-import { Stranger } from '../../shared/fill.js';
-import { say as put } from '../../shared/say.js';
+import { t, UntrustedText } from '../../shared/text.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import type { CrashGroup } from './fleet.types.js';
 import { Section } from './section.js';
 import { Spark } from './spark.js';
 import { WeekTable } from './week-table.js';
 
 const FEW = 20;
-const say = words.fleet;
+const texts = messages.fleet;
 
 interface Props {
   readonly groups: readonly CrashGroup[];
@@ -21,10 +20,10 @@ interface Props {
 /** Where the application breaks. A group says nothing about whom. */
 export function Crashes({ groups, weeks }: Props) {
   const { shown, more } = useFew(groups, FEW);
-  const title = say.sections.crashes;
+  const title = texts.sections.crashes;
   const columns: readonly Column<CrashGroup>[] = [
     ...COLUMNS,
-    { name: say.trend, cell: (group) => <Spark counts={countsOf(group, weeks)} /> },
+    { name: texts.trend, cell: (group) => <Spark counts={countsOf(group, weeks)} /> },
   ];
   return (
     <Section
@@ -32,10 +31,10 @@ export function Crashes({ groups, weeks }: Props) {
       table={groups.length > 0 ? () => <CrashTable groups={shown} weeks={weeks} /> : undefined}
     >
       {groups.length === 0 ? (
-        <p>{say.crashNone}</p>
+        <p>{texts.crashNone}</p>
       ) : (
         <Table
-          caption={plural(groups.length, say.crashCaption)}
+          caption={plural(groups.length, texts.crashCaption)}
           columns={columns}
           rows={shown}
           idOf={({ crash_sig }) => crash_sig}
@@ -48,37 +47,37 @@ export function Crashes({ groups, weeks }: Props) {
 
 const COLUMNS: readonly Column<CrashGroup>[] = [
   {
-    name: say.label,
+    name: texts.label,
     head: true,
     cell: ({ crash_label, crash_sig }) => (
       <>
-        {crash_label ? <Stranger text={crash_label} /> : <span class="quiet">{say.unlabelled}</span>}
-        <span class="quiet small change">{put(say.group, { sig: crash_sig })}</span>
+        {crash_label ? <UntrustedText text={crash_label} /> : <span class="quiet">{texts.unlabelled}</span>}
+        <span class="quiet small change">{t(texts.group, { sig: crash_sig })}</span>
       </>
     ),
   },
   {
-    name: say.frame,
+    name: texts.frame,
     cell: ({ crash_frame }) =>
       crash_frame ? (
         <span class="mono small">
-          <Stranger text={crash_frame} />
+          <UntrustedText text={crash_frame} />
         </span>
       ) : (
-        <span class="quiet">{say.noFrame}</span>
+        <span class="quiet">{texts.noFrame}</span>
       ),
   },
-  { name: say.versions, cell: ({ first_version, last_version }) => rangeText(first_version, last_version) },
+  { name: texts.versions, cell: ({ first_version, last_version }) => rangeText(first_version, last_version) },
   {
-    name: say.total,
+    name: texts.total,
     number: true,
     cell: ({ weeks }) => number(weeks.reduce((sum, { crashes }) => sum + crashes, 0)),
   },
 ];
 
 function rangeText(first: string | null, last: string | null): string {
-  if (first === null || last === null) return say.unsaid;
-  return first === last ? first : put(say.versionRange, { first, last });
+  if (first === null || last === null) return texts.unsaid;
+  return first === last ? first : t(texts.versionRange, { first, last });
 }
 
 /** One for each week, newest first: a week without a crash is a nought. */
@@ -90,13 +89,13 @@ function countsOf(group: CrashGroup, weeks: readonly string[]): number[] {
 function CrashTable({ groups, weeks }: Props) {
   const rows = groups.map((group) => ({
     key: group.crash_sig,
-    label: group.crash_label ?? put(say.group, { sig: group.crash_sig }),
+    label: group.crash_label ?? t(texts.group, { sig: group.crash_sig }),
     cells: countsOf(group, weeks).map((count) => (count ? number(count) : '')),
   }));
   return (
     <WeekTable
-      name={`${say.sections.crashes}, ${say.crashTable}`}
-      head={say.label}
+      name={`${texts.sections.crashes}, ${texts.crashTable}`}
+      head={texts.label}
       weeks={weeks}
       rows={rows}
     />

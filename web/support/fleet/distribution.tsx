@@ -1,7 +1,6 @@
 import { percent, plural, utcDay } from '../../shared/dates.js';
-import { Stranger } from '../../shared/fill.js';
-import { say as put } from '../../shared/say.js';
-import { words } from '../words.js';
+import { t, UntrustedText } from '../../shared/text.js';
+import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';
 import { countsOf, totalOf, type Count, type Dimension } from './counts.js';
 import type { Week } from './fleet.types.js';
@@ -18,19 +17,19 @@ interface Props {
 
 /** How the newest week's heartbeats are spread over the values. */
 export function Distribution({ dimension, weeks }: Props) {
-  const { fleet: say } = words;
-  const title = say.sections[dimension];
+  const { fleet: texts } = messages;
+  const title = texts.sections[dimension];
   const newest = weeks[0]!;
   const counts = countsOf(newest, dimension);
   const total = totalOf(counts);
-  const week = put(say.newest, { day: utcDay(newest.week_end), total: plural(total, say.heartbeats) });
+  const week = t(texts.newest, { day: utcDay(newest.week_end), total: plural(total, texts.heartbeats) });
   return (
     <Section
       title={title}
-      note={[say.notes[dimension], `${week}.`].filter(Boolean).join(' ')}
+      note={[texts.notes[dimension], `${week}.`].filter(Boolean).join(' ')}
       table={() => <CountTable name={title} dimension={dimension} weeks={weeks} />}
     >
-      {counts.length === 0 ? <p>{say.tooFew}</p> : <Bars counts={counts} total={total} />}
+      {counts.length === 0 ? <p>{texts.tooFew}</p> : <Bars counts={counts} total={total} />}
     </Section>
   );
 }
@@ -43,7 +42,7 @@ function Bars({ counts, total }: { counts: readonly Count[]; total: number }) {
       {shown.map(({ label, isOther, heartbeats }) => (
         <li key={`${isOther} ${label}`}>
           <span class={isOther ? 'quiet' : ''}>
-            <Stranger text={label} />
+            <UntrustedText text={label} />
           </span>
           <span class="share">{percent(heartbeats / total)}</span>
           <span class="track" aria-hidden="true">
@@ -63,6 +62,6 @@ function folded(counts: readonly Count[]): Count[] {
   const rest = counts.slice(MOST_BARS - 1);
   return [
     ...counts.slice(0, MOST_BARS - 1),
-    { label: words.fleet.rest, isOther: true, heartbeats: totalOf(rest) },
+    { label: messages.fleet.rest, isOther: true, heartbeats: totalOf(rest) },
   ];
 }

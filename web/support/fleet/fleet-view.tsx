@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import { number } from '../../shared/dates.js';
 import { Notice } from '../../shared/notice.js';
+import { t } from '../../shared/text.js';
 import { Choice } from '../parts/choice.js';
 import { Loaded } from '../parts/loaded.js';
-import { say as put } from '../../shared/say.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { useLoad } from '../use-load.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { Adoption } from './adoption.js';
 import { Crashes } from './crashes.js';
 import { Distribution } from './distribution.js';
@@ -14,30 +14,30 @@ import type { Fleet } from './fleet.types.js';
 import { LatencyByChip } from './latency-by-chip.js';
 
 const DIMENSIONS = ['os_version', 'mac_model', 'soc_name', 'ram_gb_bucket', 'detector_compute'] as const;
-type Weeks = keyof typeof words.fleet.weekOptions;
+type Weeks = keyof typeof messages.fleet.weekOptions;
 
 /** What the telemetry says of all machines together, and of none by itself. */
 export function FleetView() {
   const [weeks, setWeeks] = useState('12');
   const load = useLoad<Fleet>(`fleet?weeks=${weeks}`);
-  const { fleet: say } = words;
-  const options = say.weekOptions as Record<`${Weeks}`, string>;
+  const { fleet: texts } = messages;
+  const options = texts.weekOptions as Record<`${Weeks}`, string>;
   return (
     <div class="flow">
-      <ViewTitle>{say.title}</ViewTitle>
+      <ViewTitle>{texts.title}</ViewTitle>
       <div class="narrow">
         <Choice
-          label={say.weeks}
+          label={texts.weeks}
           name="weeks"
           value={weeks as `${Weeks}`}
           options={options}
           onValue={setWeeks}
         />
       </div>
-      <Loaded load={load} waiting={say.waiting}>
+      <Loaded load={load} waiting={texts.waiting}>
         {(fleet) => (
           <>
-            <p class="quiet lede">{put(say.lead, { threshold: number(fleet.threshold) })}</p>
+            <p class="quiet lede">{t(texts.lead, { threshold: number(fleet.threshold) })}</p>
             <OneFleet fleet={fleet} />
           </>
         )}
@@ -47,7 +47,7 @@ export function FleetView() {
 }
 
 function OneFleet({ fleet: { weeks, crash_groups } }: { fleet: Fleet }) {
-  if (weeks.length === 0) return <Notice>{words.fleet.empty}</Notice>;
+  if (weeks.length === 0) return <Notice>{messages.fleet.empty}</Notice>;
   return (
     <>
       <Adoption weeks={weeks} />

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { say as put } from '../../shared/say.js';
-import { words } from '../words.js';
+import { t } from '../../shared/text.js';
+import { messages } from '../messages.js';
 
 interface Props {
   readonly title: string;
@@ -22,7 +22,7 @@ export function Section({ title, note, children, table }: Props) {
       {children}
       {table && (
         <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-          <summary>{put(words.fleet.table, { name: title })}</summary>
+          <summary>{t(messages.fleet.table, { name: title })}</summary>
           {isOpen && table()}
         </details>
       )}

@@ -1,6 +1,6 @@
 import { number } from '../../shared/dates.js';
-import { say as put } from '../../shared/say.js';
-import { words } from '../words.js';
+import { t } from '../../shared/text.js';
+import { messages } from '../messages.js';
 
 const STEP = 5;
 const HEIGHT = 20;
@@ -27,7 +27,9 @@ export function Spark({ counts }: { counts: readonly number[] }) {
           );
         })}
       </svg>
-      <span class="unseen">{put(words.fleet.trendText, { last: number(last), before: number(before) })}</span>
+      <span class="unseen">
+        {t(messages.fleet.trendText, { last: number(last), before: number(before) })}
+      </span>
     </>
   );
 }

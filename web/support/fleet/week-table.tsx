@@ -1,7 +1,6 @@
 import { shortUtcDay, utcDay } from '../../shared/dates.js';
-import { Stranger } from '../../shared/fill.js';
-import { say as put } from '../../shared/say.js';
-import { words } from '../words.js';
+import { UntrustedText, t } from '../../shared/text.js';
+import { messages } from '../messages.js';
 
 export interface WeekRow {
   readonly key: string;
@@ -21,7 +20,7 @@ interface Props {
 /** Values by weeks. It scrolls sideways in itself, by keyboard too: both its sides are needed to read it. */
 export function WeekTable({ name, head, weeks, rows }: Props) {
   return (
-    <div class="scroll" role="region" aria-label={put(words.fleet.table, { name })} tabIndex={0}>
+    <div class="scroll" role="region" aria-label={t(messages.fleet.table, { name })} tabIndex={0}>
       <table class="weeks">
         <caption>{name}</caption>
         <thead>
@@ -30,7 +29,7 @@ export function WeekTable({ name, head, weeks, rows }: Props) {
             {weeks.map((week) => (
               <th key={week} scope="col" class="number">
                 <span aria-hidden="true">{shortUtcDay(week)}</span>
-                <span class="unseen">{put(words.fleet.weekOf, { day: utcDay(week) })}</span>
+                <span class="unseen">{t(messages.fleet.weekOf, { day: utcDay(week) })}</span>
               </th>
             ))}
           </tr>
@@ -39,7 +38,7 @@ export function WeekTable({ name, head, weeks, rows }: Props) {
           {rows.map(({ key, label, cells }) => (
             <tr key={key}>
               <th scope="row">
-                <Stranger text={label} />
+                <UntrustedText text={label} />
               </th>
               {cells.map((cell, index) => (
                 <td key={weeks[index]} class="number">

@@ -1,7 +1,7 @@
 import { number, plural } from '../../shared/dates.js';
 import { hrefOf, type View } from '../route.js';
 import type { Role } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 type Tab = Exclude<View, 'license' | 'account'>;
 const TABS: readonly Tab[] = ['find', 'requests', 'erasures', 'fleet', 'service', 'audit'];
@@ -15,12 +15,12 @@ interface Props {
 export function Nav({ role, view, waiting }: Props) {
   const tabs = role === 'admin' ? [...TABS, 'staff' as const] : TABS;
   return (
-    <nav aria-label={words.nav.label}>
+    <nav aria-label={messages.nav.label}>
       <ul>
         {tabs.map((tab) => (
           <li key={tab}>
             <a href={hrefOf(tab)} aria-current={isCurrent(tab, view) ? 'page' : undefined}>
-              {words.nav[tab]}
+              {messages.nav[tab]}
               <Waiting count={waiting[tab] ?? 0} />
             </a>
           </li>
@@ -40,7 +40,7 @@ function Waiting({ count }: { count: number }) {
       <span class="count" aria-hidden="true">
         {number(count)}
       </span>
-      <span class="unseen">{plural(count, words.nav.waits)}</span>
+      <span class="unseen">{plural(count, messages.nav.waits)}</span>
     </>
   );
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { isSignedOut } from '../../shared/api.js';
 import { Button } from '../../shared/button.js';
-import { fill, Stranger } from '../../shared/fill.js';
+import { fill, UntrustedText } from '../../shared/text.js';
 import { Notice } from '../../shared/notice.js';
 import { Page } from '../../shared/page.js';
 import { AccountView } from '../account/account-view.js';
@@ -18,7 +18,7 @@ import { ErasuresView } from '../queues/erasures-view.js';
 import { RequestsView } from '../queues/requests-view.js';
 import { hrefOf, useRoute, type Route } from '../route.js';
 import type { Session } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { Nav } from './nav.js';
 import { useQueues, type Queues } from './queues.js';
 
@@ -47,7 +47,7 @@ export function Workspace({ session, onSignedOut }: Props) {
       wide
       header={
         <>
-          <strong class="brand">{words.product}</strong>
+          <strong class="brand">{messages.product}</strong>
           <Nav
             role={session.role}
             view={view}
@@ -55,18 +55,18 @@ export function Workspace({ session, onSignedOut }: Props) {
           />
           <span class="who">
             <a href={hrefOf('account')} aria-current={view === 'account' ? 'page' : undefined}>
-              {words.nav.account}
+              {messages.nav.account}
             </a>
             <Button kind="link" busy={signOut.busy} onClick={leave}>
-              {words.nav.signOut}
+              {messages.nav.signOut}
             </Button>
           </span>
         </>
       }
       footer={
         <p class="small">
-          {fill(words.signIn.signedIn, { email: <Stranger text={session.email} /> })}{' '}
-          {words.roles[session.role]}: {words.account.roleMeans[session.role]}.
+          {fill(messages.signIn.signedIn, { email: <UntrustedText text={session.email} /> })}{' '}
+          {messages.roles[session.role]}: {messages.account.roleMeans[session.role]}.
         </p>
       }
     >
@@ -127,7 +127,7 @@ const refresh = ({ requests, erasures }: Queues) => Promise.all([requests.reload
 /** The number stands first: a tab shows only so much. */
 function useTitle({ view }: Route, waiting: number): void {
   useEffect(() => {
-    const name = view === 'license' ? words.find.license : words.nav[view];
-    document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${name} · ${words.support}`;
+    const name = view === 'license' ? messages.find.license : messages.nav[view];
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${name} · ${messages.support}`;
   }, [view, waiting]);
 }

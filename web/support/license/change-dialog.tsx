@@ -4,11 +4,11 @@ import { call } from '../call.js';
 import { AskDialog } from '../parts/ask-dialog.js';
 import { Choice } from '../parts/choice.js';
 import { memberErrors } from '../parts/problem-text.js';
-import { say as put } from '../../shared/say.js';
+import { t } from '../../shared/text.js';
 import { ReasonField, useReason } from '../parts/reason.js';
 import { useDeed } from '../parts/use-deed.js';
 import type { LicenseDetail, StaffStatus } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import type { LicenseDialogProps } from './license-actions.js';
 import { isMachines } from './machines-allowed.js';
 import { TermsFields, type Terms } from './terms.js';
@@ -18,7 +18,7 @@ type Draft = Terms & { readonly status: StaffStatus; readonly email: string };
 
 /** Changes what is different from how it was, and says why. */
 export function ChangeDialog({ license, email, onClose, onDone }: Props) {
-  const { change: say } = words;
+  const { change: texts } = messages;
   const deed = useDeed();
   const reason = useReason(deed.error);
   const [draft, setDraft] = useState(() => draftOf(license));
@@ -40,8 +40,8 @@ export function ChangeDialog({ license, email, onClose, onDone }: Props) {
     });
   return (
     <AskDialog
-      title={put(say.title, { hint: license.key_hint })}
-      submit={say.submit}
+      title={t(texts.title, { hint: license.key_hint })}
+      submit={texts.submit}
       danger={draft.status !== 'active' && draft.status !== license.staff_status}
       deed={deed}
       isValid={isValid}
@@ -49,20 +49,20 @@ export function ChangeDialog({ license, email, onClose, onDone }: Props) {
       onClose={onClose}
     >
       <Choice
-        label={say.status}
+        label={texts.status}
         name="status"
         value={draft.status}
-        options={say.statuses}
+        options={texts.statuses}
         onValue={(status) => edit({ ...draft, status })}
       />
-      <TermsFields terms={draft} onTerms={edit} errors={errors} machinesHint={say.machinesHint} />
+      <TermsFields terms={draft} onTerms={edit} errors={errors} machinesHint={texts.machinesHint} />
       {(email || license.is_address_lost) && (
         <Field
-          label={say.email}
+          label={texts.email}
           name="email"
           value={draft.email}
           onValue={(value) => edit({ ...draft, email: value })}
-          hint={say.emailHint}
+          hint={texts.emailHint}
           error={errors.email}
           input={{ type: 'email', autocomplete: 'off', spellcheck: false }}
         />
@@ -97,11 +97,11 @@ function sent(name: keyof Draft, text: string): unknown {
 }
 
 function wrongIn(license: LicenseDetail, draft: Draft): Record<string, string> {
-  const { change: say } = words;
+  const { change: texts } = messages;
   const changes = changesOf(license, draft);
   return {
-    ...(!isMachines(draft.machines_allowed) && { machines_allowed: say.machinesWrong }),
-    ...('email' in changes && !draft.email.includes('@') && { email: say.emailWrong }),
-    ...(Object.keys(changes).length === 0 && { nothing: say.nothing }),
+    ...(!isMachines(draft.machines_allowed) && { machines_allowed: texts.machinesWrong }),
+    ...('email' in changes && !draft.email.includes('@') && { email: texts.emailWrong }),
+    ...(Object.keys(changes).length === 0 && { nothing: texts.nothing }),
   };
 }

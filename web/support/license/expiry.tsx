@@ -1,7 +1,7 @@
 import { utcDay } from '../../shared/dates.js';
-import { say as put } from '../../shared/say.js';
+import { t } from '../../shared/text.js';
 import type { License } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 /** What an expiry means: whether the app stops then, or only its updates. */
 export function Expiry({
@@ -9,10 +9,10 @@ export function Expiry({
 }: {
   license: Pick<License, 'expires_at' | 'on_expiry'>;
 }) {
-  const say = words.license.expiry;
-  if (expires_at === null) return <>{say.never}</>;
+  const texts = messages.license.expiry;
+  if (expires_at === null) return <>{texts.never}</>;
   const isOver = Date.parse(expires_at) <= Date.now();
   const sentence =
-    on_expiry === 'keep' ? (isOver ? say.keepOver : say.keep) : isOver ? say.stopOver : say.stop;
-  return <>{put(sentence, { day: utcDay(expires_at) })}</>;
+    on_expiry === 'keep' ? (isOver ? texts.keepOver : texts.keep) : isOver ? texts.stopOver : texts.stop;
+  return <>{t(sentence, { day: utcDay(expires_at) })}</>;
 }

@@ -1,21 +1,20 @@
 import type { ComponentChildren } from 'preact';
 import { number, plural, utcDay, day } from '../../shared/dates.js';
-import { Stranger } from '../../shared/fill.js';
-import { say as put } from '../../shared/say.js';
+import { UntrustedText, t } from '../../shared/text.js';
 import type { LicenseDetail } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { Expiry } from './expiry.js';
 
 export function Facts({ license }: { license: LicenseDetail }) {
-  const { facts } = words.license;
+  const { facts } = messages.license;
   return (
     <dl class="facts">
       <Fact name={facts.holder}>
         {license.email ? (
-          <Stranger text={license.email} />
+          <UntrustedText text={license.email} />
         ) : (
           <span class="quiet">
-            {license.is_address_lost ? words.license.addressLost : words.license.erasedHolder}
+            {license.is_address_lost ? messages.license.addressLost : messages.license.erasedHolder}
           </span>
         )}
       </Fact>
@@ -46,22 +45,22 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
 }
 
 function MachinesInUse({ license: { machines_in_use, machines_allowed } }: { license: LicenseDetail }) {
-  const sentence = plural(machines_allowed, words.license.machinesInUse);
+  const sentence = plural(machines_allowed, messages.license.machinesInUse);
   return (
     <>
-      <strong>{put(sentence, { used: number(machines_in_use) })}</strong>
-      {machines_in_use > machines_allowed && <span class="quiet"> {words.license.overLimit}</span>}
+      <strong>{t(sentence, { used: number(machines_in_use) })}</strong>
+      {machines_in_use > machines_allowed && <span class="quiet"> {messages.license.overLimit}</span>}
     </>
   );
 }
 
 function Purchase({ license: { purchase } }: { license: LicenseDetail }) {
-  if (!purchase) return <span class="quiet">{words.license.noPurchase}</span>;
+  if (!purchase) return <span class="quiet">{messages.license.noPurchase}</span>;
   return (
-    <span class="stranger">
-      {put(words.license.purchase, {
+    <span class="untrusted">
+      {t(messages.license.purchase, {
         id: purchase.transaction_id,
-        state: words.license.purchaseStates[purchase.state],
+        state: messages.license.purchaseStates[purchase.state],
         day: utcDay(purchase.recorded_on),
       })}
     </span>

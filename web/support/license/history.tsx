@@ -1,22 +1,22 @@
 import type { LicenseDetail } from '../types.js';
 import { Events } from '../admin/events.js';
 import { machineText } from '../parts/machine.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 /** What was done to a license, by whom and why. */
 export function History({ license }: { license: LicenseDetail }) {
-  const { history: say } = words;
+  const { history: texts } = messages;
   // A binding's name says more than its id, as long as it is here.
   const names = new Map(
     license.activations.map(({ id, hostname_hint }) => [id, machineText(hostname_hint)] as const),
   );
   return (
     <section class="flow" aria-labelledby="history">
-      <h2 id="history">{say.title}</h2>
+      <h2 id="history">{texts.title}</h2>
       {license.history.length === 0 ? (
-        <p>{say.none}</p>
+        <p>{texts.none}</p>
       ) : (
-        <Events events={license.history} caption={say.caption} names={names} />
+        <Events events={license.history} caption={texts.caption} names={names} />
       )}
     </section>
   );

@@ -5,7 +5,7 @@ import { AskDialog } from '../parts/ask-dialog.js';
 import { memberErrors } from '../parts/problem-text.js';
 import { useDeed } from '../parts/use-deed.js';
 import type { License } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { IssuedDialog } from './issued-dialog.js';
 import { isMachines } from './machines-allowed.js';
 
@@ -16,7 +16,7 @@ interface Answer {
 
 /** Issues a license on the terms of the settings, or on others. */
 export function IssueDialog({ onClose }: { onClose: () => void }) {
-  const { issue: say, change } = words;
+  const { issue: texts, change } = messages;
   const deed = useDeed();
   const [draft, setDraft] = useState({ email: '', machines_allowed: '', expires_at: '' });
   const [wrong, setWrong] = useState<Record<string, string>>({});
@@ -35,15 +35,15 @@ export function IssueDialog({ onClose }: { onClose: () => void }) {
   if (issued) return <IssuedDialog {...issued} onClose={onClose} />;
   return (
     <AskDialog
-      title={say.title}
-      submit={say.submit}
+      title={texts.title}
+      submit={texts.submit}
       deed={deed}
       isValid={isValid}
       onSubmit={() => deed.run(send)}
       onClose={onClose}
     >
       <Field
-        label={say.email}
+        label={texts.email}
         name="email"
         value={draft.email}
         onValue={(email) => edit({ email })}
@@ -55,7 +55,7 @@ export function IssueDialog({ onClose }: { onClose: () => void }) {
         name="machines_allowed"
         value={draft.machines_allowed}
         onValue={(machines_allowed) => edit({ machines_allowed })}
-        hint={say.machinesHint}
+        hint={texts.machinesHint}
         error={errors.machines_allowed}
         input={{ inputMode: 'numeric', autocomplete: 'off' }}
       />
@@ -64,7 +64,7 @@ export function IssueDialog({ onClose }: { onClose: () => void }) {
         name="expires_at"
         value={draft.expires_at}
         onValue={(expires_at) => edit({ expires_at })}
-        hint={say.expiresHint}
+        hint={texts.expiresHint}
         error={errors.expires_at}
         input={{ type: 'date' }}
       />
@@ -75,10 +75,11 @@ export function IssueDialog({ onClose }: { onClose: () => void }) {
 type Draft = Readonly<Record<'email' | 'machines_allowed' | 'expires_at', string>>;
 
 function wrongIn({ email, machines_allowed }: Draft): Record<string, string> {
-  const { change: say } = words;
+  const { change: texts } = messages;
   return {
-    ...(!email.includes('@') && { email: say.emailWrong }),
-    ...(machines_allowed.trim() && !isMachines(machines_allowed) && { machines_allowed: say.machinesWrong }),
+    ...(!email.includes('@') && { email: texts.emailWrong }),
+    ...(machines_allowed.trim() &&
+      !isMachines(machines_allowed) && { machines_allowed: texts.machinesWrong }),
   };
 }
 

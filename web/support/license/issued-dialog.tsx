@@ -3,7 +3,7 @@ import { Button } from '../../shared/button.js';
 import { Dialog } from '../../shared/dialog.js';
 import { goTo } from '../route.js';
 import type { License } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 interface Props {
   readonly license: License;
@@ -13,31 +13,31 @@ interface Props {
 
 /** The key of a license that was issued just now: here, and nowhere again. */
 export function IssuedDialog({ license, license_key, onClose }: Props) {
-  const { issue: say } = words;
+  const { issue: texts } = messages;
   const [copied, setCopied] = useState('');
   const key = useRef<HTMLOutputElement>(null);
   async function copy() {
     setCopied('');
     try {
       await navigator.clipboard.writeText(license_key);
-      setCopied(say.copied);
+      setCopied(texts.copied);
     } catch {
       getSelection()?.selectAllChildren(key.current!);
-      setCopied(say.notCopied);
+      setCopied(texts.notCopied);
     }
   }
   return (
-    <Dialog title={say.doneTitle} onClose={onClose}>
+    <Dialog title={texts.doneTitle} onClose={onClose}>
       <p>
-        <output ref={key} class="mono key" aria-label={say.key}>
+        <output ref={key} class="mono key" aria-label={texts.key}>
           {license_key}
         </output>
       </p>
-      <p>{say.once}</p>
+      <p>{texts.once}</p>
       <p role="status">{copied}</p>
       <div class="actions">
         <Button kind="primary" onClick={() => void copy()}>
-          {say.copy}
+          {texts.copy}
         </Button>
         <Button
           onClick={() => {
@@ -45,10 +45,10 @@ export function IssuedDialog({ license, license_key, onClose }: Props) {
             goTo('license', license.id);
           }}
         >
-          {say.open}
+          {texts.open}
         </Button>
         <Button kind="link" onClick={onClose}>
-          {words.close}
+          {messages.close}
         </Button>
       </div>
     </Dialog>

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../shared/button.js';
-import { say as put } from '../../shared/say.js';
+import { t } from '../../shared/text.js';
 import type { LicenseDetail } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { ChangeDialog } from './change-dialog.js';
 import { EraseDialog } from './erase-dialog.js';
 import { RekeyDialog } from './rekey-dialog.js';
@@ -23,32 +23,32 @@ export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }
   const close = () => setOpen(undefined);
   const done = (sentence: string) => {
     close();
-    onDone(put(sentence, { email: email ?? '' }));
+    onDone(t(sentence, { email: email ?? '' }));
     void onChange();
   };
   const dialog = { license, email: email ?? '', onClose: close };
   return (
     <>
-      <div class="actions" role="group" aria-label={words.license.actions}>
-        {email && <Button onClick={() => setOpen('send')}>{words.key.send}</Button>}
-        {isAdmin && <Button onClick={() => setOpen('change')}>{words.change.button}</Button>}
-        {isAdmin && email && <Button onClick={() => setOpen('rekey')}>{words.key.rekey}</Button>}
+      <div class="actions" role="group" aria-label={messages.license.actions}>
+        {email && <Button onClick={() => setOpen('send')}>{messages.key.send}</Button>}
+        {isAdmin && <Button onClick={() => setOpen('change')}>{messages.change.button}</Button>}
+        {isAdmin && email && <Button onClick={() => setOpen('rekey')}>{messages.key.rekey}</Button>}
         {isAdmin && email && (
           <Button kind="harm" onClick={() => setOpen('erase')}>
-            {words.erase.button}
+            {messages.erase.button}
           </Button>
         )}
       </div>
-      {open === 'send' && <SendKeyDialog {...dialog} onDone={() => done(words.key.sent)} />}
-      {open === 'rekey' && <RekeyDialog {...dialog} onDone={() => done(words.key.rekeyed)} />}
-      {open === 'erase' && <EraseDialog {...dialog} onDone={() => done(words.erase.done)} />}
+      {open === 'send' && <SendKeyDialog {...dialog} onDone={() => done(messages.key.sent)} />}
+      {open === 'rekey' && <RekeyDialog {...dialog} onDone={() => done(messages.key.rekeyed)} />}
+      {open === 'erase' && <EraseDialog {...dialog} onDone={() => done(messages.erase.done)} />}
       {open === 'change' && (
         <ChangeDialog
           {...dialog}
           onDone={(changed) => {
             close();
             onLicense(changed);
-            onDone(words.change.done);
+            onDone(messages.change.done);
           }}
         />
       )}

@@ -1,14 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import { moveFocus } from '../../shared/announcer.js';
 import { Notice } from '../../shared/notice.js';
+import { t } from '../../shared/text.js';
 import { Loaded } from '../parts/loaded.js';
-import { say as put } from '../../shared/say.js';
 import { showChange } from '../parts/show-change.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { hrefOf } from '../route.js';
 import type { Activation, LicenseDetail } from '../types.js';
 import { useLoad } from '../use-load.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { Facts } from './facts.js';
 import { History } from './history.js';
 import { LicenseActions } from './license-actions.js';
@@ -32,20 +32,20 @@ interface Props {
 /** A license on one page: whose it is, where it is in use, and what was done to it. */
 export function LicenseView({ id, isAdmin, onQueueChange, onLicense }: Props) {
   const load = useLoad<{ license: LicenseDetail }>(`licenses/${encodeURIComponent(id)}`);
-  const { license: say } = words;
+  const { license: texts } = messages;
   const known = load.data?.license;
   useEffect(() => void (known && onLicense(known)), [known]);
   return (
     <div class="flow">
       <p class="small">
-        <a href={hrefOf('find')}>{say.back}</a>
+        <a href={hrefOf('find')}>{texts.back}</a>
       </p>
       <div class="title">
-        <ViewTitle>{known ? put(say.title, { hint: known.key_hint }) : words.find.license}</ViewTitle>
+        <ViewTitle>{known ? t(texts.title, { hint: known.key_hint }) : messages.find.license}</ViewTitle>
         {known && <Status license={known} />}
         {known && <span class="quiet">{statusWhy(known)}</span>}
       </div>
-      <Loaded load={load} waiting={say.waiting} notFound={say.notFound}>
+      <Loaded load={load} waiting={texts.waiting} notFound={texts.notFound}>
         {({ license }) => (
           <OneLicense
             license={license}
@@ -72,14 +72,14 @@ interface OneProps {
 function OneLicense({ license, isAdmin, onLicense, onChange }: OneProps) {
   const [releasing, setReleasing] = useState<Activation>();
   const [changed, setChanged] = useState<string>();
-  const [said, setSaid] = useState('');
+  const [notice, setNotice] = useState('');
 
   function show(text: string, row?: string) {
     // A row that has changed says so itself, and nothing moves under the reader's eyes.
-    setSaid(row === undefined ? text : '');
+    setNotice(row === undefined ? text : '');
     setChanged(row);
     showChange(text, row, () => {
-      setSaid(text);
+      setNotice(text);
       requestAnimationFrame(() => moveFocus(document.getElementById(DONE_ID)));
     });
   }
@@ -87,16 +87,16 @@ function OneLicense({ license, isAdmin, onLicense, onChange }: OneProps) {
   async function released(activation: Activation) {
     setReleasing(undefined);
     onLicense(withActivation(license, activation));
-    show(put(words.release.done, { machine: machineText(activation.hostname_hint) }), activation.id);
+    show(t(messages.release.done, { machine: machineText(activation.hostname_hint) }), activation.id);
     // The history and the requests follow.
     await onChange();
   }
 
   return (
     <>
-      {said && (
+      {notice && (
         <div id={DONE_ID}>
-          <Notice kind="good">{said}</Notice>
+          <Notice kind="good">{notice}</Notice>
         </div>
       )}
       <Facts license={license} />

@@ -2,34 +2,34 @@ import { useState } from 'preact/hooks';
 import { Button } from '../../shared/button.js';
 import { day, plural } from '../../shared/dates.js';
 import { Field } from '../../shared/field.js';
+import { t } from '../../shared/text.js';
 import { Machine, machineText } from '../parts/machine.js';
-import { say as put } from '../../shared/say.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
 import type { Activation, LicenseDetail } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 const FEW = 25;
-const say = words.machines;
+const texts = messages.machines;
 
 const MACHINE: Column<Activation> = {
-  name: say.machine,
+  name: texts.machine,
   head: true,
   cell: ({ hostname_hint }) => <Machine name={hostname_hint} />,
 };
 const ACTIVATED: Column<Activation> = {
-  name: say.activated,
+  name: texts.activated,
   cell: ({ activated_at }) => <time dateTime={activated_at}>{day(activated_at)}</time>,
 };
-const VERSION: Column<Activation> = { name: say.version, cell: ({ app_version }) => app_version };
+const VERSION: Column<Activation> = { name: texts.version, cell: ({ app_version }) => app_version };
 const ID: Column<Activation> = {
-  name: say.id,
+  name: texts.id,
   cell: ({ id }) => <span class="mono small">{id}</span>,
 };
 const ENDED: Column<Activation> = {
-  name: say.ended,
+  name: texts.ended,
   cell: ({ state, ended_at }) =>
-    put(say.endedOn, { state: say.states[state], day: ended_at ? day(ended_at) : '' }),
+    t(texts.endedOn, { state: texts.states[state], day: ended_at ? day(ended_at) : '' }),
 };
 
 interface Props {
@@ -53,11 +53,11 @@ export function Machines({ license, changed, onRelease }: Props) {
     .toSorted(newestFirst);
   return (
     <section class="flow" aria-labelledby="machines">
-      <h2 id="machines">{say.title}</h2>
+      <h2 id="machines">{texts.title}</h2>
       {activations.length > FEW && (
         <div class="narrow">
           <Field
-            label={say.filter}
+            label={texts.filter}
             name="filter"
             value={sought}
             onValue={setSought}
@@ -67,15 +67,15 @@ export function Machines({ license, changed, onRelease }: Props) {
       )}
       {/* In the page from the start, or it is not heard. */}
       <p class="unseen" role="status">
-        {sought.trim() && matching.length > 0 && plural(matching.length, say.filtered)}
+        {sought.trim() && matching.length > 0 && plural(matching.length, texts.filtered)}
       </p>
       {sought.trim() && active.length === 0 ? (
-        <p role="status">{matching.length === 0 ? say.filterNone : say.filterNoneInUse}</p>
+        <p role="status">{matching.length === 0 ? texts.filterNone : texts.filterNoneInUse}</p>
       ) : (
         <InUse rows={active} asked={asked} changed={changed} onRelease={onRelease} />
       )}
       {ended.length > 0 && <Ended rows={ended} isOpen={active.length === 0} />}
-      <p class="quiet small">{say.lastSeen}</p>
+      <p class="quiet small">{texts.lastSeen}</p>
     </section>
   );
 }
@@ -87,21 +87,21 @@ type InUseProps = Pick<Props, 'changed' | 'onRelease'> & {
 
 function InUse({ rows, asked, changed, onRelease }: InUseProps) {
   const { shown, more } = useFew(rows, FEW);
-  if (rows.length === 0) return <p>{say.none}</p>;
+  if (rows.length === 0) return <p>{texts.none}</p>;
   const state: Column<Activation> = {
-    name: say.actions,
+    name: texts.actions,
     plain: true,
     cell: (activation) =>
       activation.state !== 'active' ? (
         <strong>{ENDED.cell(activation)}</strong>
       ) : (
         <span class="deeds">
-          {asked.has(activation.id) && <span class="tag warning">{say.asked}</span>}
+          {asked.has(activation.id) && <span class="tag warning">{texts.asked}</span>}
           <Button
-            label={put(say.releaseLabel, { machine: machineText(activation.hostname_hint) })}
+            label={t(texts.releaseLabel, { machine: machineText(activation.hostname_hint) })}
             onClick={() => onRelease(activation)}
           >
-            {say.release}
+            {texts.release}
           </Button>
         </span>
       ),
@@ -109,7 +109,7 @@ function InUse({ rows, asked, changed, onRelease }: InUseProps) {
   return (
     <>
       <Table
-        caption={say.caption}
+        caption={texts.caption}
         columns={[MACHINE, ACTIVATED, VERSION, ID, state]}
         rows={shown}
         idOf={({ id }) => id}
@@ -124,10 +124,10 @@ function Ended({ rows, isOpen }: { rows: readonly Activation[]; isOpen: boolean 
   const { shown, more } = useFew(rows, FEW);
   return (
     <details open={isOpen}>
-      <summary>{plural(rows.length, say.endedTitle)}</summary>
+      <summary>{plural(rows.length, texts.endedTitle)}</summary>
       <div class="flow">
         <Table
-          caption={say.endedCaption}
+          caption={texts.endedCaption}
           columns={[MACHINE, ACTIVATED, VERSION, ID, ENDED]}
           rows={shown}
           idOf={({ id }) => `ended-${id}`}

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { RequestTable, type Asked } from '../queues/request-table.js';
 import { DecideDialog } from '../queues/decide-dialog.js';
 import type { Decision, LicenseDetail } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 interface Props {
   readonly license: LicenseDetail;
@@ -21,7 +21,7 @@ export function OpenRequests({ license, onChange, onDone }: Props) {
     <>
       {open.length > 0 && (
         <section class="flow" aria-labelledby="open-requests">
-          <h2 id="open-requests">{words.requests.onLicense}</h2>
+          <h2 id="open-requests">{messages.requests.onLicense}</h2>
           <RequestTable rows={open} onDecide={(asked, decision) => setDeciding({ asked, decision })} />
         </section>
       )}

@@ -1,14 +1,13 @@
-import { fill, Stranger } from '../../shared/fill.js';
+import { fill, t, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
 import { AskDialog } from '../parts/ask-dialog.js';
-import { say as put } from '../../shared/say.js';
 import { ReasonField, useReason } from '../parts/reason.js';
 import { useDeed } from '../parts/use-deed.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import type { LicenseDialogProps } from './license-actions.js';
 
 export function RekeyDialog({ license, email, onClose, onDone }: LicenseDialogProps) {
-  const { key: say, reason: why } = words;
+  const { key: texts, reason: why } = messages;
   const deed = useDeed();
   const reason = useReason(deed.error);
   const rekey = () =>
@@ -18,15 +17,15 @@ export function RekeyDialog({ license, email, onClose, onDone }: LicenseDialogPr
     });
   return (
     <AskDialog
-      title={put(say.rekeyTitle, { hint: license.key_hint })}
-      submit={say.rekeySubmit}
+      title={t(texts.rekeyTitle, { hint: license.key_hint })}
+      submit={texts.rekeySubmit}
       danger
       deed={deed}
       isValid={reason.isValid}
       onSubmit={rekey}
       onClose={onClose}
     >
-      <p>{fill(say.rekeyMeans, { email: <Stranger text={email} /> })}</p>
+      <p>{fill(texts.rekeyMeans, { email: <UntrustedText text={email} /> })}</p>
       <ReasonField reason={reason} usual={why.rekey} />
     </AskDialog>
   );

@@ -1,13 +1,12 @@
 import { day } from '../../shared/dates.js';
-import { fill, Stranger } from '../../shared/fill.js';
+import { fill, t, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
 import { AskDialog } from '../parts/ask-dialog.js';
 import { machineText } from '../parts/machine.js';
-import { say as put } from '../../shared/say.js';
 import { ReasonField, useReason } from '../parts/reason.js';
 import { useDeed } from '../parts/use-deed.js';
 import type { Activation } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 interface Props {
   readonly activation: Activation;
@@ -16,7 +15,7 @@ interface Props {
 }
 
 export function ReleaseDialog({ activation, onClose, onReleased }: Props) {
-  const { release: say, reason: why } = words;
+  const { release: texts, reason: why } = messages;
   const deed = useDeed();
   const reason = useReason(deed.error);
   const release = () =>
@@ -27,16 +26,16 @@ export function ReleaseDialog({ activation, onClose, onReleased }: Props) {
     });
   return (
     <AskDialog
-      title={fill(say.title, { machine: <Stranger text={machineText(activation.hostname_hint)} /> })}
-      submit={say.submit}
+      title={fill(texts.title, { machine: <UntrustedText text={machineText(activation.hostname_hint)} /> })}
+      submit={texts.submit}
       danger
       deed={deed}
       isValid={reason.isValid}
       onSubmit={release}
       onClose={onClose}
     >
-      <p>{put(say.text, { day: day(activation.activated_at), version: activation.app_version })}</p>
-      <p>{say.means}</p>
+      <p>{t(texts.text, { day: day(activation.activated_at), version: activation.app_version })}</p>
+      <p>{texts.means}</p>
       <ReasonField reason={reason} usual={why.release} />
     </AskDialog>
   );

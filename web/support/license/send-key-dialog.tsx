@@ -1,13 +1,12 @@
-import { fill, Stranger } from '../../shared/fill.js';
+import { fill, t, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
 import { AskDialog } from '../parts/ask-dialog.js';
-import { say as put } from '../../shared/say.js';
 import { useDeed } from '../parts/use-deed.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import type { LicenseDialogProps } from './license-actions.js';
 
 export function SendKeyDialog({ license, email, onClose, onDone }: LicenseDialogProps) {
-  const { key: say } = words;
+  const { key: texts } = messages;
   const deed = useDeed();
   const send = () =>
     deed.run(async () => {
@@ -16,13 +15,13 @@ export function SendKeyDialog({ license, email, onClose, onDone }: LicenseDialog
     });
   return (
     <AskDialog
-      title={put(say.sendTitle, { hint: license.key_hint })}
-      submit={say.sendSubmit}
+      title={t(texts.sendTitle, { hint: license.key_hint })}
+      submit={texts.sendSubmit}
       deed={deed}
       onSubmit={send}
       onClose={onClose}
     >
-      <p>{fill(say.sendMeans, { email: <Stranger text={email} /> })}</p>
+      <p>{fill(texts.sendMeans, { email: <UntrustedText text={email} /> })}</p>
     </AskDialog>
   );
 }

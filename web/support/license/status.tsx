@@ -1,14 +1,14 @@
 import type { License, LicenseDetail } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 const KIND = { active: 'good', suspended: 'warning', revoked: 'danger', refunded: 'danger' } as const;
 
 export function Status({ license: { status } }: { license: Pick<License, 'status'> }) {
-  return <span class={`tag ${KIND[status]}`}>{words.license.status[status]}</span>;
+  return <span class={`tag ${KIND[status]}`}>{messages.license.status[status]}</span>;
 }
 
 /** Whose doing the status is. */
 export function statusWhy({ status, staff_status }: LicenseDetail): string {
-  const why = words.license.statusWhy;
+  const why = messages.license.statusWhy;
   return status === 'suspended' && staff_status === 'active' ? why.disputed : why[status];
 }

@@ -1,7 +1,7 @@
 import { Field } from '../../shared/field.js';
 import { Choice } from '../parts/choice.js';
 import type { OnExpiry } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 /** The terms of a license as they are typed. `expires_at` is a day, or empty where it never expires. */
 export interface Terms {
@@ -18,11 +18,11 @@ interface Props<T extends Terms> {
 }
 
 export function TermsFields<T extends Terms>({ terms, onTerms, errors, machinesHint }: Props<T>) {
-  const { change: say } = words;
+  const { change: texts } = messages;
   return (
     <>
       <Field
-        label={say.machines}
+        label={texts.machines}
         name="machines_allowed"
         value={terms.machines_allowed}
         onValue={(machines_allowed) => onTerms({ ...terms, machines_allowed })}
@@ -31,19 +31,19 @@ export function TermsFields<T extends Terms>({ terms, onTerms, errors, machinesH
         input={{ inputMode: 'numeric', autocomplete: 'off' }}
       />
       <Field
-        label={say.expires}
+        label={texts.expires}
         name="expires_at"
         value={terms.expires_at}
         onValue={(expires_at) => onTerms({ ...terms, expires_at })}
-        hint={say.expiresHint}
+        hint={texts.expiresHint}
         error={errors.expires_at}
         input={{ type: 'date' }}
       />
       <Choice
-        label={say.onExpiry}
+        label={texts.onExpiry}
         name="on_expiry"
         value={terms.on_expiry}
-        options={say.onExpiries}
+        options={texts.onExpiries}
         onValue={(on_expiry) => onTerms({ ...terms, on_expiry })}
       />
     </>

@@ -5,7 +5,7 @@ import { Button } from '../../shared/button.js';
 import { Dialog } from '../../shared/dialog.js';
 import { Form } from '../../shared/form.js';
 import { Notice } from '../../shared/notice.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { memberErrors, problemText } from './problem-text.js';
 import type { useDeed } from './use-deed.js';
 
@@ -39,7 +39,7 @@ export function AskDialog(props: Props) {
       <Form element={form} onSubmit={submitted}>
         {children}
         {deed.error !== undefined && (
-          <Notice kind="danger">{hasMemberErrors ? words.checkFields : problemText(deed.error)}</Notice>
+          <Notice kind="danger">{hasMemberErrors ? messages.checkFields : problemText(deed.error)}</Notice>
         )}
         <div class="actions">
           <Button type="submit" kind={danger ? 'danger' : 'primary'} busy={deed.busy}>
@@ -47,7 +47,7 @@ export function AskDialog(props: Props) {
           </Button>
           {/* With nothing to fill in, the question begins at the answer that changes nothing. */}
           <Button autofocus={!isValid} busy={deed.busy} onClick={onClose}>
-            {words.cancel}
+            {messages.cancel}
           </Button>
         </div>
       </Form>

@@ -4,7 +4,7 @@ import { Away } from '../../shared/away.js';
 import { Loading } from '../../shared/loading.js';
 import { Notice } from '../../shared/notice.js';
 import type { Load } from '../use-load.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { problemText } from './problem-text.js';
 
 interface Props<T> {
@@ -37,5 +37,5 @@ interface WhyProps {
 function Why({ error, busy, notFound, onRetry }: WhyProps) {
   if (notFound && error instanceof Refused && error.status === 404)
     return <Notice kind="warning">{notFound}</Notice>;
-  return <Away text={problemText(error)} retry={words.retry} busy={busy} onRetry={onRetry} />;
+  return <Away text={problemText(error)} retry={messages.retry} busy={busy} onRetry={onRetry} />;
 }

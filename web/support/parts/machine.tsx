@@ -1,9 +1,9 @@
-import { Stranger } from '../../shared/fill.js';
-import { words } from '../words.js';
+import { UntrustedText } from '../../shared/text.js';
+import { messages } from '../messages.js';
 
 /** What a machine calls itself. */
 export function Machine({ name }: { name: string | null }) {
-  return name?.trim() ? <Stranger text={name} /> : <span class="quiet">{words.unnamedMachine}</span>;
+  return name?.trim() ? <UntrustedText text={name} /> : <span class="quiet">{messages.unnamedMachine}</span>;
 }
 
-export const machineText = (name: string | null) => name?.trim() || words.unnamedMachine;
+export const machineText = (name: string | null) => name?.trim() || messages.unnamedMachine;

@@ -1,12 +1,12 @@
 import { Refused, ServerAway } from '../../shared/api.js';
-import { words } from '../words.js';
-import { say as put } from '../../shared/say.js';
+import { messages } from '../messages.js';
+import { t } from '../../shared/text.js';
 
 /** What went wrong, for a person. */
 export function problemText(error: unknown): string {
-  if (error instanceof ServerAway) return words.awayForNow;
-  if (!(error instanceof Refused)) return words.problems.unknown!;
-  return words.problems[error.code] ?? (error.detail || words.problems.unknown!);
+  if (error instanceof ServerAway) return messages.awayForNow;
+  if (!(error instanceof Refused)) return messages.problems.unknown!;
+  return messages.problems[error.code] ?? (error.detail || messages.problems.unknown!);
 }
 
 /** What the service says is wrong with a member, by the member's name. */
@@ -16,7 +16,7 @@ export function memberErrors(error: unknown): Record<string, string> {
   return Object.fromEntries(
     (errors as { pointer: string; detail: string }[]).map(({ pointer, detail }) => [
       pointer.slice(1),
-      put(words.memberWrong, { detail }),
+      t(messages.memberWrong, { detail }),
     ]),
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Field } from '../../shared/field.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { memberErrors } from './problem-text.js';
 
 const MAX_LENGTH = 500;
@@ -27,18 +27,18 @@ export function useReason(error: unknown) {
     },
     isValid: () => {
       const wrong =
-        value.trim() === '' ? words.reason.missing : value.includes('@') ? words.reason.email : '';
+        value.trim() === '' ? messages.reason.missing : value.includes('@') ? messages.reason.email : '';
       setShown(wrong);
       return wrong === '';
     },
   };
 }
 
-export function ReasonField({ reason, usual = [], hint = words.reason.hint }: Props) {
+export function ReasonField({ reason, usual = [], hint = messages.reason.hint }: Props) {
   return (
     <div class="reason">
       {usual.length > 0 && (
-        <div class="usual" role="group" aria-label={words.reason.usual}>
+        <div class="usual" role="group" aria-label={messages.reason.usual}>
           {usual.map((each) => (
             <button
               key={each}
@@ -53,7 +53,7 @@ export function ReasonField({ reason, usual = [], hint = words.reason.hint }: Pr
         </div>
       )}
       <Field
-        label={words.reason.label}
+        label={messages.reason.label}
         name="reason"
         value={reason.value}
         onValue={reason.set}

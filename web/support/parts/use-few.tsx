@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 import { moveFocus } from '../../shared/announcer.js';
 import { Button } from '../../shared/button.js';
 import { plural } from '../../shared/dates.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 /** The first of many rows, and a button for the rest, under their table: hundreds at once are slow to read and to draw. */
 export function useFew<Row>(rows: readonly Row[], few: number) {
@@ -16,7 +16,7 @@ export function useFew<Row>(rows: readonly Row[], few: number) {
   }
   const more = !all && rows.length > few && (
     <div ref={foot}>
-      <Button onClick={showAll}>{plural(rows.length, words.showAll)}</Button>
+      <Button onClick={showAll}>{plural(rows.length, messages.showAll)}</Button>
     </div>
   );
   return { shown: all ? rows : rows.slice(0, few), more };

@@ -1,12 +1,11 @@
-import { fill, Stranger } from '../../shared/fill.js';
+import { fill, t, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
 import { AskDialog } from '../parts/ask-dialog.js';
 import { machineText } from '../parts/machine.js';
-import { say as put } from '../../shared/say.js';
 import { ReasonField, useReason } from '../parts/reason.js';
 import { useDeed } from '../parts/use-deed.js';
 import type { Decision } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import type { Asked } from './request-table.js';
 
 interface Props {
@@ -18,7 +17,7 @@ interface Props {
 }
 
 export function DecideDialog({ asked, decision, onClose, onDecided }: Props) {
-  const { requests: say, release, reason: why } = words;
+  const { requests: texts, release, reason: why } = messages;
   const deed = useDeed();
   const reason = useReason(deed.error);
   const machine = machineText(asked.activation.hostname_hint);
@@ -30,28 +29,30 @@ export function DecideDialog({ asked, decision, onClose, onDecided }: Props) {
         `release-requests/${asked.id}`,
         body,
       );
-      onDecided(put(outcome(decision, release_request.decision), { machine }));
+      onDecided(t(outcome(decision, release_request.decision), { machine }));
     });
   const isRelease = decision === 'release';
   return (
     <AskDialog
-      title={fill(isRelease ? release.title : say.declineTitle, { machine: <Stranger text={machine} /> })}
-      submit={isRelease ? release.submit : say.declineSubmit}
+      title={fill(isRelease ? release.title : texts.declineTitle, {
+        machine: <UntrustedText text={machine} />,
+      })}
+      submit={isRelease ? release.submit : texts.declineSubmit}
       danger={isRelease}
       deed={deed}
       isValid={reason.isValid}
       onSubmit={decide}
       onClose={onClose}
     >
-      {asked.reason && <p>{fill(say.theirs, { reason: <Stranger text={asked.reason} /> })}</p>}
-      <p>{isRelease ? release.means : say.declineMeans}</p>
+      {asked.reason && <p>{fill(texts.theirs, { reason: <UntrustedText text={asked.reason} /> })}</p>}
+      <p>{isRelease ? release.means : texts.declineMeans}</p>
       <ReasonField reason={reason} usual={isRelease ? why.release : why.decline} />
     </AskDialog>
   );
 }
 
 function outcome(wanted: Decision, decided: Decision): string {
-  const { requests: say, release } = words;
-  if (wanted === decided) return decided === 'release' ? release.done : say.declined;
-  return decided === 'release' ? say.meanwhileReleased : say.meanwhileDeclined;
+  const { requests: texts, release } = messages;
+  if (wanted === decided) return decided === 'release' ? release.done : texts.declined;
+  return decided === 'release' ? texts.meanwhileReleased : texts.meanwhileDeclined;
 }

@@ -1,51 +1,54 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../shared/button.js';
 import { day, shortMoment, plural, utcDay } from '../../shared/dates.js';
-import { Stranger } from '../../shared/fill.js';
+import { t, UntrustedText } from '../../shared/text.js';
 import { Notice } from '../../shared/notice.js';
 import { Loaded } from '../parts/loaded.js';
-import { say as put } from '../../shared/say.js';
 import { showChange } from '../parts/show-change.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
 import { ViewTitle } from '../parts/view-title.js';
 import type { Erasure } from '../types.js';
 import type { Load } from '../use-load.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { RunDialog } from './run-dialog.js';
 
 const FEW = 50;
 const SOON_DAYS = 5;
-const say = words.erasures;
+const texts = messages.erasures;
 
 const EMAIL: Column<Erasure> = {
-  name: say.email,
+  name: texts.email,
   head: true,
-  cell: ({ email }) => (email ? <Stranger text={email} /> : <span class="quiet">{words.find.erased}</span>),
+  cell: ({ email }) =>
+    email ? <UntrustedText text={email} /> : <span class="quiet">{messages.find.erased}</span>,
 };
 const ASKED_BY: Column<Erasure> = {
-  name: say.askedBy,
+  name: texts.askedBy,
   cell: ({ asked_by, reason }) => (
     <>
-      {say.by[asked_by]}
+      {texts.by[asked_by]}
       {reason && (
         <span class="quiet">
-          : <Stranger text={reason} />
+          : <UntrustedText text={reason} />
         </span>
       )}
     </>
   ),
 };
-const RECEIVED: Column<Erasure> = { name: say.received, cell: ({ received_on }) => utcDay(received_on) };
-const LEFT: Column<Erasure> = { name: say.left, cell: ({ days_left }) => <DaysLeft days={days_left ?? 0} /> };
-const RUNS: Column<Erasure> = { name: say.runs, cell: ({ runs_at }) => shortMoment(runs_at) };
+const RECEIVED: Column<Erasure> = { name: texts.received, cell: ({ received_on }) => utcDay(received_on) };
+const LEFT: Column<Erasure> = {
+  name: texts.left,
+  cell: ({ days_left }) => <DaysLeft days={days_left ?? 0} />,
+};
+const RUNS: Column<Erasure> = { name: texts.runs, cell: ({ runs_at }) => shortMoment(runs_at) };
 const ENDED: readonly Column<Erasure>[] = [
   {
-    name: say.ended,
+    name: texts.ended,
     head: true,
     cell: ({ honoured_at, cancelled_at }) => day((honoured_at ?? cancelled_at)!),
   },
-  { name: say.state, cell: ({ state }) => say.states[state] },
+  { name: texts.state, cell: ({ state }) => texts.states[state] },
   ASKED_BY,
   RECEIVED,
 ];
@@ -60,24 +63,24 @@ export function ErasuresView({ load, isAdmin }: Props) {
   const [running, setRunning] = useState<Erasure>();
   const [done, setDone] = useState<Erasure>();
   const run: Column<Erasure> = {
-    name: say.actions,
+    name: texts.actions,
     plain: true,
     cell: (erasure) => (
       <Button
         kind="harm"
-        label={put(say.runLabel, { email: erasure.email ?? '' })}
+        label={t(texts.runLabel, { email: erasure.email ?? '' })}
         onClick={() => setRunning(erasure)}
       >
-        {say.run}
+        {texts.run}
       </Button>
     ),
   };
   return (
     <div class="flow">
-      <ViewTitle>{say.title}</ViewTitle>
-      <p class="quiet">{say.lead}</p>
+      <ViewTitle>{texts.title}</ViewTitle>
+      <p class="quiet">{texts.lead}</p>
       {done && <Notice kind={done.state === 'honoured' ? 'good' : 'warning'}>{outcome(done)}</Notice>}
-      <Loaded load={load} waiting={say.waiting}>
+      <Loaded load={load} waiting={texts.waiting}>
         {({ erasures }) => (
           <Both
             erasures={erasures}
@@ -101,7 +104,7 @@ export function ErasuresView({ load, isAdmin }: Props) {
   );
 }
 
-const outcome = ({ state }: Erasure) => (state === 'honoured' ? say.done : say.meanwhileTakenBack);
+const outcome = ({ state }: Erasure) => (state === 'honoured' ? texts.done : texts.meanwhileTakenBack);
 
 interface BothProps {
   readonly erasures: readonly Erasure[];
@@ -119,15 +122,15 @@ function Both({ erasures, columns, done }: BothProps) {
   return (
     <>
       {waiting.length === 0 ? (
-        <p>{say.none}</p>
+        <p>{texts.none}</p>
       ) : (
-        <Table caption={plural(waiting.length, say.caption)} columns={columns} rows={waiting} idOf={idOf} />
+        <Table caption={plural(waiting.length, texts.caption)} columns={columns} rows={waiting} idOf={idOf} />
       )}
       {ended.length > 0 && (
         <details open={done !== undefined}>
-          <summary>{plural(ended.length, say.endedTitle)}</summary>
+          <summary>{plural(ended.length, texts.endedTitle)}</summary>
           <div class="flow">
-            <Table caption={say.endedCaption} columns={ENDED} rows={few.shown} idOf={idOf} changed={done} />
+            <Table caption={texts.endedCaption} columns={ENDED} rows={few.shown} idOf={idOf} changed={done} />
             {few.more}
           </div>
         </details>
@@ -137,8 +140,8 @@ function Both({ erasures, columns, done }: BothProps) {
 }
 
 function DaysLeft({ days }: { days: number }) {
-  if (days < 0) return <span class="tag danger">{plural(-days, say.overdue)}</span>;
-  if (days === 0) return <span class="tag danger">{say.today}</span>;
-  const text = plural(days, say.daysLeft);
+  if (days < 0) return <span class="tag danger">{plural(-days, texts.overdue)}</span>;
+  if (days === 0) return <span class="tag danger">{texts.today}</span>;
+  const text = plural(days, texts.daysLeft);
   return days <= SOON_DAYS ? <span class="tag warning">{text}</span> : <>{text}</>;
 }

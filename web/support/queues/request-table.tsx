@@ -1,15 +1,14 @@
 import { Button } from '../../shared/button.js';
 import { shortMoment, plural } from '../../shared/dates.js';
-import { Stranger } from '../../shared/fill.js';
+import { t, UntrustedText } from '../../shared/text.js';
 import { Machine, machineText } from '../parts/machine.js';
-import { say as put } from '../../shared/say.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
 import type { Activation, Decision, ReleaseRequest } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 const FEW = 50;
-const say = words.requests;
+const texts = messages.requests;
 
 /** A request with the machine it is about. */
 export type Asked = Pick<ReleaseRequest, 'id' | 'asked_at' | 'reason'> & { readonly activation: Activation };
@@ -24,23 +23,28 @@ interface Props<Row extends Asked> {
 export function RequestTable<Row extends Asked>({ rows, whose = [], onDecide }: Props<Row>) {
   const { shown, more } = useFew(rows, FEW);
   const columns: Column<Row>[] = [
-    { name: say.machine, head: true, cell: ({ activation }) => <Machine name={activation.hostname_hint} /> },
-    ...whose,
-    { name: say.asked, cell: ({ asked_at }) => <time dateTime={asked_at}>{shortMoment(asked_at)}</time> },
     {
-      name: say.reason,
-      cell: ({ reason }) => (reason ? <Stranger text={reason} /> : <span class="quiet">{say.noReason}</span>),
+      name: texts.machine,
+      head: true,
+      cell: ({ activation }) => <Machine name={activation.hostname_hint} />,
+    },
+    ...whose,
+    { name: texts.asked, cell: ({ asked_at }) => <time dateTime={asked_at}>{shortMoment(asked_at)}</time> },
+    {
+      name: texts.reason,
+      cell: ({ reason }) =>
+        reason ? <UntrustedText text={reason} /> : <span class="quiet">{texts.noReason}</span>,
     },
     {
-      name: say.actions,
+      name: texts.actions,
       plain: true,
       cell: (asked) => (
         <span class="deeds">
-          <Button label={label(say.releaseLabel, asked)} onClick={() => onDecide(asked, 'release')}>
-            {say.release}
+          <Button label={label(texts.releaseLabel, asked)} onClick={() => onDecide(asked, 'release')}>
+            {texts.release}
           </Button>
-          <Button label={label(say.declineLabel, asked)} onClick={() => onDecide(asked, 'decline')}>
-            {say.decline}
+          <Button label={label(texts.declineLabel, asked)} onClick={() => onDecide(asked, 'decline')}>
+            {texts.decline}
           </Button>
         </span>
       ),
@@ -49,7 +53,7 @@ export function RequestTable<Row extends Asked>({ rows, whose = [], onDecide }: 
   return (
     <>
       <Table
-        caption={plural(rows.length, say.caption)}
+        caption={plural(rows.length, texts.caption)}
         columns={columns}
         rows={shown}
         idOf={({ id }) => id}
@@ -60,4 +64,4 @@ export function RequestTable<Row extends Asked>({ rows, whose = [], onDecide }: 
 }
 
 const label = (sentence: string, { activation }: Asked) =>
-  put(sentence, { machine: machineText(activation.hostname_hint) });
+  t(sentence, { machine: machineText(activation.hostname_hint) });

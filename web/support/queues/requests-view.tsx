@@ -2,38 +2,38 @@ import { useState } from 'preact/hooks';
 import { moveFocus } from '../../shared/announcer.js';
 import { number } from '../../shared/dates.js';
 import { Notice } from '../../shared/notice.js';
+import { t } from '../../shared/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { Person } from '../parts/person.js';
-import { say as put } from '../../shared/say.js';
 import { showChange } from '../parts/show-change.js';
 import type { Column } from '../parts/table.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { hrefOf } from '../route.js';
 import type { Decision, WaitingRequest } from '../types.js';
 import type { Load } from '../use-load.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { DecideDialog } from './decide-dialog.js';
 import { RequestTable } from './request-table.js';
 
-const say = words.requests;
+const texts = messages.requests;
 const DONE_ID = 'decided';
 
 const WHOSE: readonly Column<WaitingRequest>[] = [
   {
-    name: say.holder,
+    name: texts.holder,
     cell: ({ license: { email } }) =>
-      email ? <Person email={email} /> : <span class="quiet">{words.find.erased}</span>,
+      email ? <Person email={email} /> : <span class="quiet">{messages.find.erased}</span>,
   },
   {
-    name: say.license,
+    name: texts.license,
     cell: ({ license: { id, key_hint, machines_in_use, machines_allowed } }) => (
       <>
-        <a href={hrefOf('license', id)} aria-label={put(words.find.keyLabel, { hint: key_hint })}>
-          {put(words.find.keyHint, { hint: key_hint })}
+        <a href={hrefOf('license', id)} aria-label={t(messages.find.keyLabel, { hint: key_hint })}>
+          {t(messages.find.keyHint, { hint: key_hint })}
         </a>
         <br />
         <span class="quiet small">
-          {put(words.find.machinesOf, {
+          {t(messages.find.machinesOf, {
             used: number(machines_in_use),
             allowed: number(machines_allowed),
           })}
@@ -46,13 +46,13 @@ const WHOSE: readonly Column<WaitingRequest>[] = [
 /** What holders ask for and may not do themselves. */
 export function RequestsView({ load }: { load: Load<{ release_requests: readonly WaitingRequest[] }> }) {
   const [deciding, setDeciding] = useState<{ asked: WaitingRequest; decision: Decision }>();
-  const [said, setSaid] = useState('');
+  const [notice, setNotice] = useState('');
 
   async function decided(text: string, id: string) {
     const waiting = load.data?.release_requests ?? [];
     setDeciding(undefined);
     load.set({ release_requests: waiting.filter((request) => request.id !== id) });
-    setSaid(text);
+    setNotice(text);
     showChange(text);
     requestAnimationFrame(() => moveFocus(document.getElementById(DONE_ID)));
     await load.reload();
@@ -60,17 +60,17 @@ export function RequestsView({ load }: { load: Load<{ release_requests: readonly
 
   return (
     <div class="flow">
-      <ViewTitle>{say.title}</ViewTitle>
-      <p class="quiet">{say.lead}</p>
-      {said && (
+      <ViewTitle>{texts.title}</ViewTitle>
+      <p class="quiet">{texts.lead}</p>
+      {notice && (
         <div id={DONE_ID}>
-          <Notice kind="good">{said}</Notice>
+          <Notice kind="good">{notice}</Notice>
         </div>
       )}
-      <Loaded load={load} waiting={say.waiting}>
+      <Loaded load={load} waiting={texts.waiting}>
         {({ release_requests }) =>
           release_requests.length === 0 ? (
-            <p>{say.none}</p>
+            <p>{texts.none}</p>
           ) : (
             <RequestTable
               rows={release_requests}

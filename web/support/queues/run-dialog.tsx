@@ -1,9 +1,9 @@
-import { fill, Stranger } from '../../shared/fill.js';
+import { fill, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
 import { AskDialog } from '../parts/ask-dialog.js';
 import { useDeed } from '../parts/use-deed.js';
 import type { Erasure } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 interface Props {
   readonly erasure: Erasure;
@@ -13,7 +13,7 @@ interface Props {
 }
 
 export function RunDialog({ erasure, onClose, onDone }: Props) {
-  const { erasures: say } = words;
+  const { erasures: texts } = messages;
   const deed = useDeed();
   const run = () =>
     deed.run(async () => {
@@ -21,14 +21,14 @@ export function RunDialog({ erasure, onClose, onDone }: Props) {
     });
   return (
     <AskDialog
-      title={fill(say.runTitle, { email: <Stranger text={erasure.email ?? ''} /> })}
-      submit={say.runSubmit}
+      title={fill(texts.runTitle, { email: <UntrustedText text={erasure.email ?? ''} /> })}
+      submit={texts.runSubmit}
       danger
       deed={deed}
       onSubmit={run}
       onClose={onClose}
     >
-      <p>{say.runMeans}</p>
+      <p>{texts.runMeans}</p>
     </AskDialog>
   );
 }

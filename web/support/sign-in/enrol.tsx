@@ -2,9 +2,9 @@ import { Button } from '../../shared/button.js';
 import { useDeed } from '../parts/use-deed.js';
 import { ViewTitle } from '../parts/view-title.js';
 import type { Session } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { Failure } from './failure.js';
-import { fill, Stranger } from '../../shared/fill.js';
+import { fill, UntrustedText } from '../../shared/text.js';
 import { enrolPasskey } from './passkey.js';
 
 interface Props {
@@ -16,12 +16,12 @@ interface Props {
 /** Signed in by a link, with no passkey yet: this is the moment for one. */
 export function Enrol({ session, onEnrolled, onLater }: Props) {
   const deed = useDeed();
-  const { passkeys } = words;
+  const { passkeys } = messages;
   return (
     <div class="flow sign-in">
       <ViewTitle>{passkeys.promptTitle}</ViewTitle>
       <p class="lead">{passkeys.promptLead}</p>
-      <p class="quiet">{fill(words.signIn.signedIn, { email: <Stranger text={session.email} /> })}</p>
+      <p class="quiet">{fill(messages.signIn.signedIn, { email: <UntrustedText text={session.email} /> })}</p>
       <Failure error={deed.error} texts={passkeys} />
       <div class="actions">
         <Button

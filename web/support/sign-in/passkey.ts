@@ -37,7 +37,7 @@ function demandSupport(): void {
   if (!knowsPasskeys()) throw new PasskeyFailed('unsupported');
 }
 
-// By the names that the specification gives (WebAuthn, 5.1): a browser's own words are not for people.
+// By the names that the specification gives (WebAuthn, 5.1): a browser's own messages are not for people.
 function explain(error: unknown): never {
   const name = error instanceof Error ? error.name : '';
   if (name === 'NotAllowedError' || name === 'AbortError') throw new PasskeyFailed('cancelled');

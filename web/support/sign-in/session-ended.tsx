@@ -3,7 +3,7 @@ import { isSignedOut } from '../../shared/api.js';
 import { Button } from '../../shared/button.js';
 import { Dialog } from '../../shared/dialog.js';
 import { useDeed } from '../parts/use-deed.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { Failure } from './failure.js';
 import { signInWithPasskey } from './passkey.js';
 
@@ -17,7 +17,7 @@ interface Props {
 export function SessionEnded({ onSignedIn, onLeave }: Props) {
   const deed = useDeed();
   const [notYet, setNotYet] = useState(false);
-  const { ended, signIn } = words;
+  const { ended, signIn } = messages;
   const enter = (way?: () => Promise<void>) =>
     void deed.run(async () => {
       setNotYet(false);

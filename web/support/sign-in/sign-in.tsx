@@ -2,7 +2,7 @@ import { Button } from '../../shared/button.js';
 import { call } from '../call.js';
 import { useDeed } from '../parts/use-deed.js';
 import { ViewTitle } from '../parts/view-title.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 import { Failure } from './failure.js';
 import { signInWithPasskey } from './passkey.js';
 
@@ -16,7 +16,7 @@ interface Props {
 /** Nobody is signed in. A link is spent by a click and not by being opened: what looks at mails beforehand spends none. */
 export function SignIn({ link, onSignedIn, onForget }: Props) {
   const deed = useDeed();
-  const { signIn } = words;
+  const { signIn } = messages;
   const enter = (way: () => Promise<unknown>) =>
     void deed.run(async () => {
       await way();

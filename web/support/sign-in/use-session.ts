@@ -3,7 +3,7 @@ import { announce } from '../../shared/announcer.js';
 import { isSignedOut } from '../../shared/api.js';
 import { findSession, session as events } from '../call.js';
 import type { Session } from '../types.js';
-import { words } from '../words.js';
+import { messages } from '../messages.js';
 
 export interface Known {
   /** Who is signed in: undefined as long as that is not known, null where nobody is. */
@@ -40,7 +40,7 @@ export function useSession(): Known {
     setEnded(0);
     if (!isResumed) return;
     events.dispatchEvent(new Event('resumed'));
-    announce(words.ended.resumed);
+    announce(messages.ended.resumed);
   }
 
   function retry() {
@@ -52,7 +52,7 @@ export function useSession(): Known {
     hasEnded.current = false;
     setSession(null);
     setEnded(0);
-    announce(words.signIn.signedOut);
+    announce(messages.signIn.signedOut);
   }
 
   useEffect(retry, []);

@@ -1,5 +1,5 @@
 /** All that this page says. `{name}` is filled in, `#` is a number; a translation is another file of this shape. */
-export const words = {
+export const messages = {
   product: 'Mooring support',
   support: 'Support',
   retry: 'Try again',

@@ -1,5 +1,5 @@
 /** Every word of the portal, so that it can be translated. `{…}` is filled in, `#` is a number. */
-export const words = {
+export const messages = {
   name: 'License portal',
   question: 'Where is my license active?',
   questionLead: 'Sign in to see every machine that uses your license, and to free a place for a new one.',

@@ -1,5 +1,5 @@
 /** Every word of the privacy page but those of the data itself. */
-export const words = {
+export const messages = {
   name: 'Privacy',
   title: 'What is stored, why, and for how long',
   lead: 'First in plain words, then every table and every column, as the service itself reports them.',

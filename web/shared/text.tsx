@@ -1,0 +1,17 @@
+import { Fragment, type ComponentChild, type ComponentChildren } from 'preact';
+
+/** Fills strings into a message: `t('Sent to {email}.', { email })`. For elements there is `fill`. */
+export function t(message: string, parts: Record<string, string>): string {
+  return message.replaceAll(/\{(\w+)\}/g, (whole, name: string) => parts[name] ?? whole);
+}
+
+/** Fills elements into a message: `fill('Release {machine}?', { machine: <UntrustedText … /> })`. */
+export function fill(message: string, parts: Record<string, ComponentChild>): ComponentChildren {
+  const pieces = message.split(/\{(\w+)\}/);
+  return pieces.map((piece, index) => <Fragment key={index}>{index % 2 ? parts[piece] : piece}</Fragment>);
+}
+
+/** Text from outside the service. It is never markup and cannot change the direction of the text around it. */
+export function UntrustedText({ text }: { text: string }) {
+  return <bdi class="untrusted">{text}</bdi>;
+}
