@@ -1,83 +1,60 @@
-import { useRef, useState } from 'preact/hooks';
-import { announce, focusFirstError } from '../shared/announcer.js';
-import { Button } from '../shared/button.js';
-import { Dialog } from '../shared/dialog.js';
-import { Field } from '../shared/field.js';
+import type { HolderActivation } from '../shared/api-types.js';
+import { announce } from '../shared/announcer.js';
+import { ConfirmDialog } from '../shared/confirm-dialog.js';
 import { fill } from '../shared/text.js';
-import { Form } from '../shared/form.js';
-import { Notice } from '../shared/notice.js';
-import { isSignedOut } from '../shared/api.js';
-import { useAction } from '../shared/action.js';
-import { explain, wrongMembers } from './explain.js';
-import { withActivation, type Activation } from './holder.js';
-import { MachineName } from './machine-row.js';
-import { askForRelease } from './portal-api.js';
-import { useHolderSession } from './session.js';
+import { wrongMembers } from './explain.js';
+import { withActivation } from './holder.js';
+import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
+import { askForRelease } from './portal-api.js';
+import { useHolderError, useHolderSession } from './session.js';
 
 const texts = messages.release;
-const LONGEST_REASON = 500;
+const REASON_MAX_LENGTH = 500;
 
 interface Props {
-  readonly activation: Activation;
+  readonly activation: HolderActivation;
   readonly onClose: () => void;
 }
 
 /** Asks support to release a machine, with a reason. */
 export function AskForRelease({ activation, onClose }: Props) {
   const { id } = activation;
-  const { holder, update, onEnded } = useHolderSession();
-  const form = useRef<HTMLFormElement>(null);
-  const [reason, setReason] = useState('');
-  const [wrong, setWrong] = useState<string>();
-  const { busy, fault, run } = useAction((error) => {
-    if (isSignedOut(error)) onEnded();
-    if (!wrongMembers(error).includes('reason')) return explain(error);
-    tell(texts.reasonWrong);
-    return '';
-  });
-  const tell = (found: string | undefined) => {
-    setWrong(found);
-    focusFirstError(form.current!);
-  };
-  const send = async () => {
-    const found = [...reason].length > LONGEST_REASON ? texts.reasonWrong : undefined;
-    tell(found);
-    if (found) return;
-    await run(async () => {
-      await askForRelease(id, reason.trim());
-      onClose();
-      const asked = { ...activation, release_requested_at: new Date().toISOString() };
-      update(
-        withActivation(holder, id, () => ({ activation: asked })),
-        `state-${id}`,
-      );
-      announce(texts.sent);
-    });
+  const { holder, update } = useHolderSession();
+  const explain = useHolderError();
+  const send = async (reason: string) => {
+    await askForRelease(id, reason);
+    onClose();
+    const asked = { ...activation, release_requested_at: new Date().toISOString() };
+    update(
+      withActivation(holder, id, () => ({ activation: asked })),
+      `state-${id}`,
+    );
+    announce(texts.sent);
   };
   const machine = <MachineName activation={activation} />;
+  const field = {
+    label: texts.reason,
+    hint: texts.reasonHint,
+    area: { autofocus: true },
+    check: (reason: string) => [...reason].length > REASON_MAX_LENGTH && texts.reasonWrong,
+  };
   return (
-    <Dialog title={fill(texts.askTitle, { machine })} onClose={onClose}>
+    <ConfirmDialog
+      title={fill(texts.askTitle, { machine })}
+      submit={texts.send}
+      cancel={texts.cancel}
+      fields={{ reason: field }}
+      explain={(error) =>
+        wrongMembers(error).includes('reason')
+          ? { text: '', fields: { reason: texts.reasonWrong } }
+          : { text: explain(error) }
+      }
+      onConfirm={({ reason }) => send(reason)}
+      onClose={onClose}
+    >
       <p>{texts.askLead}</p>
       <p>{fill(texts.what, { machine })}</p>
-      <Form element={form} onSubmit={send}>
-        <Field
-          label={texts.reason}
-          name="reason"
-          hint={texts.reasonHint}
-          value={reason}
-          onValue={setReason}
-          error={wrong}
-          area={{ autofocus: true }}
-        />
-        {fault && <Notice kind="danger">{fault}</Notice>}
-        <div class="actions">
-          <Button kind="primary" type="submit" busy={busy}>
-            {texts.send}
-          </Button>
-          <Button onClick={onClose}>{texts.cancel}</Button>
-        </div>
-      </Form>
-    </Dialog>
+    </ConfirmDialog>
   );
 }

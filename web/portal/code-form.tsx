@@ -6,7 +6,7 @@ import { Field } from '../shared/field.js';
 import { fill, UntrustedText } from '../shared/text.js';
 import { Form } from '../shared/form.js';
 import { Notice } from '../shared/notice.js';
-import { EmailField, emailFault } from './email-field.js';
+import { EmailField, emailError } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';
 import type { FormProps } from './key-form.js';
 import { mailCode, signInByCode } from './portal-api.js';
@@ -18,7 +18,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
   const [mailed, setMailed] = useState(false);
   const [code, setCode] = useState('');
   const [wrong, setWrong] = useState<string>();
-  const { busy, fault, run } = useAction((error) => {
+  const { busy, error, run } = useAction((error) => {
     if (wrongMembers(error).length === 0) return explain(error);
     tell(mailed ? messages.signIn.wrongCode : messages.signIn.wrongEmail);
     return '';
@@ -29,8 +29,8 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
   };
 
   const mail = async () => {
-    tell(emailFault(email));
-    if (emailFault(email)) return;
+    tell(emailError(email));
+    if (emailError(email)) return;
     await run(async () => {
       await mailCode(email.trim());
       setCode('');
@@ -80,7 +80,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
           <EmailField email={email} onEmail={onEmail} error={wrong} />
         </>
       )}
-      {fault && <Notice kind="danger">{fault}</Notice>}
+      {error && <Notice kind="danger">{error}</Notice>}
       <div class="actions">
         <Button kind="primary" type="submit" busy={busy}>
           {mailed ? messages.signIn.signIn : messages.signIn.mailCode}

@@ -22,7 +22,7 @@ export function EmailField({ email, onEmail, error }: Props) {
 }
 
 /** What is wrong with an address, as far as a page can tell: the service knows better. */
-export function emailFault(email: string): string | undefined {
+export function emailError(email: string): string | undefined {
   if (email.trim() === '') return messages.signIn.missingEmail;
   return /\S@\S/.test(email) ? undefined : messages.signIn.wrongEmail;
 }

@@ -1,19 +1,20 @@
+import { useAction } from '../shared/action.js';
 import { announce } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { moment, utcDay } from '../shared/dates.js';
 import { Notice } from '../shared/notice.js';
 import { t } from '../shared/text.js';
-import type { Erasure } from './holder.js';
+import type { WaitingErasure } from '../shared/api-types.js';
 import { takeErasureBack } from './portal-api.js';
-import { useHolderAction, useHolderSession } from './session.js';
+import { useHolderError, useHolderSession } from './session.js';
 import { messages } from './messages.js';
 
 const texts = messages.data;
 
 /** A deletion that was asked for, and the way to take it back. */
-export function ErasureNotice({ erasure }: { erasure: Erasure }) {
+export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
   const { holder, update, proveMailbox } = useHolderSession();
-  const { busy, fault, run } = useHolderAction();
+  const { busy, error, run } = useAction(useHolderError());
   const mayTakeBack = holder.signed_in_by === 'code';
   const takeBack = () =>
     run(async () => {
@@ -28,9 +29,9 @@ export function ErasureNotice({ erasure }: { erasure: Erasure }) {
         <strong>{t(texts.asked, { day: utcDay(erasure.received_on) })}</strong>{' '}
         {isWaiting ? t(texts.runs, { moment: moment(erasure.runs_at) }) : texts.running}
       </p>
-      {fault && (
+      {error && (
         <p class="error" role="alert">
-          {fault}
+          {error}
         </p>
       )}
       {isWaiting && (

@@ -4,12 +4,12 @@ import { Button } from '../shared/button.js';
 import { fill, UntrustedText } from '../shared/text.js';
 import icon from '../shared/icon.svg';
 import { explain } from './explain.js';
-import type { Holder } from './holder.js';
+import type { HolderLicensesAnswer } from '../shared/api-types.js';
 import { signOut } from './portal-api.js';
 import { messages } from './messages.js';
 
 interface Props {
-  readonly holder: Holder | null;
+  readonly holder: HolderLicensesAnswer | null;
   readonly onSignedOut: () => void;
 }
 
@@ -26,7 +26,7 @@ export function Header({ holder, onSignedOut }: Props) {
 }
 
 function WhoIsSignedIn({ email, onSignedOut }: { email: string; onSignedOut: () => void }) {
-  const { busy, fault, run } = useAction(explain);
+  const { busy, error, run } = useAction(explain);
   const leave = () =>
     run(async () => {
       await signOut().catch((error: unknown) => {
@@ -41,9 +41,9 @@ function WhoIsSignedIn({ email, onSignedOut }: { email: string; onSignedOut: () 
       <Button kind="link" busy={busy} onClick={() => void leave()}>
         {messages.session.signOut}
       </Button>
-      {fault && (
+      {error && (
         <span class="error" role="alert">
-          {fault}
+          {error}
         </span>
       )}
     </div>

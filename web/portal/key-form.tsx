@@ -6,7 +6,7 @@ import { Button } from '../shared/button.js';
 import { Field } from '../shared/field.js';
 import { Form } from '../shared/form.js';
 import { Notice } from '../shared/notice.js';
-import { EmailField, emailFault } from './email-field.js';
+import { EmailField, emailError } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';
 import { signInByKey } from './portal-api.js';
 import { messages } from './messages.js';
@@ -22,7 +22,7 @@ export interface FormProps {
   readonly extra: ComponentChildren;
 }
 
-interface Faults {
+interface FieldErrors {
   readonly email?: string | undefined;
   readonly key?: string | undefined;
 }
@@ -30,8 +30,8 @@ interface Faults {
 /** Signs in by e-mail address and license key. */
 export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, extra }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
-  const [faults, setFaults] = useState<Faults>({});
-  const { busy, fault, run } = useAction((error) => {
+  const [errors, setErrors] = useState<FieldErrors>({});
+  const { busy, error, run } = useAction((error) => {
     const wrong = wrongMembers(error);
     if (wrong.length === 0) return explain(error);
     tell({
@@ -40,13 +40,13 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
     });
     return '';
   });
-  const tell = (found: Faults) => {
-    setFaults(found);
+  const tell = (found: FieldErrors) => {
+    setErrors(found);
     focusFirstError(form.current!);
   };
   const submit = async () => {
     const key = licenseKey.trim() === '' ? messages.signIn.missingKey : undefined;
-    const found = { email: emailFault(email), key };
+    const found = { email: emailError(email), key };
     tell(found);
     if (found.email || found.key) return;
     await run(async () => {
@@ -56,17 +56,17 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
   };
   return (
     <Form element={form} onSubmit={submit}>
-      <EmailField email={email} onEmail={onEmail} error={faults.email} />
+      <EmailField email={email} onEmail={onEmail} error={errors.email} />
       <Field
         label={messages.signIn.key}
         name="license_key"
         hint={messages.signIn.keyHint}
         value={licenseKey}
         onValue={onLicenseKey}
-        error={faults.key}
+        error={errors.key}
         input={{ class: 'mono', autocomplete: 'off', spellcheck: false, autocapitalize: 'characters' }}
       />
-      {fault && <Notice kind="danger">{fault}</Notice>}
+      {error && <Notice kind="danger">{error}</Notice>}
       <div class="actions">
         <Button kind="primary" type="submit" busy={busy}>
           {messages.signIn.submit}

@@ -1,13 +1,15 @@
+import { useAction } from '../shared/action.js';
 import { useState } from 'preact/hooks';
 import { announce } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { utcDay } from '../shared/dates.js';
 import { fill, UntrustedText, t } from '../shared/text.js';
-import { standing, works, type License, type Standing } from './holder.js';
+import type { HolderLicense } from '../shared/api-types.js';
+import { standing, works, type Standing } from './holder.js';
 import { Machines } from './machines.js';
 import { sendKey } from './portal-api.js';
 import { Seats } from './seats.js';
-import { useHolderAction, useHolderSession } from './session.js';
+import { useHolderError, useHolderSession } from './session.js';
 import { inUse } from './summary.js';
 import { messages } from './messages.js';
 
@@ -22,7 +24,7 @@ const COLOURS: Record<Standing, string> = {
 };
 
 /** One license: how it stands, how many machines use it, and which. */
-export function LicenseSection({ license }: { license: License }) {
+export function LicenseSection({ license }: { license: HolderLicense }) {
   const { holder } = useHolderSession();
   // When it would have expired no longer matters.
   const isOver = license.status === 'refunded' || license.status === 'revoked';
@@ -49,7 +51,7 @@ export function LicenseSection({ license }: { license: License }) {
   );
 }
 
-function expiry(license: License): string {
+function expiry(license: HolderLicense): string {
   const { expires_at, on_expiry } = license;
   if (!expires_at) return texts.forEver;
   const isOver = Date.parse(expires_at) <= Date.now();
@@ -65,9 +67,9 @@ function expiry(license: License): string {
 }
 
 /** Mails the key to the license's address: how "I lost my key" ends. */
-function SendKey({ license }: { license: License }) {
+function SendKey({ license }: { license: HolderLicense }) {
   const { holder } = useHolderSession();
-  const { busy, fault, run } = useHolderAction();
+  const { busy, error, run } = useAction(useHolderError());
   const [sent, setSent] = useState(false);
   const send = () =>
     run(async () => {
@@ -82,9 +84,9 @@ function SendKey({ license }: { license: License }) {
         {texts.sendKey}
       </Button>
       {sent && <span>{fill(texts.keySent, { email: <UntrustedText text={holder.email} /> })}</span>}
-      {fault && (
+      {error && (
         <span class="error" role="alert">
-          {fault}
+          {error}
         </span>
       )}
     </div>

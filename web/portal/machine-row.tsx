@@ -2,9 +2,10 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../shared/button.js';
 import { day } from '../shared/dates.js';
-import { UntrustedText, t } from '../shared/text.js';
-import type { Activation } from './holder.js';
+import { t } from '../shared/text.js';
+import type { HolderActivation } from '../shared/api-types.js';
 import { AskForRelease } from './ask-for-release.js';
+import { MachineName } from './machine-name.js';
 import { ReleaseMyself } from './release-myself.js';
 import { isThisMachine } from './this-machine.js';
 import { messages } from './messages.js';
@@ -12,7 +13,7 @@ import { messages } from './messages.js';
 const texts = messages.machines;
 
 interface ActiveProps {
-  readonly activation: Activation;
+  readonly activation: HolderActivation;
   /** How often they may release one themselves; 0: support has to. */
   readonly releasesLeft: number;
 }
@@ -37,14 +38,14 @@ export function ActiveRow({ activation, releasesLeft }: ActiveProps) {
   );
 }
 
-export function EndedRow({ activation }: { activation: Activation }) {
+export function EndedRow({ activation }: { activation: HolderActivation }) {
   const sentence = activation.ended_reason === 'refunded' ? texts.refunded : texts.released;
   return (
     <Row activation={activation}>{activation.ended_at && t(sentence, { day: day(activation.ended_at) })}</Row>
   );
 }
 
-function Row({ activation, children }: { activation: Activation; children: ComponentChildren }) {
+function Row({ activation, children }: { activation: HolderActivation; children: ComponentChildren }) {
   const { id, app_version, activated_at } = activation;
   return (
     <tr role="row">
@@ -77,9 +78,3 @@ const CellName = ({ name }: { name: string }) => (
     {name}{' '}
   </span>
 );
-
-/** The label that a machine was given, which is a stranger's text. */
-export function MachineName({ activation: { hostname_hint } }: { activation: Activation }) {
-  const label = hostname_hint?.trim();
-  return label ? <UntrustedText text={label} /> : <span class="unnamed">{texts.unnamed}</span>;
-}

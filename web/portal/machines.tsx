@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { plural } from '../shared/dates.js';
-import type { Activation, License } from './holder.js';
+import type { HolderActivation, HolderLicense } from '../shared/api-types.js';
 import { ActiveRow, EndedRow } from './machine-row.js';
 import { useHolderSession } from './session.js';
 import { isThisMachine } from './this-machine.js';
@@ -10,7 +10,7 @@ const texts = messages.machines;
 /** More of those that ended would push what matters off the page. */
 const SHOWN_ENDED = 5;
 
-export function Machines({ license }: { license: License }) {
+export function Machines({ license }: { license: HolderLicense }) {
   const { holder } = useHolderSession();
   const ofState = (ended: boolean) =>
     license.activations
@@ -42,7 +42,7 @@ export function Machines({ license }: { license: License }) {
   );
 }
 
-function Ended({ activations }: { activations: readonly Activation[] }) {
+function Ended({ activations }: { activations: readonly HolderActivation[] }) {
   const table = (
     <MachineTable
       ended

@@ -1,8 +1,8 @@
 import { ask } from '../shared/api.js';
-import type { Activation, Erasure, Holder } from './holder.js';
+import type { HolderActivation, WaitingErasure, HolderLicensesAnswer } from '../shared/api-types.js';
 
 // One line a route of contract.md, section 3.
-export const readHolder = () => ask<Holder>('GET', 'api/licenses');
+export const readHolder = () => ask<HolderLicensesAnswer>('GET', 'api/licenses');
 export const signInByKey = (email: string, license_key: string) =>
   ask('POST', 'api/session', { email, license_key });
 export const mailCode = (email: string) => ask('POST', 'api/session/code', { email });
@@ -11,8 +11,8 @@ export const signOut = () => ask('DELETE', 'api/session');
 export const askForRelease = (id: string, reason: string) =>
   ask('POST', `api/activations/${id}/release-request`, reason ? { reason } : {});
 export const release = (id: string) =>
-  ask<{ activation: Partial<Activation> }>('POST', `api/activations/${id}/release`);
+  ask<{ activation: Partial<HolderActivation> }>('POST', `api/activations/${id}/release`);
 export const sendKey = (id: string) => ask('POST', `api/licenses/${id}/send-key`);
 export const readExport = () => ask<unknown>('GET', 'api/export');
-export const askForErasure = () => ask<{ erasure: Erasure }>('POST', 'api/erasure');
+export const askForErasure = () => ask<{ erasure: WaitingErasure }>('POST', 'api/erasure');
 export const takeErasureBack = () => ask('DELETE', 'api/erasure');

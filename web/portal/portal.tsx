@@ -4,7 +4,7 @@ import { isSignedOut, ServerAway } from '../shared/api.js';
 import { Away } from '../shared/away.js';
 import { Loading } from '../shared/loading.js';
 import { Page } from '../shared/page.js';
-import type { Holder } from './holder.js';
+import type { HolderLicensesAnswer } from '../shared/api-types.js';
 import { Overview } from './overview.js';
 import { readHolder } from './portal-api.js';
 import { SignIn } from './sign-in.js';
@@ -12,7 +12,7 @@ import { SignInAgain, type Again } from './sign-in-again.js';
 import { Header, Footer } from './frame.js';
 import { messages } from './messages.js';
 
-type Stage = 'waiting' | 'away' | 'failed' | 'signed-out' | Holder;
+type Stage = 'waiting' | 'away' | 'failed' | 'signed-out' | HolderLicensesAnswer;
 
 /** The whole page: what it shows, by whether anyone is signed in and whether the service can be reached. */
 export function Portal() {
@@ -60,7 +60,11 @@ export function Portal() {
           proveMailbox={() => setAgain('code')}
         />
       ) : (
-        <Question stage={stage as Exclude<Stage, Holder>} onRetry={load} onSignedIn={signedIn} />
+        <Question
+          stage={stage as Exclude<Stage, HolderLicensesAnswer>}
+          onRetry={load}
+          onSignedIn={signedIn}
+        />
       )}
       {holder && again && again !== 'later' && (
         <SignInAgain
@@ -75,7 +79,7 @@ export function Portal() {
 }
 
 interface QuestionProps {
-  readonly stage: Exclude<Stage, Holder>;
+  readonly stage: Exclude<Stage, HolderLicensesAnswer>;
   readonly onRetry: () => void;
   readonly onSignedIn: () => Promise<void>;
 }

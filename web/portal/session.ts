@@ -1,15 +1,14 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { useAction, type Action } from '../shared/action.js';
 import { isSignedOut } from '../shared/api.js';
 import { explain } from './explain.js';
-import type { Holder } from './holder.js';
+import type { HolderLicensesAnswer } from '../shared/api-types.js';
 
 /** Who is signed in, and what any part of the page may do to that. */
 export interface HolderSession {
-  readonly holder: Holder;
+  readonly holder: HolderLicensesAnswer;
   /** Shows the holder as they are now; the element of this id, which changed, gets the focus. */
-  readonly update: (holder: Holder, changedId: string) => void;
+  readonly update: (holder: HolderLicensesAnswer, changedId: string) => void;
   /** The service says that the session is over. */
   readonly onEnded: () => void;
   /** Asks for the sign-in that proves the mailbox. */
@@ -20,11 +19,11 @@ export const Session = createContext<HolderSession | null>(null);
 
 export const useHolderSession = () => useContext(Session)!;
 
-/** An action of someone signed in, which may find that they no longer are. */
-export function useHolderAction(): Action {
+/** Returns a function that turns an error into a message, and tells the page when the session has ended. */
+export function useHolderError(): (error: unknown) => string {
   const { onEnded } = useHolderSession();
-  return useAction((error) => {
+  return (error) => {
     if (isSignedOut(error)) onEnded();
     return explain(error);
-  });
+  };
 }

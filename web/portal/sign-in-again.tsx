@@ -1,6 +1,6 @@
 import { Dialog } from '../shared/dialog.js';
 import { Button } from '../shared/button.js';
-import type { Holder } from './holder.js';
+import type { HolderLicensesAnswer } from '../shared/api-types.js';
 import { SignIn } from './sign-in.js';
 import { messages } from './messages.js';
 
@@ -8,7 +8,7 @@ import { messages } from './messages.js';
 export type Again = 'ended' | 'later' | 'code';
 
 interface Props {
-  readonly holder: Holder;
+  readonly holder: HolderLicensesAnswer;
   readonly why: Exclude<Again, 'later'>;
   readonly onSignedIn: () => Promise<void>;
   readonly onClose: () => void;

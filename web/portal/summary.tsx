@@ -1,14 +1,15 @@
 import { useEffect } from 'preact/hooks';
 import { number, plural } from '../shared/dates.js';
 import { fill, UntrustedText, t } from '../shared/text.js';
-import { freePlaces, standing, works, type Holder, type License } from './holder.js';
+import type { HolderLicensesAnswer, HolderLicense } from '../shared/api-types.js';
+import { freePlaces, standing, works } from './holder.js';
 import { Seats } from './seats.js';
 import { messages } from './messages.js';
 
 const texts = messages.summary;
 
 /** The first line, which answers what people come for: "1 of 1 machines in use". */
-export function Summary({ holder }: { holder: Holder }) {
+export function Summary({ holder }: { holder: HolderLicensesAnswer }) {
   const headline = headlineOf(holder.licenses);
   const lead =
     holder.licenses.length === 0
@@ -28,10 +29,10 @@ export function Summary({ holder }: { holder: Holder }) {
 export const inUse = (used: number, allowed: number) =>
   t(texts.inUse, { used: number(used), allowed: number(allowed) });
 
-const total = (licenses: readonly License[], of: (license: License) => number) =>
+const total = (licenses: readonly HolderLicense[], of: (license: HolderLicense) => number) =>
   licenses.reduce((sum, license) => sum + of(license), 0);
 
-function headlineOf(licenses: readonly License[]): string {
+function headlineOf(licenses: readonly HolderLicense[]): string {
   const [first, ...others] = licenses;
   if (!first) return texts.noLicense;
   const working = licenses.filter(works);
@@ -46,7 +47,7 @@ function headlineOf(licenses: readonly License[]): string {
 }
 
 /** What the first line means for the next machine. */
-function leadOf(licenses: readonly License[]): string {
+function leadOf(licenses: readonly HolderLicense[]): string {
   const working = licenses.filter(works);
   if (working.length === 0) return '';
   const used = total(working, ({ machines_in_use }) => machines_in_use);

@@ -1,10 +1,11 @@
+import { useAction } from '../shared/action.js';
 import { useState } from 'preact/hooks';
 import { announce } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { Notice } from '../shared/notice.js';
 import { AskForErasure } from './ask-for-erasure.js';
 import { readExport } from './portal-api.js';
-import { useHolderAction, useHolderSession } from './session.js';
+import { useHolderError, useHolderSession } from './session.js';
 import { messages } from './messages.js';
 
 const texts = messages.data;
@@ -31,7 +32,7 @@ export function YourData() {
 }
 
 function Download() {
-  const { busy, fault, run } = useHolderAction();
+  const { busy, error, run } = useAction(useHolderError());
   const download = () =>
     run(async () => {
       save(await readExport());
@@ -43,7 +44,7 @@ function Download() {
       <Button busy={busy} onClick={() => void download()}>
         {texts.download}
       </Button>
-      {fault && <Notice kind="danger">{fault}</Notice>}
+      {error && <Notice kind="danger">{error}</Notice>}
     </div>
   );
 }

@@ -4,7 +4,8 @@ import { Away } from '../shared/away.js';
 import icon from '../shared/icon.svg';
 import { Loading } from '../shared/loading.js';
 import { Page } from '../shared/page.js';
-import { readPrivacyData, type PrivacyData } from './data.js';
+import type { PrivacyData } from '../shared/api-types.js';
+import { readPrivacyData } from './data.js';
 import { Report } from './report.js';
 import { messages } from './messages.js';
 

@@ -1,7 +1,8 @@
 import { moment, plural, utcDay } from '../shared/dates.js';
 import { t } from '../shared/text.js';
 import { Columns } from './columns.js';
-import { whatOf, type PrivacyData, type Table } from './data.js';
+import type { PrivacyData } from '../shared/api-types.js';
+import { whatOf, type Table } from './data.js';
 import { messages } from './messages.js';
 
 type Group = keyof typeof messages.groups;
@@ -90,7 +91,7 @@ function TableRow({ table }: { table: Table }) {
       <th scope="row" role="rowheader">
         {whatOf(table)}
       </th>
-      <Cell name={messages.columns.kept} text={kept ?? '–'} />
+      <Cell name={messages.columns.kept} text={kept} />
       {leaves ? (
         <>
           <Cell

@@ -1,29 +1,37 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 
-/** Something a person set going: whether it goes on, and what became of it in messages. */
-export interface Action {
+/** Something that a person started, such as a request by a button. */
+export interface Action<Failure> {
   readonly busy: boolean;
-  /** Why it did not work; empty where it did, or was not tried. */
-  readonly fault: string;
-  /** Does it, unless it is under way. */
-  readonly run: (work: () => Promise<void>) => Promise<void>;
+  /** Why the last run failed; undefined before the first run and after a success. */
+  readonly error: Failure | undefined;
+  /** Runs the work, unless it runs already. @returns whether it succeeded */
+  readonly run: (work: () => Promise<unknown>) => Promise<boolean>;
+  readonly clear: () => void;
 }
 
-/** @param explain makes a sentence of what was thrown */
-export function useAction(explain: (error: unknown) => string): Action {
+/** @param explain turns a thrown value into `error`, such as a message; without it, `error` is the thrown value */
+export function useAction<Failure = unknown>(
+  explain = (thrown: unknown) => thrown as Failure,
+): Action<Failure> {
   const [busy, setBusy] = useState(false);
-  const [fault, setFault] = useState('');
-  const run = async (work: () => Promise<void>) => {
-    if (busy) return;
+  const [error, setError] = useState<Failure>();
+  const isRunning = useRef(false);
+  async function run(work: () => Promise<unknown>): Promise<boolean> {
+    if (isRunning.current) return false;
+    isRunning.current = true;
     setBusy(true);
-    setFault('');
+    setError(undefined);
     try {
       await work();
-    } catch (error) {
-      setFault(explain(error));
+      return true;
+    } catch (thrown) {
+      setError(explain(thrown));
+      return false;
     } finally {
+      isRunning.current = false;
       setBusy(false);
     }
-  };
-  return { busy, fault, run };
+  }
+  return { busy, error, run, clear: () => setError(undefined) };
 }

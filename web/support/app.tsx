@@ -12,7 +12,7 @@ import { takeLink } from './sign-in/link.js';
 import { SessionEnded } from './sign-in/session-ended.js';
 import { SignIn } from './sign-in/sign-in.js';
 import { useSession, type Known } from './sign-in/use-session.js';
-import type { Session } from './types.js';
+import type { StaffSessionAnswer } from '../shared/api-types.js';
 import { messages } from './messages.js';
 
 /** The page: for who is signed in, and for who is not (yet). */
@@ -39,7 +39,7 @@ export function App({ link: brought }: { link: string | undefined }) {
   return session ? <SignedIn key={session.id} known={known} session={session} /> : <NotKnown known={known} />;
 }
 
-function SignedIn({ known, session }: { known: Known; session: Session }) {
+function SignedIn({ known, session }: { known: Known; session: StaffSessionAnswer }) {
   const [later, setLater] = useState(false);
   return (
     <>

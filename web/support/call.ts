@@ -1,17 +1,17 @@
 import { ask, isSignedOut } from '../shared/api.js';
-import type { Session } from './types.js';
+import type { StaffSessionAnswer } from '../shared/api-types.js';
 
 /** `ended`: the service knows this session no more. `resumed`: the same person has signed in again. `changed`: what they may do. */
 export const session = new EventTarget();
 
-let found: Session | undefined;
+let found: StaffSessionAnswer | undefined;
 let looks = 0;
 let answered = 0;
 
 /** Looks who is signed in now. Throws as `ask` does. */
-export async function findSession(): Promise<Session> {
+export async function findSession(): Promise<StaffSessionAnswer> {
   const mine = ++looks;
-  const answer = await ask<Session>('GET', 'api/session');
+  const answer = await ask<StaffSessionAnswer>('GET', 'api/session');
   // One that comes late says nothing new.
   if (mine < answered) return found ?? answer;
   answered = mine;
@@ -26,7 +26,7 @@ export async function call<T = undefined>(method: string, path: string, body?: o
   } catch (error) {
     if (!isSignedOut(error)) throw error;
     if (found === before) session.dispatchEvent(new Event('ended'));
-    // It was asked with a session before the one found meanwhile. A deed is not repeated: by now it may be somebody else's.
+    // It was asked with a session before the one found meanwhile. A action is not repeated: by now it may be somebody else's.
     else if (method === 'GET') return call(method, path);
     throw error;
   }

@@ -1,10 +1,10 @@
 import { UntrustedText } from '../../shared/text.js';
 import { ViewTitle } from '../parts/view-title.js';
-import type { Session } from '../types.js';
+import type { StaffSessionAnswer } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 import { Passkeys } from './passkeys.js';
 
-export function AccountView({ session }: { session: Session }) {
+export function AccountView({ session }: { session: StaffSessionAnswer }) {
   const { account: texts, roles } = messages;
   return (
     <div class="flow">

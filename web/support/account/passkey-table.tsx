@@ -2,7 +2,7 @@ import { Button } from '../../shared/button.js';
 import { day } from '../../shared/dates.js';
 import { t } from '../../shared/text.js';
 import { Table, type Column } from '../parts/table.js';
-import type { Passkey } from '../types.js';
+import type { Passkey } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 
 const texts = messages.passkeys;

@@ -4,10 +4,10 @@ import { Button } from '../../shared/button.js';
 import { Notice } from '../../shared/notice.js';
 import { Loaded } from '../parts/loaded.js';
 import { showChange } from '../parts/show-change.js';
-import { useDeed } from '../parts/use-deed.js';
+import { useAction } from '../../shared/action.js';
 import { Failure } from '../sign-in/failure.js';
 import { enrolPasskey } from '../sign-in/passkey.js';
-import type { Passkey } from '../types.js';
+import type { Passkey, PasskeyListAnswer } from '../../shared/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { PasskeyTable } from './passkey-table.js';
@@ -18,8 +18,8 @@ const HEADING_ID = 'passkeys';
 
 /** One's own ways in. */
 export function Passkeys() {
-  const load = useLoad<{ passkeys: Passkey[] }>('passkeys');
-  const adding = useDeed();
+  const load = useLoad<PasskeyListAnswer>('passkeys');
+  const adding = useAction();
   const [removing, setRemoving] = useState<Passkey>();
   const [notice, setNotice] = useState<{ text: string; row?: string }>();
 

@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks';
 import { plural } from '../../shared/dates.js';
-import { Choice } from '../parts/choice.js';
+import { Choice } from '../../shared/choice.js';
 import { Loaded } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
-import type { AuditEvent } from '../types.js';
+import type { AuditAnswer } from '../../shared/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { Events } from './events.js';
 
 /** What everyone did. */
 export function AuditView() {
-  const load = useLoad<{ events: AuditEvent[] }>('audit');
+  const load = useLoad<AuditAnswer>('audit');
   const [only, setOnly] = useState('');
   const { audit: texts, history } = messages;
   return (

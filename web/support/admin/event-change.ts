@@ -1,5 +1,5 @@
 import { utcDay } from '../../shared/dates.js';
-import type { AuditEvent } from '../types.js';
+import type { AuditEvent } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 
 /** Nothing to read in them but where to look. */
@@ -8,7 +8,7 @@ const IDS = /(^|_)id$/;
 /** What an entry changed, as `name: value` pairs in messages. `names`: what is known of ids. */
 export function changeText({ change }: AuditEvent, names: ReadonlyMap<string, string>): string {
   const texts = messages.history;
-  return Object.entries(change)
+  return Object.entries(change as Readonly<Record<string, unknown>>)
     .filter(([name, value]) => !IDS.test(name) || names.has(String(value)))
     .map(([name, value]) => `${texts.changes[name] ?? name}: ${valueText(name, value, names)}`)
     .join(', ');

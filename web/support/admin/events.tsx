@@ -4,7 +4,7 @@ import { Person } from '../parts/person.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
 import { hrefOf } from '../route.js';
-import type { AuditEvent } from '../types.js';
+import type { AuditEvent } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 import { changeText } from './event-change.js';
 

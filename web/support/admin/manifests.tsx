@@ -4,7 +4,8 @@ import { Notice } from '../../shared/notice.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
-import type { Manifest, Manifests as Answer } from '../types.js';
+import type { ManifestListAnswer as Answer } from '../../shared/api-types.js';
+import type { Manifest } from '../types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 

@@ -1,32 +1,22 @@
 import { fill, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
-import { AskDialog } from '../parts/ask-dialog.js';
-import { ReasonField, useReason } from '../parts/reason.js';
-import { useDeed } from '../parts/use-deed.js';
 import { messages } from '../messages.js';
+import { ConfirmDialog } from '../parts/confirm-dialog.js';
+import { staffReasonField } from '../parts/reason.js';
 import type { StaffDialogProps } from './role-dialog.js';
 
 export function RemoveStaffDialog({ member, onClose, onDone }: StaffDialogProps) {
   const { staff: texts } = messages;
-  const deed = useDeed();
-  const reason = useReason(deed.error);
-  const remove = () =>
-    deed.run(async () => {
-      await call('POST', `staff/${member.id}/remove`, { reason: reason.value.trim() });
-      onDone(member);
-    });
   return (
-    <AskDialog
+    <ConfirmDialog
       title={fill(texts.removeTitle, { email: <UntrustedText text={member.email} /> })}
       submit={texts.removeSubmit}
       danger
-      deed={deed}
-      isValid={reason.isValid}
-      onSubmit={remove}
+      fields={{ reason: staffReasonField() }}
+      onConfirm={(body) => call('POST', `staff/${member.id}/remove`, body).then(() => onDone(member))}
       onClose={onClose}
     >
       <p>{texts.removeMeans}</p>
-      <ReasonField reason={reason} hint={messages.reason.hintOfStaff} />
-    </AskDialog>
+    </ConfirmDialog>
   );
 }

@@ -1,3 +1,4 @@
+import type { RetentionListAnswer } from '../../shared/api-types.js';
 import { shortMoment, number, plural, utcDay } from '../../shared/dates.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
@@ -16,7 +17,7 @@ const COLUMNS: readonly Column<RetentionRun>[] = [
 ];
 
 export function Retention() {
-  const load = useLoad<{ runs: RetentionRun[] }>('retention');
+  const load = useLoad<RetentionListAnswer>('retention');
   return (
     <section class="flow" aria-labelledby="retention">
       <h2 id="retention">{texts.retentionTitle}</h2>

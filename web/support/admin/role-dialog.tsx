@@ -1,10 +1,9 @@
+import type { StaffMember } from '../../shared/api-types.js';
 import { fill, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
-import { AskDialog } from '../parts/ask-dialog.js';
-import { ReasonField, useReason } from '../parts/reason.js';
-import { useDeed } from '../parts/use-deed.js';
-import type { StaffMember } from '../types.js';
 import { messages } from '../messages.js';
+import { ConfirmDialog } from '../parts/confirm-dialog.js';
+import { staffReasonField } from '../parts/reason.js';
 import { otherRole } from './staff-table.js';
 
 export interface StaffDialogProps {
@@ -15,25 +14,18 @@ export interface StaffDialogProps {
 
 export function RoleDialog({ member, onClose, onDone }: StaffDialogProps) {
   const { staff: texts } = messages;
-  const deed = useDeed();
-  const reason = useReason(deed.error);
   const role = otherRole(member);
-  const change = () =>
-    deed.run(async () => {
-      await call('PATCH', `staff/${member.id}`, { role, reason: reason.value.trim() });
-      onDone(member);
-    });
   return (
-    <AskDialog
+    <ConfirmDialog
       title={fill(texts.roleTitle[role], { email: <UntrustedText text={member.email} /> })}
       submit={texts.roleSubmit[role]}
-      deed={deed}
-      isValid={reason.isValid}
-      onSubmit={change}
+      fields={{ reason: staffReasonField() }}
+      onConfirm={({ reason }) =>
+        call('PATCH', `staff/${member.id}`, { role, reason }).then(() => onDone(member))
+      }
       onClose={onClose}
     >
       <p>{texts.roleMeans[role]}</p>
-      <ReasonField reason={reason} hint={messages.reason.hintOfStaff} />
-    </AskDialog>
+    </ConfirmDialog>
   );
 }

@@ -2,10 +2,11 @@ import { Button } from '../../shared/button.js';
 import { day, number, plural } from '../../shared/dates.js';
 import { t, UntrustedText } from '../../shared/text.js';
 import { Table, type Column } from '../parts/table.js';
-import type { Role, StaffMember } from '../types.js';
+import type { StaffMember } from '../../shared/api-types.js';
+import type { Role } from '../types.js';
 import { messages } from '../messages.js';
 
-export type StaffDeed = 'role' | 'link' | 'remove';
+export type StaffAction = 'role' | 'link' | 'remove';
 
 const texts = messages.staff;
 
@@ -15,12 +16,12 @@ interface Props {
   /** A link is being mailed. */
   readonly mailing: boolean;
   readonly changed: string | undefined;
-  readonly onDeed: (deed: StaffDeed, member: StaffMember) => void;
+  readonly onAction: (action: StaffAction, member: StaffMember) => void;
 }
 
 export const otherRole = ({ role }: StaffMember): Role => (role === 'admin' ? 'support' : 'admin');
 
-export function StaffTable({ staff, me, mailing, changed, onDeed }: Props) {
+export function StaffTable({ staff, me, mailing, changed, onAction }: Props) {
   const columns: Column<StaffMember>[] = [
     {
       name: texts.email,
@@ -41,7 +42,9 @@ export function StaffTable({ staff, me, mailing, changed, onDeed }: Props) {
     {
       name: texts.actions,
       plain: true,
-      cell: (member) => <Deeds member={member} mailing={mailing} onDeed={(deed) => onDeed(deed, member)} />,
+      cell: (member) => (
+        <Actions member={member} mailing={mailing} onAction={(action) => onAction(action, member)} />
+      ),
     },
   ];
   return (
@@ -55,26 +58,26 @@ export function StaffTable({ staff, me, mailing, changed, onDeed }: Props) {
   );
 }
 
-interface DeedsProps {
+interface ActionsProps {
   readonly member: StaffMember;
   readonly mailing: boolean;
-  readonly onDeed: (deed: StaffDeed) => void;
+  readonly onAction: (action: StaffAction) => void;
 }
 
-function Deeds({ member, mailing, onDeed }: DeedsProps) {
+function Actions({ member, mailing, onAction }: ActionsProps) {
   const { email, passkeys } = member;
   const role = otherRole(member);
   return (
-    <span class="deeds">
+    <span class="row-actions">
       {passkeys === 0 && (
-        <Button busy={mailing} label={t(texts.linkLabel, { email })} onClick={() => onDeed('link')}>
+        <Button busy={mailing} label={t(texts.linkLabel, { email })} onClick={() => onAction('link')}>
           {texts.link}
         </Button>
       )}
-      <Button label={t(texts.roleLabel[role], { email })} onClick={() => onDeed('role')}>
+      <Button label={t(texts.roleLabel[role], { email })} onClick={() => onAction('role')}>
         {role === 'admin' ? texts.makeAdmin : texts.makeSupport}
       </Button>
-      <Button kind="harm" label={t(texts.removeLabel, { email })} onClick={() => onDeed('remove')}>
+      <Button kind="harm" label={t(texts.removeLabel, { email })} onClick={() => onAction('remove')}>
         {texts.remove}
       </Button>
     </span>

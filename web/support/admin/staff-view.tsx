@@ -5,26 +5,26 @@ import { problemText } from '../parts/problem-text.js';
 import { t } from '../../shared/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { showChange } from '../parts/show-change.js';
-import { useDeed } from '../parts/use-deed.js';
+import { useAction } from '../../shared/action.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { call, session as events } from '../call.js';
-import type { Session, StaffMember } from '../types.js';
+import type { StaffListAnswer, StaffMember, StaffSessionAnswer } from '../../shared/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { AddStaffDialog } from './add-staff-dialog.js';
 import { RemoveStaffDialog } from './remove-staff-dialog.js';
 import { RoleDialog } from './role-dialog.js';
-import { StaffTable, type StaffDeed } from './staff-table.js';
+import { StaffTable, type StaffAction } from './staff-table.js';
 import { Tokens } from './tokens.js';
 
 /** Who may work here, and which scripts. */
-export function StaffView({ session: me }: { session: Session }) {
-  const load = useLoad<{ staff: StaffMember[] }>('staff');
+export function StaffView({ session: me }: { session: StaffSessionAnswer }) {
+  const load = useLoad<StaffListAnswer>('staff');
   const { staff: texts } = messages;
   const [adding, setAdding] = useState(false);
-  const [doing, setDoing] = useState<{ deed: StaffDeed; member: StaffMember }>();
+  const [doing, setDoing] = useState<{ action: StaffAction; member: StaffMember }>();
   const [notice, setNotice] = useState<{ text: string; row?: string }>();
-  const mailing = useDeed();
+  const mailing = useAction();
 
   async function done(sentence: string, email: string, row?: string) {
     setAdding(false);
@@ -35,10 +35,10 @@ export function StaffView({ session: me }: { session: Session }) {
     showChange(text, row);
   }
 
-  function begin(deed: StaffDeed, member: StaffMember) {
+  function begin(action: StaffAction, member: StaffMember) {
     setNotice(undefined);
     mailing.clear();
-    if (deed !== 'link') return setDoing({ deed, member });
+    if (action !== 'link') return setDoing({ action, member });
     void mailing.run(async () => {
       await call('POST', `staff/${member.id}/link`);
       await done(texts.linkDone, member.email, member.id);
@@ -56,7 +56,13 @@ export function StaffView({ session: me }: { session: Session }) {
       </div>
       <Loaded load={load} waiting={texts.waiting}>
         {({ staff }) => (
-          <StaffTable staff={staff} me={me.id} mailing={mailing.busy} changed={notice?.row} onDeed={begin} />
+          <StaffTable
+            staff={staff}
+            me={me.id}
+            mailing={mailing.busy}
+            changed={notice?.row}
+            onAction={begin}
+          />
         )}
       </Loaded>
       <Tokens />
@@ -66,10 +72,10 @@ export function StaffView({ session: me }: { session: Session }) {
           onDone={({ email, id }) => void done(texts.added, email, id)}
         />
       )}
-      {dialog && doing.deed === 'remove' && (
+      {dialog && doing.action === 'remove' && (
         <RemoveStaffDialog {...dialog} onDone={({ email }) => void done(texts.removed, email)} />
       )}
-      {dialog && doing.deed === 'role' && (
+      {dialog && doing.action === 'role' && (
         <RoleDialog
           {...dialog}
           onDone={({ email, id }) => {

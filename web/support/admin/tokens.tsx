@@ -1,3 +1,4 @@
+import type { TokenListAnswer } from '../../shared/api-types.js';
 import { useState } from 'preact/hooks';
 import { Button } from '../../shared/button.js';
 import { day, plural } from '../../shared/dates.js';
@@ -25,7 +26,7 @@ const COLUMNS: readonly Column<Token>[] = [
 
 /** What scripts sign in with; here they are only listed and revoked. */
 export function Tokens() {
-  const load = useLoad<{ tokens: Token[] }>('tokens');
+  const load = useLoad<TokenListAnswer>('tokens');
   const [revoking, setRevoking] = useState<Token>();
   const [done, setDone] = useState(false);
   const revoke: Column<Token> = {

@@ -8,10 +8,10 @@ import { call } from '../call.js';
 import { IssueDialog } from '../license/issue-dialog.js';
 import { memberErrors, problemText } from '../parts/problem-text.js';
 import { t } from '../../shared/text.js';
-import { useDeed } from '../parts/use-deed.js';
+import { useAction } from '../../shared/action.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { goTo } from '../route.js';
-import type { License } from '../types.js';
+import type { LicenseSearchAnswer, LicenseView } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 import { kindOfQuery, type QueryKind } from './kind-of-query.js';
 import { Results } from './results.js';
@@ -21,13 +21,13 @@ import { SearchForm } from './search-form.js';
 export interface Sought {
   readonly text: string;
   readonly kind: QueryKind;
-  readonly licenses?: readonly License[];
+  readonly licenses?: readonly LicenseView[];
 }
 
 export const NOTHING_SOUGHT: Sought = { text: '', kind: 'email' };
 
 /** What was found, with a license as it is now: the way back must not lead to how it was. */
-export const withLicense = (sought: Sought, license: License): Sought => ({
+export const withLicense = (sought: Sought, license: LicenseView): Sought => ({
   ...sought,
   ...(sought.licenses && {
     licenses: sought.licenses.map((each) => (each.id === license.id ? license : each)),
@@ -43,11 +43,11 @@ interface Props {
 export function FindView({ sought, onSought, isAdmin }: Props) {
   const { find: texts } = messages;
   const form = useRef<HTMLFormElement>(null);
-  const deed = useDeed();
+  const action = useAction();
   const [isEmpty, setEmpty] = useState(false);
   const [issuing, setIssuing] = useState(false);
   const { text, kind, licenses } = sought;
-  const wrong = isEmpty ? texts.empty : memberErrors(deed.error)[kind];
+  const wrong = isEmpty ? texts.empty : memberErrors(action.error)[kind];
 
   async function search() {
     const wanted = text.trim();
@@ -55,8 +55,8 @@ export function FindView({ sought, onSought, isAdmin }: Props) {
     if (wanted === '') return focusFirstError(form.current!);
     const kind = kindOfQuery(wanted);
     onSought(() => ({ text, kind }));
-    const found = await deed.run(async () => {
-      const answer = await call<{ licenses: License[] }>('POST', 'licenses/search', { [kind]: wanted });
+    const found = await action.run(async () => {
+      const answer = await call<LicenseSearchAnswer>('POST', 'licenses/search', { [kind]: wanted });
       onSought((before) => ({ ...before, kind, licenses: answer.licenses }));
       // Who went elsewhere meanwhile stays there.
       if (form.current) tell(kind, answer.licenses);
@@ -71,7 +71,7 @@ export function FindView({ sought, onSought, isAdmin }: Props) {
         form={form}
         text={text}
         error={wrong}
-        busy={deed.busy}
+        busy={action.busy}
         onText={(typed) => {
           setEmpty(false);
           onSought((before) => ({ ...before, text: typed }));
@@ -80,15 +80,15 @@ export function FindView({ sought, onSought, isAdmin }: Props) {
       >
         {isAdmin && <Button onClick={() => setIssuing(true)}>{messages.issue.button}</Button>}
       </SearchForm>
-      {deed.busy && <Loading text={t(texts.searching, { kind: texts.kinds[kind] })} />}
-      {deed.error !== undefined && !wrong && <Notice kind="danger">{problemText(deed.error)}</Notice>}
+      {action.busy && <Loading text={t(texts.searching, { kind: texts.kinds[kind] })} />}
+      {action.error !== undefined && !wrong && <Notice kind="danger">{problemText(action.error)}</Notice>}
       {licenses && <Results kind={kind} licenses={licenses} />}
       {issuing && <IssueDialog onClose={() => setIssuing(false)} />}
     </div>
   );
 }
 
-function tell(kind: QueryKind, licenses: readonly License[]): void {
+function tell(kind: QueryKind, licenses: readonly LicenseView[]): void {
   const { find: texts } = messages;
   const [only, ...others] = licenses;
   if (!only) return announce(t(texts.none, { kind: texts.kinds[kind] }));

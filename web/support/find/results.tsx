@@ -8,14 +8,14 @@ import { Status } from '../license/status.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
 import { hrefOf } from '../route.js';
-import type { License } from '../types.js';
+import type { LicenseView } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 import type { QueryKind } from './kind-of-query.js';
 
 const FEW = 50;
 const texts = messages.find;
 
-const COLUMNS: readonly Column<License>[] = [
+const COLUMNS: readonly Column<LicenseView>[] = [
   {
     name: texts.license,
     head: true,
@@ -44,7 +44,7 @@ const COLUMNS: readonly Column<License>[] = [
 ];
 
 /** What was found; a single license is open already, and stands here for who comes back. */
-export function Results({ kind, licenses }: { kind: QueryKind; licenses: readonly License[] }) {
+export function Results({ kind, licenses }: { kind: QueryKind; licenses: readonly LicenseView[] }) {
   const section = useRef<HTMLElement>(null);
   const { shown, more } = useFew(licenses, FEW);
   useEffect(() => {

@@ -4,7 +4,7 @@ import { t, UntrustedText } from '../../shared/text.js';
 import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';
 import { countsOf, totalOf } from './counts.js';
-import type { Week } from './fleet.types.js';
+import type { FleetWeek } from '../../shared/api-types.js';
 import { DASHES, LineChart, type Line } from './line-chart.js';
 import { Section } from './section.js';
 
@@ -12,7 +12,7 @@ import { Section } from './section.js';
 const MOST_LINES = 5;
 
 /** How versions spread: the share of each, week by week. */
-export function Adoption({ weeks }: { weeks: readonly Week[] }) {
+export function Adoption({ weeks }: { weeks: readonly FleetWeek[] }) {
   const { fleet: texts } = messages;
   const title = texts.sections.adoption;
   const oldestFirst = weeks.toReversed();
@@ -67,7 +67,7 @@ function newestVersionFirst(a: string, b: string): number {
 }
 
 /** The shares of the versions that most heartbeats came from, and of all others together. */
-function linesOf(weeks: readonly Week[]): Line[] {
+function linesOf(weeks: readonly FleetWeek[]): Line[] {
   const byWeek = weeks.map((week) => {
     const counts = countsOf(week, 'app_version');
     const named = counts.filter(({ isOther }) => !isOther);

@@ -1,13 +1,13 @@
 import { number } from '../../shared/dates.js';
 import { messages } from '../messages.js';
 import { countsOf, type Dimension } from './counts.js';
-import type { Week } from './fleet.types.js';
+import type { FleetWeek } from '../../shared/api-types.js';
 import { WeekTable } from './week-table.js';
 
 interface Props {
   readonly name: string;
   readonly dimension: Dimension;
-  readonly weeks: readonly Week[];
+  readonly weeks: readonly FleetWeek[];
 }
 
 /** The heartbeats of each value by weeks. */

@@ -1,57 +1,58 @@
 import { messages } from '../messages.js';
 import { t } from '../../shared/text.js';
-import type { Cell, Week } from './fleet.types.js';
+import type { FleetOther, FleetWeek } from '../../shared/api-types.js';
 
-/** How many heartbeats of a week said the same. */
+/** The heartbeats of a week that have the same value. */
 export interface Count {
   readonly label: string;
-  /** What was said too rarely to stand by itself. */
+  /** Whether these heartbeats have values that are too rare to be listed. */
   readonly isOther: boolean;
   readonly heartbeats: number;
 }
 
-type Text = Cell[string];
+const textOf = (value: string | null) => value ?? messages.fleet.unsaid;
 
-const textOf = (value: Text) =>
-  value === null || value === undefined ? messages.fleet.unsaid : String(value);
-const value = (cell: Cell) => textOf(cell.value);
+function counted<Cell extends { readonly heartbeats: number }>(
+  cells: readonly (Cell | FleetOther)[],
+  labelOf: (cell: Cell) => string,
+): Count[] {
+  return cells.map((cell) => {
+    const isOther = 'other' in cell;
+    return { label: isOther ? messages.fleet.other : labelOf(cell), isOther, heartbeats: cell.heartbeats };
+  });
+}
 
-/** What is counted of a week, and what each count is called. A model stands beside its chip: here each by itself. */
-const TABLES = {
-  app_version: { cells: (week: Week) => week.app_version, label: value },
-  os_version: { cells: (week: Week) => week.os_version, label: value },
-  mac_model: { cells: (week: Week) => week.hardware, label: (cell: Cell) => textOf(cell.mac_model) },
-  soc_name: { cells: (week: Week) => week.hardware, label: (cell: Cell) => textOf(cell.soc_name) },
-  ram_gb_bucket: { cells: (week: Week) => week.ram_gb_bucket, label: value },
-  detector_compute: {
-    cells: (week: Week) => week.detector_compute,
-    label: (cell: Cell) =>
+/** The counts of each dimension. The service counts models together with chips; each is shown by itself. */
+const COUNTS = {
+  app_version: (week: FleetWeek) => counted(week.app_version, ({ value }) => textOf(value)),
+  os_version: (week: FleetWeek) => counted(week.os_version, ({ value }) => textOf(value)),
+  mac_model: (week: FleetWeek) => counted(week.hardware, ({ mac_model }) => textOf(mac_model)),
+  soc_name: (week: FleetWeek) => counted(week.hardware, ({ soc_name }) => textOf(soc_name)),
+  ram_gb_bucket: (week: FleetWeek) => counted(week.ram_gb_bucket, ({ value }) => textOf(value)),
+  detector_compute: (week: FleetWeek) =>
+    counted(week.detector_compute, (cell) =>
       t(messages.fleet.crossed, {
         asked: textOf(cell.detector_compute),
         got: textOf(cell.detector_compute_units_resolved),
       }),
-  },
+    ),
 };
 
-export type Dimension = keyof typeof TABLES;
+export type Dimension = keyof typeof COUNTS;
 
-/** The counts of a week by one dimension, most first and the rest last. */
-export function countsOf(week: Week, dimension: Dimension): Count[] {
-  const { cells, label } = TABLES[dimension];
+/** The counts of a week by one dimension: the largest first, the rest last. */
+export function countsOf(week: FleetWeek, dimension: Dimension): Count[] {
   const sums = new Map<string, Count>();
-  for (const cell of cells(week)) {
-    const isOther = cell.other === true;
-    const name = isOther ? messages.fleet.other : label(cell);
-    // A telemetry value may be called `other` as well: the two are not one.
-    const key = `${isOther} ${name}`;
-    const heartbeats = (sums.get(key)?.heartbeats ?? 0) + cell.heartbeats;
-    sums.set(key, { label: name, isOther, heartbeats });
+  for (const count of COUNTS[dimension](week)) {
+    // A telemetry value may be "other" as well. It is a different count.
+    const key = `${count.isOther} ${count.label}`;
+    sums.set(key, { ...count, heartbeats: (sums.get(key)?.heartbeats ?? 0) + count.heartbeats });
   }
   return [...sums.values()].toSorted(
     (a, b) => Number(a.isOther) - Number(b.isOther) || b.heartbeats - a.heartbeats,
   );
 }
 
-/** All that is shown of a week: the sum of its counts, and no other total. */
+/** The sum of the counts. It is the only total of a week that is shown. */
 export const totalOf = (counts: readonly Count[]) =>
   counts.reduce((sum, { heartbeats }) => sum + heartbeats, 0);

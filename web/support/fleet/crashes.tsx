@@ -3,7 +3,7 @@ import { t, UntrustedText } from '../../shared/text.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
 import { messages } from '../messages.js';
-import type { CrashGroup } from './fleet.types.js';
+import type { CrashGroup } from '../../shared/api-types.js';
 import { Section } from './section.js';
 import { Spark } from './spark.js';
 import { WeekTable } from './week-table.js';

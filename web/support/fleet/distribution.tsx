@@ -3,7 +3,7 @@ import { t, UntrustedText } from '../../shared/text.js';
 import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';
 import { countsOf, totalOf, type Count, type Dimension } from './counts.js';
-import type { Week } from './fleet.types.js';
+import type { FleetWeek } from '../../shared/api-types.js';
 import { Section } from './section.js';
 
 /** As many as a glance takes in; the table has them all. */
@@ -12,7 +12,7 @@ const MOST_BARS = 8;
 interface Props {
   readonly dimension: Exclude<Dimension, 'app_version'>;
   /** Newest first. */
-  readonly weeks: readonly Week[];
+  readonly weeks: readonly FleetWeek[];
 }
 
 /** How the newest week's heartbeats are spread over the values. */

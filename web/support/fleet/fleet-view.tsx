@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { number } from '../../shared/dates.js';
 import { Notice } from '../../shared/notice.js';
 import { t } from '../../shared/text.js';
-import { Choice } from '../parts/choice.js';
+import { Choice } from '../../shared/choice.js';
 import { Loaded } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { useLoad } from '../use-load.js';
@@ -10,7 +10,7 @@ import { messages } from '../messages.js';
 import { Adoption } from './adoption.js';
 import { Crashes } from './crashes.js';
 import { Distribution } from './distribution.js';
-import type { Fleet } from './fleet.types.js';
+import type { FleetAnswer } from '../../shared/api-types.js';
 import { LatencyByChip } from './latency-by-chip.js';
 
 const DIMENSIONS = ['os_version', 'mac_model', 'soc_name', 'ram_gb_bucket', 'detector_compute'] as const;
@@ -19,7 +19,7 @@ type Weeks = keyof typeof messages.fleet.weekOptions;
 /** What the telemetry says of all machines together, and of none by itself. */
 export function FleetView() {
   const [weeks, setWeeks] = useState('12');
-  const load = useLoad<Fleet>(`fleet?weeks=${weeks}`);
+  const load = useLoad<FleetAnswer>(`fleet?weeks=${weeks}`);
   const { fleet: texts } = messages;
   const options = texts.weekOptions as Record<`${Weeks}`, string>;
   return (
@@ -46,7 +46,7 @@ export function FleetView() {
   );
 }
 
-function OneFleet({ fleet: { weeks, crash_groups } }: { fleet: Fleet }) {
+function OneFleet({ fleet: { weeks, crash_groups } }: { fleet: FleetAnswer }) {
   if (weeks.length === 0) return <Notice>{messages.fleet.empty}</Notice>;
   return (
     <>

@@ -1,14 +1,14 @@
 import { number, utcDay } from '../../shared/dates.js';
 import { t, UntrustedText } from '../../shared/text.js';
 import { messages } from '../messages.js';
-import type { Latency, Week } from './fleet.types.js';
+import type { FleetLatency, FleetWeek } from '../../shared/api-types.js';
 import { Section } from './section.js';
 import { WeekTable } from './week-table.js';
 
 const QUANTILES = ['p50', 'p90', 'p95'] as const;
 
 /** How long the detector takes, by chip: a mark for each quantile on one scale. */
-export function LatencyByChip({ weeks }: { weeks: readonly Week[] }) {
+export function LatencyByChip({ weeks }: { weeks: readonly FleetWeek[] }) {
   const { fleet: texts } = messages;
   const title = texts.sections.latency;
   const { week_end, latency } = weeks[0]!;
@@ -32,7 +32,7 @@ export function LatencyByChip({ weeks }: { weeks: readonly Week[] }) {
   );
 }
 
-function Chip({ chip, longest }: { chip: Latency; longest: number }) {
+function Chip({ chip, longest }: { chip: FleetLatency; longest: number }) {
   const { fleet: texts } = messages;
   const at = (value: number) => `${(100 * value) / longest}%`;
   return (
@@ -51,7 +51,7 @@ function Chip({ chip, longest }: { chip: Latency; longest: number }) {
   );
 }
 
-function LatencyTable({ weeks }: { weeks: readonly Week[] }) {
+function LatencyTable({ weeks }: { weeks: readonly FleetWeek[] }) {
   const { fleet: texts } = messages;
   const chips = [...new Set(weeks.flatMap(({ latency }) => latency.map(({ soc_name }) => soc_name)))];
   const rows = chips.flatMap((chip) =>

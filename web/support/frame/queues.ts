@@ -1,23 +1,23 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { isSignedOut } from '../../shared/api.js';
 import { useLoad, type Load } from '../use-load.js';
-import type { Erasure, WaitingRequest } from '../types.js';
+import type { ErasureListAnswer, ReleaseQueueAnswer } from '../../shared/api-types.js';
 
 const EVERY_MS = 60_000;
 /** Asking keeps a session alive: where nobody is at the keyboard it has to end by itself (contract, section 4). */
 const UNTOUCHED_MS = 5 * 60_000;
 
 export interface Queues {
-  readonly requests: Load<{ readonly release_requests: readonly WaitingRequest[] }>;
-  readonly erasures: Load<{ readonly erasures: readonly Erasure[] }>;
+  readonly requests: Load<ReleaseQueueAnswer>;
+  readonly erasures: Load<ErasureListAnswer>;
   readonly requestsWaiting: number;
   readonly erasuresWaiting: number;
 }
 
 /** What waits for a decision; looked for again each minute in which someone is there to see it. */
 export function useQueues(): Queues {
-  const requests = useLoad<{ readonly release_requests: readonly WaitingRequest[] }>('release-requests');
-  const erasures = useLoad<{ readonly erasures: readonly Erasure[] }>('erasures');
+  const requests = useLoad<ReleaseQueueAnswer>('release-requests');
+  const erasures = useLoad<ErasureListAnswer>('erasures');
   useRefresh(() => {
     // Where the session has ended, both ask again by themselves once there is another.
     if (isSignedOut(requests.error) || isSignedOut(erasures.error)) return;

@@ -13,17 +13,17 @@ import { FindView, NOTHING_SOUGHT, withLicense } from '../find/find-view.js';
 import { FleetView } from '../fleet/fleet-view.js';
 import { LicenseView } from '../license/license-view.js';
 import { problemText } from '../parts/problem-text.js';
-import { useDeed } from '../parts/use-deed.js';
+import { useAction } from '../../shared/action.js';
 import { ErasuresView } from '../queues/erasures-view.js';
 import { RequestsView } from '../queues/requests-view.js';
 import { hrefOf, useRoute, type Route } from '../route.js';
-import type { Session } from '../types.js';
+import type { StaffSessionAnswer } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 import { Nav } from './nav.js';
 import { useQueues, type Queues } from './queues.js';
 
 interface Props {
-  readonly session: Session;
+  readonly session: StaffSessionAnswer;
   readonly onSignedOut: () => void;
 }
 
@@ -32,7 +32,7 @@ export function Workspace({ session, onSignedOut }: Props) {
   const queues = useQueues();
   const route = useRoute();
   const { view } = route;
-  const signOut = useDeed();
+  const signOut = useAction();
   useTitle(route, queues.requestsWaiting + queues.erasuresWaiting);
   const leave = () =>
     void signOut
@@ -76,7 +76,15 @@ export function Workspace({ session, onSignedOut }: Props) {
   );
 }
 
-function Views({ route: { view, id }, session, queues }: { route: Route; session: Session; queues: Queues }) {
+function Views({
+  route: { view, id },
+  session,
+  queues,
+}: {
+  route: Route;
+  session: StaffSessionAnswer;
+  queues: Queues;
+}) {
   // Kept here, so that the way back leads to what was found.
   const [sought, setSought] = useState(NOTHING_SOUGHT);
   const isAdmin = session.role === 'admin';

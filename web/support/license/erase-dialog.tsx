@@ -1,50 +1,28 @@
-import { useState } from 'preact/hooks';
-import { Field } from '../../shared/field.js';
 import { fill, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
-import { AskDialog } from '../parts/ask-dialog.js';
-import { ReasonField, useReason } from '../parts/reason.js';
-import { useDeed } from '../parts/use-deed.js';
 import { messages } from '../messages.js';
-import type { LicenseDialogProps } from './license-actions.js';
+import { ConfirmDialog } from '../parts/confirm-dialog.js';
+import { emailField } from '../parts/email-field.js';
+import { reasonField } from '../parts/reason.js';
+import type { LicenseDialogProps } from './dialog-props.js';
 
-/** It cannot be taken back, so one has to type whom it is about. */
+/** An erasure cannot be undone, so the address has to be typed. */
 export function EraseDialog({ email, onClose, onDone }: LicenseDialogProps) {
-  const { erase: texts, reason: why } = messages;
-  const deed = useDeed();
-  const reason = useReason(deed.error);
-  const [typed, setTyped] = useState('');
-  const [wrong, setWrong] = useState('');
-  const isValid = () => {
-    const isSame = typed.trim().toLowerCase() === email;
-    setWrong(isSame ? '' : texts.confirmWrong);
-    return reason.isValid() && isSame;
+  const { erase: texts, reason: reasons } = messages;
+  const fields = {
+    email: emailField(texts.confirm, (value) => value.toLowerCase() !== email && texts.confirmWrong),
+    reason: reasonField(reasons.erase),
   };
-  const erase = () =>
-    deed.run(async () => {
-      await call('POST', 'erasures', { email, reason: reason.value.trim() });
-      onDone();
-    });
   return (
-    <AskDialog
+    <ConfirmDialog
       title={fill(texts.title, { email: <UntrustedText text={email} /> })}
       submit={texts.submit}
       danger
-      deed={deed}
-      isValid={isValid}
-      onSubmit={erase}
+      fields={fields}
+      onConfirm={({ reason }) => call('POST', 'erasures', { email, reason }).then(onDone)}
       onClose={onClose}
     >
       <p>{texts.means}</p>
-      <Field
-        label={texts.confirm}
-        name="email"
-        value={typed}
-        onValue={setTyped}
-        error={wrong}
-        input={{ type: 'email', autocomplete: 'off', spellcheck: false }}
-      />
-      <ReasonField reason={reason} usual={why.erase} />
-    </AskDialog>
+    </ConfirmDialog>
   );
 }

@@ -2,11 +2,11 @@ import { useRef, useState } from 'preact/hooks';
 import { Button } from '../../shared/button.js';
 import { Dialog } from '../../shared/dialog.js';
 import { goTo } from '../route.js';
-import type { License } from '../types.js';
+import type { LicenseView } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 
 interface Props {
-  readonly license: License;
+  readonly license: LicenseView;
   readonly license_key: string;
   readonly onClose: () => void;
 }

@@ -55,11 +55,3 @@ export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }
     </>
   );
 }
-
-/** What each dialog about a license is given. */
-export interface LicenseDialogProps {
-  readonly license: LicenseDetail;
-  readonly email: string;
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-}

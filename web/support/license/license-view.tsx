@@ -6,7 +6,8 @@ import { Loaded } from '../parts/loaded.js';
 import { showChange } from '../parts/show-change.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { hrefOf } from '../route.js';
-import type { Activation, LicenseDetail } from '../types.js';
+import type { Activation, LicenseDetailAnswer } from '../../shared/api-types.js';
+import type { LicenseDetail } from '../types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { Facts } from './facts.js';
@@ -31,7 +32,7 @@ interface Props {
 
 /** A license on one page: whose it is, where it is in use, and what was done to it. */
 export function LicenseView({ id, isAdmin, onQueueChange, onLicense }: Props) {
-  const load = useLoad<{ license: LicenseDetail }>(`licenses/${encodeURIComponent(id)}`);
+  const load = useLoad<LicenseDetailAnswer>(`licenses/${encodeURIComponent(id)}`);
   const { license: texts } = messages;
   const known = load.data?.license;
   useEffect(() => void (known && onLicense(known)), [known]);

@@ -6,7 +6,8 @@ import { t } from '../../shared/text.js';
 import { Machine, machineText } from '../parts/machine.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
-import type { Activation, LicenseDetail } from '../types.js';
+import type { Activation } from '../../shared/api-types.js';
+import type { LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
 
 const FEW = 25;
@@ -95,7 +96,7 @@ function InUse({ rows, asked, changed, onRelease }: InUseProps) {
       activation.state !== 'active' ? (
         <strong>{ENDED.cell(activation)}</strong>
       ) : (
-        <span class="deeds">
+        <span class="row-actions">
           {asked.has(activation.id) && <span class="tag warning">{texts.asked}</span>}
           <Button
             label={t(texts.releaseLabel, { machine: machineText(activation.hostname_hint) })}

@@ -1,32 +1,22 @@
 import { fill, t, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
-import { AskDialog } from '../parts/ask-dialog.js';
-import { ReasonField, useReason } from '../parts/reason.js';
-import { useDeed } from '../parts/use-deed.js';
 import { messages } from '../messages.js';
-import type { LicenseDialogProps } from './license-actions.js';
+import { ConfirmDialog } from '../parts/confirm-dialog.js';
+import { reasonField } from '../parts/reason.js';
+import type { LicenseDialogProps } from './dialog-props.js';
 
 export function RekeyDialog({ license, email, onClose, onDone }: LicenseDialogProps) {
-  const { key: texts, reason: why } = messages;
-  const deed = useDeed();
-  const reason = useReason(deed.error);
-  const rekey = () =>
-    deed.run(async () => {
-      await call('POST', `licenses/${license.id}/rekey`, { reason: reason.value.trim() });
-      onDone();
-    });
+  const { key: texts, reason } = messages;
   return (
-    <AskDialog
+    <ConfirmDialog
       title={t(texts.rekeyTitle, { hint: license.key_hint })}
       submit={texts.rekeySubmit}
       danger
-      deed={deed}
-      isValid={reason.isValid}
-      onSubmit={rekey}
+      fields={{ reason: reasonField(reason.rekey) }}
+      onConfirm={(body) => call('POST', `licenses/${license.id}/rekey`, body).then(onDone)}
       onClose={onClose}
     >
       <p>{fill(texts.rekeyMeans, { email: <UntrustedText text={email} /> })}</p>
-      <ReasonField reason={reason} usual={why.rekey} />
-    </AskDialog>
+    </ConfirmDialog>
   );
 }

@@ -1,12 +1,11 @@
+import type { Activation, ReleaseAnswer } from '../../shared/api-types.js';
 import { day } from '../../shared/dates.js';
 import { fill, t, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
-import { AskDialog } from '../parts/ask-dialog.js';
-import { machineText } from '../parts/machine.js';
-import { ReasonField, useReason } from '../parts/reason.js';
-import { useDeed } from '../parts/use-deed.js';
-import type { Activation } from '../types.js';
 import { messages } from '../messages.js';
+import { ConfirmDialog } from '../parts/confirm-dialog.js';
+import { machineText } from '../parts/machine.js';
+import { reasonField } from '../parts/reason.js';
 
 interface Props {
   readonly activation: Activation;
@@ -15,28 +14,21 @@ interface Props {
 }
 
 export function ReleaseDialog({ activation, onClose, onReleased }: Props) {
-  const { release: texts, reason: why } = messages;
-  const deed = useDeed();
-  const reason = useReason(deed.error);
-  const release = () =>
-    deed.run(async () => {
-      const path = `activations/${activation.id}/release`;
-      const answer = await call<{ activation: Activation }>('POST', path, { reason: reason.value.trim() });
-      onReleased(answer.activation);
-    });
+  const { release: texts, reason } = messages;
+  const { id, hostname_hint, activated_at, app_version: version } = activation;
   return (
-    <AskDialog
-      title={fill(texts.title, { machine: <UntrustedText text={machineText(activation.hostname_hint)} /> })}
+    <ConfirmDialog
+      title={fill(texts.title, { machine: <UntrustedText text={machineText(hostname_hint)} /> })}
       submit={texts.submit}
       danger
-      deed={deed}
-      isValid={reason.isValid}
-      onSubmit={release}
+      fields={{ reason: reasonField(reason.release) }}
+      onConfirm={async (body) =>
+        onReleased((await call<ReleaseAnswer>('POST', `activations/${id}/release`, body)).activation)
+      }
       onClose={onClose}
     >
-      <p>{t(texts.text, { day: day(activation.activated_at), version: activation.app_version })}</p>
+      <p>{t(texts.text, { day: day(activated_at), version })}</p>
       <p>{texts.means}</p>
-      <ReasonField reason={reason} usual={why.release} />
-    </AskDialog>
+    </ConfirmDialog>
   );
 }

@@ -1,9 +1,10 @@
-import type { License, LicenseDetail } from '../types.js';
+import type { LicenseView } from '../../shared/api-types.js';
+import type { LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
 
 const KIND = { active: 'good', suspended: 'warning', revoked: 'danger', refunded: 'danger' } as const;
 
-export function Status({ license: { status } }: { license: Pick<License, 'status'> }) {
+export function Status({ license: { status } }: { license: Pick<LicenseView, 'status'> }) {
   return <span class={`tag ${KIND[status]}`}>{messages.license.status[status]}</span>;
 }
 

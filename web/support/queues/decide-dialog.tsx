@@ -1,53 +1,43 @@
+import type { ReleaseDecisionAnswer } from '../../shared/api-types.js';
 import { fill, t, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
-import { AskDialog } from '../parts/ask-dialog.js';
-import { machineText } from '../parts/machine.js';
-import { ReasonField, useReason } from '../parts/reason.js';
-import { useDeed } from '../parts/use-deed.js';
-import type { Decision } from '../types.js';
 import { messages } from '../messages.js';
+import { ConfirmDialog } from '../parts/confirm-dialog.js';
+import { machineText } from '../parts/machine.js';
+import { reasonField } from '../parts/reason.js';
+import type { Decision } from '../types.js';
 import type { Asked } from './request-table.js';
 
 interface Props {
   readonly asked: Asked;
   readonly decision: Decision;
   readonly onClose: () => void;
-  /** Says how it was decided: by whoever came first. */
+  /** Receives a message about the first decision, which may be of another person. */
   readonly onDecided: (text: string) => void;
 }
 
 export function DecideDialog({ asked, decision, onClose, onDecided }: Props) {
-  const { requests: texts, release, reason: why } = messages;
-  const deed = useDeed();
-  const reason = useReason(deed.error);
+  const { requests: texts, release, reason: reasons } = messages;
   const machine = machineText(asked.activation.hostname_hint);
-  const decide = () =>
-    deed.run(async () => {
-      const body = { decision, reason: reason.value.trim() };
-      const { release_request } = await call<{ release_request: { decision: Decision } }>(
-        'POST',
-        `release-requests/${asked.id}`,
-        body,
-      );
-      onDecided(t(outcome(decision, release_request.decision), { machine }));
-    });
   const isRelease = decision === 'release';
   return (
-    <AskDialog
+    <ConfirmDialog
       title={fill(isRelease ? release.title : texts.declineTitle, {
         machine: <UntrustedText text={machine} />,
       })}
       submit={isRelease ? release.submit : texts.declineSubmit}
       danger={isRelease}
-      deed={deed}
-      isValid={reason.isValid}
-      onSubmit={decide}
+      fields={{ reason: reasonField(isRelease ? reasons.release : reasons.decline) }}
+      onConfirm={async ({ reason }) => {
+        const path = `release-requests/${asked.id}`;
+        const answer = await call<ReleaseDecisionAnswer>('POST', path, { decision, reason });
+        onDecided(t(outcome(decision, answer.release_request.decision), { machine }));
+      }}
       onClose={onClose}
     >
       {asked.reason && <p>{fill(texts.theirs, { reason: <UntrustedText text={asked.reason} /> })}</p>}
       <p>{isRelease ? release.means : texts.declineMeans}</p>
-      <ReasonField reason={reason} usual={isRelease ? why.release : why.decline} />
-    </AskDialog>
+    </ConfirmDialog>
   );
 }
 

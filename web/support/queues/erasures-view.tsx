@@ -8,7 +8,7 @@ import { showChange } from '../parts/show-change.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
 import { ViewTitle } from '../parts/view-title.js';
-import type { Erasure } from '../types.js';
+import type { Erasure, ErasureListAnswer } from '../../shared/api-types.js';
 import type { Load } from '../use-load.js';
 import { messages } from '../messages.js';
 import { RunDialog } from './run-dialog.js';
@@ -54,7 +54,7 @@ const ENDED: readonly Column<Erasure>[] = [
 ];
 
 interface Props {
-  readonly load: Load<{ erasures: readonly Erasure[] }>;
+  readonly load: Load<ErasureListAnswer>;
   readonly isAdmin: boolean;
 }
 

@@ -4,14 +4,17 @@ import { t, UntrustedText } from '../../shared/text.js';
 import { Machine, machineText } from '../parts/machine.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
-import type { Activation, Decision, ReleaseRequest } from '../types.js';
+import type { Activation, ReleaseRequestLine } from '../../shared/api-types.js';
+import type { Decision } from '../types.js';
 import { messages } from '../messages.js';
 
 const FEW = 50;
 const texts = messages.requests;
 
 /** A request with the machine it is about. */
-export type Asked = Pick<ReleaseRequest, 'id' | 'asked_at' | 'reason'> & { readonly activation: Activation };
+export type Asked = Pick<ReleaseRequestLine, 'id' | 'asked_at' | 'reason'> & {
+  readonly activation: Activation;
+};
 
 interface Props<Row extends Asked> {
   readonly rows: readonly Row[];
@@ -39,7 +42,7 @@ export function RequestTable<Row extends Asked>({ rows, whose = [], onDecide }: 
       name: texts.actions,
       plain: true,
       cell: (asked) => (
-        <span class="deeds">
+        <span class="row-actions">
           <Button label={label(texts.releaseLabel, asked)} onClick={() => onDecide(asked, 'release')}>
             {texts.release}
           </Button>

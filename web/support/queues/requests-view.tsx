@@ -1,3 +1,4 @@
+import type { ReleaseQueueAnswer } from '../../shared/api-types.js';
 import { useState } from 'preact/hooks';
 import { moveFocus } from '../../shared/announcer.js';
 import { number } from '../../shared/dates.js';
@@ -44,7 +45,7 @@ const WHOSE: readonly Column<WaitingRequest>[] = [
 ];
 
 /** What holders ask for and may not do themselves. */
-export function RequestsView({ load }: { load: Load<{ release_requests: readonly WaitingRequest[] }> }) {
+export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
   const [deciding, setDeciding] = useState<{ asked: WaitingRequest; decision: Decision }>();
   const [notice, setNotice] = useState('');
 

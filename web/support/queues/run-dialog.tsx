@@ -1,34 +1,29 @@
+import type { Erasure, ErasureAnswer } from '../../shared/api-types.js';
 import { fill, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
-import { AskDialog } from '../parts/ask-dialog.js';
-import { useDeed } from '../parts/use-deed.js';
-import type { Erasure } from '../types.js';
 import { messages } from '../messages.js';
+import { ConfirmDialog } from '../parts/confirm-dialog.js';
 
 interface Props {
   readonly erasure: Erasure;
   readonly onClose: () => void;
-  /** With the request as it stands now: its holder may have taken it back meanwhile. */
+  /** Receives the present request: its holder may have cancelled it in the meantime. */
   readonly onDone: (erasure: Erasure) => void;
 }
 
 export function RunDialog({ erasure, onClose, onDone }: Props) {
   const { erasures: texts } = messages;
-  const deed = useDeed();
-  const run = () =>
-    deed.run(async () => {
-      onDone((await call<{ erasure: Erasure }>('POST', `erasures/${erasure.id}/run`)).erasure);
-    });
   return (
-    <AskDialog
+    <ConfirmDialog
       title={fill(texts.runTitle, { email: <UntrustedText text={erasure.email ?? ''} /> })}
       submit={texts.runSubmit}
       danger
-      deed={deed}
-      onSubmit={run}
+      onConfirm={async () =>
+        onDone((await call<ErasureAnswer>('POST', `erasures/${erasure.id}/run`)).erasure)
+      }
       onClose={onClose}
     >
       <p>{texts.runMeans}</p>
-    </AskDialog>
+    </ConfirmDialog>
   );
 }

@@ -1,33 +1,33 @@
 import { Button } from '../../shared/button.js';
-import { useDeed } from '../parts/use-deed.js';
+import { useAction } from '../../shared/action.js';
 import { ViewTitle } from '../parts/view-title.js';
-import type { Session } from '../types.js';
+import type { StaffSessionAnswer } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 import { Failure } from './failure.js';
 import { fill, UntrustedText } from '../../shared/text.js';
 import { enrolPasskey } from './passkey.js';
 
 interface Props {
-  readonly session: Session;
+  readonly session: StaffSessionAnswer;
   readonly onEnrolled: () => void;
   readonly onLater: () => void;
 }
 
 /** Signed in by a link, with no passkey yet: this is the moment for one. */
 export function Enrol({ session, onEnrolled, onLater }: Props) {
-  const deed = useDeed();
+  const action = useAction();
   const { passkeys } = messages;
   return (
     <div class="flow sign-in">
       <ViewTitle>{passkeys.promptTitle}</ViewTitle>
       <p class="lead">{passkeys.promptLead}</p>
       <p class="quiet">{fill(messages.signIn.signedIn, { email: <UntrustedText text={session.email} /> })}</p>
-      <Failure error={deed.error} texts={passkeys} />
+      <Failure error={action.error} texts={passkeys} />
       <div class="actions">
         <Button
           kind="primary"
-          busy={deed.busy}
-          onClick={() => void deed.run(enrolPasskey).then((made) => made && onEnrolled())}
+          busy={action.busy}
+          onClick={() => void action.run(enrolPasskey).then((made) => made && onEnrolled())}
         >
           {passkeys.add}
         </Button>

@@ -1,5 +1,5 @@
 import { call } from '../call.js';
-import type { Passkey } from '../types.js';
+import type { Passkey, PasskeyAnswer } from '../../shared/api-types.js';
 import { askForPasskey, knowsPasskeys, makePasskey } from './webauthn.js';
 
 /** Why the browser gave no passkey; what the service refuses is thrown as it came. */
@@ -30,7 +30,7 @@ export async function enrolPasskey(): Promise<Passkey> {
     {},
   );
   const response = await makePasskey(options).catch(explain);
-  return (await call<{ passkey: Passkey }>('POST', 'passkeys', { response })).passkey;
+  return (await call<PasskeyAnswer>('POST', 'passkeys', { response })).passkey;
 }
 
 function demandSupport(): void {

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { isSignedOut } from '../../shared/api.js';
 import { Button } from '../../shared/button.js';
 import { Dialog } from '../../shared/dialog.js';
-import { useDeed } from '../parts/use-deed.js';
+import { useAction } from '../../shared/action.js';
 import { messages } from '../messages.js';
 import { Failure } from './failure.js';
 import { signInWithPasskey } from './passkey.js';
@@ -15,11 +15,11 @@ interface Props {
 
 /** Over whatever the person was doing, which stays as it was and goes on after this. */
 export function SessionEnded({ onSignedIn, onLeave }: Props) {
-  const deed = useDeed();
+  const action = useAction();
   const [notYet, setNotYet] = useState(false);
   const { ended, signIn } = messages;
   const enter = (way?: () => Promise<void>) =>
-    void deed.run(async () => {
+    void action.run(async () => {
       setNotYet(false);
       await way?.();
       await onSignedIn().catch((error: unknown) => {
@@ -30,10 +30,10 @@ export function SessionEnded({ onSignedIn, onLeave }: Props) {
   return (
     <Dialog title={ended.title} onClose={() => undefined}>
       <p>{ended.text}</p>
-      <Failure error={deed.error} texts={signIn} />
+      <Failure error={action.error} texts={signIn} />
       {notYet && <p role="alert">{ended.notYet}</p>}
       <div class="actions">
-        <Button kind="primary" busy={deed.busy} onClick={() => enter(signInWithPasskey)}>
+        <Button kind="primary" busy={action.busy} onClick={() => enter(signInWithPasskey)}>
           {signIn.button}
         </Button>
         <Button kind="link" onClick={() => enter()}>

@@ -1,6 +1,6 @@
 import { Button } from '../../shared/button.js';
 import { call } from '../call.js';
-import { useDeed } from '../parts/use-deed.js';
+import { useAction } from '../../shared/action.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { messages } from '../messages.js';
 import { Failure } from './failure.js';
@@ -15,10 +15,10 @@ interface Props {
 
 /** Nobody is signed in. A link is spent by a click and not by being opened: what looks at mails beforehand spends none. */
 export function SignIn({ link, onSignedIn, onForget }: Props) {
-  const deed = useDeed();
+  const action = useAction();
   const { signIn } = messages;
   const enter = (way: () => Promise<unknown>) =>
-    void deed.run(async () => {
+    void action.run(async () => {
       await way();
       await onSignedIn();
     });
@@ -27,11 +27,11 @@ export function SignIn({ link, onSignedIn, onForget }: Props) {
       <div class="flow sign-in">
         <ViewTitle focus={false}>{signIn.linkTitle}</ViewTitle>
         <p class="lead">{signIn.linkLead}</p>
-        <Failure error={deed.error} texts={signIn} />
+        <Failure error={action.error} texts={signIn} />
         <div class="actions">
           <Button
             kind="primary"
-            busy={deed.busy}
+            busy={action.busy}
             onClick={() => enter(() => call('POST', 'session/link', { link }))}
           >
             {signIn.linkButton}
@@ -46,10 +46,10 @@ export function SignIn({ link, onSignedIn, onForget }: Props) {
     <div class="flow sign-in">
       <ViewTitle focus={false}>{signIn.title}</ViewTitle>
       <p class="lead">{signIn.lead}</p>
-      <Failure error={deed.error} texts={signIn} />
+      <Failure error={action.error} texts={signIn} />
       <div class="actions">
-        <Button kind="primary" busy={deed.busy} onClick={() => enter(signInWithPasskey)}>
-          {deed.busy ? signIn.busy : signIn.button}
+        <Button kind="primary" busy={action.busy} onClick={() => enter(signInWithPasskey)}>
+          {action.busy ? signIn.busy : signIn.button}
         </Button>
       </div>
       <p class="quiet small">{signIn.noPasskey}</p>

@@ -2,12 +2,12 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce } from '../../shared/announcer.js';
 import { isSignedOut } from '../../shared/api.js';
 import { findSession, session as events } from '../call.js';
-import type { Session } from '../types.js';
+import type { StaffSessionAnswer } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 
 export interface Known {
   /** Who is signed in: undefined as long as that is not known, null where nobody is. */
-  readonly session: Session | null | undefined;
+  readonly session: StaffSessionAnswer | null | undefined;
   /** Why it is not known. */
   readonly error: unknown;
   /** How often the session was found to have ended since it was last begun. */
@@ -22,7 +22,7 @@ export interface Known {
 
 /** Who is signed in, as far as the page knows. */
 export function useSession(): Known {
-  const [session, setSession] = useState<Session | null>();
+  const [session, setSession] = useState<StaffSessionAnswer | null>();
   const [error, setError] = useState<unknown>();
   // Counted, for a browser may close a dialog by itself: the next refusal opens another.
   const [ended, setEnded] = useState(0);
@@ -34,7 +34,7 @@ export function useSession(): Known {
     goOn(found);
   }
 
-  function goOn(found: Session) {
+  function goOn(found: StaffSessionAnswer) {
     const isResumed = hasEnded.current && session?.id === found.id;
     hasEnded.current = false;
     setEnded(0);

@@ -1,0 +1,147 @@
+import type { ComponentChildren, InputHTMLAttributes, TextareaHTMLAttributes } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { useAction } from './action.js';
+import { focusFirstError } from './announcer.js';
+import { Button } from './button.js';
+import { Choice } from './choice.js';
+import { Dialog } from './dialog.js';
+import { Field } from './field.js';
+import { Form } from './form.js';
+import { Notice } from './notice.js';
+
+export interface DialogField {
+  readonly label: string;
+  readonly hint?: string | ((value: string) => string);
+  /** The first value; empty by default. */
+  readonly value?: string;
+  /** With options, the field is a choice. */
+  readonly options?: Readonly<Record<string, string>>;
+  /** Values that one click enters. */
+  readonly suggestions?: { readonly label: string; readonly values: readonly string[] };
+  readonly input?: InputHTMLAttributes<HTMLInputElement>;
+  readonly area?: TextareaHTMLAttributes<HTMLTextAreaElement>;
+  /** @returns a message if the value cannot be sent */
+  readonly check?: (value: string) => string | false;
+}
+
+/** Without spaces at either end. */
+type Values<Name extends string> = Readonly<Record<Name, string>>;
+
+export interface Explanation {
+  readonly text: string;
+  /** What is wrong with a field, by its name. */
+  readonly fields?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface ConfirmDialogProps<Name extends string> {
+  readonly title: ComponentChildren;
+  readonly children?: ComponentChildren;
+  readonly fields?: Readonly<{ [name in Name]?: DialogField }>;
+  readonly submit: string;
+  readonly cancel: string;
+  readonly danger?: boolean | ((values: Values<Name>) => boolean);
+  /** @returns a message if the values together cannot be sent */
+  readonly check?: (values: Values<Name>) => string | false;
+  readonly explain: (error: unknown) => Explanation;
+  readonly onConfirm: (values: Values<Name>) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/**
+ * Asks before something is done, and for what it needs. After a failure it stays open with what was typed. It cannot be
+ * closed while the work runs, so that a closed dialog never hides a result.
+ */
+export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogProps<Name>) {
+  const { title, children, submit, cancel, danger = false, check, explain, onConfirm, onClose } = props;
+  const fields = Object.entries(props.fields ?? {}) as [Name, DialogField][];
+  const form = useRef<HTMLFormElement>(null);
+  const { busy, error, run } = useAction(explain);
+  const [typed, setTyped] = useState(() => valuesOf(fields, (_name, { value = '' }) => value));
+  const [wrong, setWrong] = useState<Readonly<Record<string, string>>>({});
+  const [formError, setFormError] = useState('');
+  const values = valuesOf(fields, (name) => typed[name].trim());
+  async function confirm() {
+    const found = valuesOf(fields, (name, field) => field.check?.(values[name]) || '');
+    const all = check?.(values) || '';
+    setWrong(found);
+    setFormError(all);
+    if (!all && Object.values(found).every((text) => text === '')) await run(() => onConfirm(values));
+    if (form.current) focusFirstError(form.current);
+  }
+  const edit = (name: Name, value: string) => {
+    setTyped({ ...typed, [name]: value });
+    setWrong({ ...wrong, [name]: '' });
+    setFormError('');
+  };
+  const isDanger = typeof danger === 'function' ? danger(values) : danger;
+  return (
+    <Dialog title={title} busy={busy} onClose={onClose}>
+      <Form element={form} onSubmit={confirm}>
+        {children}
+        {fields.map(([name, field]) => (
+          <OneField
+            key={name}
+            name={name}
+            field={field}
+            value={typed[name]}
+            error={wrong[name] || error?.fields?.[name]}
+            onValue={(value) => edit(name, value)}
+          />
+        ))}
+        {formError && <p class="error">{formError}</p>}
+        {error?.text && <Notice kind="danger">{error.text}</Notice>}
+        <div class="actions">
+          <Button type="submit" kind={isDanger ? 'danger' : 'primary'} busy={busy}>
+            {submit}
+          </Button>
+          {/* Without fields, the focus starts on the button that changes nothing. */}
+          <Button autofocus={fields.length === 0} busy={busy} onClick={onClose}>
+            {cancel}
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}
+
+function valuesOf<Name extends string>(
+  fields: readonly [Name, DialogField][],
+  valueOf: (name: Name, field: DialogField) => string,
+): Values<Name> {
+  return Object.fromEntries(fields.map(([name, field]) => [name, valueOf(name, field)])) as Values<Name>;
+}
+
+interface OneFieldProps {
+  readonly name: string;
+  readonly field: DialogField;
+  readonly value: string;
+  readonly error: string | undefined;
+  readonly onValue: (value: string) => void;
+}
+
+function OneField({ name, field, value, error, onValue }: OneFieldProps) {
+  const { label, options, suggestions, input, area } = field;
+  const hint = typeof field.hint === 'function' ? field.hint(value) : field.hint;
+  const common = { label, name, value, hint, onValue };
+  if (options) return <Choice {...common} options={options} />;
+  return (
+    <div>
+      {suggestions && (
+        <div class="usual" role="group" aria-label={suggestions.label}>
+          {suggestions.values.map((each) => (
+            <button
+              key={each}
+              type="button"
+              class="choice"
+              aria-pressed={value === each}
+              onClick={() => onValue(each)}
+            >
+              {each}
+            </button>
+          ))}
+        </div>
+      )}
+      <Field {...common} error={error} input={input} area={area} />
+    </div>
+  );
+}

@@ -1,0 +1,25 @@
+import type { DialogField } from '../../shared/confirm-dialog.js';
+import { messages } from '../messages.js';
+
+const MACHINES_MAX = 100_000;
+const texts = messages.change;
+
+/** A number of machines; an empty one is allowed if `isOptional`. */
+export const machinesField = (hint: string, value = '', isOptional = false): DialogField => ({
+  label: texts.machines,
+  value,
+  hint,
+  input: { inputMode: 'numeric', autocomplete: 'off' },
+  check: (typed) => !(isMachines(typed) || (isOptional && typed === '')) && texts.machinesWrong,
+});
+
+const isMachines = (text: string) =>
+  /^\d{1,6}$/.test(text) && Number(text) >= 1 && Number(text) <= MACHINES_MAX;
+
+/** A day, or empty if the license never expires. */
+export const expiresField = (hint: string, value = ''): DialogField => ({
+  label: texts.expires,
+  value,
+  hint,
+  input: { type: 'date' },
+});
