@@ -319,7 +319,7 @@ export interface RetentionListAnswer {
     readonly finished_at: string | null;
     /** Rows by table. */
     readonly deleted: Readonly<Record<string, number>>;
-    /** Where it went wrong, if anywhere. */
+    /** Tables where the run failed. */
     readonly error?: string;
   }[];
 }
