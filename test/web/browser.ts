@@ -108,8 +108,10 @@ export class Pages {
       await page.setViewportSize({ width, height: 800 });
       // The two schemes differ in their colours alone.
       await this.expectAccessible(page, colorScheme === 'dark' ? 'colours' : 'all');
+      // After two frames: a chart takes its new width from a ResizeObserver, which runs at the end of the first.
       const overflow = await page.evaluate(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(
+           () => document.documentElement.scrollWidth - document.documentElement.clientWidth)`,
       );
       expect({ width, overflow }).toEqual({ width, overflow: 0 });
     }
