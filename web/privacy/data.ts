@@ -5,5 +5,5 @@ export type Table = PrivacyData['tables'][number];
 
 export const readPrivacyData = () => ask<PrivacyData>('GET', 'data');
 
-// Each comment of the database says what it is and, from "kept" on, how long: that has a column of its own here.
-export const whatOf = ({ what }: Table) => what.replace(/[.:;]? kept .*$/i, '').replace(/\.$/, '');
+/** The description of a table, without its full stop. */
+export const whatOf = ({ what }: Table) => what.replace(/\.$/, '');
