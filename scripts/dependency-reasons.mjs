@@ -12,6 +12,8 @@ export const REASONS = {
   '@nestjs/typeorm': 'TypeORM within the framework.',
   '@simplewebauthn/server':
     'Checks what a passkey answers: CBOR, COSE and attestation are no place for code of our own.',
+  'class-transformer':
+    'Turns the members of a request body into their canonical values, within `ValidationPipe` (decision 0032). It has no dependencies.',
   'class-validator':
     'The rules of a request body, as decorators. Most of its weight is tables of phone numbers that nothing here reads, and it offers no way to leave them out.',
   commander: 'The command line: options, help and refusals in one form.',

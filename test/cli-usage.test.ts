@@ -58,7 +58,7 @@ describe('refuses with one sentence and nothing on standard output', () => {
     ],
     [
       2,
-      /^--on-expiry must be one of stop, keep\.$/,
+      /^--on-expiry must be one of keep, stop\.$/,
       'license',
       'issue',
       '--email',

@@ -275,7 +275,7 @@ test('what is wrong is told by line and column, and neither keys nor addresses a
     'line 5: machines_allowed must be a whole number from 1 to 100000',
     'line 6: this key is already in line 2 (O counts as 0, I and L as 1)',
     'line 7: expires_at must be a day such as 2027-01-04 or a time such as 2027-01-04T12:00:00Z, or never',
-    'line 7: on_expiry must be one of stop, keep',
+    'line 7: on_expiry must be one of keep, stop',
     'line 9: the number of cells must be 5, as in the header',
     'line 10: license_key is missing',
     'line 11: a license has this key already, or had it until it was replaced',

@@ -50,7 +50,7 @@ const STAFF_PLACES: Record<string, (name: string, dimension: string) => boolean>
   'docs/openapi.yaml: FleetWeek': (_name, dimension) => dimension in schemas['FleetWeek']!.properties,
   'web/support/fleet/counts.ts: the week': (_name, dimension) => counts.includes(`week.${dimension},`),
   'web/support/fleet/counts.ts: the label': (name, dimension) =>
-    name === dimension || counts.includes(`cell.${name}`),
+    name === dimension || counts.includes(`cell.${name}`) || counts.includes(`({ ${name} })`),
 };
 
 const missingPlaces = (field: Field) => Object.keys(PLACES).filter((place) => !PLACES[place]!(field));

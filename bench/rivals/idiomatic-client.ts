@@ -13,13 +13,13 @@ import {
 import type { FastifyReply } from 'fastify';
 import { DataSource, IsNull, Repository } from 'typeorm';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
-import { normalizeHostnameHint } from '../../src/activation/activation-attempt.js';
+import { hostnameHintField } from '../../src/fields/hostname-hint.js';
 import { rfc3339, utcDay } from '../../src/core/clock.js';
 import { problem } from '../../src/http/problems/problem.js';
 import { readTelemetry, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
 import { canonicalLicenseKey, licenseKeyHash } from '../../src/keys/license-key.js';
 import { machineDigest } from '../../src/keys/tokens/license-token.js';
-import { canonicalEmail } from '../../src/licenses/email.js';
+import { canonicalEmail } from '../../src/fields/email.js';
 import { Activation, License, Telemetry } from './entities.ts';
 import { answerFor, claimsOf, demandLicense } from './shared.ts';
 
@@ -99,7 +99,7 @@ export class ActivationController {
         id: uuidv7(),
         license,
         machine_id,
-        hostname_hint: normalizeHostnameHint(request.hostname_hint),
+        hostname_hint: hostnameHintField.parse(request.hostname_hint) as string | null,
         app_version: request.app_version,
         activated_at: now,
         released_by_holder: false,

@@ -10,7 +10,7 @@ import { readTelemetry, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fi
 import { canonicalLicenseKey, licenseKeyHash } from '../../src/keys/license-key.js';
 import { machineDigest } from '../../src/keys/tokens/license-token.js';
 import { isVersion } from '../../src/keys/manifests/signed-manifest.js';
-import { canonicalEmail } from '../../src/licenses/email.js';
+import { canonicalEmail } from '../../src/fields/email.js';
 import { overview } from './plain-portal.mjs';
 import { answerFor, claimsOf, databaseUrl, demandLicense, POOL_SIZE, publish } from './shared.ts';
 

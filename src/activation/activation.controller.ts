@@ -22,7 +22,7 @@ export class ActivationController {
   async activate(@Body() request: ActivateRequest, @Res({ passthrough: true }) reply: FastifyReply) {
     const { attempt, created } = await this.activations.activate(request);
     reply.status(created ? HttpStatus.CREATED : HttpStatus.OK);
-    const machine = machineDigest(Buffer.from(request.machine_id, 'hex'));
+    const machine = machineDigest(request.machine_id);
     const { license, ...response } = tokenResponse(
       this.ring,
       this.config.product,

@@ -5,17 +5,12 @@ import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { poolOf } from '../database/data-source.js';
 import { invalidMembers, problem, type Problem } from '../http/problems/problem.js';
-import { canonicalLicenseKey, checkSymbolHolds, licenseKeyHash } from '../keys/license-key.js';
-import { canonicalEmail } from '../licenses/email.js';
+import { checkSymbolHolds, licenseKeyHash } from '../keys/license-key.js';
 import { statusRefusal, expiryRefusal, type LicenseFacts } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
 import { ActivateRequest } from './activation.dto.js';
-import {
-  normalizeHostnameHint,
-  type ActivationAttempt,
-  type SuccessfulAttempt,
-} from './activation-attempt.js';
+import { type ActivationAttempt, type SuccessfulAttempt } from './activation-attempt.js';
 
 // `revision` changes with each change of the license or of its purchase.
 const SELECT_ATTEMPT = `
@@ -76,9 +71,9 @@ export class ActivationService {
    */
   async activate(request: ActivateRequest): Promise<{ attempt: SuccessfulAttempt; created: boolean }> {
     const credentials: ActivationCredentials = {
-      key: canonicalLicenseKey(request.license_key)!,
-      email: canonicalEmail(request.email)!,
-      machineId: Buffer.from(request.machine_id, 'hex'),
+      key: request.license_key,
+      email: request.email,
+      machineId: request.machine_id,
     };
     const now = this.clock.now();
     const attempt =
@@ -114,15 +109,7 @@ export class ActivationService {
   ): Promise<{ attempt: SuccessfulAttempt; created: boolean } | null> {
     const id = uuidv7();
     const { license_id, revision } = attempt;
-    const values = [
-      license_id,
-      revision,
-      id,
-      machineId,
-      normalizeHostnameHint(hostname_hint),
-      app_version,
-      now,
-    ];
+    const values = [license_id, revision, id, machineId, hostname_hint ?? null, app_version, now];
     const query = { name: 'take seat', text: ACTIVATE_MACHINE, values };
     const { rows } = await poolOf(this.dataSource).query<
       Omit<ActivationAttempt, keyof LicenseFacts | 'license_id'>

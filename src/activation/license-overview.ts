@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import type { OnExpiry } from '../core/config.js';
 import { queryRows } from '../database/sql.js';
-import { canonicalLicenseKey, licenseKeyHash } from '../keys/license-key.js';
+import { licenseKeyHash } from '../keys/license-key.js';
 import { licenseStatus, type LicenseFacts, type LicenseStatus } from '../licenses/license.rules.js';
 import type { Activation, EndedReason } from './activation.entity.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
@@ -38,7 +38,7 @@ export interface LicenseView {
 /** Search criteria for licenses; each requires an exact match. */
 export interface LicenseQuery {
   readonly id?: string;
-  /** In any spelling that `canonicalLicenseKey` accepts. */
+  /** In the form of `canonicalLicenseKey`. */
   readonly license_key?: string;
   readonly email?: string;
   readonly transaction_id?: string;
@@ -72,7 +72,7 @@ export async function findLicenses(
   { forHolder = false } = {},
 ): Promise<LicenseView[]> {
   const [[criterion, text]] = Object.entries(query) as [[keyof LicenseQuery, string]];
-  const value = criterion === 'license_key' ? licenseKeyHash(canonicalLicenseKey(text)!) : text;
+  const value = criterion === 'license_key' ? licenseKeyHash(text) : text;
   const licenses = await queryRows<LicenseRow>(
     dataSource, // A subquery, not a join: without statistics of e-mail addresses the planner would read all purchases.
     `select l.id, l.key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,

@@ -6,7 +6,10 @@ import { databaseHost, databaseUrlWithTls, demandTls, smtpUrlWithTls } from './c
 export { ConfigError };
 
 type Environment = Readonly<Record<string, string | undefined>>;
-export type OnExpiry = 'keep' | 'stop';
+export const ON_EXPIRY = ['keep', 'stop'] as const;
+export type OnExpiry = (typeof ON_EXPIRY)[number];
+/** The limits of the number of machines that a license allows, also in the schema of the database. */
+export const MACHINES_ALLOWED = { min: 1, max: 100_000 };
 
 /** A mail address and the name that stands beside it. */
 export interface MailAddress {
@@ -80,8 +83,14 @@ export class Config {
     this.tokenKeysDir = read('TOKEN_KEYS_DIR');
     this.manifestPublicKeys = publicKeys(read('MANIFEST_PUBLIC_KEYS'));
     const machines = read('DEFAULT_MACHINES_PER_LICENSE');
-    this.defaultMachinesPerLicense = integer('DEFAULT_MACHINES_PER_LICENSE', machines, 1, 1, 100_000);
-    this.defaultOnExpiry = oneOf('DEFAULT_ON_EXPIRY', read('DEFAULT_ON_EXPIRY') ?? 'keep', ['keep', 'stop']);
+    this.defaultMachinesPerLicense = integer(
+      'DEFAULT_MACHINES_PER_LICENSE',
+      machines,
+      1,
+      MACHINES_ALLOWED.min,
+      MACHINES_ALLOWED.max,
+    );
+    this.defaultOnExpiry = oneOf('DEFAULT_ON_EXPIRY', read('DEFAULT_ON_EXPIRY') ?? 'keep', ON_EXPIRY);
     const selfReleases = read('SELF_RELEASES_PER_YEAR');
     this.selfReleasesPerYear = integer('SELF_RELEASES_PER_YEAR', selfReleases, 0, 0, 1_000);
     this.largeTableHour = integer('LARGE_TABLE_HOUR', read('LARGE_TABLE_HOUR'), 3, 0, 23);

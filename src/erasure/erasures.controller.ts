@@ -1,5 +1,4 @@
 import { Body, Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
-import { canonicalEmail } from '../licenses/email.js';
 import { ErasureService } from './erasure.service.js';
 import { ErasureRequest } from './erasures.dto.js';
 import type { AuthenticatedStaff } from '../staff/staff-identity.js';
@@ -21,7 +20,7 @@ export class ErasuresController {
   @AdminOnly()
   @HttpCode(202)
   async request(@Body() { email, reason }: ErasureRequest, @CurrentStaff() staff: AuthenticatedStaff) {
-    return { erasure: await this.erasures.request(canonicalEmail(email)!, { actor: staff.email, reason }) };
+    return { erasure: await this.erasures.request(email, { actor: staff.email, reason }) };
   }
 
   @Post(':id/run')

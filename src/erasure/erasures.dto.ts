@@ -1,12 +1,12 @@
-import { emailRule } from '../activation/activation.dto.js';
-import { reasonRule } from '../audit/reason.rules.js';
-import { Member } from '../http/parsing/members.pipe.js';
+import { emailField } from '../fields/email.js';
+import { reasonField } from '../fields/reason.js';
+import { Member } from '../http/parsing/member.js';
 
 /** Body of `POST /support/api/erasures`. */
 export class ErasureRequest {
-  @Member(emailRule)
+  @Member(emailField)
   email!: string;
 
-  @Member(reasonRule)
+  @Member(reasonField)
   reason!: string;
 }

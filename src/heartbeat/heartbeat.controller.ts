@@ -3,6 +3,7 @@ import { tokenResponse } from '../activation/token-response.js';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
+import { RawMember } from '../http/parsing/member.js';
 import { problem } from '../http/problems/problem.js';
 import { KeyRing } from '../keys/tokens/key-ring.js';
 import { verifyLicenseToken } from '../keys/tokens/license-token.js';
@@ -23,7 +24,11 @@ export class HeartbeatController {
 
   @Post()
   @HttpCode(200)
-  async heartbeat(@Body() { token, app_version, telemetry }: HeartbeatRequest) {
+  async heartbeat(
+    @Body() { token, app_version }: HeartbeatRequest,
+    // Not validated: an invalid block never fails a heartbeat. `readTelemetry` reads it.
+    @RawMember('telemetry') telemetry: unknown,
+  ) {
     const startedAt = performance.now();
     const claims = verifyLicenseToken(this.ring, this.config.product, token);
     if (!claims) throw problem('token_invalid');

@@ -1,21 +1,12 @@
-import { Allow } from 'class-validator';
-import { appVersionRule } from '../activation/activation.dto.js';
-import { Member } from '../http/parsing/members.pipe.js';
-import { MAX_TOKEN_LENGTH } from '../keys/tokens/license-token.js';
+import { appVersionField } from '../fields/app-version.js';
+import { licenseTokenField } from '../fields/license-token.js';
+import { Member } from '../http/parsing/member.js';
 
-/** Body of `POST /v1/heartbeat` (docs/contract.md#heartbeat). */
+/** Body of `POST /v1/heartbeat` (docs/contract.md#heartbeat), without its telemetry. */
 export class HeartbeatRequest {
-  @Member((value) =>
-    typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= MAX_TOKEN_LENGTH
-      ? undefined
-      : 'must be a license token of at most 2 KiB',
-  )
+  @Member(licenseTokenField)
   token!: string;
 
-  @Member(appVersionRule)
+  @Member(appVersionField)
   app_version!: string;
-
-  // Not validated here: an invalid block never fails a heartbeat. `readTelemetry` reads it.
-  @Allow()
-  telemetry?: unknown;
 }

@@ -4,7 +4,7 @@ import { activationView } from '../activation/license-overview.js';
 import { ReleaseService } from '../releases/release.service.js';
 import { HolderGuard, MailboxProof, CurrentHolder } from './holder.guard.js';
 import { requireOwnActivation, type Holder } from './holder.js';
-import { ReleaseRequestBody, isBlank } from './portal.dto.js';
+import { ReleaseRequestBody } from './portal.dto.js';
 import { ReleaseRequests } from '../releases/release-requests.js';
 
 /** The activations of a holder's licenses (docs/contract.md#portal). */
@@ -26,7 +26,7 @@ export class HolderActivationsController {
     @CurrentHolder() holder: Holder,
   ): Promise<void> {
     await requireOwnActivation(this.dataSource, holder, id);
-    await this.requests.create(id, isBlank(reason) ? null : reason!.trim(), holder.email);
+    await this.requests.create(id, reason ?? null, holder.email);
   }
 
   @Post('release')

@@ -4,10 +4,9 @@ import { Config } from '../core/config.js';
 import { setCookie, readCookie, takeCookieBack } from '../http/sessions/cookies.js';
 import { BeforeSignIn } from '../http/sessions/same-origin.js';
 import { Sessions } from '../http/sessions/sessions.js';
-import { canonicalEmail } from '../licenses/email.js';
 import { HolderGuard, CurrentHolder } from './holder.guard.js';
 import type { Holder } from './holder.js';
-import { CodeRequest, normalizeCode, SignInRequest } from './portal.dto.js';
+import { CodeRequest, SignInRequest } from './portal.dto.js';
 import { CODE_LIFETIME_MINUTES } from './sign-in-codes.js';
 import { SignInService } from './sign-in.service.js';
 
@@ -29,14 +28,13 @@ export class HolderSessionController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
-    const { license_key, code } = body;
-    const email = canonicalEmail(body.email)!;
+    const { email, license_key, code } = body;
     if (license_key !== undefined) {
       await this.sessions.give(reply, 'holder', await this.signIn.signInWithKey(email, license_key));
       return;
     }
     const codeId = readCookie(request, this.config, 'code');
-    const token = await this.signIn.signInWithCode(email, normalizeCode(code!), codeId);
+    const token = await this.signIn.signInWithCode(email, code!, codeId);
     await this.sessions.give(reply, 'holder', token);
     takeCookieBack(reply, this.config, 'code');
   }
@@ -54,7 +52,7 @@ export class HolderSessionController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
     const session = await this.sessions.find(readCookie(request, this.config, 'holder'));
-    const id = await this.signIn.requestCode(canonicalEmail(email)!, session);
+    const id = await this.signIn.requestCode(email, session);
     setCookie(reply, this.config, 'code', id, CODE_LIFETIME_MINUTES * 60);
   }
 

@@ -1,11 +1,14 @@
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
-import { Clock, parseMoment } from '../core/clock.js';
+import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
+import { Invalid, type Field } from '../core/field.js';
 import { queryRows } from '../database/sql.js';
+import { emailField } from '../fields/email.js';
+import { licenseKeyField } from '../fields/license-key.js';
+import { expiryTextField, machinesAllowedField, onExpiryField } from '../fields/license-terms.js';
 import { canonicalLicenseKey, licenseKeyHash, licenseKeyHint } from '../keys/license-key.js';
-import { canonicalEmail } from './email.js';
 import type { NewLicense } from './licenses.service.js';
 
 type TakenKey = { readonly key_hash: Buffer };
@@ -15,17 +18,11 @@ const BATCH_ROWS = 2_000;
 /** The number of faults that are listed; further ones are counted. */
 const MAX_REPORTED_FAULTS = 20;
 
-/** The columns of a file, and the rule for their cells as the end of a sentence. */
-const COLUMN_RULES = {
-  license_key: 'have the shape PREFIX_XXXX-XXXX-XXXX-XXXX',
-  email: 'be an e-mail address of at most 254 characters',
-  machines_allowed: 'be a whole number from 1 to 100000',
-  expires_at: 'be a day such as 2027-01-04 or a time such as 2027-01-04T12:00:00Z, or never',
-  on_expiry: 'be one of stop, keep',
-} as const;
+/** The columns of a file. */
+const COLUMNS = ['license_key', 'email', 'machines_allowed', 'expires_at', 'on_expiry'] as const;
 const REQUIRED_COLUMNS = ['license_key', 'email'] as const;
 
-export type ImportColumn = keyof typeof COLUMN_RULES;
+export type ImportColumn = (typeof COLUMNS)[number];
 
 /** A row below the header, and the line of the file in which it begins. */
 export interface ImportRow {
@@ -66,8 +63,8 @@ export function importColumns(header: readonly string[]): ImportColumn[] {
     );
   }
   for (const [i, name] of names.entries()) {
-    if (!Object.hasOwn(COLUMN_RULES, name)) {
-      const known = Object.keys(COLUMN_RULES).join(', ');
+    if (!COLUMNS.some((column) => column === name)) {
+      const known = COLUMNS.join(', ');
       throw new ImportRefused(`${columnTitle(header[i]!.trim(), i)} is unknown; known are ${known}.`);
     }
     if (names.indexOf(name) !== i) throw new ImportRefused(`The column ${name} is named twice.`);
@@ -91,25 +88,25 @@ export function parseRow(
     return { faults: [`the number of cells must be ${columns.length}, as in the header`] };
   }
   const faults: string[] = [];
-  const read = <T>(name: ImportColumn, reader: (text: string) => T | null | undefined, empty?: T) => {
+  const read = <T>(name: ImportColumn, parse: Field<T>['parse'], empty?: T): T | undefined => {
     const text = cells[columns.indexOf(name)]?.trim() ?? '';
-    const value = text === '' ? empty : (reader(text) ?? undefined);
-    if (value === undefined)
-      faults.push(`${name} ${text === '' ? 'is missing' : `must ${COLUMN_RULES[name]}`}`);
-    return value;
+    const value = text === '' ? (empty ?? new Invalid('is missing')) : parse(text);
+    if (!(value instanceof Invalid)) return value;
+    faults.push(`${name} ${value.sentence}`);
+    return undefined;
   };
-  const key = read('license_key', canonicalLicenseKey);
-  const email = read('email', canonicalEmail);
-  const machines_allowed = read('machines_allowed', parseMachines, defaults.machines_allowed);
-  const expires = read<Date | 'never'>('expires_at', parseMomentOrNever, 'never');
-  const on_expiry = read('on_expiry', parseOnExpiry, defaults.on_expiry);
+  const key = read('license_key', licenseKeyField.parse);
+  const email = read('email', emailField.parse);
+  const machines_allowed = read(
+    'machines_allowed',
+    machinesAllowedField.parseText,
+    defaults.machines_allowed,
+  );
+  const expires = read('expires_at', expiryTextField.parse, 'never');
+  const on_expiry = read('on_expiry', onExpiryField.parse, defaults.on_expiry);
   const expires_at = expires === 'never' ? null : expires;
   return { key, license: { email, machines_allowed, expires_at, on_expiry }, faults };
 }
-
-const parseMachines = (text: string) => (/^([1-9]\d{0,4}|100000)$/.test(text) ? Number(text) : null);
-const parseMomentOrNever = (text: string) => (text === 'never' ? text : parseMoment(text));
-const parseOnExpiry = (text: string) => (['stop', 'keep'] as const).find((value) => value === text);
 
 /**
  * Imports licenses with existing keys in one transaction. Only the hash and the hint of a key are stored.

@@ -1,7 +1,8 @@
 import type { OnExpiry } from '../core/config.js';
 import { problem, type Problem } from '../http/problems/problem.js';
 
-export type StaffStatus = 'active' | 'suspended' | 'revoked';
+export const STAFF_STATUSES = ['active', 'suspended', 'revoked'] as const;
+export type StaffStatus = (typeof STAFF_STATUSES)[number];
 export type PurchaseState = 'paid' | 'disputed' | 'dispute_won' | 'refunded';
 export type LicenseStatus = StaffStatus | 'refunded';
 

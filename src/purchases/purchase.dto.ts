@@ -1,40 +1,26 @@
-import { Member } from '../http/parsing/members.pipe.js';
-import { canonicalEmail } from '../licenses/email.js';
+import { Invalid, oneOf, type Field } from '../core/field.js';
+import { emailField } from '../fields/email.js';
+import { transactionIdField } from '../fields/transaction-id.js';
+import { Member } from '../http/parsing/member.js';
 import type { PurchaseState } from '../licenses/license.rules.js';
 import { PURCHASE_STATES } from './purchase.rules.js';
 
-const MAX_TRANSACTION_ID_LENGTH = 200;
-
-/** @returns the violated rule for a transaction id, or undefined */
-export function transactionIdRule(value: unknown): string | undefined {
-  const isValid =
-    typeof value === 'string' && /^[^\s\p{Cc}]+$/u.test(value) && value.length <= MAX_TRANSACTION_ID_LENGTH;
-  return isValid
-    ? undefined
-    : `must be a string of 1 to ${MAX_TRANSACTION_ID_LENGTH} characters, without spaces`;
-}
+const buyerEmail: Field<string> = {
+  parse: (input) =>
+    input === undefined
+      ? new Invalid('must be an e-mail address: with paid it is required')
+      : emailField.parse(input),
+};
 
 /** Body of `POST /v1/purchases` (docs/contract.md#purchases). Other members are ignored. */
 export class PurchaseReport {
-  @Member(transactionIdRule)
+  @Member(transactionIdField)
   transaction_id!: string;
 
-  @Member((value) =>
-    PURCHASE_STATES.includes(value as PurchaseState)
-      ? undefined
-      : `must be one of ${PURCHASE_STATES.join(', ')}`,
-  )
+  @Member(oneOf(PURCHASE_STATES))
   status!: PurchaseState;
 
-  // Validated with `paid` only: an invalid address must not fail the report of a refund.
-  @Member<PurchaseReport>((value, { status }) => (status === 'paid' ? buyerEmailRule(value) : undefined), {
-    storable: () => true,
-  })
+  // Read with `paid` only: an invalid address must not fail the report of a refund.
+  @Member(buyerEmail, { when: ({ status }: PurchaseReport) => status === 'paid' })
   email?: string;
-}
-
-/** @returns the violated rule for the e-mail of a `paid` report, or undefined */
-export function buyerEmailRule(value: unknown): string | undefined {
-  const isValid = typeof value === 'string' && canonicalEmail(value) !== null;
-  return isValid ? undefined : 'must be an e-mail address: with paid it is required';
 }

@@ -6,7 +6,6 @@ import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, utcDay } from '../core/clock.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { SoldIds } from '../keys/sold-ids.js';
-import { canonicalEmail } from '../licenses/email.js';
 import type { PurchaseState } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { ErasureService } from '../erasure/erasure.service.js';
@@ -51,7 +50,7 @@ export class PurchasesService {
         await manager.query('update purchase set state = $2 where id = $1', [before.id, state]);
       }
       if (report.status === 'paid' && !before.paid) {
-        const email = isErased ? null : canonicalEmail(report.email!);
+        const email = isErased ? null : report.email!;
         await this.issue(manager, { ...ids, purchase_id: before.id }, email, state);
       }
       const license_id = await licenseOf(manager, before.id);

@@ -1,13 +1,13 @@
-import { reasonRule } from '../audit/reason.rules.js';
-import { Member } from '../http/parsing/members.pipe.js';
+import { oneOf } from '../core/field.js';
+import { reasonField } from '../fields/reason.js';
+import { Member } from '../http/parsing/member.js';
 import { DECISIONS, type Decision } from './release-decisions.js';
-import { oneOf } from '../audit/reason.dto.js';
 
 /** Body of `POST /support/api/release-requests/{id}`. */
 export class DecisionRequest {
   @Member(oneOf(DECISIONS))
   decision!: Decision;
 
-  @Member(reasonRule)
+  @Member(reasonField)
   reason!: string;
 }

@@ -1,10 +1,12 @@
-import { textRule } from '../activation/activation.dto.js';
-import { Member } from '../http/parsing/members.pipe.js';
+import { Invalid, textField, type Field } from '../core/field.js';
+import { Member } from '../http/parsing/member.js';
 
 /** Body of `POST /support/api/session/link`. */
 export class LinkRequest {
   @Member(
-    textRule((value) => /^[\w-]{43}$/.test(value), 'must be the 43 characters behind #link= of the address'),
+    textField('must be the 43 characters behind #link= of the address', (text) =>
+      /^[\w-]{43}$/.test(text) ? text : null,
+    ),
   )
   link!: string;
 }
@@ -15,15 +17,14 @@ export interface PasskeyAnswer {
   readonly response: Readonly<Record<string, unknown>>;
 }
 
-/** Body of `POST /support/api/session` and `POST /support/api/passkeys`. */
-export class PasskeyAnswerRequest {
-  @Member(answerRule)
-  response!: PasskeyAnswer;
-}
-
-function answerRule(value: unknown): string | undefined {
-  const { id, response } = (value ?? {}) as Partial<PasskeyAnswer>;
-  const hasId = typeof id === 'string' && /^[\w-]{1,1400}$/.test(id);
-  const isAnswer = hasId && typeof response === 'object' && response !== null;
-  return isAnswer ? undefined : 'must be the answer of a passkey, with its id and response';
-}
+/** Member `response` of `POST /support/api/session` and `POST /support/api/passkeys`. */
+export const passkeyAnswer: Field<PasskeyAnswer> = {
+  parse: (input) => {
+    const { id, response } = (input ?? {}) as Partial<PasskeyAnswer>;
+    const hasId = typeof id === 'string' && /^[\w-]{1,1400}$/.test(id);
+    const isAnswer = hasId && typeof response === 'object' && response !== null;
+    return isAnswer
+      ? (input as PasskeyAnswer)
+      : new Invalid('must be the answer of a passkey, with its id and response');
+  },
+};

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, UseGuards } from '@nestjs/common';
-import { canonicalEmail } from '../licenses/email.js';
+import { canonicalEmail } from '../fields/email.js';
 import type { AuthenticatedStaff } from './staff-identity.js';
 import { StaffLinkMails } from './links/staff-link-mails.js';
 import { RoleRequest, StaffRequest } from './staff.dto.js';

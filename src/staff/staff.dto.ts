@@ -1,12 +1,12 @@
-import { emailRule } from '../activation/activation.dto.js';
-import { reasonRule } from '../audit/reason.rules.js';
-import { Member } from '../http/parsing/members.pipe.js';
+import { oneOf } from '../core/field.js';
+import { emailField } from '../fields/email.js';
+import { reasonField } from '../fields/reason.js';
+import { Member } from '../http/parsing/member.js';
 import { ROLES, type Role } from './staff.entity.js';
-import { oneOf } from '../audit/reason.dto.js';
 
 /** Body of `POST /support/api/staff`. */
 export class StaffRequest {
-  @Member(emailRule)
+  @Member(emailField)
   email!: string;
 
   @Member(oneOf(ROLES))
@@ -18,6 +18,6 @@ export class RoleRequest {
   @Member(oneOf(ROLES))
   role!: Role;
 
-  @Member(reasonRule)
+  @Member(reasonField)
   reason!: string;
 }

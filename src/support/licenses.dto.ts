@@ -1,67 +1,73 @@
 import { validate as isUuid } from 'uuid';
-import { emailRule, licenseKeyRule, textRule } from '../activation/activation.dto.js';
 import type { LicenseQuery } from '../activation/license-overview.js';
-import { reasonRule } from '../audit/reason.rules.js';
-import { parseMoment } from '../core/clock.js';
 import type { OnExpiry } from '../core/config.js';
-import { Member } from '../http/parsing/members.pipe.js';
+import { oneOf, optional, textField } from '../core/field.js';
+import { emailField } from '../fields/email.js';
+import { licenseKeyField } from '../fields/license-key.js';
+import { expiryField, machinesAllowedField, onExpiryField } from '../fields/license-terms.js';
+import { reasonField } from '../fields/reason.js';
+import { Member } from '../http/parsing/member.js';
 import { invalidMembers } from '../http/problems/problem.js';
-import { canonicalEmail } from '../licenses/email.js';
-import type { StaffStatus } from '../licenses/license.rules.js';
+import { STAFF_STATUSES, type StaffStatus } from '../licenses/license.rules.js';
 import type { LicenseChange, NewLicense } from '../licenses/licenses.service.js';
-import { oneOf, optional } from '../audit/reason.dto.js';
 
 const SEARCH_MEMBERS = ['email', 'license_key', 'transaction_id', 'activation_id'];
 const CHANGE_MEMBERS = ['machines_allowed', 'expires_at', 'status', 'on_expiry', 'email'];
 
+// Staff search for ids that they copied, also for one with a space in it.
+const searchedTransactionId = textField('must be a transaction id', (text) =>
+  text !== '' && text.length <= 200 ? text : null,
+);
+const activationId = textField('must be an activation id', (text) => (isUuid(text) ? text : null));
+
 /** Body of `POST /support/api/licenses/search`: exactly one of the four. */
 export class SearchRequest {
-  @Member(optional(emailRule))
+  @Member(optional(emailField))
   email?: string;
 
-  @Member(optional(licenseKeyRule))
+  @Member(optional(licenseKeyField))
   license_key?: string;
 
-  @Member(optional(textRule((value) => value !== '' && value.length <= 200, 'must be a transaction id')))
+  @Member(optional(searchedTransactionId))
   transaction_id?: string;
 
-  @Member(optional(textRule(isUuid, 'must be an activation id')))
+  @Member(optional(activationId))
   activation_id?: string;
 }
 
 /** Body of `POST /support/api/licenses`. */
 export class IssueRequest {
-  @Member(emailRule)
+  @Member(emailField)
   email!: string;
 
-  @Member(optional(machinesRule))
+  @Member(optional(machinesAllowedField))
   machines_allowed?: number;
 
-  @Member(optional(expiryRule))
-  expires_at?: string | null;
+  @Member(optional(expiryField))
+  expires_at?: Date | null;
 
-  @Member(optional(oneOf(['keep', 'stop'])))
+  @Member(optional(onExpiryField))
   on_expiry?: OnExpiry;
 }
 
 /** Body of `PATCH /support/api/licenses/{id}`: a reason and at least one change. */
 export class LicenseChangeRequest {
-  @Member(optional(machinesRule))
+  @Member(optional(machinesAllowedField))
   machines_allowed?: number;
 
-  @Member(optional(expiryRule))
-  expires_at?: string | null;
+  @Member(optional(expiryField))
+  expires_at?: Date | null;
 
-  @Member(optional(oneOf(['active', 'suspended', 'revoked'])))
+  @Member(optional(oneOf(STAFF_STATUSES)))
   status?: StaffStatus;
 
-  @Member(optional(oneOf(['keep', 'stop'])))
+  @Member(optional(onExpiryField))
   on_expiry?: OnExpiry;
 
-  @Member(optional(emailRule))
+  @Member(optional(emailField))
   email?: string;
 
-  @Member(reasonRule)
+  @Member(reasonField)
   reason!: string;
 }
 
@@ -72,7 +78,7 @@ export function toLicenseQuery({
   activation_id,
 }: SearchRequest): LicenseQuery {
   const given: LicenseQuery = {
-    ...(email !== undefined && { email: canonicalEmail(email)! }),
+    ...(email !== undefined && { email }),
     ...(license_key !== undefined && { license_key }),
     ...(transaction_id !== undefined && { transaction_id }),
     ...(activation_id !== undefined && { activation_id }),
@@ -86,14 +92,14 @@ export function toLicenseQuery({
 }
 
 export function toNewLicense({ email, ...request }: IssueRequest): NewLicense {
-  return { email: canonicalEmail(email)!, ...toTerms(request) };
+  return { email, ...toTerms(request) };
 }
 
 export function toLicenseChange({ status, email, ...request }: LicenseChangeRequest): LicenseChange {
   const change: LicenseChange = {
     ...toTerms(request),
     ...(status !== undefined && { staff_status: status }),
-    ...(email !== undefined && { email: canonicalEmail(email)! }),
+    ...(email !== undefined && { email }),
   };
   if (Object.keys(change).length > 0) return change;
   throw createProblem(CHANGE_MEMBERS, `give at least one of ${CHANGE_MEMBERS.join(', ')}`);
@@ -103,21 +109,11 @@ export function toLicenseChange({ status, email, ...request }: LicenseChangeRequ
 function toTerms({ machines_allowed, expires_at, on_expiry }: Omit<IssueRequest, 'email'>) {
   return {
     ...(machines_allowed !== undefined && { machines_allowed }),
-    ...(expires_at !== undefined && { expires_at: expires_at === null ? null : parseMoment(expires_at)! }),
+    ...(expires_at !== undefined && { expires_at }),
     ...(on_expiry !== undefined && { on_expiry }),
   };
 }
 
 function createProblem(names: readonly string[], sentence: string) {
   return invalidMembers(Object.fromEntries(names.map((name) => [name, sentence])));
-}
-
-function machinesRule(value: unknown): string | undefined {
-  const isValid = Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 100_000;
-  return isValid ? undefined : 'must be a whole number from 1 to 100000';
-}
-
-function expiryRule(value: unknown): string | undefined {
-  if (value === null || (typeof value === 'string' && parseMoment(value))) return undefined;
-  return 'must be null, a day such as 2027-01-04, or a time such as 2027-01-04T12:00:00Z';
 }

@@ -1,4 +1,4 @@
-import { characterCount, isStorableText } from '../http/parsing/text.js';
+import { characterCount, isStorableText } from '../core/text.js';
 import { isVersion } from '../keys/manifests/signed-manifest.js';
 import { frameLooksPersonal, looksPersonal } from './personal-data.js';
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { anyText } from '../any-text.js';
-import { canonicalEmail } from '../../src/licenses/email.js';
+import { canonicalEmail } from '../../src/fields/email.js';
 
 test.each([
   ['in full width', 'ada@ｅｘａｍｐｌｅ．ｃｏｍ'],

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { normalizeHostnameHint, isHostnameHintTooLong } from '../../src/activation/activation-attempt.js';
-import { reasonRule } from '../../src/audit/reason.rules.js';
 import { DAY_MS } from '../../src/core/clock.js';
+import { Invalid } from '../../src/core/field.js';
+import { hostnameHintField } from '../../src/fields/hostname-hint.js';
+import { reasonField } from '../../src/fields/reason.js';
 import { DailyLimit } from '../../src/telemetry/daily-limit.js';
 import { higherState, PURCHASE_STATES } from '../../src/purchases/purchase.rules.js';
 
@@ -26,7 +27,9 @@ describe('the reason of a staff write', () => {
     ['three seats @ 20 euros', undefined],
     ['@ the fair. Nothing more', undefined],
     ['three @ 2.5', undefined],
-  ])('%j: %s', (reason, wrong) => expect(reasonRule(reason)).toBe(wrong));
+  ])('%j: %s', (reason, wrong) =>
+    expect(reasonField.parse(reason)).toEqual(wrong === undefined ? reason : new Invalid(wrong)),
+  );
 });
 
 describe('a label of a machine', () => {
@@ -38,18 +41,21 @@ describe('a label of a machine', () => {
     ['\u200d', null],
     ['Ada’s Mac', 'Ada’s Mac'],
     ['  Studio  ', 'Studio'],
-    ['a\u0000b\u202ec\u2028d\u2029e', 'abcde'],
+    ['a\u0007b\u202ec\u2028d\u2029e', 'abcde'],
     ['e\u0301', 'é'],
     ['👩\u200d💻', '👩\u200d💻'],
     ['\u{1f3f4}\u{e0067}\u{e007f}', '\u{1f3f4}\u{e0067}\u{e007f}'],
     ['می\u200cخواهم', 'می\u200cخواهم'],
     ['\u200d x', '\u200d x'],
-  ])('%j is shown as %j', (typed, shown) => expect(normalizeHostnameHint(typed)).toBe(shown));
+  ])('%j is shown as %j', (typed, shown) => expect(hostnameHintField.parse(typed)).toBe(shown));
 
   test('has at most 100 characters, of which an emoji is one', () => {
-    expect(isHostnameHintTooLong(null)).toBe(false);
-    expect(isHostnameHintTooLong('😀'.repeat(100))).toBe(false);
-    expect(isHostnameHintTooLong('x'.repeat(101))).toBe(true);
+    expect(hostnameHintField.parse('😀'.repeat(100))).toBe('😀'.repeat(100));
+    expect(hostnameHintField.parse('x'.repeat(101))).toEqual(new Invalid('must have at most 100 characters'));
+  });
+
+  test.each([7, 'a\u0000b', '\ud800'])('is no %j', (typed) => {
+    expect(hostnameHintField.parse(typed)).toBeInstanceOf(Invalid);
   });
 });
 

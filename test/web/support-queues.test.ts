@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { canonicalEmail } from '../../src/licenses/email.js';
+import { canonicalEmail } from '../../src/fields/email.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { until } from '../erasure-harness.js';
 import type { Service } from '../harness.js';

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { PurchaseState } from '../../licenses/license.rules.js';
-import { buyerEmailRule, transactionIdRule } from '../../purchases/purchase.dto.js';
+import { transactionIdField } from '../../fields/transaction-id.js';
 import { PURCHASE_STATES } from '../../purchases/purchase.rules.js';
 import { purchasesOf, withDatabase } from '../database.js';
-import { emailAddress, oneOf, ruled } from '../terminal/options.js';
+import { emailAddress, fieldOption, oneOf } from '../terminal/options.js';
 import { actOf, aligned, print, UsageError } from '../terminal/output.js';
 
 interface RecordOptions {
@@ -19,7 +19,7 @@ export function purchaseCommands(purchase: Command): void {
     .requiredOption(
       '--transaction <id>',
       "the processor's id of it",
-      ruled('--transaction', transactionIdRule),
+      fieldOption('--transaction', transactionIdField.parse),
     )
     .requiredOption('--status <status>', PURCHASE_STATES.join(', '), oneOf('--status', PURCHASE_STATES))
     .option('--email <address>', 'who bought it; needed with paid', emailAddress('--email'))
@@ -28,8 +28,8 @@ export function purchaseCommands(purchase: Command): void {
 
 /** The same path as the webhook. */
 async function record({ transaction, email, status }: RecordOptions, command: Command): Promise<void> {
-  const wrong = status === 'paid' && buyerEmailRule(email);
-  if (wrong) throw new UsageError('--email is required with --status paid.');
+  if (status === 'paid' && email === undefined)
+    throw new UsageError('--email is required with --status paid.');
   const recorded = await withDatabase(async (ground) => {
     const purchases = await purchasesOf(ground);
     return purchases.record({ transaction_id: transaction, email, status }, actOf(command));

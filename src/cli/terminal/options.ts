@@ -1,8 +1,19 @@
-import { parseMoment } from '../../core/clock.js';
 import { publicKeyFromX } from '../../keys/ed25519.js';
-import { isVersion } from '../../keys/manifests/version.js';
-import { reasonRule } from '../../audit/reason.rules.js';
-import { canonicalEmail } from '../../licenses/email.js';
+import {
+  Invalid,
+  oneOf as oneOfField,
+  wholeNumber as wholeNumberField,
+  type Field,
+} from '../../core/field.js';
+import { appVersionField } from '../../fields/app-version.js';
+import { emailField } from '../../fields/email.js';
+import {
+  expiryTextField,
+  machinesAllowedField,
+  momentField,
+  onExpiryField,
+} from '../../fields/license-terms.js';
+import { reasonField } from '../../fields/reason.js';
 import { UsageError } from './output.js';
 import type { KeyObject } from 'node:crypto';
 
@@ -14,64 +25,32 @@ function need<T>(value: T | null | undefined, name: string, what: string): T {
   return value;
 }
 
-export const wholeNumber =
-  (name: string, from: number, to: number): Reader<number> =>
+/** Reads an option as a field of the API. */
+export const fieldOption =
+  <T>(name: string, parse: Field<T>['parse']): Reader<T> =>
   (text) => {
-    const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
-    return need(value >= from && value <= to ? value : null, name, `a whole number from ${from} to ${to}`);
+    const value = parse(text);
+    if (value instanceof Invalid) throw new UsageError(`${name} ${value.sentence}.`);
+    return value;
   };
 
-const A_MOMENT = 'a day such as 2027-01-04 or a time such as 2027-01-04T12:00:00Z';
-
-export const moment =
-  (name: string): Reader<Date> =>
-  (text) =>
-    need(parseMoment(text), name, A_MOMENT);
-
-export const momentOrNever =
-  (name: string): Reader<Date | 'never'> =>
-  (text) =>
-    text === 'never' ? text : need(parseMoment(text), name, `${A_MOMENT}, or never`);
-
-export const oneOf =
-  <const T extends string>(name: string, allowed: readonly T[]): Reader<T> =>
-  (text) =>
-    need(
-      allowed.find((value) => value === text),
-      name,
-      `one of ${allowed.join(', ')}`,
-    );
-
-export const emailAddress =
-  (name: string): Reader<string> =>
-  (text) =>
-    need(canonicalEmail(text), name, 'an e-mail address of at most 254 characters');
-
-export const machines = wholeNumber('--machines', 1, 100_000);
-
-export const onExpiry = oneOf('--on-expiry', ['stop', 'keep']);
-
-/** @param rule says what is wrong with a text, as the rules of the API's members do */
-export const ruled =
-  (name: string, rule: (value: unknown) => string | undefined): Reader<string> =>
-  (text) => {
-    const wrong = rule(text);
-    if (wrong) throw new UsageError(`${name} ${wrong}.`);
-    return text;
-  };
-
-export const reason = ruled('--reason', reasonRule);
+export const wholeNumber = (name: string, min: number, max: number) =>
+  fieldOption(name, wholeNumberField(min, max).parseText);
+export const moment = (name: string) => fieldOption(name, momentField.parse);
+export const momentOrNever = (name: string) => fieldOption(name, expiryTextField.parse);
+export const oneOf = <const T extends string>(name: string, allowed: readonly T[]) =>
+  fieldOption(name, oneOfField(allowed).parse);
+export const emailAddress = (name: string) => fieldOption(name, emailField.parse);
+export const machines = fieldOption('--machines', machinesAllowedField.parseText);
+export const onExpiry = fieldOption('--on-expiry', onExpiryField.parse);
+export const reason = fieldOption('--reason', reasonField.parse);
+export const appVersion = (name: string) => fieldOption(name, appVersionField.parse);
 
 export const actorName: Reader<string> = (text) => {
   const name = text.trim();
   const fits = name !== '' && name.length <= 254 && !/\p{Cc}/u.test(name);
   return need(fits ? name : null, '--as', 'a name of 1 to 254 characters');
 };
-
-export const appVersion =
-  (name: string): Reader<string> =>
-  (text) =>
-    need(isVersion(text) ? text : null, name, 'one to four dotted numbers, such as 3.2.0');
 
 /** As it will stand in a manifest: a server publishes no other. */
 export const httpsUrl =

@@ -1,79 +1,78 @@
-import { ArgumentMetadata, Injectable, PipeTransform } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
-import { getMetadataStorage, ValidateBy, validateSync } from 'class-validator';
+import { ArgumentMetadata, Injectable, PipeTransform, ValidationPipe } from '@nestjs/common';
+import { getMetadataStorage, type ValidationError } from 'class-validator';
+import { Invalid, type Field } from '../../core/field.js';
+import { invalidMembers, type Problem } from '../problems/problem.js';
 import { readJson } from './json-body.js';
-import { invalidMembers, problem } from '../problems/problem.js';
-import { isStorableText } from './text.js';
+import { MayBeLeftOut, ownMember, readObject } from './member.js';
 
 type Dto = new () => object;
 
 /**
- * A member of a request body, with the rule it keeps.
- * @param rule returns a sentence that says what the member must be, or undefined where it is right; it may look at the
- * other members
- * @param storable whether PostgreSQL takes the value; for a member that is looked at, and not kept, always true
- */
-export function Member<Body = unknown>(
-  rule: (value: unknown, body: Body) => string | undefined,
-  { storable = isStorable } = {},
-): PropertyDecorator {
-  return ValidateBy({
-    name: 'member',
-    validator: {
-      validate: (value, given) => storable(value) && rule(value, given!.object as Body) === undefined,
-      defaultMessage: (given) =>
-        (storable(given?.value) ? rule(given?.value, given!.object as Body) : undefined) ??
-        'must not hold a NUL or half a surrogate pair',
-    },
-  });
-}
-
-/** On a body whose members are all optional: a request without a body is one that names none of them. */
-export const MayBeLeftOut = Reflector.createDecorator<object>();
-
-const isStorable = (value: unknown) => typeof value !== 'string' || isStorableText(value);
-
-/**
- * Makes a DTO of a body: copies the members the class names and no others (unknown ones leave no trace), and refuses
- * the wrong ones with a pointer each. Nothing here descends into the body, so its depth costs nothing. The ids in an
- * address it puts into the one spelling that PostgreSQL gives.
+ * Nest's ValidationPipe, which gets the members that the DTO class names and no others (docs/decisions/0032). Unknown members
+ * are not read. Ids in a path are put into lower case, as PostgreSQL returns them, because they are also compared and stored.
  */
 @Injectable()
-export class MembersPipe implements PipeTransform {
-  readonly #members = new Map<Dto, string[]>();
+export class MembersPipe extends ValidationPipe {
+  readonly #names = new Map<Dto, string[]>();
 
-  transform(sent: unknown, { type, metatype }: ArgumentMetadata): unknown {
-    // Either case names the same row; but ids are also compared, and written into jobs, tombstones and the audit trail.
-    if (type === 'param') return String(sent).toLowerCase();
-    if (type !== 'body') return sent;
-    const leftOut = sent === undefined && Reflect.hasMetadata(MayBeLeftOut.KEY, metatype as Dto);
-    const body = leftOut ? {} : Buffer.isBuffer(sent) ? readJson(sent) : sent;
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) throw problem('malformed_request');
-    const request = new (metatype as Dto)();
-    for (const name of this.membersOf(metatype as Dto)) {
-      if (Object.hasOwn(body, name))
-        Object.assign(request, { [name]: (body as Record<string, unknown>)[name] });
-    }
-    const errors = validateSync(request, {
+  constructor() {
+    super({
+      transform: true,
       stopAtFirstError: true,
       validationError: { target: false, value: false },
+      exceptionFactory: toProblem,
     });
-    if (errors.length === 0) return request;
-    const sentence = (constraints?: Record<string, string>) =>
-      Object.values(constraints ?? {})[0] ?? 'is not valid';
-    throw invalidMembers(
-      Object.fromEntries(errors.map((error) => [error.property, sentence(error.constraints)])),
-    );
   }
 
-  private membersOf(dto: Dto): string[] {
-    const known = this.#members.get(dto);
-    if (known) return known;
-    const metadata = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
-    const members = [...new Set(metadata.map(({ propertyName }) => propertyName))];
-    // An `import type` of the class would leave `Object` here, and let everything through.
-    if (members.length === 0) throw new Error(`${dto.name} names no members`);
-    this.#members.set(dto, members);
+  override async transform(sent: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    const { type, metatype } = metadata;
+    if (type === 'param') return String(sent).toLowerCase();
+    if (type !== 'body') return sent;
+    return super.transform(this.pickMembers(readBody(sent, metatype as Dto), metatype as Dto), metadata);
+  }
+
+  private pickMembers(body: Readonly<Record<string, unknown>>, dto: Dto): Record<string, unknown> {
+    const members: Record<string, unknown> = {};
+    for (const name of this.namesOf(dto)) {
+      const value = ownMember(body, name);
+      // Each field is a scalar. An empty object is as invalid as a nested one, and costs nothing to walk.
+      if (value !== undefined) members[name] = typeof value === 'object' && value !== null ? {} : value;
+    }
     return members;
   }
+
+  private namesOf(dto: Dto): string[] {
+    const known = this.#names.get(dto);
+    if (known) return known;
+    const metadata = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
+    const names = [...new Set(metadata.map(({ propertyName }) => propertyName))];
+    // `import type` of the class would leave `Object` here, which accepts everything.
+    if (names.length === 0) throw new Error(`${dto.name} names no members`);
+    this.#names.set(dto, names);
+    return names;
+  }
+}
+
+/** For a parameter with `RawMember`: the canonical value of a field. @throws Problem `invalid_request` */
+export class FieldPipe<T> implements PipeTransform<unknown, T> {
+  constructor(private readonly field: Field<T>) {}
+
+  transform(sent: unknown, { data }: ArgumentMetadata): T {
+    const parsed = this.field.parse(sent);
+    if (parsed instanceof Invalid) throw invalidMembers({ [data!]: parsed.sentence });
+    return parsed;
+  }
+}
+
+function readBody(sent: unknown, dto: Dto): Readonly<Record<string, unknown>> {
+  if (sent === undefined && Reflect.hasMetadata(MayBeLeftOut.KEY, dto)) return {};
+  return readObject(Buffer.isBuffer(sent) ? readJson(sent) : sent);
+}
+
+function toProblem(errors: readonly ValidationError[]): Problem {
+  const sentences = errors.map(({ property, constraints }) => [
+    property,
+    Object.values(constraints ?? {})[0] ?? 'is not valid',
+  ]);
+  return invalidMembers(Object.fromEntries(sentences) as Record<string, string>);
 }

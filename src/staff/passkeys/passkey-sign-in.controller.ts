@@ -1,13 +1,15 @@
-import { Body, Controller, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
+import { Controller, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
+import { RawMember } from '../../http/parsing/member.js';
+import { FieldPipe } from '../../http/parsing/members.pipe.js';
 import { setCookie, readCookie, takeCookieBack } from '../../http/sessions/cookies.js';
 import { BeforeSignIn } from '../../http/sessions/same-origin.js';
 import { Sessions } from '../../http/sessions/sessions.js';
 import { CHALLENGE_LIFETIME_MINUTES } from './passkey-challenges.js';
 import { PasskeySignIn } from './passkey-sign-in.js';
-import { PasskeyAnswerRequest } from '../sign-in.dto.js';
+import { passkeyAnswer, type PasskeyAnswer } from '../sign-in.dto.js';
 import { StaffGuard } from '../staff.guard.js';
 
 /** Sign-in with a passkey, without a session (docs/contract.md#staff). */
@@ -33,7 +35,7 @@ export class PasskeySignInController {
   @BeforeSignIn()
   @HttpCode(204)
   async signIn(
-    @Body() { response }: PasskeyAnswerRequest,
+    @RawMember('response', new FieldPipe(passkeyAnswer)) response: PasskeyAnswer,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {

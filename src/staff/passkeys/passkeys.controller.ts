@@ -1,13 +1,15 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Param, Post, Req, Res, UseGuards } from '@nestjs/common';
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
+import { RawMember } from '../../http/parsing/member.js';
+import { FieldPipe } from '../../http/parsing/members.pipe.js';
 import { setCookie, readCookie, takeCookieBack } from '../../http/sessions/cookies.js';
 import { problem } from '../../http/problems/problem.js';
 import { CHALLENGE_LIFETIME_MINUTES, PasskeyChallenges } from './passkey-challenges.js';
 import { PasskeysService } from './passkeys.service.js';
 import { RelyingParty } from './relying-party.js';
-import { PasskeyAnswerRequest } from '../sign-in.dto.js';
+import { passkeyAnswer, type PasskeyAnswer } from '../sign-in.dto.js';
 import type { AuthenticatedStaff } from '../staff-identity.js';
 import { SessionOnly, CurrentStaff, StaffGuard } from '../staff.guard.js';
 
@@ -40,7 +42,7 @@ export class PasskeysController {
   @Post()
   async register(
     @CurrentStaff() staff: AuthenticatedStaff,
-    @Body() { response }: PasskeyAnswerRequest,
+    @RawMember('response', new FieldPipe(passkeyAnswer)) response: PasskeyAnswer,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {

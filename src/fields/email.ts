@@ -1,3 +1,5 @@
+import { textField } from '../core/field.js';
+
 /** Two parts around one `@`, without spaces, brackets and invisible characters. The mail server checks the rest. */
 const EMAIL_PATTERN = /^([^\s\p{Cc}\p{Cf}<>@]+)@([^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}<>@]+)$/u;
 const MAX_EMAIL_LENGTH = 254;
@@ -13,3 +15,9 @@ export function canonicalEmail(text: string): string | null {
   const email = `${local.normalize('NFC')}@${domain.normalize('NFKC').toLowerCase()}`;
   return email.length <= MAX_EMAIL_LENGTH && EMAIL_PATTERN.test(email) ? email : null;
 }
+
+/** An e-mail address, in the form of `canonicalEmail`. */
+export const emailField = textField(
+  `must be an e-mail address of at most ${MAX_EMAIL_LENGTH} characters`,
+  canonicalEmail,
+);

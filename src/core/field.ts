@@ -1,0 +1,54 @@
+import { isStorableText } from './text.js';
+
+/** Why an input value is refused: the end of a sentence about the member, option or column, such as "must be a number". */
+export class Invalid {
+  constructor(readonly sentence: string) {}
+}
+
+/** A kind of input value. The API, the command line and imports use the same one. */
+export interface Field<T> {
+  /** @returns the canonical value. The input undefined stands for an absent one. */
+  parse(this: void, input: unknown): T | Invalid;
+}
+
+const NOT_STORABLE = new Invalid('must not hold a NUL or half a surrogate pair');
+
+/**
+ * A text that PostgreSQL can store.
+ * @param sentence what the value must be @param parse returns null if the text is not such a value
+ */
+export function textField<T>(
+  sentence: string,
+  parse: (text: string) => T | Invalid | null,
+): Field<Exclude<T, Invalid>> {
+  const invalid = new Invalid(sentence);
+  return {
+    parse: (input) => {
+      if (typeof input !== 'string') return invalid;
+      return isStorableText(input) ? ((parse(input) ?? invalid) as Exclude<T, Invalid>) : NOT_STORABLE;
+    },
+  };
+}
+
+export function oneOf<const T extends string>(allowed: readonly T[]): Field<T> {
+  return textField(
+    `must be one of ${allowed.join(', ')}`,
+    (text) => allowed.find((each) => each === text) ?? null,
+  );
+}
+
+/** A whole number. `parseText` reads it from an option or a cell of a file. */
+export function wholeNumber(min: number, max: number): Field<number> & { parseText: Field<number>['parse'] } {
+  const invalid = new Invalid(`must be a whole number from ${min} to ${max}`);
+  const parse = (input: unknown) =>
+    typeof input === 'number' && Number.isInteger(input) && input >= min && input <= max ? input : invalid;
+  return {
+    parse,
+    parseText: (text) => (typeof text === 'string' && /^\d{1,9}$/.test(text) ? parse(Number(text)) : invalid),
+  };
+}
+
+/** A value that may be absent. */
+export function optional<T>({ parse }: Field<T>): Field<T | undefined> {
+  return { parse: (input) => (input === undefined ? undefined : parse(input)) };
+}
