@@ -1,4 +1,4 @@
 // npm run bench:life: random lives of licenses against two instances, held against a plain model of the contract.
 import { longForm } from './long.mjs';
 
-await longForm(['test/life.test.ts']);
+await longForm(['test/model/life.test.ts']);

@@ -1,4 +1,4 @@
-import { readOpenApi } from '../test/openapi.js';
+import { readOpenApi } from '../test/support/http/openapi.js';
 
 interface Response {
   readonly $ref?: string;

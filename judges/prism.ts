@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Answer, Service } from '../test/harness.js';
+import type { Answer, Service } from '../test/support/harness.js';
 
 const PRISM = fileURLToPath(new URL('node_modules/.bin/prism', import.meta.url));
 export const DOCUMENT = fileURLToPath(new URL('../docs/openapi.yaml', import.meta.url));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PROBLEMS, type ProblemCode } from '../src/http/problems/problem.js';
-import { activation, call, Service } from '../test/harness.js';
+import { activation, call, Service } from '../test/support/harness.js';
 import { places, readDocument, unanchor, withoutU, type Place } from './documents.js';
 import { ask, passed, Prism } from './prism.js';
 import { answersOf, Upstream, type Repeated } from './upstream.js';

@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PROBLEMS, type ProblemCode } from '../src/http/problems/problem.js';
 import { licenseKeyHash } from '../src/keys/license-key.js';
 import { StaffService } from '../src/staff/staff.service.js';
-import { Authenticator } from '../test/authenticator.js';
-import { activation, machineId, Service, type Answer } from '../test/harness.js';
-import { documentedRoutes } from '../test/openapi.js';
-import { Browser as Holder, wrong } from '../test/portal-harness.js';
-import { publish } from '../test/publish.js';
-import { ACT, Browser as Staff, signedIn } from '../test/support-harness.js';
-import { whileGone, whileLocked } from '../test/tables.js';
-import { ORIGIN } from '../test/visitor.js';
-import { PURCHASES, signed, TAKES_PURCHASES } from '../test/webhook.js';
+import { Authenticator } from '../test/support/http/authenticator.js';
+import { activation, machineId, Service, type Answer } from '../test/support/harness.js';
+import { documentedRoutes } from '../test/support/http/openapi.js';
+import { Browser as Holder, wrong } from '../test/license-portal/harness.js';
+import { publish } from '../test/manifest/publish.js';
+import { ACT, Browser as Staff, signedIn } from '../test/support-api/harness.js';
+import { whileGone, whileLocked } from '../test/support/tables.js';
+import { ORIGIN } from '../test/support/http/visitor.js';
+import { PURCHASES, signed, TAKES_PURCHASES } from '../test/support/http/webhook.js';
 import { passed, Prism, through } from './prism.js';
 
 /*

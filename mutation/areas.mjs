@@ -1,10 +1,10 @@
 // What is mutated, by which tests it must be noticed, and which score each area must reach.
 
-const rules = (...names) => names.map((name) => `test/rules/${name}.test.ts`);
+const rules = (...names) => names.map((name) => `test/unit/${name}.test.ts`);
 const tests = (...names) => names.map((name) => `test/${name}.test.ts`);
 
 /** Left out where no PostgreSQL runs. */
-const NEEDS_DATABASE = ['!test/rules/data-source.test.ts', '!test/rules/vectors-service.test.ts'];
+const NEEDS_DATABASE = ['!test/unit/data-source.test.ts', '!test/unit/vectors-service.test.ts'];
 
 /** Classes and tables that hold no decision. */
 const DECLARATIONS = ['!src/*/*.module.ts', '!src/*/*.entity.ts'];
@@ -32,7 +32,8 @@ export const AREAS = {
       'src/activation/token-response.ts',
       'src/heartbeat/replica-position.ts',
       'src/http/limits/token-bucket.ts',
-      'src/licenses/email.ts',
+      'src/core/field.ts',
+      'src/fields/*.ts',
       'src/manifest/{coverage,published-versions}.ts',
       'src/retention/cutoff.ts',
       'src/telemetry/{daily-limit,suppress-small-cells}.ts',
@@ -41,6 +42,7 @@ export const AREAS = {
       ...rules(
         'cutoff',
         'email',
+        'fields',
         'fold',
         'license-rules',
         'manifest-coverage',
@@ -83,7 +85,7 @@ export const AREAS = {
     tests: [
       ...tests('activation*', 'clock-jump', 'innocent-machines', 'portal-former-holder', 'portal-licenses'),
       ...tests('portal-releases', 'retention-license-end', 'support-release*', 'support-search'),
-      '!test/activation-races.test.ts',
+      '!test/activation/races.test.ts',
     ],
     hasDatabase: true,
   },
@@ -99,7 +101,7 @@ export const AREAS = {
     tests: [
       ...tests('clock-jump', 'heartbeat*', 'telemetry', 'telemetry-limit', 'wrong-database'),
       ...rules('replica-interleavings'),
-      '!test/heartbeat-writes-nothing.test.ts',
+      '!test/heartbeat/writes-nothing.test.ts',
     ],
     hasDatabase: true,
   },

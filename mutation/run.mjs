@@ -124,7 +124,7 @@ async function main() {
 }
 
 async function startDatabase() {
-  const { default: setUp } = await import('../test/global-setup.mjs');
+  const { default: setUp } = await import('../test/support/runner/global-setup.mjs');
   await setUp();
   return globalThis.tearDownPostgres;
 }

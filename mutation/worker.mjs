@@ -6,9 +6,9 @@ import { join } from 'node:path';
 const root = process.cwd();
 const require = createRequire(join(root, 'package.json'));
 const ofRoot = (path) => import(pathToFileURL(join(root, path)).href);
-const { default: NativeRuntime } = await ofRoot('test/runtime/runtime.mjs');
-const { default: ProcessEnvironment } = await ofRoot('test/runtime/environment.mjs');
-const { leftovers, sharedState } = await ofRoot('test/runtime/leftovers.mjs');
+const { default: NativeRuntime } = await ofRoot('test/support/runner/runtime.mjs');
+const { default: ProcessEnvironment } = await ofRoot('test/support/runner/environment.mjs');
+const { leftovers, sharedState } = await ofRoot('test/support/runner/leftovers.mjs');
 // Both come with Jest, in its own version.
 const ofJest = createRequire(createRequire(require.resolve('jest')).resolve('@jest/core'));
 const { readConfig } = ofJest('jest-config');

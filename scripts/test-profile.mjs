@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 const SLOWEST = 25;
 
 /**
- * @param file lines of JSON, one for each test file and one for PostgreSQL (`test/runtime/profile.mjs`)
+ * @param file lines of JSON, one for each test file and one for PostgreSQL (`test/support/runner/profile.mjs`)
  * @returns tables: by kind of work, and of the files that took most of the processor
  */
 export function profileTables(file) {

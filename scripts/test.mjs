@@ -1,5 +1,5 @@
 // npm test: whatever is missing is installed, then all is checked, built and tested. The last line counts it.
-// Arguments go to Jest, and the checks are left out: npm test -- test/heartbeat.test.ts
+// Arguments go to Jest, and the checks are left out: npm test -- test/heartbeat/heartbeat.test.ts
 // With --profile it also says where the time went.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

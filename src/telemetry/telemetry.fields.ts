@@ -38,7 +38,7 @@ interface TelemetryField extends ValueRule {
  *
  * Then `npm run docs:privacy` writes docs/privacy.md. A field with a `dimension` is shown to staff, and so it also needs
  * the schema `FleetWeek` in docs/openapi.yaml and a table in web/support/fleet/counts.ts.
- * test/telemetry-fields.test.ts names each place that is missing.
+ * test/telemetry/fields.test.ts names each place that is missing.
  */
 export const TELEMETRY_FIELDS = {
   app_version: { means: 'Application version', dimension: 'app_version', ...version(isVersion) },

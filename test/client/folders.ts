@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterThisFile } from '../of-this-file.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 /** An empty folder for a test, removed with all in it when its file is done. */
 export async function temporaryFolder(): Promise<string> {

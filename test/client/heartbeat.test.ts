@@ -7,7 +7,7 @@ import {
   type CrashSignature,
   type Telemetry,
 } from '../../client/src/telemetry.js';
-import { EVERY_FIELD } from '../telemetry-block.js';
+import { EVERY_FIELD } from '../telemetry/block.js';
 import { DAY, Desk, HOUR, json, MINUTE, problem, type Seen } from './harness.js';
 
 const gaps = (calls: Seen[]) => calls.slice(1).map((call, i) => call.when - calls[i]!.when);

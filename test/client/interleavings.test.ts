@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { runs } from '../fuzz.js';
-import { releaseAll, releaseQueued } from '../interleavings.js';
+import { runs } from '../fuzz/fuzz.js';
+import { releaseAll, releaseQueued } from '../support/interleavings.js';
 import { DAY, HOUR } from './harness.js';
 import { ANSWERS, NO_FAULTS, ScheduledComputer, type AnswerKind, type Faults } from './scheduled-computer.js';
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { ClientOptions, Status } from '../../client/src/client.js';
 import type { State } from '../../client/src/state-file.js';
-import { machineId, type Service } from '../harness.js';
+import { machineId, type Service } from '../support/harness.js';
 import { temporaryFolder } from './folders.js';
 import { Desk, type Seen } from './harness.js';
 

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { ReleaseService } from '../../src/releases/release.service.js';
+import { activation, machineId, Service } from '../support/harness.js';
+import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
+import { whileGone, whileLocked } from '../support/tables.js';
+
+const ACT = { actor: 'test', reason: 'a test' };
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start()));
+afterAll(() => service.close());
+
+const post = (body: unknown, headers: Record<string, string> = {}) =>
+  service.call('POST', '/v1/activate', body, headers);
+
+const bindings = (license: { license_id: string }) =>
+  service.sql<{ id: string; hostname_hint: string | null; machine: string }>(
+    `select id, hostname_hint, encode(machine_id, 'hex') as machine from activation
+     where license_id = $1 and ended_at is null`,
+    [license.license_id],
+  );
+
+test('201 says what was bound, until when it holds offline, and how full the license is', async () => {
+  service.clock.set('2026-11-20T13:00:00.789Z');
+  const license = await service.issue({ machines_allowed: 2, expires_at: new Date('2027-05-01T00:00:00Z') });
+  const answer = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
+  expect(answer.status).toBe(201);
+  expect(answer.json).toEqual({
+    token: expect.any(String),
+    offline_until: '2026-11-27T13:00:00Z',
+    heartbeat_after_seconds: 21_600,
+    server_time: '2026-11-20T13:00:00Z',
+    activation: {
+      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      activated_at: '2026-11-20T13:00:00Z',
+      hostname_hint: 'Studio Mac',
+    },
+    license: {
+      status: 'active',
+      expires_at: '2027-05-01T00:00:00Z',
+      machines_allowed: 2,
+      machines_in_use: 1,
+    },
+  });
+  const { sub, lic, exp } = decodeJwt(answer.json.token);
+  expect({ sub, lic }).toEqual({ sub: answer.json.activation.id, lic: license.license_id });
+  expect(exp).toBe(Date.parse(answer.json.offline_until) / 1000);
+});
+
+test('200 gives a machine the seat it has, with a fresh token, whatever it says of itself now', async () => {
+  const license = await service.issue();
+  const first = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
+  service.clock.advance(3_600_000);
+  const again = await service.activate(license, 'studio', { hostname_hint: 'Other', app_version: '4.0' });
+  expect([first.status, again.status]).toEqual([201, 200]);
+  expect(again.json.activation).toEqual(first.json.activation);
+  expect(again.json.license.machines_in_use).toBe(1);
+  expect(Date.parse(again.json.offline_until) - Date.parse(first.json.offline_until)).toBe(3_600_000);
+  expect(await bindings(license)).toMatchObject([{ hostname_hint: 'Studio Mac' }]);
+});
+
+test('a machine_id in another case is the same machine, kept as the same 32 bytes', async () => {
+  const license = await service.issue();
+  const upper = await service.activate(license, 'studio', { machine_id: machineId('studio').toUpperCase() });
+  const lower = await service.activate(license, 'studio');
+  expect([upper.status, lower.status]).toEqual([201, 200]);
+  expect(decodeJwt(lower.json.token)['mch']).toBe(decodeJwt(upper.json.token)['mch']);
+  expect(await bindings(license)).toMatchObject([{ machine: machineId('studio') }]);
+});
+
+test('a release frees the seat, and the machine that had it takes a new one', async () => {
+  const license = await service.issue();
+  const first = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
+  expect((await service.activate(license, 'laptop')).status).toBe(409);
+  await service.app.get(ReleaseService).release(first.json.activation.id, ACT);
+  expect((await service.activate(license, 'laptop')).status).toBe(201);
+  expect((await service.activate(license, 'studio')).status).toBe(409);
+  await service.setLicense(license.license_id, { machines_allowed: 2 });
+  const back = await service.activate(license, 'studio', { hostname_hint: 'Renamed' });
+  expect(back.status).toBe(201);
+  expect(back.json.activation).toMatchObject({ hostname_hint: 'Renamed' });
+  expect(back.json.activation.id).not.toBe(first.json.activation.id);
+});
+
+test('lowering the number of machines keeps the bindings there are, and lets no new one in', async () => {
+  const license = await service.issue({ machines_allowed: 3 });
+  for (const machine of ['a', 'b', 'c']) await service.activate(license, machine);
+  await service.setLicense(license.license_id, { machines_allowed: 1 });
+  const known = await service.activate(license, 'c');
+  expect(known.status).toBe(200);
+  expect(known.json.license).toMatchObject({ machines_allowed: 1, machines_in_use: 3 });
+  const refused = await service.activate(license, 'd');
+  expect(refused.status).toBe(409);
+  expect(refused.json).toMatchObject({ machines_allowed: 1, machines_in_use: 3 });
+  expect(refused.json.detail).toContain('active on 3 of 1 machines');
+  expect(await bindings(license)).toHaveLength(3);
+});
+
+test('members it does not know are ignored, and leave no trace in database or log', async () => {
+  const license = await service.issue();
+  const body = JSON.stringify({
+    ...activation(license),
+    canary7141: 'canary7142',
+    more: { canary7143: [1] },
+  });
+  const answer = await post(body.replace('{', '{"__proto__":{"canary7144":1},"constructor":"canary7145",'));
+  expect(answer.status).toBe(201);
+  const kept = (await tables()) + service.logged.join('');
+  expect(kept).toContain(license.license_id);
+  expect(kept).not.toContain('canary71');
+});
+
+test.each([
+  ['400 for what is not JSON', '{"license_key":', {}, 400, 'malformed_request'],
+  ['400 for what is no object', '["license_key"]', {}, 400, 'malformed_request'],
+  [
+    '400 for what is not UTF-8',
+    Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+    {},
+    400,
+    'malformed_request',
+  ],
+  ['413 for more than 16 KiB', JSON.stringify({ more: 'x'.repeat(16_384) }), {}, 413, 'body_too_large'],
+  [
+    '415 for what is not declared as JSON',
+    '{}',
+    { 'content-type': 'text/plain' },
+    415,
+    'unsupported_media_type',
+  ],
+])('%s', async (_what, body, headers, status, code) => {
+  const answer = await post(body, headers);
+  expect([answer.status, answer.json.code, answer.json.client_action]).toEqual([status, code, 'fix']);
+});
+
+test('500 stops no client where the service itself is broken, and 503 where the database is away', async () => {
+  const license = await service.issue();
+  const broken = await whileGone(service, 'license', () => service.activate(license));
+  expect([broken.status, broken.json.code, broken.json.client_action]).toEqual([
+    500,
+    'internal_error',
+    'retry',
+  ]);
+  const away = await whileLocked(service, 'license', () => service.activate(license));
+  expect([away.status, away.json.code, away.json.client_action]).toEqual([503, 'unavailable', 'retry']);
+});
+
+test('404 where no license has this key and e-mail, and 422 where a member is wrong', async () => {
+  const license = await service.issue();
+  const unknown = await service.activate({ ...license, email: 'eve@example.com' });
+  expect([unknown.status, unknown.json.code]).toEqual([404, 'license_not_found']);
+  const wrong = await service.activate({ ...license, email: 'eve' });
+  expect([wrong.status, wrong.json.code]).toEqual([422, 'invalid_request']);
+});
+
+test('403 from the moment staff revoke the license, on its own machine too', async () => {
+  const license = await service.issue({ machines_allowed: 2 });
+  await service.activate(license, 'studio');
+  await service.setLicense(license.license_id, { staff_status: 'revoked' });
+  for (const machine of ['studio', 'laptop']) {
+    const { status, json } = await service.activate(license, machine);
+    expect([status, json.code, json.client_action]).toEqual([403, 'license_revoked', 'stop']);
+  }
+});
+
+test('every documented answer is one that was seen here', () => {
+  const documented = documentedAnswers().filter((answer) => answer.startsWith('POST /v1/activate '));
+  expect(documented.filter((answer) => !seenAnswers().has(answer))).toEqual([]);
+  expect(documented).toHaveLength(11);
+});
+
+/** Every row of every table, as text. */
+async function tables(): Promise<string> {
+  const names = await service.sql<{ name: string }>(
+    "select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public'",
+  );
+  const rows = await Promise.all(
+    names.map(({ name }) => service.sql(`select t::text as row from ${name} t`)),
+  );
+  return JSON.stringify(rows);
+}

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { activation, Service, type Answer } from '../support/harness.js';
+
+/** A key whose check symbol fits, of a license that is not here. */
+const UNKNOWN_KEY = 'MOOR_E6S7-Z8KJ-TB3R-QKX6';
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start()));
+afterAll(() => service.close());
+
+const post = (body: unknown) => service.call('POST', '/v1/activate', body);
+
+const bindings = (license: { license_id: string }) =>
+  service.sql('select id from activation where license_id = $1 and ended_at is null', [license.license_id]);
+
+test.each([
+  ['space around it', ' \tMOOR_0101-0101-0101-0101\n', ' ada@example.com '],
+  ['lower case', 'moor_0101-0101-0101-0101', 'ada@example.com'],
+  ['O, I and L', 'MOOR_OIOI-OLOL-oioi-olol', 'ada@example.com'],
+  ['an e-mail address in capitals', 'MOOR_0101-0101-0101-0101', '\tADA@Example.COM'],
+])('reads %s kindly', async (_what, license_key, email) => {
+  const license = await service.issue();
+  // An imported key may lack the check symbol: it matters only where no license has the key.
+  await service.sql(
+    'update license set key_hash = sha256(random()::text::bytea) where key_hash = sha256($1)',
+    [Buffer.from('MOOR_0101-0101-0101-0101')],
+  );
+  await service.sql('update license set key_hash = sha256($1) where id = $2', [
+    Buffer.from('MOOR_0101-0101-0101-0101'),
+    license.license_id,
+  ]);
+  const answer = await post(activation({ license_key, email }));
+  expect(answer.status).toBe(201);
+  expect(await bindings(license)).toHaveLength(1);
+});
+
+test('unknown key and wrong e-mail are one answer, to the byte', async () => {
+  const license = await service.issue();
+  const unknown = await post(activation({ license_key: UNKNOWN_KEY, email: license.email }));
+  const foreign = await post(activation({ ...license, email: 'eve@example.com' }));
+  expect(unknown.status).toBe(404);
+  expect(unknown.json.code).toBe('license_not_found');
+  expect(withoutIds(foreign)).toEqual(withoutIds(unknown));
+});
+
+test('a typing error in the key is named as one, with the right e-mail too', async () => {
+  const license = await service.issue();
+  const last = license.license_key.at(-1) === '2' ? '3' : '2';
+  const mistyped = license.license_key.slice(0, -1) + last;
+  const swapped = UNKNOWN_KEY.replace('E6S7', '6ES7');
+  for (const [license_key, email] of [
+    [mistyped, license.email],
+    [mistyped, 'eve@example.com'],
+    [swapped, license.email],
+  ] as const) {
+    const answer = await post(activation({ license_key, email }));
+    expect(answer.status).toBe(422);
+    expect(answer.json).toMatchObject({ code: 'invalid_request', client_action: 'fix' });
+    expect(answer.json.errors).toEqual([
+      { pointer: '/license_key', detail: expect.stringContaining('typing error') },
+    ]);
+  }
+  expect(await bindings(license)).toEqual([]);
+});
+
+function withoutIds({ text, json, headers }: Answer): unknown {
+  const { date: _, ...lasting } = headers;
+  return { headers: lasting, text: text.replace(json.request_id, '') };
+}

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { activation, machineId, Service } from '../support/harness.js';
+
+let service: Service;
+let license: Awaited<ReturnType<Service['issue']>>;
+beforeAll(async () => {
+  service = await Service.start();
+  license = await service.issue({ machines_allowed: 100_000 });
+});
+afterAll(() => service.close());
+
+const DIGEST = machineId('studio');
+const NO_TEXT = { 'a number': 7, true: true, 'a list': ['MOOR'], 'an object': { text: 'MOOR' } };
+const UNSTORABLE = (text: string) => ({
+  'a NUL': `${text}\0`,
+  'a NUL before it': `\0${text}`,
+  'half a surrogate pair, the first': `${text}\ud83d`,
+  'half a surrogate pair, the second': `\ude00${text}`,
+  'a surrogate pair the wrong way round': `${text}\ude00\ud83d`,
+});
+const REQUIRED = { absent: undefined, null: null, empty: '', blank: '   ', ...NO_TEXT };
+
+/** Every member, and each way it can be wrong. */
+const WRONG: Record<string, Record<string, unknown>> = {
+  license_key: {
+    ...REQUIRED,
+    ...UNSTORABLE('MOOR_E6S7-Z8KJ-TB3R-QKX6'),
+    'no prefix': 'E6S7-Z8KJ-TB3R-QKX6',
+    'a prefix of one': 'M_E6S7-Z8KJ-TB3R-QKX6',
+    'a prefix of thirteen': 'MMMMMMMMMMMMM_E6S7-Z8KJ-TB3R-QKX6',
+    'a hyphen for the underscore': 'MOOR-E6S7-Z8KJ-TB3R-QKX6',
+    'three groups': 'MOOR_E6S7-Z8KJ-TB3R',
+    'five groups': 'MOOR_E6S7-Z8KJ-TB3R-QKX6-QKX6',
+    'a group of five': 'MOOR_E6S7-Z8KJ-TB3R-QKX66',
+    'no hyphens': 'MOOR_E6S7Z8KJTB3RQKX6',
+    'space inside': 'MOOR_E6S7-Z8KJ -TB3R-QKX6',
+    'two lines': 'MOOR_E6S7-Z8KJ-TB3R-QKX6\nMOOR_E6S7-Z8KJ-TB3R-QKX6',
+    'a letter that only becomes I in upper case': 'MOOR_E6S7-Z8KJ-TB3R-QKXı',
+    'a letter that only becomes S in upper case': 'MOOR_E6ſ7-Z8KJ-TB3R-QKX6',
+    'wide letters': 'MOOR_Ｅ6S7-Z8KJ-TB3R-QKX6',
+    'ten thousand characters': `MOOR_${'E6S7-'.repeat(2000)}`,
+  },
+  email: {
+    ...REQUIRED,
+    ...UNSTORABLE('ada@example.com'),
+    'no sign': 'ada.example.com',
+    'two signs': 'ada@eve@example.com',
+    'nothing before the sign': '@example.com',
+    'nothing after the sign': 'ada@',
+    'space inside': 'ada @example.com',
+    'two lines': 'ada@example.com\neve@example.com',
+    '255 characters': `${'a'.repeat(243)}@example.com`,
+  },
+  machine_id: {
+    ...REQUIRED,
+    ...UNSTORABLE(DIGEST),
+    '63 digits': DIGEST.slice(1),
+    '65 digits': `${DIGEST}0`,
+    'a letter past f': `${DIGEST.slice(1)}g`,
+    '0x before it': `0x${DIGEST.slice(2)}`,
+    'a raw UUID': '564D0A3B-0000-4000-8000-000000000001',
+    'space around it': ` ${DIGEST} `,
+    'a line end': `${DIGEST}\n`,
+    'wide digits': `${DIGEST.slice(1)}７`,
+  },
+  hostname_hint: {
+    ...NO_TEXT,
+    ...UNSTORABLE('Studio Mac'),
+    '101 characters': 'x'.repeat(101),
+    '101 characters of two units each': '🖥'.repeat(101),
+    'sixteen thousand characters': 'x'.repeat(15_000),
+  },
+  app_version: {
+    ...REQUIRED,
+    ...UNSTORABLE('3.2'),
+    'a v before it': 'v3.2',
+    'a build part': '3.2.0+456',
+    'a pre-release': '3.2-beta',
+    'a point at its end': '3.2.',
+    'a point before it': '.3',
+    'an empty part': '3..2',
+    'five parts': '1.2.3.4.5',
+    'a sign': '-1',
+    'space around it': ' 3.2 ',
+    'a line end': '3.2\n',
+    'other digits': '٣.٢',
+    '33 characters': `1.${'0'.repeat(31)}`,
+  },
+};
+const CASES = Object.entries(WRONG).flatMap(([member, ways]) =>
+  Object.entries(ways).map(([way, value]) => ({ member, way, value })),
+);
+
+const post = (more: Record<string, unknown>) =>
+  service.call('POST', '/v1/activate', activation(license, 'studio', more));
+
+test.each(CASES)('422 at /$member where it is $way', async ({ member, value }) => {
+  const answer = await post({ [member]: value });
+  expect(answer.status).toBe(422);
+  expect(answer.json).toMatchObject({ code: 'invalid_request', client_action: 'fix' });
+  expect(answer.json.errors).toEqual([
+    { pointer: `/${member}`, detail: expect.stringMatching(/^\w.{8,80}$/) },
+  ]);
+  if (typeof value === 'string' && value.length > 4) expect(answer.text).not.toContain(value.slice(0, 100));
+});
+
+test('nothing was bound by any of them', async () => {
+  expect(await service.sql('select id from activation')).toEqual([]);
+});
+
+test('several wrong members are named, each of them', async () => {
+  const pointers = async (body: unknown) =>
+    (await service.call('POST', '/v1/activate', body)).json.errors.map(
+      ({ pointer }: { pointer: string }) => pointer,
+    );
+  expect(await pointers({})).toEqual(['/license_key', '/email', '/machine_id', '/app_version']);
+  const wrong = { email: 7, machine_id: 'x', hostname_hint: 'y'.repeat(101) };
+  expect(await pointers(activation(license, 'studio', wrong))).toEqual([
+    '/email',
+    '/machine_id',
+    '/hostname_hint',
+  ]);
+});
+
+describe('hostname_hint', () => {
+  let machines = 0;
+  const hintOf = async (hostname_hint: unknown) => {
+    const answer = await service.activate(license, `hint ${(machines += 1)}`, { hostname_hint });
+    expect(answer.status).toBe(201);
+    const { id, hostname_hint: answered } = answer.json.activation;
+    const [row] = await service.sql('select hostname_hint from activation where id = $1', [id]);
+    expect(row).toEqual({ hostname_hint: answered });
+    return answered;
+  };
+
+  test.each([
+    ['absent', undefined],
+    ['null', null],
+    ['empty', ''],
+    ['blank', ' \t\u00a0\u2003 '],
+    ['made of nothing but what is removed', '\u0007\u202e\u2066\u200f\n'],
+  ])('is none where it is %s', async (_what, typed) => {
+    expect(await hintOf(typed)).toBeNull();
+  });
+
+  test.each([
+    ['as it was typed', "Ada's Mac <b>& 'co'</b> 💻", "Ada's Mac <b>& 'co'</b> 💻"],
+    ['trimmed', '  Studio Mac \n', 'Studio Mac'],
+    ['in NFC', 'Cafe\u0301', 'Café'],
+    ['without control characters', 'Stu\u0007dio\u001b[31m\u007f\u0085 Mac\n', 'Studio[31m Mac'],
+    ['without bidi characters', 'a\u061cb\u200ec\u200fd\u202ae\u202ef\u2066g\u2069', 'abcdefg'],
+    ['in NFC also where a removed character stood between', 'Cafe\u0007\u0301', 'Café'],
+    ['with the joiners that emoji and scripts need', '👩\u200d💻 نامه\u200cها', '👩\u200d💻 نامه\u200cها'],
+    ['to 100 characters', 'x'.repeat(100), 'x'.repeat(100)],
+    ['to 100 characters of two units each', '🖥'.repeat(100), '🖥'.repeat(100)],
+    ['to 100 characters, not counting what goes', ` ${'e\u0301'.repeat(100)}\u202e `, 'é'.repeat(100)],
+  ])('is kept %s', async (_what, typed, kept) => {
+    expect(await hintOf(typed)).toBe(kept);
+  });
+
+  test('is set once: no later activation or heartbeat changes it', async () => {
+    const first = await service.activate(license, 'once', { hostname_hint: 'Studio Mac' });
+    const none = await service.activate(license, 'none');
+    for (const hostname_hint of ['Renamed', '', null]) {
+      await service.activate(license, 'once', { hostname_hint });
+      await service.activate(license, 'none', { hostname_hint });
+      await service.heartbeat(first.json.token, { hostname_hint, telemetry: { hostname_hint } });
+    }
+    const rows = await service.sql('select hostname_hint from activation where id in ($1, $2) order by id', [
+      first.json.activation.id,
+      none.json.activation.id,
+    ]);
+    expect(rows).toEqual([{ hostname_hint: 'Studio Mac' }, { hostname_hint: null }]);
+  });
+});

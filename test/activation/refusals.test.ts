@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ReleaseService } from '../../src/releases/release.service.js';
+import { Service, type Answer } from '../support/harness.js';
+import { downloadUrl, publish } from '../manifest/publish.js';
+
+const ACT = { actor: 'test', reason: 'a test' };
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+  await publish(service, '3.9', '2026-01-01T00:00:00Z');
+  await publish(service, '3.10', '2026-02-01T00:00:00Z');
+  await publish(service, '3.11', '2027-06-01T00:00:00Z');
+});
+beforeEach(() => service.clock.set('2026-11-20T13:00:00Z'));
+afterAll(() => service.close());
+
+/** What the payment processor says of a license's purchase. */
+async function setPurchase(licenseId: string, state: string): Promise<void> {
+  await service.sql(
+    `with made as (insert into purchase (id, transaction_id, email, state, recorded_on)
+       values ($1, gen_random_uuid(), 'ada@example.com', $2, '2026-11-20')
+       on conflict (id) do update set state = excluded.state returning id)
+     update license set purchase_id = made.id from made where license.id = $1`,
+    [licenseId, state],
+  );
+}
+
+test('where several refusals apply, the first of the order is given', async () => {
+  const license = await service.issue({ expires_at: new Date('2026-11-01T00:00:00Z'), on_expiry: 'keep' });
+  const other = await service.activate(license, 'other', { app_version: '3.10' });
+  expect(other.status).toBe(201);
+  const id = license.license_id;
+  await service.setLicense(id, { staff_status: 'revoked', on_expiry: 'stop' });
+  await setPurchase(id, 'refunded');
+  const lifts: [code: string, lift: () => Promise<unknown>][] = [
+    ['license_refunded', () => setPurchase(id, 'disputed')],
+    ['license_revoked', () => service.setLicense(id, { staff_status: 'suspended' })],
+    ['license_suspended', () => service.setLicense(id, { staff_status: 'active' })],
+    ['license_suspended', () => setPurchase(id, 'dispute_won')],
+    ['license_expired', () => service.setLicense(id, { on_expiry: 'keep' })],
+    ['version_not_covered', () => publish(service, '3.11.0', '2026-11-01T00:00:00Z')],
+    ['machine_limit_reached', () => service.app.get(ReleaseService).release(other.json.activation.id, ACT)],
+  ];
+  for (const [code, lift] of lifts) {
+    const { json } = await service.activate(license, 'studio', { app_version: '3.11' });
+    expect([json.code, json.client_action]).toEqual([code, 'stop']);
+    await lift();
+  }
+  expect((await service.activate(license, 'studio', { app_version: '3.11' })).status).toBe(201);
+});
+
+test('neither side lifts what the other says', async () => {
+  const license = await service.issue();
+  await setPurchase(license.license_id, 'dispute_won');
+  await service.setLicense(license.license_id, { staff_status: 'suspended' });
+  expect((await service.activate(license)).json.code).toBe('license_suspended');
+  await service.setLicense(license.license_id, { staff_status: 'active' });
+  await setPurchase(license.license_id, 'disputed');
+  expect((await service.activate(license)).json.code).toBe('license_suspended');
+  await setPurchase(license.license_id, 'paid');
+  expect((await service.activate(license)).status).toBe(201);
+});
+
+describe('expiry', () => {
+  const expires_at = new Date('2026-12-01T00:00:00Z');
+
+  test('stops a license that says stop from its exact instant on, for known machines too', async () => {
+    const license = await service.issue({ expires_at, on_expiry: 'stop', machines_allowed: 2 });
+    service.clock.set('2026-11-30T23:59:59.999Z');
+    expect((await service.activate(license, 'studio')).status).toBe(201);
+    service.clock.set('2026-12-01T00:00:00.000Z');
+    for (const machine of ['studio', 'laptop']) {
+      const { status, json } = await service.activate(license, machine);
+      expect([status, json.code, json.expired_at]).toEqual([403, 'license_expired', '2026-12-01T00:00:00Z']);
+    }
+  });
+
+  test('stops no license that says keep, and shows in expires_at alone', async () => {
+    const license = await service.issue({ expires_at, on_expiry: 'keep' });
+    service.clock.set('2029-01-01T00:00:00Z');
+    const { status, json } = await service.activate(license);
+    expect(status).toBe(201);
+    expect(json.license).toMatchObject({ status: 'active', expires_at: '2026-12-01T00:00:00Z' });
+  });
+});
+
+describe('a published version', () => {
+  const lapsed = { expires_at: new Date('2026-10-01T00:00:00Z'), machines_allowed: 100 };
+
+  beforeAll(() => publish(service, '3.12', '2027-06-01T00:00:00Z'));
+
+  test('that is not covered names its minimum, and the newest covered version with its download', async () => {
+    const { status, json } = await service.activate(await service.issue(lapsed), 'studio', {
+      app_version: '3.12',
+    });
+    expect(status).toBe(403);
+    expect(json).toMatchObject({
+      code: 'version_not_covered',
+      minimum_license_expiry: '2027-06-01T00:00:00Z',
+      newest_covered_version: '3.10',
+      download_url: downloadUrl('3.10'),
+    });
+  });
+
+  test.each(['3.12', '3.12.0', '3.12.0.0', '03.12', '3.012'])('is recognised as %s', async (app_version) => {
+    const { json } = await service.activate(await service.issue(lapsed), 'studio', { app_version });
+    expect(json.code).toBe('version_not_covered');
+  });
+
+  test.each(['3.1.2', '3.1', '31.2', '3.120', '3.12.1', '3.12.0.1', '3.2', '4', '12.3', '0'])(
+    'is not the same as %s, which was never published and demands nothing',
+    async (app_version) => {
+      const { status } = await service.activate(await service.issue(lapsed), 'studio', { app_version });
+      expect(status).toBe(201);
+    },
+  );
+
+  test('is covered by a license that expires at its minimum to the second, or never', async () => {
+    const app_version = '3.12';
+    for (const expires_at of [new Date('2027-06-01T00:00:00Z'), null]) {
+      const { status } = await service.activate(await service.issue({ expires_at }), 'studio', {
+        app_version,
+      });
+      expect(status).toBe(201);
+    }
+    const short = await service.issue({ expires_at: new Date('2027-05-31T23:59:59Z') });
+    expect((await service.activate(short, 'studio', { app_version })).status).toBe(403);
+  });
+});
+
+test('a full license says how full and where to release, and never what other machines are called', async () => {
+  const license = await service.issue({ machines_allowed: 2 });
+  const others = [
+    await service.activate(license, 'one', { hostname_hint: 'Canary Studio' }),
+    await service.activate(license, 'two', { hostname_hint: 'Canary Laptop' }),
+  ];
+  const { status, json, text } = await service.activate(license, 'three', { hostname_hint: 'Canary Third' });
+  expect(status).toBe(409);
+  expect(json).toEqual({
+    type: 'http://localhost:3000/docs/errors#machine_limit_reached',
+    title: 'All machines of this license are in use',
+    status: 409,
+    code: 'machine_limit_reached',
+    detail: 'This license is active on 2 of 2 machines. Release one at http://localhost:3000/portal/.',
+    client_action: 'stop',
+    machines_allowed: 2,
+    machines_in_use: 2,
+    portal_url: 'http://localhost:3000/portal/',
+    request_id: expect.any(String),
+  });
+  expect(text).not.toContain('Canary');
+  for (const { json: other } of others) expect(text).not.toContain(other.activation.id);
+});
+
+test('one machine that asks twice at once gets one seat: 201 and 200', async () => {
+  const license = await service.issue();
+  const holder = await service.database.connect();
+  await holder.query('begin');
+  await holder.query('select 1 from license where id = $1 for update', [license.license_id]);
+  const asked = [service.activate(license), service.activate(license)];
+  const isOver = Promise.race(asked).then(() => true);
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  // Both have found the license with no machine on it.
+  while (!(await Promise.race([isOver, service.sql(waiting).then((rows) => rows.length > 1)])));
+  await holder.query('commit');
+  holder.release();
+  const answers = await Promise.all(asked);
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 201]);
+  expect(answers[0]!.json.activation).toEqual(answers[1]!.json.activation);
+});
+
+test('a license whose expiry moves while a machine waits for its seat is judged by the new one', async () => {
+  await publish(service, '7.0.0', '2027-06-01T00:00:00Z');
+  const activate = async (): Promise<Answer> => {
+    const license = await service.issue();
+    const staff = await service.database.connect();
+    await staff.query('begin');
+    await staff.query('select 1 from license where id = $1 for update', [license.license_id]);
+    const asked = service.activate(license, 'a machine', { app_version: '7.0.0' });
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    const isOver = asked.then(() => true);
+    while (!(await Promise.race([isOver, service.sql(waiting).then((rows) => rows.length > 0)])));
+    await staff.query(`update license set expires_at = '2027-01-01' where id = $1`, [license.license_id]);
+    await staff.query('commit');
+    staff.release();
+    const answer = await asked;
+    // On a machine so slow that the service's patience ended first, nothing was shown.
+    return answer.status === 503 ? activate() : answer;
+  };
+  expect((await activate()).json).toMatchObject({ status: 403, code: 'version_not_covered' });
+});

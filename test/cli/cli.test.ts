@@ -1,0 +1,275 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, symlinkSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { CLI, Terminal } from '../support/processes/cli-harness.js';
+import { Service } from '../support/harness.js';
+
+const UNKNOWN_ID = '01980000-0000-7000-8000-000000000001';
+const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+const WHY = ['--reason', 'asked by phone'];
+
+/** Beside a running service: one database, one folder of keys. */
+let service: Service;
+let terminal: Terminal;
+beforeAll(async () => {
+  service = await Service.start();
+  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+});
+afterAll(async () => {
+  terminal.close();
+  await service.close();
+});
+
+const issue = (...more: string[]) =>
+  terminal.json(['license', 'issue', '--email', 'Grace@Example.com', ...more]);
+
+const audit = (licenseId: string) =>
+  service.sql('select actor, action, reason from audit_event where license_id = $1 order by at, id', [
+    licenseId,
+  ]);
+
+describe('license', () => {
+  test('issue prints the id and the key, which activates', async () => {
+    const issued = await issue('--machines', '2', '--expires', '2099-01-04', '--on-expiry', 'stop');
+    expect(Object.keys(issued)).toEqual(['license_id', 'license_key']);
+    const activated = await service.activate({ ...issued, email: 'grace@example.com' });
+    expect(activated.status).toBe(201);
+    expect(activated.json.license).toEqual({
+      status: 'active',
+      expires_at: '2099-01-04T00:00:00Z',
+      machines_allowed: 2,
+      machines_in_use: 1,
+    });
+    expect(await audit(issued.license_id)).toEqual([{ actor: 'cli', action: 'license.issue', reason: null }]);
+  });
+
+  test('show takes the id or the key, in any spelling, and prints what staff see', async () => {
+    const { license_id, license_key } = await issue();
+    const shown = await terminal.json(['license', 'show', license_id]);
+    expect(shown).toEqual({
+      id: license_id,
+      key_hint: license_key.slice(-2),
+      email: 'grace@example.com',
+      is_address_lost: false,
+      status: 'active',
+      expires_at: null,
+      on_expiry: 'keep',
+      machines_allowed: 1,
+      machines_in_use: 0,
+      created_at: expect.stringMatching(UTC),
+      activations: [],
+    });
+    expect(await terminal.json(['license', 'show', ` ${license_key.toLowerCase()}`])).toEqual(shown);
+  });
+
+  test('set changes what is given alone, and prints the license after', async () => {
+    const { license_id } = await issue('--machines', '3', '--expires', '2099-01-04T12:00:00+02:00');
+    const set = (...args: string[]) => terminal.json(['license', 'set', license_id, ...args, ...WHY]);
+    const shown = {
+      machines_allowed: 3,
+      expires_at: '2099-01-04T10:00:00Z',
+      on_expiry: 'keep',
+      status: 'active',
+    };
+    expect(await set('--status', 'suspended')).toMatchObject({ ...shown, status: 'suspended' });
+    expect(await set('--expires', 'never', '--machines', '1', '--status', 'active')).toMatchObject({
+      ...shown,
+      machines_allowed: 1,
+      expires_at: null,
+    });
+    expect(await set('--on-expiry', 'stop', '--as', 'grace')).toMatchObject({ on_expiry: 'stop' });
+    const entry = { actor: 'cli', action: 'license.set', reason: 'asked by phone' };
+    expect((await audit(license_id)).slice(1)).toEqual([entry, entry, { ...entry, actor: 'grace' }]);
+  });
+
+  test('rekey ends the old key and leaves the machines', async () => {
+    const { license_id, license_key } = await issue();
+    const email = 'grace@example.com';
+    await service.activate({ license_key, email });
+    const rekeyed = await terminal.json(['license', 'rekey', license_id, ...WHY]);
+    expect(rekeyed).toEqual({ license_id, license_key: expect.not.stringContaining(license_key) });
+    expect((await service.activate({ license_key, email }, 'another')).json.code).toBe('license_not_found');
+    expect((await service.activate({ license_key, email })).status).toBe(200);
+    expect((await service.activate({ ...rekeyed, email })).status).toBe(200);
+    expect(await terminal.run(['license', 'show', license_key])).toMatchObject({ code: 1, stdout: '' });
+  });
+
+  test('without --json it prints short text, aligned', async () => {
+    const { license_id } = await issue();
+    const { code, stdout, json } = await terminal.run(['license', 'show', license_id]);
+    expect({ code, json }).toEqual({ code: 0, json: undefined });
+    expect(stdout).toContain(`License   ${license_id}\nStatus    active\nE-mail    grace@example.com\n`);
+  });
+});
+
+test('activation release frees the seat, and twice is the same answer', async () => {
+  const license = { ...(await issue()), email: 'grace@example.com' };
+  const { json } = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
+  const released = await terminal.json([
+    'activation',
+    'release',
+    json.activation.id,
+    ...WHY,
+    '--as',
+    'grace',
+  ]);
+  expect(released).toEqual({
+    id: json.activation.id,
+    hostname_hint: 'Studio Mac',
+    app_version: '3.2.0',
+    activated_at: json.activation.activated_at,
+    state: 'released',
+    ended_at: expect.stringMatching(UTC),
+    ended_reason: 'released',
+  });
+  expect(await terminal.json(['activation', 'release', json.activation.id, ...WHY])).toEqual(released);
+  expect((await service.activate(license, 'laptop')).status).toBe(201);
+  expect((await audit(license.license_id)).slice(1)).toEqual([
+    { actor: 'grace', action: 'activation.release', reason: 'asked by phone' },
+  ]);
+});
+
+test('staff: a link signs in once, and ends with the person, of whom the last admin stays', async () => {
+  await terminal.json(['staff', 'add', 'root@example.com', '--role', 'admin']);
+  await terminal.json(['staff', 'add', 'linus@example.com', '--role', 'support']);
+  const made = await terminal.run(['staff', 'link', 'Linus@Example.com', '--json']);
+  expect(made.json).toEqual({ link: expect.any(String), expires_at: expect.stringMatching(/^\d{4}-.*Z$/) });
+  expect(made.stderr).toContain('shown only now');
+  const [, secret] = /^http:\/\/127\.0\.0\.1:9\/support\/#link=([\w-]{43})$/.exec(made.json.link)!;
+  const signIn = () => service.call('POST', '/support/api/session/link', { link: secret });
+  service.clock.set(new Date());
+  expect((await signIn()).status).toBe(204);
+  expect((await signIn()).json.code).toBe('link_invalid');
+  expect(await terminal.json(['staff', 'remove', 'linus@example.com'])).toEqual({
+    email: 'linus@example.com',
+    removed: true,
+  });
+  for (const args of [
+    ['staff', 'remove', 'root@example.com'],
+    ['staff', 'add', 'root@example.com', '--role', 'support'],
+  ]) {
+    expect(await terminal.run(args)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^Nobody could manage the staff any more\. [^\n]+\n$/),
+    });
+  }
+  await service.sql("delete from staff where email = 'root@example.com'");
+});
+
+test('staff: a token works until it is revoked, and is never shown again', async () => {
+  const added = await terminal.json(['staff', 'add', 'Ada@Example.com', '--role', 'support']);
+  expect(added).toEqual({ staff_id: expect.any(String), email: 'ada@example.com', role: 'support' });
+  expect(await terminal.json(['staff', 'add', 'ada@example.com', '--role', 'admin'])).toEqual({
+    ...added,
+    role: 'admin',
+  });
+  const { id, token, ...rest } = await terminal.json(['staff', 'token', 'ada@example.com']);
+  expect(rest).toEqual({});
+  const search = () =>
+    service.call(
+      'POST',
+      '/support/api/licenses/search',
+      { email: 'nobody@example.com' },
+      { authorization: `Bearer ${token}` },
+    );
+  expect((await search()).status).toBe(200);
+  const listed = await terminal.run(['staff', 'tokens', '--json']);
+  expect(listed.json).toContainEqual(
+    expect.objectContaining({ id, email: 'ada@example.com', role: 'admin' }),
+  );
+  expect(listed.stdout).not.toContain(token);
+  expect(await terminal.json(['staff', 'revoke-token', id])).toEqual({ id, revoked: true });
+  expect((await search()).status).toBe(401);
+  expect(await terminal.run(['staff', 'revoke-token', id])).toMatchObject({
+    code: 1,
+    stderr: 'No token has this id.\n',
+  });
+});
+
+test('keys list needs no database', async () => {
+  const keys = await terminal.json(['keys', 'list'], {
+    env: { DATABASE_URL: 'postgres://127.0.0.1:9/none' },
+  });
+  expect(keys).toEqual([
+    { kid: expect.stringMatching(/^[\w-]{43}$/), state: 'active', since: expect.stringMatching(UTC) },
+    { kid: expect.stringMatching(/^[\w-]{43}$/), state: 'next', since: expect.stringMatching(UTC) },
+  ]);
+});
+
+test('status counts what there is', async () => {
+  await service.setLicense((await issue()).license_id, { staff_status: 'revoked' });
+  await service.setLicense((await issue()).license_id, { staff_status: 'suspended' });
+  await service.sql("insert into telemetry_inbox (id, received_on) values ($1, '2026-01-02')", [UNKNOWN_ID]);
+  const status = await terminal.json(['status']);
+  const [{ licenses }] = (await service.sql('select count(*)::int as licenses from license')) as [
+    { licenses: number },
+  ];
+  expect(status).toMatchObject({
+    mooring: expect.stringMatching(/^\d+\.\d+\.\d+/),
+    node: process.versions.node,
+    postgres: expect.stringMatching(/^\d+/),
+    licenses: { active: licenses - 2, revoked: 1, suspended: 1, refunded: 0, erased: 0 },
+    bindings: { active: expect.any(Number), ended: 1 },
+    telemetry: { inbox_rows: 1, oldest_inbox_day: '2026-01-02', rows_estimate: expect.any(Number) },
+    staff: 1,
+    token_keys: [{ state: 'active' }, { state: 'next' }],
+    manifest: null,
+    // By the system's clock, the run at the service's start may be long ago.
+    warnings: expect.arrayContaining([expect.stringContaining('2026-01-02')]),
+  });
+  expect(status.migrations).toContain('schema0000000000001');
+  expect((await terminal.run(['status'])).stdout).toMatch(/^Versions +Mooring /);
+});
+
+test('migrate applies what an empty database lacks, once, and no other command does', async () => {
+  const url = new URL(service.databaseUrl);
+  const name = `cli_${randomBytes(6).toString('hex')}`;
+  await service.sql(`create database ${name}`);
+  url.pathname = `/${name}`;
+  const env = { DATABASE_URL: url.href };
+  try {
+    const look = await terminal.run(['status'], { env });
+    expect(look).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/lacks .*run mooring migrate/),
+    });
+    expect((await terminal.json(['migrate'], { env })).applied).toContain('schema0000000000001');
+    expect(await terminal.json(['migrate'], { env })).toEqual({ applied: [] });
+    expect((await terminal.json(['status'], { env })).licenses.active).toBe(0);
+  } finally {
+    await service.sql(`drop database ${name} with (force)`);
+  }
+});
+
+test('secrets are printed on standard output alone, and common options stand anywhere', async () => {
+  const issued = await terminal.run([
+    '--json',
+    'license',
+    '--as',
+    'eve',
+    'issue',
+    '--email',
+    'eve@example.com',
+  ]);
+  expect(issued.stderr).toBe('');
+  expect(await audit(issued.json.license_id)).toMatchObject([{ actor: 'eve' }]);
+  await terminal.json(['staff', 'add', 'eve@example.com', '--role', 'support']);
+  const token = await terminal.run(['staff', 'token', 'eve@example.com', '--json'], {
+    env: { LOG_LEVEL: 'trace' },
+  });
+  expect(token.stderr).toBe('This token is good for 90 days and shown only now: it is not stored.\n');
+});
+
+test('works through a link, prints its version and its help', async () => {
+  const program = terminal.file('mooring');
+  symlinkSync(CLI, program);
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  expect(await terminal.run(['--version'], { program })).toMatchObject({ code: 0, stdout: `${version}\n` });
+  expect(readFileSync(CLI, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
+  expect(await terminal.run(['manifest', 'sign', '--help'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('--passphrase-fd'),
+  });
+});

@@ -1,0 +1,68 @@
+import { spawnSync } from 'node:child_process';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { CLI, Terminal } from '../support/processes/cli-harness.js';
+import { createDatabase } from '../support/harness.js';
+
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let terminal: Terminal;
+let license: { license_id: string; license_key: string };
+beforeAll(async () => {
+  database = await createDatabase();
+  terminal = new Terminal({ DATABASE_URL: database.url });
+  license = await terminal.json(['license', 'issue', '--email', 'ada@example.com']);
+});
+afterAll(async () => {
+  terminal.close();
+  await database.drop();
+});
+
+const show = (stdin: string, ...args: string[]) =>
+  terminal.run(['license', 'show', ...args, '--json'], { stdin });
+
+test('license show - reads the key, or the id, from standard input', async () => {
+  for (const stdin of [
+    `${license.license_key}\n`,
+    license.license_key.toLowerCase(),
+    `${license.license_id}\r\n`,
+  ]) {
+    const { code, stderr, json } = await show(stdin, '-');
+    expect([code, stderr, json.id]).toEqual([0, '', license.license_id]);
+  }
+  expect((await show('', license.license_id)).json.id).toBe(license.license_id);
+});
+
+test.each([
+  [1, 'No license has this id, key or transaction.', 'MOOR_E6S7-Z8KJ-TB3R-QKX6', ['-']],
+  [2, 'License id, key or transaction: standard input is empty.', ' \n', ['-']],
+  [2, 'License id, key or transaction: standard input has more than one line.', 'one\ntwo\n', ['-']],
+  [
+    2,
+    'License id, key or transaction: give it as an argument, or - to read it from standard input.',
+    'x',
+    [],
+  ],
+])('%d: %s', async (code, sentence, stdin, args) => {
+  expect(await show(stdin, ...args)).toMatchObject({ code, stdout: '', stderr: `${sentence}\n` });
+});
+
+test.each([[[]], [['-']]])(
+  'without an argument a terminal is asked, and shows nothing of what is typed: %j',
+  (args) => {
+    const command = [process.execPath, CLI, 'license', 'show', ...args].join(' ');
+    const { error, status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+      cwd: terminal.dir,
+      env: { PATH: process.env['PATH'], DATA_DIR: terminal.file('data'), DATABASE_URL: database.url },
+      input: `${license.license_key}\r`,
+      encoding: 'utf8',
+    });
+    if (error) return; // no such program on this machine
+    // What comes before is the terminal's own echo of what was typed ahead of the question.
+    const shown = stdout.slice(stdout.indexOf('License id'));
+    expect([status, shown]).toEqual([
+      0,
+      expect.stringMatching(/^License id, key or transaction: \r?\nLicense +/),
+    ]);
+    expect(shown).toContain(license.license_id);
+    expect(shown).not.toContain(license.license_key);
+  },
+);

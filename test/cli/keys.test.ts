@@ -1,0 +1,259 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { RingEntry } from '../../src/keys/tokens/ring-file.js';
+import { Terminal, type RunOptions } from '../support/processes/cli-harness.js';
+
+const FOLLOWED = expect.stringMatching(
+  /^Every instance that reads \/.*tokens follows within 2 seconds; every token stays good\.\n$/,
+);
+const REACTIVATED =
+  'Tokens of this key are refused. Clients that have one activate again by themselves, each on the seat it has.\n';
+const TOO_YOUNG = /^The next key is too young for every instance to know it: try again in [1-5] s\.\n$/;
+const FAR_TOO_YOUNG = /^The next key is too young for every instance to know it: try again in \d{4} s\.\n$/;
+const BUSY = 'Another command changes the ring just now: try again.\n';
+const KID = expect.stringMatching(/^[\w-]{43}$/);
+const NOW = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+
+/** Neither a database nor a server is there: the keys are files alone. */
+let terminal: Terminal;
+beforeAll(() => void (terminal = new Terminal({ DATABASE_URL: 'postgres://127.0.0.1:9/none' })));
+afterAll(() => terminal.close());
+
+/** The commands on one folder of keys, whatever the mode. */
+class Keys {
+  constructor(
+    readonly dir: string,
+    readonly env: RunOptions['env'],
+  ) {}
+
+  run(...args: string[]) {
+    return terminal.run(['keys', ...args], { env: this.env });
+  }
+
+  /** A key id may begin with a dash, so it follows two. */
+  revoke(kid: string, ...more: string[]) {
+    return this.run('revoke', ...more, '--', kid);
+  }
+
+  list(): Promise<Omit<RingEntry, 'file'>[]> {
+    return terminal.json(['keys', 'list'], { env: this.env });
+  }
+
+  async states(): Promise<string[]> {
+    return (await this.list()).map(({ state }) => state);
+  }
+
+  get entries(): RingEntry[] {
+    return (JSON.parse(this.text) as { keys: RingEntry[] }).keys;
+  }
+
+  get text(): string {
+    return readFileSync(join(this.dir, 'ring.json'), 'utf8');
+  }
+
+  /** As if the ring were an hour old. */
+  settle(): void {
+    const since = new Date(Date.now() - 3_600_000).toISOString();
+    const keys = this.entries.map((entry) => ({ ...entry, since }));
+    writeFileSync(join(this.dir, 'ring.json'), JSON.stringify({ keys }));
+  }
+
+  spoil(text: string): void {
+    writeFileSync(join(this.dir, 'ring.json'), text);
+  }
+}
+
+const development = (name = 'development') => {
+  const data = terminal.file(name);
+  return new Keys(join(data, 'keys', 'tokens'), { DATA_DIR: data });
+};
+
+const production = async () => {
+  const settings = await terminal.json(['init', 'production']);
+  const others = { MANIFEST_PUBLIC_KEYS: 'A'.repeat(43), DATA_DIR: '/nonexistent' };
+  return new Keys(settings.TOKEN_KEYS_DIR, { ...settings, ...others });
+};
+
+describe.each([
+  ['in development', () => development()],
+  ['in production', production],
+])('%s', (_mode, make) => {
+  let keys: Keys;
+  beforeAll(async () => void (keys = await make()));
+
+  test('list shows the keys as a table and as JSON', async () => {
+    const listed = await keys.list();
+    expect(listed).toEqual([
+      { kid: KID, state: 'active', since: NOW },
+      { kid: KID, state: 'next', since: NOW },
+    ]);
+    const { code, stdout, stderr } = await keys.run('list');
+    expect([code, stderr]).toEqual([0, '']);
+    const lines = stdout.split('\n').map((line) => line.split(/ +/));
+    const rows = listed.map(({ kid, state, since }) => [kid, state, since]);
+    expect(lines).toEqual([['Key', 'State', 'Since'], ...rows, ['']]);
+    expect(listed.map(({ kid }) => kid)).toEqual(keys.entries.map(({ kid }) => kid));
+  });
+
+  test('rotate moves the keys on, says what follows, and prints the ring', async () => {
+    keys.settle();
+    const [first, second] = keys.entries as [RingEntry, RingEntry];
+    const rotated = await keys.run('rotate', '--json');
+    expect(rotated).toMatchObject({ code: 0, stderr: FOLLOWED });
+    expect(rotated.json).toEqual([
+      { kid: first.kid, state: 'verifying', since: NOW },
+      { kid: second.kid, state: 'active', since: NOW },
+      { kid: KID, state: 'next', since: NOW },
+    ]);
+    expect(await keys.list()).toEqual(rotated.json);
+
+    keys.settle();
+    const again = await keys.run('rotate');
+    expect(again).toMatchObject({ code: 0, stderr: FOLLOWED });
+    expect(again.stdout).toMatch(
+      /^Key +State +Since\n(\S+ +verifying +\S+\n){2}\S+ +active +\S+\n\S+ +next +\S+\n$/,
+    );
+  });
+
+  test('revoke refuses the tokens of a key of any state, and prints the ring', async () => {
+    keys.settle();
+    const [verifying, , active, next] = keys.entries.map(({ kid }) => kid) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    const first = await keys.revoke(verifying);
+    expect(first).toMatchObject({ code: 0, stderr: REACTIVATED });
+    expect(first.stdout).toMatch(new RegExp(`^Key .*\n${verifying} +revoked +`));
+    expect(await keys.states()).toEqual(['revoked', 'verifying', 'active', 'next']);
+
+    const second = await keys.revoke(active, '--json');
+    expect(second).toMatchObject({ code: 0, stderr: REACTIVATED });
+    expect(second.json).toEqual(await keys.list());
+    expect(await keys.states()).toEqual(['revoked', 'verifying', 'revoked', 'active', 'next']);
+    expect(keys.entries[3]!.kid).toBe(next);
+
+    // The next one, which nothing was signed with: at once, however young.
+    expect(await keys.revoke(keys.entries[4]!.kid)).toMatchObject({ code: 0 });
+    expect((await keys.states()).slice(3)).toEqual(['active', 'revoked', 'next']);
+  });
+});
+
+describe('refusals:', () => {
+  let keys: Keys;
+  beforeAll(async () => {
+    keys = development('refusals');
+    await keys.list();
+    keys.settle();
+    await keys.run('rotate');
+    const { kid } = keys.entries[2]!;
+    await keys.revoke(kid);
+  });
+
+  test('rotate refuses a next key that an instance may not know yet, and changes nothing', async () => {
+    // As a clock that is ahead writes it: too young for as long as a slow machine takes for two commands.
+    const since = new Date(Date.now() + 1_800_000).toISOString();
+    const before = keys.entries.map((entry) => ({ ...entry, since }));
+    keys.spoil(JSON.stringify({ keys: before }));
+    expect(await keys.run('rotate', '--json')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(FAR_TOO_YOUNG),
+    });
+    const active = before.find(({ state }) => state === 'active')!;
+    expect(await keys.revoke(active.kid)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(FAR_TOO_YOUNG),
+    });
+    expect(keys.entries).toEqual(before);
+    expect(readdirSync(keys.dir)).toHaveLength(before.length + 2);
+  });
+
+  test('revoke says why it refuses', async () => {
+    const before = keys.text;
+    const gone = keys.entries.find(({ state }) => state === 'revoked')!.kid;
+    const unknown = 'A'.repeat(43);
+    for (const [kid, sentence] of [
+      [gone, `The key ${gone} is revoked already.\n`],
+      [unknown, `The ring has no key ${unknown}: mooring keys list names them.\n`],
+    ] as const)
+      expect(await keys.revoke(kid, '--json')).toMatchObject({ code: 1, stdout: '', stderr: sentence });
+    expect(keys.text).toBe(before);
+  });
+
+  test('of two commands at once one is refused, and no revocation is lost', async () => {
+    keys.settle();
+    const active = keys.entries.find(({ state }) => state === 'active')!.kid;
+    const runs = await Promise.all([keys.revoke(active), keys.run('rotate'), keys.run('rotate')]);
+    const [revoked] = runs;
+    const winners = runs.filter(({ code }) => code === 0);
+    expect(winners.length).toBeGreaterThanOrEqual(1);
+    for (const { code, stdout, stderr } of runs.filter(({ code }) => code !== 0))
+      expect([code, stdout, BUSY === stderr || TOO_YOUNG.test(stderr)]).toEqual([1, '', true]);
+    const state = keys.entries.find(({ kid }) => kid === active)!.state;
+    expect(state).toBe(revoked.code === 0 ? 'revoked' : 'verifying');
+    expect((await keys.states()).filter((each) => each === 'active')).toHaveLength(1);
+  });
+
+  test.each([['revoke'], ['revoke', 'one', 'two'], ['rotate', 'one'], ['rotate', '--force'], ['turn']])(
+    '%j %j %j is no command: usage, exit code 2',
+    async (...args) => {
+      const before = keys.text;
+      const run = await keys.run(...args);
+      expect(run).toMatchObject({ code: 2, stdout: '' });
+      expect(run.stderr).toMatch(/^[A-Z][^\n]+\n$/);
+      expect(keys.text).toBe(before);
+    },
+  );
+
+  test('a ring that cannot be used is told in a sentence, and not made worse', async () => {
+    const good = keys.text;
+    const kid = keys.entries[0]!.kid;
+    const files = readdirSync(keys.dir);
+    for (const broken of ['{', good.replace('"active"', '"verifying"')]) {
+      keys.spoil(broken);
+      for (const run of [
+        await keys.run('list'),
+        await keys.run('rotate', '--json'),
+        await keys.revoke(kid),
+      ]) {
+        expect([run.stdout, [1, 2].includes(run.code!)]).toEqual(['', true]);
+        expect(run.stderr).toMatch(
+          /^[^\n]*[Rr]ing\.json (is not JSON|must have exactly one active key)[^\n]*\.\n$/,
+        );
+      }
+      expect(keys.text).toBe(broken);
+    }
+    expect(readdirSync(keys.dir)).toEqual(files);
+    keys.spoil(good);
+  });
+});
+
+describe('in production', () => {
+  let settings: Record<string, string>;
+  beforeEach(async () => {
+    rmSync(terminal.file('secrets'), { recursive: true, force: true });
+    settings = { ...(await terminal.json(['init', 'secrets'])), MANIFEST_PUBLIC_KEYS: 'A'.repeat(43) };
+  });
+
+  test.each(['list', 'rotate'])(
+    '%s makes no keys: a missing folder is exit code 2, and named',
+    async (command) => {
+      const missing = terminal.file('missing');
+      const env = { ...settings, TOKEN_KEYS_DIR: missing };
+      expect(await terminal.run(['keys', command], { env })).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: `TOKEN_KEYS_DIR cannot be used: ${missing} holds no ring.json that can be read.\n`,
+      });
+      const unset = { ...settings, TOKEN_KEYS_DIR: undefined };
+      const run = await terminal.run(['keys', command], { env: unset });
+      expect(run).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('TOKEN_KEYS_DIR') });
+      expect(readdirSync(terminal.dir)).not.toContain('missing');
+      expect(readdirSync(terminal.dir)).not.toContain('data');
+    },
+  );
+});

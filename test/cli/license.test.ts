@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { Terminal } from '../support/processes/cli-harness.js';
+import { createDatabase } from '../support/harness.js';
+import { everyRow } from '../support/http/webhook.js';
+
+/** A database without a service: a mail that is announced waits. */
+let created: Awaited<ReturnType<typeof createDatabase>>;
+let database: pg.Client;
+let terminal: Terminal;
+beforeAll(async () => {
+  created = await createDatabase();
+  database = new pg.Client(created.url);
+  await database.connect();
+  terminal = new Terminal({ DATABASE_URL: created.url });
+});
+afterAll(async () => {
+  terminal.close();
+  await database.end();
+  await created.drop();
+});
+
+const record = (transaction: string, ...status: string[]) =>
+  terminal.json(['purchase', 'record', '--transaction', transaction, '--status', ...status]);
+/** Records a purchase. @returns the id of its license */
+const sell = async (transaction: string): Promise<string> =>
+  (await record(transaction, 'paid', '--email', 'ada@example.com')).license_id;
+
+describe('license rekey is refused in one sentence:', () => {
+  const refund = (_id: string, transaction: string) => record(transaction, 'refunded');
+  const erase = (id: string) => database.query('update license set email = null where id = $1', [id]);
+
+  test.each([
+    ['refunded', refund, 'The purchase of this license was refunded, so it gets no key by mail any more.'],
+    ['erased', erase, 'No e-mail address is known of this license any more.'],
+  ])('of a license that was %s, the key stays and no mail waits', async (what, end, sentence) => {
+    const id = await sell(`tx-${what}`);
+    await end(id, `tx-${what}`);
+    const before = await everyRow(database);
+    const { code, stdout, stderr } = await terminal.run(['license', 'rekey', id, '--reason', 'leaked']);
+    expect([code, stdout, stderr]).toEqual([1, '', `${sentence}\n`]);
+    expect(await everyRow(database)).toEqual(before);
+    expect(before.filter((row) => row.includes('license_key_replaced'))).toEqual([]);
+  });
+});
+
+describe('license show takes a transaction id', () => {
+  test.each([
+    ['like any other', 'pi_3QWErTyUiOp'],
+    ['like the id of a license', '01980000-0000-7000-8000-000000000001'],
+    ['like a random UUID in capitals', '6F9619FF-8B86-4D11-B42D-00CF4FC964FF'],
+    ['like a license key', 'ACME_E6S7-Z8KJ-TB3R-QKX6'],
+    ['like a license key with a typing error', 'ACME_E6S7-Z8KJ-TB3R-QKX7'],
+  ])('that looks %s', async (_what, transaction) => {
+    const id = await sell(transaction);
+    expect(await terminal.json(['license', 'show', transaction])).toMatchObject({ id });
+  });
+});

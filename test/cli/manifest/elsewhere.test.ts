@@ -1,0 +1,182 @@
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  manifestBytes,
+  parseSigned,
+  type SignedManifest,
+} from '../../../src/keys/manifests/signed-manifest.js';
+import { ALONE, PASSPHRASE, Publisher, unkeyed, type Run } from '../../support/processes/cli-harness.js';
+import { createDatabase } from '../../support/harness.js';
+import { expectBrokenByAnyByte, expectWitnessed, signElsewhere } from '../../manifest/publish-witness.js';
+
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let terminal: Publisher;
+/** What `--prepare` wrote, and another program's signatures over it by `one.pem` and `two.pem`. */
+let bytes: string;
+beforeAll(async () => {
+  database = await createDatabase();
+  terminal = await Publisher.at(database.url);
+  const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'stranger.pem'];
+  await terminal.json(keygen, { env: ALONE });
+  const answer = await terminal.json(unkeyed('1.0.0', '--first', '--prepare', 'prepared'), { env: ALONE });
+  bytes = readFileSync(terminal.file('prepared'), 'utf8');
+  expect(answer).toEqual({ file: terminal.file('prepared'), bytes: Buffer.byteLength(bytes) });
+  signature('one.sig', 'prepared', 'one.pem');
+  signature('two.sig', 'prepared', 'two.pem');
+});
+afterAll(async () => {
+  terminal.close();
+  await database.drop();
+});
+
+function signature(name: string, of: string, key = 'two.pem'): Buffer {
+  const passphrase = key === 'one.pem' ? PASSPHRASE : undefined;
+  const made = signElsewhere(terminal.file(key), terminal.file(of), passphrase);
+  writeFileSync(terminal.file(name), made);
+  return made;
+}
+
+const attach = (files: string[], prepared = 'prepared', ...more: string[]): Promise<Run> =>
+  terminal.run(
+    ['manifest', 'sign', '--prepared', prepared, ...files.flatMap((file) => ['--attach', file]), ...more],
+    { env: ALONE },
+  );
+
+test('--prepare writes the bytes that are signed, and not one more', () => {
+  expect(bytes).toBe(manifestBytes(parseSigned(bytes)));
+  expect(bytes).toMatch(/^\{"_type":.*\}$/);
+  expect(parseSigned(bytes)).toMatchObject({ version: '1.0.0', sequence: 1, previous: null });
+});
+
+describe('--attach', () => {
+  const encodings: [string, (raw: Buffer) => string | Buffer][] = [
+    ['as it is', (raw) => raw],
+    ['in base64', (raw) => raw.toString('base64')],
+    ['in base64, with a line end', (raw) => `${raw.toString('base64')}\r\n`],
+    ['in base64, wrapped', (raw) => `${raw.toString('base64').replace(/.{64}/, '$&\n')}\n`],
+    ['in base64url', (raw) => raw.toString('base64url')],
+  ];
+  test.each(encodings)('takes a signature %s', async (_how, written) => {
+    const raw = readFileSync(terminal.file('two.sig'));
+    writeFileSync(terminal.file('encoded.sig'), written(raw));
+    const { code, json, stderr } = await attach(['encoded.sig']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Version +1\.0\.0 of /) });
+    expect(json.signed).toBe(bytes);
+    expect(json.signature).toBe(raw.toString('base64url'));
+    await expectWitnessed(json, terminal.two);
+  });
+
+  test('takes one of each key, in the order they are named, and writes --out', async () => {
+    const run = await attach(['two.sig', 'one.sig'], 'prepared', '--out', 'both.json');
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    const document = JSON.parse(readFileSync(terminal.file('both.json'), 'utf8')) as SignedManifest;
+    await expectWitnessed(document, terminal.two, terminal.one);
+    await expectBrokenByAnyByte(document, terminal.two);
+    const again = await attach(['two.sig'], 'prepared', '--out', 'both.json');
+    expect(again).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('never overwritten'),
+    });
+    expect(JSON.parse(readFileSync(terminal.file('both.json'), 'utf8'))).toEqual(document);
+  });
+
+  test('refuses what is no signature of a key named here over these very bytes', async () => {
+    writeFileSync(terminal.file('other'), bytes.replace('1.0.0', '1.0.1'));
+    const ofOther = signature('other.sig', 'other');
+    signature('stranger.sig', 'prepared', 'stranger.pem');
+    writeFileSync(terminal.file('short.sig'), ofOther.subarray(1));
+    writeFileSync(terminal.file('hex.sig'), ofOther.toString('hex'));
+    writeFileSync(terminal.file('lined'), `${bytes}\n`);
+    signature('lined.sig', 'lined');
+    const foreign = (file: string) =>
+      `The signature in ${file} is by no key named here, or over other bytes.\n`;
+    const none = (file: string) =>
+      new RegExp(`^${file} is not an Ed25519 signature: 64 bytes, as they are or in base64\\.\\n$`, 'i');
+    const refusals: [sentence: string | RegExp, code: number, files: string[], prepared?: string][] = [
+      [foreign('other.sig'), 1, ['other.sig']],
+      [foreign('stranger.sig'), 1, ['stranger.sig']],
+      [foreign('other.sig'), 1, ['two.sig', 'other.sig']],
+      [foreign('two.sig'), 1, ['two.sig'], 'other'],
+      [foreign('two.sig'), 1, ['two.sig'], 'lined'],
+      [none('short.sig'), 1, ['short.sig']],
+      [none('hex.sig'), 1, ['hex.sig']],
+      ['--attach names two signatures of one key.\n', 2, ['two.sig', 'two.sig']],
+      ['--prepared and --attach belong together.\n', 2, []],
+      // A good signature over bytes that an editor has ended with a line end.
+      [
+        'Signed must be ASCII JSON without spaces, each member once and in its order.\n',
+        1,
+        ['lined.sig'],
+        'lined',
+      ],
+      [`${terminal.file('gone')} does not exist, or its folder does not.\n`, 1, ['two.sig'], 'gone'],
+    ];
+    for (const [sentence, code, files, prepared] of refusals) {
+      const run = await attach(files, prepared);
+      expect(run).toMatchObject({ code, stdout: '' });
+      if (typeof sentence === 'string') expect(run.stderr).toBe(sentence);
+      else expect(run.stderr).toMatch(sentence);
+    }
+  });
+});
+
+test.each([
+  ['--dry-run'],
+  ['--version', '2.0'],
+  ['--expires', '2099-01-01'],
+  ['--key', 'two.pem'],
+  ['--prepare', 'x'],
+])('--attach takes no %s: what is signed was prepared before', async (...more) => {
+  const run = await attach(['two.sig'], 'prepared', '--out', 'unwritten.json', ...more);
+  const sentence = `${more[0]} has no place beside --attach: what is signed was prepared before.\n`;
+  expect(run).toMatchObject({ code: 2, stdout: '', stderr: sentence });
+  expect(() => readFileSync(terminal.file('unwritten.json'))).toThrow('ENOENT');
+});
+
+test('--prepare signs nothing, and writes over nothing', async () => {
+  const before = readFileSync(terminal.file('prepared'));
+  const refused = async (...more: string[]) =>
+    terminal.run(unkeyed('1.0.0', '--first', ...more), { env: ALONE });
+  const refusals: [number, RegExp, ...string[]][] = [
+    [1, /prepared exists already, and is never overwritten\.$/, '--prepare', 'prepared'],
+    [2, /^--prepare signs nothing: leave --key away\.$/, '--prepare', 'new', '--key', 'two.pem'],
+    [2, /^--prepare, --dry-run and --out exclude each other\.$/, '--prepare', 'new', '--out', 'x'],
+    [2, /^--prepare, --dry-run and --out exclude each other\.$/, '--prepare', 'new', '--dry-run'],
+    [2, /^--sequence must be a whole number/, '--prepare', 'new', '--sequence', '0'],
+  ];
+  for (const [code, sentence, ...more] of refusals) {
+    const run = await refused(...more);
+    expect(run).toMatchObject({ code, stdout: '' });
+    expect(run.stderr.trim()).toMatch(sentence);
+    expect(() => readFileSync(terminal.file('new'))).toThrow('ENOENT');
+  }
+  expect(readFileSync(terminal.file('prepared'))).toEqual(before);
+});
+
+test('a whole life signed elsewhere: two versions, a refresh, a withdrawal', async () => {
+  const published: SignedManifest[] = [];
+  const step = async (args: string[], ...publishing: string[]) => {
+    const name = `step${published.length}`;
+    await terminal.json([...args, '--prepare', name]);
+    signature(`${name}.sig`, name);
+    const { json } = await attach([`${name}.sig`], name);
+    await expectWitnessed(json, terminal.two);
+    await terminal.json(['manifest', 'publish', terminal.written(`${name}.json`, json), ...publishing]);
+    published.push(json);
+  };
+  await step(unkeyed('1.0.0', '--first', '--sequence', '41'));
+  await step(unkeyed('1.1.0'));
+  await step(['manifest', 'refresh', '--expires', '2099-01-01']);
+  await step(['manifest', 'withdraw'], '--withdraw');
+  const told = published.map(({ signed }) => parseSigned(signed));
+  expect(told.map(({ version, sequence }) => [version, sequence])).toEqual([
+    ['1.0.0', 41],
+    ['1.1.0', 42],
+    ['1.1.0', 43],
+    ['1.0.0', 44],
+  ]);
+  expect(await terminal.json(['manifest', 'show'])).toEqual(published.at(-1));
+  appendFileSync(terminal.file('step3'), '\n');
+  expect(await attach(['step3.sig'], 'step3')).toMatchObject({ code: 1, stdout: '' });
+});

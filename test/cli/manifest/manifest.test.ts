@@ -1,0 +1,185 @@
+import { spawnSync } from 'node:child_process';
+import { createPrivateKey } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { manifestBytes, parseSigned, signManifest } from '../../../src/keys/manifests/signed-manifest.js';
+import { WEAK_PASSPHRASE } from '../../../src/cli/terminal/passphrase-strength.js';
+import { ALONE, CLI, NOWHERE, PASSPHRASE, Publisher, signing } from '../../support/processes/cli-harness.js';
+import { createDatabase } from '../../support/harness.js';
+
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let terminal: Publisher;
+beforeAll(async () => {
+  database = await createDatabase();
+  terminal = await Publisher.at(database.url, { hasKeygenKey: true });
+});
+afterAll(async () => {
+  terminal.close();
+  await database.drop();
+});
+
+describe('keygen', () => {
+  const file = (name: string) => terminal.file(name);
+
+  test('writes an encrypted key that another program opens with the passphrase alone', () => {
+    expect(statSync(file('one.pem')).mode & 0o777).toBe(0o600);
+    expect(statSync(file('two.pem')).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file('one.pem'), 'utf8')).toMatch(/^-----BEGIN ENCRYPTED PRIVATE KEY-----\n/);
+    const open = (passphrase: string) =>
+      spawnSync('openssl', ['pkey', '-in', file('one.pem'), '-passin', `pass:${passphrase}`, '-noout']);
+    const { error, status } = open(PASSPHRASE);
+    if (error) return; // no openssl on this machine
+    expect(status).toBe(0);
+    expect(open('wrong').status).not.toBe(0);
+  });
+
+  test('makes the passphrase slow to guess by scrypt', () => {
+    const base64 = readFileSync(file('one.pem'), 'utf8').split('\n').slice(1, -2).join('');
+    const scrypt = Buffer.from('2b06010401da47040b', 'hex'); // 1.3.6.1.4.1.11591.4.11 (RFC 7914)
+    expect(Buffer.from(base64, 'base64').includes(scrypt)).toBe(true);
+  });
+
+  test('refuses a weak passphrase and says the rule, before it asks for it again', async () => {
+    const keygen = ['manifest', 'keygen', '--out', 'weak.pem', '--passphrase-fd', '3'];
+    const run = await terminal.run(keygen, { env: ALONE, fd3: 'Password1234' });
+    expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${WEAK_PASSPHRASE}\n` });
+    expect(WEAK_PASSPHRASE).toMatch(/at least 12 characters/);
+    expect(() => statSync(file('weak.pem'))).toThrow('ENOENT');
+  });
+
+  test('never overwrites, and asks nothing first', async () => {
+    const before = readFileSync(file('one.pem'));
+    const run = await terminal.run(['manifest', 'keygen', '--out', 'one.pem'], { env: ALONE });
+    expect(run).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: `${file('one.pem')} exists already, and is never overwritten.\n`,
+    });
+    expect(readFileSync(file('one.pem'))).toEqual(before);
+  });
+
+  test.each([
+    [1, 'There is no terminal to ask for the passphrase: use --passphrase-fd.', []],
+    [1, 'The passphrase is empty.', ['--passphrase-fd', '3']],
+    [1, 'No passphrase can be read from the file descriptor 99 (EBADF).', ['--passphrase-fd', '99']],
+    [2, '--passphrase-fd must be an open file descriptor: 0, 3 or above.', ['--passphrase-fd', '1']],
+    [
+      2,
+      '--no-passphrase and --passphrase-fd exclude each other.',
+      ['--no-passphrase', '--passphrase-fd', '3'],
+    ],
+  ])('%d: %s', async (code, sentence, args) => {
+    const run = await terminal.run(['manifest', 'keygen', '--out', 'three.pem', ...args], { env: ALONE });
+    expect(run).toMatchObject({ code, stdout: '', stderr: `${sentence}\n` });
+    expect(() => statSync(file('three.pem'))).toThrow('ENOENT');
+  });
+
+  test('asks a terminal twice, and shows nothing of what is typed', () => {
+    const command = `${process.execPath} ${CLI} manifest keygen --out typed.pem`;
+    const { error, status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+      cwd: terminal.dir,
+      input: `${PASSPHRASE}\r${PASSPHRASE}\r`,
+      encoding: 'utf8',
+    });
+    if (error) return; // no such program on this machine
+    expect(status).toBe(0);
+    expect(stdout.replaceAll('\r', '').replace(/^(.*\n)?Passphrase/s, 'Passphrase')).toMatch(
+      /^Passphrase of the new key: \nThe same again: \nPrivate key  .*typed\.pem \(encrypted\)\n/,
+    );
+  });
+});
+
+test('verify says who signed, and refuses what a client would', async () => {
+  const document = await terminal.sign('1.0.0', '--first');
+  const verify = (changed: unknown, ...more: string[]) =>
+    terminal.run(['manifest', 'verify', '-', '--json', ...more], {
+      env: ALONE,
+      stdin: JSON.stringify(changed),
+    });
+  expect((await verify(document)).json).toEqual({
+    signed_by: [document.key_id],
+    not_verified: [],
+    product: 'com.example.app',
+    version: '1.0.0',
+    sequence: 1,
+    issued_at: expect.any(String),
+    expires_at: expect.any(String),
+  });
+  expect(await verify(document, '--public-key', terminal.two)).toMatchObject({ code: 0 });
+  const refusals: [sentence: string, changed: unknown, ...more: string[]][] = [
+    ['signed by no trusted key', document, '--public-key', terminal.one],
+    ['its bytes were changed', { ...document, signed: document.signed.replace('1.0.0', '1.0.1') }],
+    ['outer version differs', { ...document, version: '1.0.1' }],
+    ['outer dmg_sha256 differs', { ...document, dmg_sha256: '0'.repeat(64) }],
+    ['is not a manifest', { version: '1.0.0' }],
+  ];
+  for (const [sentence, changed, ...more] of refusals) {
+    const run = await verify(changed, ...more);
+    expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) });
+  }
+  const content = { ...parseSigned(document.signed), expires_at: '2020-02-01T00:00:00Z' };
+  const past = manifestBytes({ ...content, issued_at: '2020-01-01T00:00:00Z' });
+  const key = createPrivateKey(readFileSync(terminal.file('two.pem')));
+  const expired = await verify(signManifest(past, [key]));
+  expect(expired).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('expired at 2020-02-01'),
+  });
+  const keyless = { ...ALONE, MANIFEST_PUBLIC_KEYS: undefined };
+  expect(await terminal.run(['manifest', 'verify', '-'], { env: keyless })).toMatchObject({
+    code: 2,
+    stdout: '',
+  });
+});
+
+test('publish makes a manifest the live one, show prints it, and refusals say why', async () => {
+  const first = await terminal.sign('1.0.0', '--first');
+  const published = await terminal.run([
+    'manifest',
+    'publish',
+    terminal.written('1.json', first),
+    '--json',
+    '--as',
+    'grace',
+  ]);
+  expect(published.json).toEqual({
+    version: '1.0.0',
+    sequence: 1,
+    minimum_license_expiry: null,
+    expires_at: parseSigned(first.signed).expires_at,
+    served: false,
+  });
+  expect(published.stderr).toBe(`It is published, but ${NOWHERE}/v1/manifest does not answer.\n`);
+  expect(await terminal.json(['manifest', 'show'])).toEqual(first);
+  expect((await terminal.run(['manifest', 'show'])).stdout).toMatch(
+    /^Version +1\.0\.0 of com\.example\.app\n/,
+  );
+  const again = await terminal.run(['manifest', 'publish', '1.json', '--json']);
+  expect(again).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('This manifest is already live'),
+  });
+  const foreign = { env: { MANIFEST_PUBLIC_KEYS: terminal.one } };
+  const untrusted = await terminal.run(['manifest', 'publish', '1.json', '--json'], foreign);
+  expect(untrusted).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: 'The manifest is signed by no trusted key.\n',
+  });
+
+  const second = terminal.written(
+    '2.json',
+    await terminal.json(signing('1.1.0', '--minimum-license-expiry', '2027-01-04')),
+  );
+  const rival = terminal.written('rival.json', await terminal.json(signing('1.1.1')));
+  expect(await terminal.json(['manifest', 'publish', second])).toMatchObject({
+    version: '1.1.0',
+    sequence: 2,
+  });
+  const late = await terminal.run(['manifest', 'publish', rival]);
+  expect(late).toMatchObject({ code: 1, stdout: '' });
+  const shown = await terminal.run(['manifest', 'show', second], { env: ALONE });
+  expect(shown.stdout).toContain('1.0.0 for everyone');
+});

@@ -1,0 +1,184 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
+import { Publisher, type Run } from '../../support/processes/cli-harness.js';
+import { createDatabase, Service } from '../../support/harness.js';
+import { forged, keyOf, manifestsAt, type Manifests } from '../../manifest/publish-forge.js';
+import { serving, standIn } from '../../manifest/publish-stand-in.js';
+import { freePort } from '../../support/processes/server-process.js';
+
+const stranger = generateKeyPairSync('ed25519').privateKey;
+
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let terminal: Publisher;
+let manifests: Manifests;
+beforeAll(async () => {
+  database = await createDatabase();
+  terminal = await Publisher.at(database.url);
+  manifests = await manifestsAt(database.url, keyOf(terminal.file('two.pem')));
+});
+afterAll(async () => {
+  await manifests[Symbol.asyncDispose]();
+  terminal.close();
+  await database.drop();
+});
+
+/** The next version, not yet published. */
+let count = 0;
+async function nextDocument(): Promise<SignedManifest> {
+  await manifests.service.refresh();
+  return manifests.sign(manifests.next(`1.${++count}`));
+}
+
+function publish(document: SignedManifest, publicUrl: string, ...more: string[]): Promise<Run> {
+  const file = terminal.written('next.json', document);
+  return terminal.run(['manifest', 'publish', file, '--json', ...more], { env: { PUBLIC_URL: publicUrl } });
+}
+
+/** It is the live one, whatever the public address serves. */
+async function expectLive(document: SignedManifest): Promise<void> {
+  await manifests.service.refresh();
+  expect(manifests.service.live!.signed).toBe(document.signed);
+}
+
+test('a first manifest with --withdraw takes back nothing, and is refused', async () => {
+  const own = await createDatabase();
+  try {
+    const file = terminal.written('first.json', await terminal.sign('1.0', '--first'));
+    const env = { DATABASE_URL: own.url };
+    const run = await terminal.run(['manifest', 'publish', file, '--withdraw', '--json'], { env });
+    expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('withdraws nothing') });
+    expect((await terminal.run(['manifest', 'show'], { env })).stderr).toBe('No manifest is live.\n');
+  } finally {
+    await own.drop();
+  }
+});
+
+describe('after publishing, the public address is looked at, and the answer is exit code 0:', () => {
+  test('a service that runs serves it within seconds', async () => {
+    const environment = { MANIFEST_PUBLIC_KEYS: `${terminal.one},${terminal.two}` };
+    const service = await Service.start({ databaseUrl: database.url, environment });
+    try {
+      const document = await nextDocument();
+      const run = await publish(document, service.url);
+      expect(run).toMatchObject({ code: 0, stderr: `${service.url}/v1/manifest serves it.\n` });
+      expect(run.json).toEqual({
+        version: document.version,
+        sequence: 1,
+        minimum_license_expiry: null,
+        expires_at: (JSON.parse(document.signed) as { expires_at: string }).expires_at,
+        served: true,
+      });
+      expect((await service.call('GET', '/v1/manifest')).json).toEqual(document);
+    } finally {
+      await service.close();
+    }
+  });
+
+  test('a cache that has the one before at first, and then it', async () => {
+    const before = await terminal.json(['manifest', 'show']);
+    const document = await nextDocument();
+    await using cache = await standIn(
+      (response, asked) => void response.end(JSON.stringify(asked < 2 ? before : document)),
+    );
+    const run = await publish(document, cache.url);
+    expect(run).toMatchObject({ code: 0, stderr: `${cache.url}/v1/manifest serves it.\n` });
+    expect([run.json.served, cache.asked]).toEqual([true, 3]);
+  });
+
+  test('a cache that keeps the one before for longer, or that there is none', async () => {
+    const other = await createDatabase();
+    try {
+      const env = { DATABASE_URL: other.url };
+      const before = await terminal.json(['manifest', 'show']);
+      await using old = await serving(before);
+      await using none = await standIn((response) => {
+        response.statusCode = 404;
+        response.end('{"code":"no_version_published"}');
+      });
+      const first = terminal.written('first.json', await terminal.sign('1.0', '--first'));
+      const [kept, empty] = await Promise.all([
+        publish(await nextDocument(), old.url),
+        terminal.run(['manifest', 'publish', first, '--json'], { env: { ...env, PUBLIC_URL: none.url } }),
+      ]);
+      const amiss = (url: string, what: string) =>
+        `It is published, but ${url}/v1/manifest serves ${what}; a cache may keep that for 5 minutes.\n`;
+      expect(kept).toMatchObject({ code: 0, json: { sequence: 3, served: false } });
+      expect(kept.stderr).toBe(amiss(old.url, 'the manifest of sequence 2'));
+      expect(empty).toMatchObject({ code: 0, json: { sequence: 1, served: false } });
+      expect(empty.stderr).toBe(amiss(none.url, 'none'));
+    } finally {
+      await other.drop();
+    }
+  });
+
+  test('nobody', async () => {
+    const document = await nextDocument();
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const run = await publish(document, url);
+    expect(run).toMatchObject({ code: 0, json: { served: false } });
+    expect(run.stderr).toBe(`It is published, but ${url}/v1/manifest does not answer.\n`);
+    await expectLive(document);
+  });
+
+  const amiss: [string, string, (response: ServerResponse, document: SignedManifest) => void][] = [
+    ['garbage', '$URL is not a manifest.', (response) => void response.end('<html>')],
+    [
+      'a failing server',
+      '$URL answered with status 502.',
+      (response) => {
+        response.statusCode = 502;
+        response.end('{}');
+      },
+    ],
+    [
+      'the manifest of other keys',
+      '$URL serves what clients refuse: The manifest is signed by no trusted key.',
+      (response, { signed }) =>
+        void response.end(JSON.stringify(forged(signed, JSON.parse(signed), stranger))),
+    ],
+    [
+      'changed bytes',
+      '$URL serves what clients refuse: The signature of the manifest is wrong: its bytes were changed.',
+      (response, document) =>
+        void response.end(JSON.stringify({ ...document, signed: document.signed.replace('1.', '2.') })),
+    ],
+    [
+      'changed outer fields',
+      '$URL serves it with other outer fields.',
+      (response, document) => void response.end(JSON.stringify({ ...document, version: '9.9.9' })),
+    ],
+    [
+      'another manifest of its sequence',
+      "$URL serves another manifest of the same sequence: it is not this server's.",
+      (response, { signed }) =>
+        void response.end(JSON.stringify(manifests.sign({ ...JSON.parse(signed), version: '9.9.9' }))),
+    ],
+    [
+      'an answer that breaks off',
+      '$URL does not answer.',
+      (response) => {
+        response.writeHead(200, { 'content-length': '1000' });
+        response.write('{"version"', () => response.destroy());
+      },
+    ],
+  ];
+  test.each(amiss)('%s', async (_what, sentence, answer) => {
+    const document = await nextDocument();
+    await using address = await standIn((response) => answer(response, document));
+    const run = await publish(document, address.url);
+    expect(run).toMatchObject({ code: 0, json: { version: document.version, served: false } });
+    expect(run.stderr).toBe(
+      `It is published, but ${sentence.replace('$URL', `${address.url}/v1/manifest`)}\n`,
+    );
+    await expectLive(document);
+  });
+
+  test('what a second publisher published meanwhile', async () => {
+    const document = await nextDocument();
+    const after = { ...JSON.parse(document.signed), sequence: 99 };
+    await using address = await serving(manifests.sign(after));
+    expect((await publish(document, address.url)).json).toMatchObject({ served: true });
+  });
+});

@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { trustedKey } from '../../../client/src/manifest-signature.js';
+import { judgeManifest } from '../../../client/src/update.js';
+import {
+  parseSigned,
+  type ManifestContent,
+  type SignedManifest,
+} from '../../../src/keys/manifests/signed-manifest.js';
+import { manifestDigest } from '../../../src/manifest/manifest.rules.js';
+import { ALONE, Publisher, signing, type Run } from '../../support/processes/cli-harness.js';
+import { createDatabase } from '../../support/harness.js';
+import { keyOf, manifestsAt, offerOf, type Manifests } from '../../manifest/publish-forge.js';
+import { expectBrokenByAnyByte, expectWitnessed } from '../../manifest/publish-witness.js';
+
+const DAY = 86_400_000;
+const inDays = (days: number) => new Date(Date.now() + days * DAY).toISOString().replace(/\.\d+/, '');
+const y25 = '2025-01-04T00:00:00Z';
+const y27 = '2027-01-04T00:00:00Z';
+
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let terminal: Publisher;
+let manifests: Manifests;
+/** 1.0, 2.0 and 3.0, as they were published. */
+const published: SignedManifest[] = [];
+beforeAll(async () => {
+  database = await createDatabase();
+  terminal = await Publisher.at(database.url);
+  manifests = await manifestsAt(database.url, keyOf(terminal.file('two.pem')));
+  published.push(await manifests.publish(manifests.next('1.0')));
+  published.push(await manifests.publish(manifests.next('2.0', y25)));
+  published.push(await manifests.publish(manifests.next('3.0', y27)));
+});
+afterAll(async () => {
+  await manifests[Symbol.asyncDispose]();
+  terminal.close();
+  await database.drop();
+});
+
+const renew = (verb: string, ...more: string[]) => ['manifest', verb, '--key', 'two.pem', '--json', ...more];
+const publish = (document: unknown, ...more: string[]) =>
+  terminal.run(['manifest', 'publish', terminal.written('next.json', document), '--json', ...more]);
+
+/** The document that a command made, after another program found its signature good. */
+async function witnessed(run: Run): Promise<ManifestContent> {
+  expect(run).toMatchObject({ code: 0 });
+  return expectWitnessed(run.json, terminal.two);
+}
+
+/** What the reference client says, running a version with a license until some day. */
+function client(
+  { signed, signatures }: SignedManifest,
+  app_version: string,
+  license_expires_at: string | null,
+) {
+  const running = { product: 'com.example.app', app_version, license_expires_at, now: Date.now() };
+  const text = JSON.stringify({ signed, signatures });
+  const { check } = judgeManifest(text, [trustedKey(terminal.two)], {}, running);
+  return check.available ? check.offer.version : check.reason;
+}
+
+describe('refresh', () => {
+  test('signs the same version for longer, and publish takes it', async () => {
+    const live = parseSigned(published[2]!.signed);
+    const run = await terminal.run(renew('refresh', '--expires', inDays(200)));
+    const content = await witnessed(run);
+    expect(offerOf(content)).toEqual(offerOf(live));
+    expect(content).toMatchObject({ sequence: 4, previous: manifestDigest(published[2]!.signed) });
+    expect(content.expires_at > live.expires_at).toBe(true);
+    await expectBrokenByAnyByte(run.json, terminal.two);
+    expect(await publish(run.json)).toMatchObject({ code: 0, json: { version: '3.0', sequence: 4 } });
+  });
+
+  test.each([
+    ['earlier', () => inDays(199)],
+    ['as early', () => parseSigned(manifests.service.live!.signed).expires_at],
+    ['by default earlier', () => null],
+  ])('is refused where it would expire %s', async (_when, expires) => {
+    await manifests.service.refresh();
+    const { expires_at } = manifests.service.live!.content;
+    const at = expires();
+    const run = await terminal.run(renew('refresh', ...(at ? ['--expires', at] : [])));
+    expect(run).toMatchObject({ code: 1, stdout: '' });
+    expect(run.stderr).toContain(
+      `\nThe live manifest expires at ${expires_at}: --expires must be later than that.\n`,
+    );
+  });
+});
+
+describe('withdraw', () => {
+  test('goes back by a file, with neither server nor database', async () => {
+    const [before, live] = [published[1]!, published[2]!].map((each, i) =>
+      terminal.written(`${i}.json`, each),
+    );
+    const args = ['--previous', live!, '--back-to', before!];
+    const run = await terminal.run(renew('withdraw', ...args), { env: ALONE });
+    const content = await witnessed(run);
+    expect(offerOf(content)).toEqual(offerOf(parseSigned(published[1]!.signed)));
+    expect(content).toMatchObject({ sequence: 4, previous: manifestDigest(published[2]!.signed) });
+    expect(run.stderr).toBe(
+      `The live manifest is that of ${live}: version 3.0, sequence 3.\nThis takes back version 3.0: publish it with --withdraw.\n`,
+    );
+    const onItself = renew('withdraw', '--previous', live!, '--back-to', live!);
+    expect(await terminal.run(onItself, { env: ALONE })).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('This manifest withdraws nothing: the live version is 3.0'),
+    });
+    const alone = await terminal.run(renew('withdraw', '--previous', live!), { env: ALONE });
+    const sentence = 'No version before the live one is at hand: name its manifest with --back-to.\n';
+    expect(alone).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) });
+  });
+
+  test('goes back by the database, one version at a time, until there is none before', async () => {
+    for (const [bad, good] of [
+      ['3.0', '2.0'],
+      ['2.0', '1.0'],
+    ] as const) {
+      const run = await terminal.run(renew('withdraw'));
+      expect(await witnessed(run)).toMatchObject({ version: good });
+      const unsaid = await publish(run.json);
+      expect(unsaid).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('--withdraw') });
+      const said = await publish(run.json, '--withdraw', '--as', 'grace');
+      expect(said).toMatchObject({ code: 0, json: { version: good } });
+      expect(said.stderr).toMatch(
+        new RegExp(
+          `^What was above version ${good} is taken back: nobody is offered it any more\\. Who runs it keeps it, until a version above it is published\\.\n`,
+        ),
+      );
+      // Who runs what was taken back is told nothing and loses nothing; the others are offered what is good.
+      expect(client(run.json, bad, null)).toBe('up_to_date');
+      expect(client(run.json, '0.9', null)).toBe(good);
+    }
+    const last = await terminal.run(renew('withdraw'));
+    expect(last).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('--back-to') });
+    const sql = new pg.Client(database.url);
+    await sql.connect();
+    const audit = 'select actor, action, change from audit_event order by at desc limit 2';
+    const { rows } = await sql.query(audit);
+    await sql.end();
+    expect(rows).toEqual([
+      { actor: 'grace', action: 'manifest.withdraw', change: { sequence: 6, version: '1.0' } },
+      { actor: 'grace', action: 'manifest.withdraw', change: { sequence: 5, version: '2.0' } },
+    ]);
+  });
+
+  test('the version after it offers nobody what was taken back', async () => {
+    const run = await terminal.run(
+      signing('4.0', '--minimum-license-expiry', '2028-01-04', '--previous', '-', '--json'),
+      { stdin: JSON.stringify(await terminal.json(['manifest', 'show'])) },
+    );
+    const content = await witnessed(run);
+    expect(content.also_available.map(({ version }) => version)).toEqual(['1.0']);
+    expect(await publish(run.json)).toMatchObject({ code: 0, json: { version: '4.0', sequence: 7 } });
+    // 2.0 and 3.0 would be covered, and were bad.
+    for (const expiry of ['2026-01-04T00:00:00Z', '2027-06-01T00:00:00Z'])
+      expect(client(run.json, '0.9', expiry)).toBe('1.0');
+    expect(client(run.json, '3.0', null)).toBe('4.0');
+    expect(client(run.json, '3.0', y27)).toBe('not_covered');
+    const back = await terminal.run(renew('withdraw'));
+    expect(await witnessed(back)).toMatchObject({ version: '1.0', also_available: [] });
+  });
+});
+
+test('what no known key signed, or another product, is built upon by neither', async () => {
+  const live = terminal.written('live.json', manifests.sign(manifests.service.live!.content));
+  const env = { ...ALONE, MANIFEST_PUBLIC_KEYS: terminal.one };
+  for (const args of [renew('refresh', '--previous', live), renew('withdraw', '--previous', live)]) {
+    // The key it is signed with is one that it trusts.
+    const stranger = args.map((each) => (each === 'two.pem' ? 'stranger.pem' : each));
+    const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'stranger.pem'];
+    await terminal.run(keygen, { env });
+    const refused = await terminal.run(stranger, { env });
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain(`The manifest of ${live} cannot be built upon: `);
+    const other = await terminal.run(args, { env: { ...ALONE, PRODUCT: 'com.example.other' } });
+    expect(other.stderr).toContain('is for the product com.example.app; PRODUCT says com.example.other.');
+  }
+});

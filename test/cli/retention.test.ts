@@ -1,0 +1,198 @@
+import { hash } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { LOCKS } from '../../src/database/locks.js';
+import { RetentionGround } from '../retention/harness.js';
+import { Terminal } from '../support/processes/cli-harness.js';
+
+const RUN = ['retention', 'run'];
+const MIDNIGHT = '2026-11-20T00:05:00Z';
+const FUTURE = '2099-01-01';
+
+let ground: RetentionGround;
+let terminal: Terminal;
+beforeAll(async () => {
+  ground = await RetentionGround.start();
+  await ground.countNoWeeks();
+  terminal = new Terminal({ DATABASE_URL: ground.databaseUrl });
+});
+beforeEach(async () => {
+  await ground.sql('truncate telemetry_inbox, telemetry, one_time_code, retention_run');
+  await ground.receive({ '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 });
+  await ground.run('2024-12-01T12:00:00Z');
+  await ground.receive({ '2026-11-19': 3, '2026-11-20': 2 });
+  await ground.insert('one_time_code', { expires_at: '2026-11-19' });
+  // The command line goes by the real clock: it sees each table for the first time.
+  await ground.sql('truncate retention_run, file_rewrite');
+});
+afterAll(async () => {
+  terminal.close();
+  await ground.close();
+});
+
+/** Every row of every table, and where it lies. */
+async function dump(): Promise<string> {
+  const tables = await ground.sql<{ name: string }>(
+    `select oid::regclass::text as name from pg_class where relkind = 'r'
+     and relnamespace in ('public'::regnamespace, 'graphile_worker'::regnamespace) order by 1`,
+  );
+  const rows = [];
+  for (const { name } of tables)
+    rows.push(name, await ground.sql(`select tableoid, ctid, t::text from ${name} t order by ctid`));
+  return hash('sha256', JSON.stringify(rows));
+}
+
+describe('retention run', () => {
+  test('deletes what has had its time, prints what it did, and writes it down', async () => {
+    expect(await terminal.json([...RUN, '--as-of', MIDNIGHT])).toEqual({
+      as_of: MIDNIGHT,
+      dry_run: false,
+      telemetry_rows_moved: 3,
+      weeks_counted: 0,
+      activations_ended: 0,
+      deleted: { telemetry: 9, one_time_code: 1 },
+      files_rewritten: 0,
+      failed: [],
+    });
+    expect(await ground.days('telemetry')).toEqual({ '2024-11-21': 6, '2026-11-19': 3 });
+    expect(
+      await ground.sql(
+        'select as_of, finished_at is not null as finished, deleted, failed from retention_run',
+      ),
+    ).toEqual([
+      { as_of: new Date(MIDNIGHT), finished: true, deleted: { telemetry: 9, one_time_code: 1 }, failed: [] },
+    ]);
+  });
+
+  test('--dry-run counts the same, and changes nothing at all', async () => {
+    const before = await dump();
+    expect(await terminal.json([...RUN, '--as-of', MIDNIGHT, '--dry-run'])).toEqual({
+      as_of: MIDNIGHT,
+      dry_run: true,
+      telemetry_rows_moved: 3,
+      weeks_counted: 0,
+      activations_ended: 0,
+      deleted: { telemetry: 9, one_time_code: 1 },
+      files_rewritten: 0,
+      failed: [],
+    });
+    expect(await dump()).toBe(before);
+    // Not even the dump is blind: a run is seen in it.
+    await ground.run(MIDNIGHT);
+    expect(await dump()).not.toBe(before);
+  });
+
+  test('without --json it says so in lines', async () => {
+    const run = await terminal.run([...RUN, '--as-of', MIDNIGHT, '--dry-run']);
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    expect(run.stdout.replaceAll(/ {2,}/g, '  ')).toBe(
+      [
+        `As of  ${MIDNIGHT}`,
+        'Telemetry  3 rows would move out of the inbox',
+        'telemetry  9 rows would be deleted',
+        'one_time_code  1 rows would be deleted',
+        '',
+      ].join('\n'),
+    );
+    await ground.run(MIDNIGHT);
+    await ground.sql('truncate file_rewrite');
+    const again = await terminal.run([...RUN, '--as-of', MIDNIGHT]);
+    expect(again.stdout.replaceAll(/ {2,}/g, '  ')).toBe(
+      [
+        `As of  ${MIDNIGHT}`,
+        'Telemetry  0 rows moved out of the inbox',
+        'Weeks  0 counted',
+        'Deleted  nothing',
+        'Files  0 rewritten',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('what cannot be deleted is named, and the exit code says so', async () => {
+    await ground.sql('alter table one_time_code rename to elsewhere');
+    const run = await terminal.run([...RUN, '--as-of', MIDNIGHT, '--json']);
+    await ground.sql('alter table elsewhere rename to one_time_code');
+    expect(run).toMatchObject({
+      code: 1,
+      json: { deleted: { telemetry: 9 }, failed: ['one_time_code'] },
+      stderr: 'It went wrong at one_time_code; what else was due is done.\n',
+    });
+  });
+
+  test('beside another run it leaves', async () => {
+    const other = await ground.database.connect();
+    await other.query('select pg_advisory_lock($1)', [LOCKS.retention]);
+    const run = await terminal.run([...RUN, '--json']);
+    await other.query('select pg_advisory_unlock($1)', [LOCKS.retention]);
+    other.release();
+    expect(run).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: 'Another run is at it: try again in a moment.\n',
+    });
+  });
+
+  test('an --as-of that is no day is told, with exit code 2', async () => {
+    const runs = ['tomorrow', '2026-02-30', ''].map((asOf) => terminal.run([...RUN, '--as-of', asOf]));
+    for (const run of await Promise.all(runs)) {
+      expect(run).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringMatching(/^--as-of [^\n]+\n$/),
+      });
+    }
+  });
+});
+
+describe('a day that is yet to come', () => {
+  const future = [...RUN, '--as-of', FUTURE, '--json'];
+  let env: Record<string, string>;
+  beforeAll(async () => {
+    const NODE_ENV = 'production';
+    const secrets = await terminal.json(['init', 'secrets'], { env: { NODE_ENV } });
+    env = { ...secrets, NODE_ENV, MANIFEST_PUBLIC_KEYS: 'A'.repeat(43) };
+  });
+
+  test('is refused in production, and changes nothing', async () => {
+    const before = await dump();
+    expect(await terminal.run(future, { env })).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: 'A day that is yet to come is for --dry-run, or for development: what is deleted is gone.\n',
+    });
+    expect(await dump()).toBe(before);
+  });
+
+  test('is for --dry-run, there as well', async () => {
+    const dryRun = await terminal.run([...future, '--dry-run'], { env });
+    expect(dryRun).toMatchObject({ code: 0, json: { dry_run: true, deleted: { telemetry: 15 } } });
+  });
+
+  test('in production today and the past are as good as anywhere', async () => {
+    const { deleted } = await terminal.json([...RUN, '--as-of', MIDNIGHT], { env });
+    expect(deleted).toEqual({ telemetry: 9, one_time_code: 1 });
+  });
+
+  test('is refused where a shell names a database and no mode: it may be the production', async () => {
+    expect(await terminal.run(future)).toMatchObject({ code: 1, stdout: '' });
+  });
+
+  test('in development it deletes', async () => {
+    const development = { env: { NODE_ENV: 'development' } };
+    const run = await terminal.json([...RUN, '--as-of', '2030-01-01'], development);
+    expect(run).toMatchObject({ telemetry_rows_moved: 5, deleted: { telemetry: 20 } });
+    expect(await ground.count('telemetry')).toBe(0);
+  });
+});
+
+test('status warns of what should have left, and of a deletion request that is overdue', async () => {
+  await ground.receive({ '2020-01-02': 1 });
+  await ground.insert('erasure_request', { email: 'ada@example.com', received_on: '2020-01-01' });
+  const expected = [
+    'The telemetry inbox holds rows of 2020-01-02, which should have moved.',
+    'A deletion request was due on 2020-01-31 and is overdue.',
+  ];
+  expect((await terminal.json(['status'])).warnings).toEqual(expect.arrayContaining(expected));
+  const { stdout } = await terminal.run(['status']);
+  for (const sentence of expected) expect(stdout).toMatch(new RegExp(`^Warning +${sentence}$`, 'm'));
+});

@@ -1,0 +1,105 @@
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { MAIN, Terminal } from '../support/processes/cli-harness.js';
+import { freePort } from '../support/processes/server-process.js';
+
+/** Settings of development alone: the database is the embedded one. */
+let terminal: Terminal;
+beforeAll(() => void (terminal = new Terminal({})));
+afterAll(() => terminal.close());
+
+describe('init', () => {
+  const production = {
+    NODE_ENV: 'production',
+    HOST: '0.0.0.0',
+    DATABASE_URL: undefined,
+    DATA_DIR: undefined,
+  };
+
+  test('makes what a production needs, where nobody else can read it', async () => {
+    const dir = terminal.file('secrets');
+    const settings = await terminal.json(['init', 'secrets'], { env: production });
+    expect(settings).toEqual({
+      NODE_ENV: 'production',
+      LICENSE_KEY_SECRET: expect.stringMatching(/^[A-Za-z0-9+/]{43}=$/),
+      TOKEN_KEYS_DIR: `${dir}/tokens`,
+    });
+    const env = readFileSync(`${dir}/mooring.env`, 'utf8');
+    for (const [setting, value] of Object.entries(settings))
+      expect(env).toContain(`${setting}=${String(value)}\n`);
+    for (const name of ['DATABASE_URL', 'MANIFEST_PUBLIC_KEYS', 'PUBLIC_URL'])
+      expect(env).toMatch(`\n# ${name}=`);
+    const mode = (name: string) => (statSync(`${dir}/${name}`).mode & 0o777).toString(8);
+    expect(['', 'tokens', 'mooring.env', 'tokens/ring.json'].map(mode)).toEqual(['700', '700', '600', '600']);
+    const listed = await terminal.json(['keys', 'list'], {
+      env: {
+        ...production,
+        ...settings,
+        DATABASE_URL: 'postgres://127.0.0.1/none',
+        MANIFEST_PUBLIC_KEYS: 'A'.repeat(43),
+      },
+    });
+    expect(readdirSync(`${dir}/tokens`).toSorted()).toEqual(
+      [...listed.map(({ kid }: { kid: string }) => `${kid}.pem`), 'ring.json'].toSorted(),
+    );
+  });
+
+  test('never overwrites', async () => {
+    for (const left of ['mooring.env', 'tokens']) {
+      const dir = terminal.file(`left-${left}`);
+      mkdirSync(`${dir}/${left}`, { recursive: true });
+      expect(await terminal.run(['init', dir], { env: production })).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: `${dir}/${left} exists already, and is never overwritten.\n`,
+      });
+      expect(readdirSync(dir)).toEqual([left]);
+    }
+  });
+});
+
+describe('with the embedded database', () => {
+  test('starts it where no server runs, and ends it', async () => {
+    const { license_id, license_key } = await terminal.json([
+      'license',
+      'issue',
+      '--email',
+      'ada@example.com',
+    ]);
+    expect(existsSync(terminal.file('data/postgres/postmaster.pid'))).toBe(false);
+    expect((await terminal.json(['license', 'show', license_key])).id).toBe(license_id);
+  });
+
+  test('uses the one of a running server, which serves what is published', async () => {
+    const env = { PORT: String(await freePort()), PUBLIC_URL: undefined };
+    const server = terminal.start(MAIN, [], env);
+    const ended = new Promise((resolve) => server.once('exit', resolve));
+    try {
+      await said(server, 'Mooring is ready');
+      writeFileSync(terminal.file('App.dmg'), 'an image');
+      const image = ['--dmg', 'App.dmg', '--version', '1.1.0', '--url', 'https://dl.example.com/App.dmg'];
+      const signed = await terminal.run(['manifest', 'sign', ...image, '--first', '--json'], { env });
+      const publish = ['manifest', 'publish', '-'];
+      const published = await terminal.json(publish, { env, stdin: signed.stdout });
+      expect(published).toMatchObject({ version: '1.1.0', sequence: 1, served: true });
+      expect((await terminal.json(['status'], { env })).manifest).toMatchObject({ version: '1.1.0' });
+    } finally {
+      server.kill('SIGTERM');
+      expect(await ended).toBe(0);
+    }
+  });
+});
+
+/** Resolves once the program has said this on standard error. */
+function said(child: ChildProcess, words: string): Promise<void> {
+  let heard = '';
+  return new Promise((resolve, reject) => {
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      heard += text;
+      if (heard.includes(words)) resolve();
+    });
+    child.once('exit', () => reject(new Error(`It ended, having said: ${heard}`)));
+    child.stdout!.resume();
+  });
+}

@@ -1,0 +1,207 @@
+import { hash } from 'node:crypto';
+import { appendFileSync, readFileSync, renameSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readImage } from '../../src/cli/manifest/image.js';
+import { publicKeyFromX } from '../../src/keys/ed25519.js';
+import {
+  parseSigned,
+  trustedKeys,
+  verifyManifest,
+  type ManifestContent,
+} from '../../src/keys/manifests/signed-manifest.js';
+import {
+  ALONE,
+  imageUrl,
+  NOWHERE,
+  PASSPHRASE,
+  Publisher,
+  signing,
+  unkeyed,
+} from '../support/processes/cli-harness.js';
+import { createDatabase } from '../support/harness.js';
+
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let terminal: Publisher;
+beforeAll(async () => {
+  database = await createDatabase();
+  terminal = await Publisher.at(database.url, { hasKeygenKey: true });
+});
+afterAll(async () => {
+  terminal.close();
+  await database.drop();
+});
+
+describe('sign', () => {
+  test('prints the first manifest with neither server nor database', async () => {
+    const document = await terminal.sign('1.0.0', '--first', '--minimum-license-expiry', '2027-01-04');
+    const content = verifyManifest(document, trustedKeys([publicKeyFromX(terminal.two)]));
+    expect(content).toEqual({
+      _type: 'update-manifest/v1',
+      product: 'com.example.app',
+      sequence: 1,
+      issued_at: expect.any(String),
+      expires_at: expect.any(String),
+      version: '1.0.0',
+      dmg: { url: imageUrl('1.0.0'), size: 8, sha256: hash('sha256', 'an image') },
+      minimum_license_expiry: '2027-01-04T00:00:00Z',
+      also_available: [],
+      previous: null,
+    });
+    expect(Date.parse(content.expires_at) - Date.parse(content.issued_at)).toBe(90 * 86_400_000);
+  });
+
+  test('builds upon the live manifest of a file, an address or the database, and says which', async () => {
+    const first = await terminal.sign('1.0.0', '--first');
+    const next = (content: ManifestContent) => {
+      expect(content).toMatchObject({ sequence: 2, previous: hash('sha256', first.signed) });
+      expect(content.also_available.map(({ version }) => version)).toEqual(['1.0.0']);
+    };
+    const args = signing('1.1.0', '--minimum-license-expiry', '2027-01-04', '--json');
+    const file = await terminal.run([...args, '--previous', terminal.written('first.json', first)], {
+      env: ALONE,
+    });
+    expect(file.stderr).toBe('The live manifest is that of first.json: version 1.0.0, sequence 1.\n');
+    next(parseSigned(file.json.signed));
+
+    await using server = await served(first);
+    const address = await terminal.run(args, { env: { ...ALONE, PUBLIC_URL: server.url } });
+    expect(address.stderr).toContain(`that of ${server.url}/v1/manifest: version 1.0.0`);
+    next(parseSigned(address.json.signed));
+    const named = await terminal.run([...args, '--previous', `${server.url}/any`], { env: ALONE });
+    next(parseSigned(named.json.signed));
+
+    const own = await createDatabase();
+    try {
+      const env = { DATABASE_URL: own.url };
+      await terminal.json(['manifest', 'publish', 'first.json'], { env });
+      for (const PUBLIC_URL of [NOWHERE, undefined]) {
+        const stored = await terminal.run(args, { env: { ...env, PUBLIC_URL } });
+        expect(stored.stderr).toContain('that of the database: version 1.0.0');
+        next(parseSigned(stored.json.signed));
+      }
+    } finally {
+      await own.drop();
+    }
+  });
+
+  test('signs with each key named, and asks the passphrase of the encrypted one', async () => {
+    const args = signing('1.0.0', '--first', '--key', 'one.pem', '--passphrase-fd', '3');
+    const { signatures } = await terminal.json(args, { env: ALONE, fd3: `${PASSPHRASE}\n` });
+    expect(signatures).toHaveLength(2);
+    const wrong = await terminal.run([...args, '--json'], { env: ALONE, fd3: 'wrong horse' });
+    expect(wrong).toMatchObject({ code: 1, stdout: '' });
+    expect(wrong.stderr).toBe(`The passphrase does not open ${terminal.file('one.pem')}.\n`);
+    const unasked = await terminal.run(signing('1.0.0', '--first', '--key', 'one.pem'), { env: ALONE });
+    expect(unasked).toMatchObject({ code: 1, stderr: expect.stringContaining('no terminal') });
+  });
+
+  test('in development it signs with the key that the server trusts', async () => {
+    const env = { MANIFEST_PUBLIC_KEYS: undefined };
+    const args = unkeyed('1.0.0', '--first', '--out', 'development.json');
+    const run = await terminal.run(args, { env });
+    expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining('Written to  ') });
+    expect((await terminal.run(['manifest', 'verify', 'development.json'], { env })).code).toBe(0);
+    const production = await terminal.run(args.slice(0, -2), { env: { ...env, NODE_ENV: 'production' } });
+    expect(production).toMatchObject({ code: 2, stderr: '--key must name the key to sign with.\n' });
+  });
+
+  test('the document lies in --out, which is never overwritten, or on standard output', async () => {
+    const { code, stdout } = await terminal.run(signing('1.0.0', '--first', '--out', 'out.json'), {
+      env: ALONE,
+    });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^Version +1\.0\.0 of /) });
+    expect(JSON.parse(readFileSync(terminal.file('out.json'), 'utf8'))).toMatchObject({ version: '1.0.0' });
+    const again = await terminal.run(signing('1.0.0', '--first', '--out', 'out.json'), { env: ALONE });
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('never overwritten') });
+    const plain = await terminal.run(signing('1.0.0', '--first'), { env: ALONE });
+    expect(plain.json).toMatchObject({ version: '1.0.0' });
+    expect(plain.stderr).toMatch(/^Version +1\.0\.0 of /);
+  });
+
+  test('builds upon nothing that no known key has signed', async () => {
+    const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'stranger.pem'];
+    const { public_key } = await terminal.json(keygen);
+    const document = await terminal.json(unkeyed('1.0.0', '--first', '--key', 'stranger.pem'), {
+      env: ALONE,
+    });
+    const built = signing('1.1.0', '--previous', terminal.written('stranger.json', document), '--json');
+    const refused = await terminal.run(built, { env: ALONE });
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('signed by no trusted key');
+    expect((await terminal.run([...built, '--public-key', public_key], { env: ALONE })).code).toBe(0);
+  });
+
+  test('refuses what the server would refuse, before it is signed', async () => {
+    const first = terminal.written(
+      'live.json',
+      await terminal.sign('1.0.0', '--first', '--minimum-license-expiry', '2027-01-04'),
+    );
+    const refused = async (version: string, ...more: string[]) =>
+      terminal.run(signing(version, '--previous', first, '--json', ...more), { env: ALONE });
+    expect((await refused('0.9.0')).stderr).toContain('The live version is 1.0.0; this one is 0.9.0');
+    expect((await refused('1.0.0', '--minimum-license-expiry', '2028-01-04')).stderr).toContain(
+      'cannot be raised',
+    );
+    const other = await terminal.run(signing('1.1.0', '--previous', first), {
+      env: { ...ALONE, PRODUCT: 'other' },
+    });
+    expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('PRODUCT says other') });
+  });
+
+  test.each([
+    [1, /\/v1\/manifest does not answer\.$/, []],
+    [1, /nonsense does not exist/, ['--previous', 'nonsense']],
+    [1, /App\.dmg is not a manifest\.$/, ['--previous', 'App.dmg']],
+    [1, /does not answer\.$/, ['--previous', `${NOWHERE}/v1/manifest`]],
+    [1, /App\.dmg is not an Ed25519 private key in PEM\.$/, ['--first', '--key', 'App.dmg']],
+    [1, /gone\.dmg does not exist/, ['--first', '--dmg', 'gone.dmg']],
+    [2, /^--key names the same key twice\.$/, ['--first', '--key', 'two.pem']],
+    [2, /'--first' cannot be used with .*'--previous/, ['--first', '--previous', 'x']],
+    [2, /^--version must be one to four dotted numbers/, ['--first', '--version', '1.0-beta']],
+    [2, /^--url must be an https address\.$/, ['--first', '--url', 'http://example.com/a']],
+    [2, /^--expires must lie in the future\.$/, ['--first', '--expires', '2020-01-01']],
+    [2, /^--minimum-license-expiry must be a day/, ['--first', '--minimum-license-expiry', 'soon']],
+    [2, /^--public-key must be an Ed25519 public key/, ['--first', '--public-key', 'x']],
+  ])('%d: %s', async (code, sentence, more) => {
+    const run = await terminal.run(signing('1.0.0', '--json', ...more), { env: ALONE });
+    expect({ code: run.code, stdout: run.stdout }).toEqual({ code, stdout: '' });
+    expect(run.stderr.trim()).toMatch(sentence);
+    expect(run.stderr).toMatch(/^[^\n]+\n$/);
+  });
+});
+
+describe('an image', () => {
+  const changes: [string, (file: string) => void][] = [
+    ['grows', (file) => appendFileSync(file, 'more')],
+    ['is cut short', (file) => truncateSync(file, 1)],
+    ['is touched', (file) => utimesSync(file, 1, 1)],
+    ['is replaced', (file) => (writeFileSync(`${file}.new`, 'another'), renameSync(`${file}.new`, file))],
+  ];
+
+  test.each(changes)('that %s while it is read is refused', async (_how, change) => {
+    const file = terminal.file('changing.dmg');
+    writeFileSync(file, Buffer.alloc(3 << 20));
+    let told = 0;
+    const reading = readImage(file, () => void (told++ === 0 && change(file)));
+    await expect(reading).rejects.toThrow('changed while it was read');
+  });
+
+  test('that is empty or a folder is refused', async () => {
+    writeFileSync(terminal.file('empty.dmg'), '');
+    await expect(readImage(terminal.file('empty.dmg'), () => undefined)).rejects.toThrow('is empty');
+    await expect(readImage(terminal.dir, () => undefined)).rejects.toThrow('is not a file');
+  });
+});
+
+/** A server that answers every request with this document. */
+async function served(document: unknown) {
+  const server = createServer((_request, response) => void response.end(JSON.stringify(document)));
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void server.close(() => resolve())),
+  };
+}

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Terminal } from '../support/processes/cli-harness.js';
+import { createDatabase } from '../support/harness.js';
+
+const UNKNOWN_ID = '01980000-0000-7000-8000-000000000001';
+const WHY = ['--reason', 'asked by phone'];
+
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let terminal: Terminal;
+beforeAll(async () => {
+  database = await createDatabase();
+  terminal = new Terminal({ DATABASE_URL: database.url });
+});
+afterAll(async () => {
+  terminal.close();
+  await database.drop();
+});
+
+describe('refuses with one sentence and nothing on standard output', () => {
+  const cases: [code: 1 | 2, sentence: RegExp, ...args: string[]][] = [
+    [1, /^No license has this id, key or transaction\.$/, 'license', 'show', UNKNOWN_ID],
+    [1, /^No license has this id, key or transaction\.$/, 'license', 'show', 'nonsense'],
+    [1, /which holds a typing error\.$/, 'license', 'show', 'MOOR_E6S7-Z8KJ-TB3R-QKX5'],
+    [1, /^No license has this id\.$/, 'license', 'set', UNKNOWN_ID, '--machines', '2', ...WHY],
+    [1, /^No license has this id\.$/, 'license', 'set', 'nonsense', '--machines', '2', ...WHY],
+    [1, /^No license has this id\.$/, 'license', 'rekey', UNKNOWN_ID, ...WHY],
+    [1, /^No activation has this id\.$/, 'activation', 'release', UNKNOWN_ID, ...WHY],
+    [1, /^No activation has this id\.$/, 'activation', 'release', 'nonsense', ...WHY],
+    [1, /^Nobody of the staff has this e-mail address/, 'staff', 'token', 'nobody@example.com'],
+    [1, /^Nobody of the staff has this e-mail address/, 'staff', 'link', 'nobody@example.com'],
+    [1, /^Nobody of the staff has this e-mail address/, 'staff', 'remove', 'nobody@example.com'],
+    [1, /^No token has this id\.$/, 'staff', 'revoke-token', 'nonsense'],
+    [1, /^No manifest is live\.$/, 'manifest', 'show'],
+    [2, /^Unknown command 'nonsense'\.$/, 'nonsense'],
+    [2, /^Unknown option '--jsn' \(Did you mean --json\?\)$/, 'status', '--jsn'],
+    [2, /^Required option '--email <address>' not specified\.$/, 'license', 'issue'],
+    [2, /^License id, key or transaction: give it as an argument, or - to read it/, 'license', 'show'],
+    [2, /^--email must be an e-mail address/, 'license', 'issue', '--email', 'nonsense'],
+    [
+      2,
+      /^--machines must be a whole number from 1/,
+      'license',
+      'issue',
+      '--email',
+      'a@b.c',
+      '--machines',
+      '0',
+    ],
+    [
+      2,
+      /^--expires must be a day such as/,
+      'license',
+      'issue',
+      '--email',
+      'a@b.c',
+      '--expires',
+      '2027-02-30',
+    ],
+    [
+      2,
+      /^--on-expiry must be one of keep, stop\.$/,
+      'license',
+      'issue',
+      '--email',
+      'a@b.c',
+      '--on-expiry',
+      'x',
+    ],
+    [2, /^Give at least one change: /, 'license', 'set', UNKNOWN_ID, ...WHY],
+    [2, /^Required option '--reason <text>'/, 'license', 'set', UNKNOWN_ID, '--machines', '2'],
+    [
+      2,
+      /^--status must be one of active, suspended, revoked/,
+      'license',
+      'set',
+      UNKNOWN_ID,
+      '--status',
+      'x',
+      ...WHY,
+    ],
+    [2, /^--reason must say why/, 'license', 'rekey', UNKNOWN_ID, '--reason', ' '],
+    [2, /^--reason must not hold an e-mail/, 'activation', 'release', UNKNOWN_ID, '--reason', 'for a@b.c'],
+    [2, /^--reason must have at most 500/, 'license', 'rekey', UNKNOWN_ID, '--reason', 'x'.repeat(501)],
+    [2, /^--role must be one of support, admin\.$/, 'staff', 'add', 'a@b.c', '--role', 'x'],
+    [2, /^The e-mail address must be/, 'staff', 'add', 'x', '--role', 'admin'],
+    [2, /^--as must be a name of 1 to 254/, 'status', '--as', ' '],
+  ];
+
+  test.each(cases)('%d: %s', async (code, sentence, ...args) => {
+    const run = await terminal.run([...args, '--json']);
+    expect({ code: run.code, stdout: run.stdout }).toEqual({ code, stdout: '' });
+    expect(run.stderr).toMatch(/^[^\n]+\n$/);
+    expect(run.stderr.trim()).toMatch(sentence);
+  });
+
+  test('2: a setting that cannot be used', async () => {
+    const run = await terminal.run(['status'], { env: { PORT: 'x' } });
+    expect(run).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: 'PORT must be a whole number from 0 to 65535.\n',
+    });
+  });
+
+  test('2: a group without its command', async () => {
+    expect(await terminal.run(['license'])).toMatchObject({ code: 2, stdout: '' });
+  });
+});

@@ -1,0 +1,286 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { conform, type Result } from '../../conformance/check.ts';
+import { CONTRACT } from '../../conformance/contract.ts';
+import { Deployment } from '../../conformance/deployment.ts';
+import { table } from '../../conformance/table.ts';
+import { ACTIVATION_FAULTS } from './faults-activation.js';
+import { HEARTBEAT_FAULTS } from './faults-heartbeat.js';
+import { MANIFEST_FAULTS } from './faults-manifest.js';
+import { REFUSAL_FAULTS } from './faults-refusals.js';
+import { FaultyService } from './proxy.js';
+import { Service } from '../support/harness.js';
+import { publish } from '../manifest/publish.js';
+
+/** The command as npm runs it, and the program that it runs. */
+const SCRIPT = fileURLToPath(new URL('../../scripts/conformance.mjs', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../conformance/run.ts', import.meta.url));
+const TITLES = CONTRACT.flatMap(({ checks }) => checks.map(({ title }) => title));
+const FAULTS = [...ACTIVATION_FAULTS, ...HEARTBEAT_FAULTS, ...MANIFEST_FAULTS, ...REFUSAL_FAULTS];
+const HTML = '<!doctype html><title>Welcome</title><h1>It works!</h1>';
+
+let service: Service;
+let faulty: FaultyService;
+let license: { license_id: string; license_key: string; email: string };
+beforeAll(async () => {
+  service = await Service.start();
+  faulty = await FaultyService.before(service.url);
+  license = await service.issue({ machines_allowed: 1 });
+  await publish(service, '1.0.0');
+  await publish(service, '1.1.0', '2026-06-01T00:00:00Z');
+  await publish(service, '1.2.0', '2027-06-01T00:00:00Z');
+});
+afterAll(async () => {
+  await faulty.close();
+  await service.close();
+});
+
+const examine = (url: string, who: { license_key: string; email: string } = license) =>
+  conform(new Deployment(url, who), CONTRACT);
+const titles = (results: Result[], result: Result['result']) =>
+  results.filter((each) => each.result === result).map(({ title }) => title);
+
+/** Runs a program of the repository, with these arguments alone. */
+async function run(program: string, ...args: string[]) {
+  const flags = ['--disable-warning=ExperimentalWarning', program, ...args];
+  const child = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  return { code: code as number, stdout, stderr };
+}
+const told = (url: string, { license_key, email }: { license_key: string; email: string } = license) =>
+  ['--url', url, '--license-key', license_key, '--email', email] as const;
+
+describe('a service that keeps the contract', () => {
+  test('holds in all, and nothing is left unchecked; a second run finds the seat of the first', async () => {
+    const results = [...(await examine(service.url)), ...(await examine(service.url))];
+    expect(results.filter(({ result }) => result !== 'holds')).toEqual([]);
+    const bound = await service.sql(
+      'select hostname_hint, app_version from activation where license_id = $1',
+      [license.license_id],
+    );
+    expect(bound).toEqual([{ hostname_hint: 'Conformance check', app_version: '0.0.0.1' }]);
+  });
+
+  test('is asked some seventy times, and stores two blocks of telemetry', async () => {
+    await service.sql('truncate telemetry_inbox');
+    faulty.requests = 0;
+    await examine(faulty.url);
+    expect(faulty.requests).toBeLessThanOrEqual(75);
+    expect(await service.sql('select 1 from telemetry_inbox')).toHaveLength(2);
+  });
+
+  test('the command says so with a table, and exit code 0', async () => {
+    const { code, stdout, stderr } = await run(SCRIPT, ...told(`${service.url}/`));
+    expect(stderr).toMatch(/^This activates one machine of the license/);
+    expect(stdout).toContain(`\n  ✓ ${TITLES[0]}\n`);
+    expect(stdout).toMatch(new RegExp(`\n\n${TITLES.length} hold, 0 fail, 0 not checked\n$`));
+    expect(stdout + stderr).not.toContain(license.license_key);
+    expect(code).toBe(0);
+  });
+
+  test('the command says so in JSON', async () => {
+    const { code, stdout } = await run(PROGRAM, ...told(service.url), '--json');
+    const { checks, ...rest } = JSON.parse(stdout) as { checks: Result[] };
+    expect([code, rest]).toEqual([0, { url: service.url, holds: TITLES.length, fails: 0, not_checked: 0 }]);
+    expect(checks[0]).toEqual({
+      group: 'Health',
+      rule: 'contract 6, settings',
+      title: TITLES[0],
+      result: 'holds',
+      why: null,
+    });
+  });
+});
+
+describe('what cannot be told is not checked, and fails nobody', () => {
+  test('a license without a free seat: its refusal is checked, what needs a token is not', async () => {
+    const taken = await service.issue({ machines_allowed: 1 });
+    await service.activate(taken);
+    const results = await examine(service.url, taken);
+    expect(titles(results, 'fails')).toEqual([]);
+    const left = results.filter(({ result }) => result === 'not_checked');
+    expect(left.length).toBeGreaterThan(30);
+    expect(new Set(left.map(({ why }) => why))).toEqual(new Set(['the license has no free seat']));
+    expect(titles(results, 'holds')).toContain(
+      'One machine too many is 409, with machines_allowed, machines_in_use and portal_url',
+    );
+  });
+
+  test('a license with free seats, and one that was revoked', async () => {
+    const free = await service.issue({ machines_allowed: 2 });
+    const results = await examine(service.url, free);
+    expect([titles(results, 'fails'), titles(results, 'not_checked')]).toEqual([
+      [],
+      ['One machine too many is 409, with machines_allowed, machines_in_use and portal_url'],
+    ]);
+    await service.setLicense(free.license_id, { staff_status: 'revoked' });
+    expect(titles(await examine(service.url, free), 'fails')).toEqual([]);
+  });
+
+  test('no version is published', async () => {
+    const bare = await Service.start();
+    try {
+      const results = await examine(bare.url, await bare.issue());
+      const left = results.filter(({ result }) => result !== 'holds');
+      expect(new Set(left.map(({ why }) => why))).toEqual(new Set(['no version is published']));
+      expect(left.map(({ group }) => group)).toEqual([
+        ...Array.from({ length: 8 }, () => 'Manifest'),
+        ...Array.from({ length: 7 }, () => 'What the manifest signs'),
+      ]);
+    } finally {
+      await bare.close();
+    }
+  });
+
+  test('a token that is no JWS is judged by nobody', async () => {
+    faulty.fault = (exchange) => {
+      if (exchange.path === '/v1/activate' && exchange.status < 300)
+        exchange.body = Buffer.from(exchange.body.toString().replace(/"token":"[^"]*"/, '"token":"opaque"'));
+    };
+    const results = await examine(faulty.url);
+    const [judged] = results.filter(({ title }) => title.startsWith('A token, where it is a JWS'));
+    expect(judged).toMatchObject({
+      result: 'not_checked',
+      why: 'the token is opaque by contract, and this one is no JWS',
+    });
+  });
+});
+
+describe('a service with one fault', () => {
+  const seen = new Set<string>();
+
+  test.each(FAULTS)('%s', async (_what, fault, ...red) => {
+    faulty.fault = fault();
+    const results = await examine(faulty.url);
+    const fails = titles(results, 'fails');
+    for (const title of fails) seen.add(title);
+    expect(fails.toSorted()).toEqual(red.toSorted());
+    // Each says why in one sentence, without the stack of a crash.
+    for (const { result, why } of results) if (result === 'fails') expect(why).toMatch(/^[\w/].*\.$/s);
+  });
+
+  test('there is a fault for every check: one that cannot fail is worth nothing', () => {
+    expect(TITLES.filter((title) => !seen.has(title))).toEqual([]);
+    expect(new Set(TITLES).size).toBe(TITLES.length);
+  });
+});
+
+describe('what is no such service', () => {
+  /** A server that does this with every request. */
+  async function server(answer: Parameters<typeof createServer>[1] & object) {
+    const listening = createServer(answer).listen(0, '127.0.0.1');
+    await once(listening, 'listening');
+    const { port } = listening.address() as AddressInfo;
+    const close = async () => {
+      listening.close();
+      listening.closeAllConnections();
+      await once(listening, 'close');
+    };
+    return { url: `http://127.0.0.1:${port}`, close };
+  }
+
+  test('one that answers HTML everywhere fails, without a crash, and exit code 1', async () => {
+    const web = await server((_asking, answering) => answering.end(HTML));
+    try {
+      const { code, stdout, stderr } = await run(PROGRAM, ...told(web.url), '--json');
+      const { fails, checks } = JSON.parse(stdout) as { fails: number; checks: Result[] };
+      expect([code, stderr]).toEqual([1, expect.not.stringContaining('    at ')]);
+      expect(fails).toBeGreaterThan(20);
+      expect(titles(checks, 'holds').length).toBeLessThan(5);
+      expect(stdout).not.toMatch(/TypeError|undefined|Cannot read/);
+    } finally {
+      await web.close();
+    }
+  });
+
+  test('one that answers nothing is given up after three requests', async () => {
+    const silent = await server(() => undefined);
+    try {
+      const results = await conform(new Deployment(silent.url, license, 50), CONTRACT);
+      const whys = results.map(({ why }) => why);
+      expect(titles(results, 'fails')).toHaveLength(3);
+      expect(whys[0]).toBe('GET /health/live got no answer: nothing within 0.05 seconds.');
+      expect(whys).toContain('the service no longer answers');
+    } finally {
+      await silent.close();
+    }
+  });
+
+  test('an address where nobody listens is one sentence, and exit code 1', async () => {
+    const gone = await server(() => undefined);
+    await gone.close();
+    const { code, stdout, stderr } = await run(PROGRAM, ...told(gone.url), '--json');
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^GET \/health\/live got no answer: .*ECONNREFUSED.*\n$/);
+  });
+});
+
+describe('the command', () => {
+  const who = ['--license-key', 'MOOR_E6S7-Z8KJ-TB3R-QKX6', '--email', 'ada@example.com'];
+
+  test.each([
+    ['nothing', []],
+    ['no license', ['--url', 'http://127.0.0.1:9']],
+    ['an empty license key', ['--url', 'http://127.0.0.1:9', '--license-key', ' ', '--email', 'a@b.c']],
+    ['an empty standard input', ['--url', 'http://127.0.0.1:9', '--license-key', '-', '--email', 'a@b.c']],
+    ['no address', ['--url', 'license.example.com', ...who]],
+    ['another protocol', ['--url', 'ftp://license.example.com', ...who]],
+    ['a user in the address', ['--url', 'http://me:secret@127.0.0.1:9', ...who]],
+    ['an unknown option', ['--url', 'http://127.0.0.1:9', ...who, '--fast']],
+    ['an option without its value', [...who, '--url']],
+    ['a word too many', ['http://127.0.0.1:9', ...who]],
+  ])('exit code 2 and one sentence for %s', async (_what, args) => {
+    const { code, stdout, stderr } = await run(PROGRAM, ...args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^[^\n]+\. --help tells more\.\n$/);
+    expect(stderr).not.toMatch(/secret|MOOR_/);
+  });
+
+  test('--license-key - reads the key from standard input', async () => {
+    const given = ['--url', 'http://127.0.0.1:9', '--license-key', '-', '--email', 'ada@example.com'];
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', PROGRAM, ...given]);
+    child.stdin.end('MOOR_E6S7-Z8KJ-TB3R-QKX6\n');
+    const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    // Without a key it would have been 2.
+    expect([code, stderr]).toEqual([1, expect.stringContaining('got no answer')]);
+  });
+
+  test('--help says what it does to the license', async () => {
+    const { code, stdout } = await run(PROGRAM, '--help');
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/activates one machine.*made-up telemetry/s)]);
+  });
+});
+
+test('a table has a line for each check, why below it, what many lack once, and no colour here', () => {
+  const of = (title: string, result: Result['result'], why: string | null): Result => {
+    return { group: 'Keys', rule: 'contract 1, keys', title, result, why };
+  };
+  const text = table('http://here', [
+    of('The first holds', 'holds', null),
+    of('The second fails', 'fails', 'It is not so.'),
+    of('The third waits', 'not_checked', 'there is none'),
+    of('The fourth waits', 'not_checked', 'there is none'),
+  ]);
+  expect(text.split('\n')).toEqual([
+    'Conformance of http://here',
+    '',
+    'Keys  contract 1, keys',
+    '  ✓ The first holds',
+    '  ✗ The second fails',
+    '      It is not so.',
+    '  – The third waits',
+    '      there is none',
+    '  – The fourth waits',
+    '',
+    '1 hold, 1 fail, 2 not checked',
+  ]);
+});

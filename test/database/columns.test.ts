@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { TELEMETRY_FIELDS } from '../../src/telemetry/telemetry.fields.js';
+import { Service } from '../support/harness.js';
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start()));
+afterAll(() => service.close());
+
+const columnsOf = (table: string) =>
+  service.sql(
+    `select column_name as name, data_type as type, is_nullable as nullable
+     from information_schema.columns where table_schema = 'public' and table_name = $1 order by ordinal_position`,
+    [table],
+  );
+
+test.each(['telemetry_inbox', 'telemetry_moving', 'telemetry'])(
+  '%s has the fields, a random id and a day, and no more',
+  async (table) => {
+    const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { type }]) => ({
+      name,
+      type,
+      nullable: 'YES',
+    }));
+    expect(await columnsOf(table)).toEqual([
+      { name: 'id', type: 'uuid', nullable: 'NO' },
+      { name: 'received_on', type: 'date', nullable: 'NO' },
+      ...fields,
+    ]);
+  },
+);
+
+test('nothing refers to telemetry, telemetry refers to nothing, and nothing counts its rows', async () => {
+  const ties = await service.sql(
+    `select conname as tie from pg_constraint
+       where contype in ('f', 't') and (conrelid::regclass::text ~ '^telemetry' or confrelid::regclass::text ~ '^telemetry')
+     union all select tgname from pg_trigger where tgrelid::regclass::text ~ '^telemetry'
+     union all select relname from pg_class where relkind = 'S'
+       and oid in (select objid from pg_depend where refobjid::regclass::text ~ '^telemetry')`,
+  );
+  expect(ties).toEqual([]);
+});
+
+test('no column can hold an address: inet, cidr and macaddr do not exist here', async () => {
+  const found = await service.sql(
+    `select table_name, column_name from information_schema.columns
+     where table_schema = 'public' and data_type in ('inet', 'cidr', 'macaddr', 'macaddr8')`,
+  );
+  expect(found).toEqual([]);
+});
+
+/** Tables and columns without a comment, the job queue's too: the public page is made of these comments. */
+async function silent(): Promise<string[]> {
+  const rows = await service.sql<{ name: string }>(
+    `select c.oid::regclass || coalesce('.' || a.attname, '') as name
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     cross join lateral (
+       select null as attname, obj_description(c.oid, 'pg_class') as comment
+       union all
+       select attname, col_description(c.oid, attnum) from pg_attribute
+       where attrelid = c.oid and attnum > 0 and not attisdropped
+     ) a
+     where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+       -- A view of the job queue's shows what its tables say.
+       and c.relkind in ('r', 'p', 'v', 'm', 'f') and not (n.nspname = 'graphile_worker' and c.relkind = 'v')
+       and not c.relispartition and coalesce(a.comment, '') !~ '\\w{3}'
+     order by 1`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+test('every table and every column has a description', async () => {
+  expect(await silent()).toEqual([]);
+});
+
+test.each([
+  [
+    'create table planted (id uuid, silent text)',
+    ['planted', 'planted.id', 'planted.silent'],
+    'drop table planted',
+  ],
+  [
+    'alter table license add column planted text',
+    ['license.planted'],
+    'alter table license drop column planted',
+  ],
+  [
+    'alter table graphile_worker._private_jobs add column planted text',
+    ['graphile_worker._private_jobs.planted'],
+    'alter table graphile_worker._private_jobs drop column planted',
+  ],
+  ['create view planted as select email from license', ['planted', 'planted.email'], 'drop view planted'],
+  [
+    `comment on column staff.email is ' '`,
+    ['staff.email'],
+    `comment on column staff.email is 'E-mail address.'`,
+  ],
+])('after `%s` that would be found', async (plant, found, undo) => {
+  await service.sql(plant);
+  expect(await silent()).toEqual(found);
+  await service.sql(undo);
+});
+
+test.each(['telemetry', 'telemetry_inbox', 'telemetry_moving'])(
+  'the columns of %s mean what the list of fields says',
+  async (table) => {
+    const rows = await service.sql<{ name: string; comment: string }>(
+      `select attname as name, col_description(attrelid, attnum) as comment from pg_attribute
+       where attrelid = $1::regclass and attnum > 2 and not attisdropped`,
+      [table],
+    );
+    const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { means }]) => [name, `${means}.`]);
+    expect(Object.fromEntries(rows.map(({ name, comment }) => [name, comment]))).toEqual(
+      Object.fromEntries(fields),
+    );
+  },
+);

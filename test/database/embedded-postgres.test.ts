@@ -1,0 +1,231 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import {
+  findEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/database/embedded/embedded-postgres.js';
+import { endPostmaster, isPostmaster } from '../../src/database/embedded/postgres-process.js';
+
+let room: string;
+let dataDir: string;
+let cluster: string;
+const children: ChildProcess[] = [];
+
+beforeEach(() => {
+  room = realpathSync(mkdtempSync(join(tmpdir(), 'mooring-postgres-'))); // of mode 0700
+  dataDir = join(room, 'data');
+  cluster = join(dataDir, 'postgres');
+});
+
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode === null && child.signalCode === null) await killed(child);
+  }
+  if (existsSync(join(cluster, 'postmaster.pid'))) await endPostmaster(postmasterPid(), cluster, 'SIGKILL');
+  rmSync(room, { recursive: true, force: true, maxRetries: 5 });
+});
+
+const start = () => startEmbeddedPostgres(dataDir, { durable: false });
+
+async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const postmasterPid = () => parseInt(readFileSync(join(cluster, 'postmaster.pid'), 'utf8'), 10);
+
+/** Another Mooring process that owns the server until it is killed; its lines are what it says, then the url. */
+function otherProcess() {
+  const source = fileURLToPath(new URL('../../src/database/embedded/embedded-postgres.ts', import.meta.url));
+  const script = `
+    import { registerHooks } from 'node:module';
+    const typescript = (name) => (/^\\..*\\.js$/.test(name) ? name.slice(0, -2) + 'ts' : name);
+    registerHooks({ resolve: (name, context, next) => next(context.parentURL?.endsWith('.ts') ? typescript(name) : name, context) });
+    const { startEmbeddedPostgres } = await import(${JSON.stringify(source)});
+    const { url } = await startEmbeddedPostgres(${JSON.stringify(dataDir)}, { durable: false, say: console.log });
+    console.log(url);
+    setInterval(() => {}, 60_000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return { child, line: async () => (await lines.next()).value ?? '(nothing more)' };
+}
+
+async function killed(child: ChildProcess) {
+  const exit = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exit;
+}
+
+/** A server whose owner was killed, with a table that shows whether its data is still there. */
+async function orphan() {
+  const owner = otherProcess();
+  const url = await owner.line();
+  await query(url, 'create table witness as select 42 as answer');
+  const pid = postmasterPid();
+  await killed(owner.child);
+  expect(isPostmaster(pid, cluster)).toBe(true);
+  return { url, pid };
+}
+
+const witness = (url: string) => query(url, 'select answer from witness');
+
+test('a first start makes a cluster and a database, and a stop leaves no process and no state', async () => {
+  const server = await start();
+  const [row] = await query(server.url, 'select current_database() as name, version() as version');
+  expect(row).toEqual({ name: 'mooring', version: expect.stringContaining('PostgreSQL 18') });
+  expect(await findEmbeddedPostgres(dataDir)).toBe(server.url);
+  expect(statSync(join(dataDir, 'postgres.json')).mode & 0o777).toBe(0o600);
+  expect(statSync(join(cluster, 'mooring.password')).mode & 0o777).toBe(0o600);
+  const pid = postmasterPid();
+
+  await Promise.all([server.stop(), server.stop()]);
+  expect(isPostmaster(pid, cluster)).toBe(false);
+  expect(await findEmbeddedPostgres(dataDir)).toBeNull();
+  expect(readdirSync(dataDir).toSorted()).toEqual(['postgres', 'postgres.lock', 'postgres.log']);
+});
+
+test('data survives a restart, and so does the password', async () => {
+  const first = await start();
+  await query(first.url, 'create table witness as select 42 as answer');
+  await first.stop();
+  const second = await start();
+  expect(await witness(second.url)).toEqual([{ answer: 42 }]);
+  expect(new URL(second.url).password).toBe(new URL(first.url).password);
+  await second.stop();
+});
+
+test('listens on 127.0.0.1 alone and logs no statement, parameter or connection', async () => {
+  const server = await startEmbeddedPostgres(dataDir);
+  const expected = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    TimeZone: 'UTC',
+    log_timezone: 'UTC',
+    log_error_verbosity: 'terse',
+    log_min_error_statement: 'panic',
+    log_statement: 'none',
+    log_min_duration_statement: '-1',
+    log_parameter_max_length: '0',
+    log_parameter_max_length_on_error: '0',
+    log_connections: 'off',
+    log_disconnections: 'off',
+    fsync: 'on',
+    password_encryption: 'scram-sha-256',
+    server_encoding: 'UTF8',
+  };
+  for (const [name, value] of Object.entries(expected)) {
+    expect([name, Object.values((await query(server.url, `show ${name}`))[0] ?? {})]).toEqual([
+      name,
+      [value],
+    ]);
+  }
+  await query(server.url, 'create table seat (email text unique)');
+  await query(server.url, `insert into seat values ('canary@example.com')`);
+  await expect(query(server.url, `insert into seat values ('canary@example.com')`)).rejects.toThrow(
+    'seat_email',
+  );
+  await server.stop();
+  const log = readFileSync(join(dataDir, 'postgres.log'), 'utf8');
+  expect(log).toContain('duplicate key');
+  expect(log).not.toContain('canary');
+});
+
+test('the server of a killed owner is taken over as it runs', async () => {
+  const { url, pid } = await orphan();
+  const server = await start();
+  expect(server.url).toBe(url);
+  expect(postmasterPid()).toBe(pid);
+  expect(await witness(server.url)).toEqual([{ answer: 42 }]);
+  await server.stop();
+  expect(isPostmaster(pid, cluster)).toBe(false);
+});
+
+test('the server of a killed owner is not taken over where it runs with other settings', async () => {
+  const { pid } = await orphan();
+  const server = await startEmbeddedPostgres(dataDir, { durable: true });
+  expect(isPostmaster(pid, cluster)).toBe(false);
+  expect(await query(server.url, 'show fsync')).toEqual([{ fsync: 'on' }]);
+  expect(await witness(server.url)).toEqual([{ answer: 42 }]);
+  await server.stop();
+});
+
+test('a frozen server of a killed owner is ended, and a new one finds its data', async () => {
+  const { pid } = await orphan();
+  process.kill(pid, 'SIGSTOP');
+  const server = await start();
+  expect(isPostmaster(pid, cluster)).toBe(false);
+  expect(await witness(server.url)).toEqual([{ answer: 42 }]);
+  await server.stop();
+});
+
+test('a killed server and its killed owner are recovered from', async () => {
+  const { pid } = await orphan();
+  process.kill(pid, 'SIGKILL');
+  const server = await start();
+  expect(await witness(server.url)).toEqual([{ answer: 42 }]);
+  await server.stop();
+});
+
+test.each([
+  [
+    'names a foreign live process',
+    (lines: string[], foreign: number) => [String(foreign), ...lines.slice(1)],
+  ],
+  ['was emptied by a crash of the machine', () => []],
+])('a postmaster.pid that %s is not believed', async (_, changed) => {
+  const { pid } = await orphan();
+  const file = join(cluster, 'postmaster.pid');
+  const lines = readFileSync(file, 'utf8').split('\n');
+  await endPostmaster(pid, cluster, 'SIGINT');
+  const foreign = spawn('sleep', ['600']);
+  children.push(foreign);
+  writeFileSync(file, changed(lines, foreign.pid ?? 0).join('\n'));
+  const server = await start();
+  expect(await witness(server.url)).toEqual([{ answer: 42 }]);
+  await server.stop();
+  expect(foreign.signalCode).toBeNull();
+});
+
+test('of two that start at once on an empty directory one owns, and the other takes over when it dies', async () => {
+  const both = [otherProcess(), otherProcess()];
+  const first = await Promise.all(both.map((each) => each.line()));
+  const [owner, waiting] = first[0]?.startsWith('postgres://') ? both : both.toReversed();
+  expect(first.toSorted()).toEqual([
+    expect.stringMatching(/^Another Mooring process \(.*\) is using .*: waiting for it to end\.$/),
+    expect.stringMatching(/^postgres:/),
+  ]);
+  await killed(owner!.child);
+  expect([await waiting!.line()]).toEqual(first.filter((line) => line.startsWith('postgres:')));
+});
+
+test('a live owner is left alone: one sentence names it and the directory', async () => {
+  const owner = otherProcess();
+  const url = await owner.line();
+  await expect(startEmbeddedPostgres(dataDir, { waitSeconds: 0 })).rejects.toThrow(
+    `Another Mooring process (${owner.child.pid}) is using ${dataDir}: stop it, or set another DATA_DIR.`,
+  );
+  expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
+});
+
+test('what a start that was killed early has left is removed', async () => {
+  mkdirSync(join(dataDir, 'postgres.init-killed', 'cluster'), { recursive: true });
+  const server = await start();
+  await server.stop();
+  expect(readdirSync(dataDir).filter((name) => name.includes('init'))).toEqual([]);
+});

@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { afterEach, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { ConfigError } from '../../src/core/config.js';
+import { migrateWhenThere } from '../../src/database/open-database.js';
+import { createDatabase } from '../support/harness.js';
+import { Pooler, type Order } from '../support/databases/pooler.js';
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+const start = (url: string) => migrateWhenThere(url, () => undefined);
+
+test.each<Order>(['last', 'longest'])(
+  'a pooler that gives each statement the process that was used %s is refused, in a sentence, and no lock stays with it',
+  async (order) => {
+    const database = await createDatabase();
+    closing.push(database.drop);
+    const pooler = new Pooler(database.url, order);
+    const url = await pooler.open();
+    closing.push(() => pooler.close());
+    await expect(start(url)).rejects.toThrow(ConfigError);
+    await expect(start(url)).rejects.toThrow(/^DATABASE_URL leads to a pooler .*docs\/operations\.md/);
+    const client = new pg.Client(database.url);
+    await client.connect();
+    const { rows } = await client.query(
+      `select 1 from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
+    );
+    await client.end();
+    expect(rows).toEqual([]);
+    // The same database without it is none the worse.
+    expect(await start(database.url)).toEqual([]);
+  },
+);
+
+test('a pooler that refuses the settings of a session is told from a database that is away, at once', async () => {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end(refusal('unsupported startup parameter: options')));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  await expect(start(`postgres://mooring:none@127.0.0.1:${port}/mooring`)).rejects.toThrow(
+    /^DATABASE_URL leads to a pooler/,
+  );
+});
+
+/** As PgBouncer says it: severity, code and message. */
+function refusal(message: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0C08P01\0M${message}\0\0`);
+  const head = Buffer.alloc(5, 'E');
+  head.writeUInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}

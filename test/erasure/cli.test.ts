@@ -1,0 +1,225 @@
+import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { Terminal } from '../support/processes/cli-harness.js';
+import { createDatabase } from '../support/harness.js';
+import { schemaViolations } from '../support/http/openapi.js';
+
+const WHY = ['--reason', 'asked by letter'];
+const DAY_MS = 86_400_000;
+
+/** Without a server: nothing is carried out but by a command. */
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let client: pg.Client;
+let terminal: Terminal;
+let license_id: string;
+beforeAll(async () => {
+  database = await createDatabase();
+  client = new pg.Client(database.url);
+  await client.connect();
+  terminal = new Terminal({ DATABASE_URL: database.url });
+  ({ license_id } = await sell());
+});
+afterAll(async () => {
+  terminal?.close();
+  await client?.end();
+  await database?.drop();
+});
+
+const sell = () =>
+  terminal.json([
+    'purchase',
+    'record',
+    '--transaction',
+    'kanari',
+    '--email',
+    'ada@example.com',
+    '--status',
+    'paid',
+  ]);
+const request = (email: string, ...more: string[]) =>
+  terminal.json(['erasure', 'request', email, ...WHY, ...more]);
+const rows = async (sql: string) => (await client.query(sql)).rows as Record<string, unknown>[];
+const day = (daysFromNow: number) => new Date(Date.now() + daysFromNow * DAY_MS).toISOString().slice(0, 10);
+const emailOfLicense = async () => (await rows('select email from license'))[0]!['email'];
+
+test('request is due at once, and waits for whoever carries it out', async () => {
+  const asked = await request(' Ada@Example.com ', '--as', 'grace');
+  expect(asked).toMatchObject({
+    email: 'ada@example.com',
+    asked_by: 'staff',
+    reason: 'asked by letter',
+    state: 'waiting',
+    received_on: day(0),
+    due_on: day(30),
+    days_left: 30,
+    erased: null,
+  });
+  expect(Date.parse(asked.runs_at)).toBeLessThanOrEqual(Date.now());
+  expect(schemaViolations('/components/schemas/Erasure', asked)).toEqual([]);
+  expect(await request('ada@example.com')).toMatchObject({ id: asked.id, state: 'waiting' });
+  expect(await emailOfLicense()).toBe('ada@example.com');
+});
+
+test('run carries nothing out by a clock that is wrong', async () => {
+  const preload = new URL('../support/processes/wrong-clock.mjs', import.meta.url).href;
+  const env = { NODE_OPTIONS: `--import ${preload}`, TEST_CLOCK_OFFSET: String(-DAY_MS) };
+  const { code, stdout, stderr } = await terminal.run(['erasure', 'run'], { env });
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^The clocks here and of the database differ by more than an hour, .*\.\n$/);
+  expect(await emailOfLicense()).toBe('ada@example.com');
+});
+
+test('list shows who waits, and until when, to a person', async () => {
+  const [asked, ...more] = await terminal.json(['erasure', 'list']);
+  expect(more).toEqual([]);
+  const { code, stdout, stderr } = await terminal.run(['erasure', 'list']);
+  expect([code, stderr]).toEqual([0, '']);
+  const [head, line] = stdout.split('\n').map((each) => each.split(/ {2,}/));
+  expect(head).toEqual(['Request', 'Whose', 'State', 'Received', 'Due', 'Days left']);
+  expect(line).toEqual([asked.id, 'ada@example.com', 'waiting', day(0), day(30), '30']);
+});
+
+test('status warns of one that is overdue, from the day after', async () => {
+  await rows(`update erasure_request set received_on = '${day(-30)}'`);
+  expect((await terminal.json(['status'])).warnings).toEqual([]);
+  await rows(`update erasure_request set received_on = '${day(-31)}'`);
+  const sentence = `A deletion request was due on ${day(-1)} and is overdue.`;
+  const [json, text] = await Promise.all([terminal.json(['status']), terminal.run(['status'])]);
+  expect(json.warnings).toEqual([sentence]);
+  expect(text.stdout).toMatch(new RegExp(`^Warning +${sentence}$`, 'm'));
+  expect(text.stdout).not.toContain('ada@');
+  expect((await terminal.json(['erasure', 'list']))[0].days_left).toBe(-1);
+});
+
+test('run says in one sentence where TOMBSTONE_FILE cannot be read, and erases nothing', async () => {
+  const TOMBSTONE_FILE = terminal.file('folder');
+  mkdirSync(TOMBSTONE_FILE);
+  const { code, stdout, stderr } = await terminal.run(['erasure', 'run', '--json'], {
+    env: { TOMBSTONE_FILE },
+  });
+  expect([code, stdout, stderr]).toEqual([
+    2,
+    '',
+    `TOMBSTONE_FILE cannot be read: ${TOMBSTONE_FILE} (EISDIR).\n`,
+  ]);
+  expect(await emailOfLicense()).toBe('ada@example.com');
+  rmdirSync(TOMBSTONE_FILE);
+});
+
+test('a request that was taken back since a backup is not carried out from it', async () => {
+  const TOMBSTONE_FILE = terminal.file('spared.txt');
+  const [asked] = await terminal.json(['erasure', 'list']);
+  writeFileSync(TOMBSTONE_FILE, `taken_back ${asked.id}\n`);
+  await rows('create table kept as select * from erasure_request');
+  expect(await terminal.json(['erasure', 'run'], { env: { TOMBSTONE_FILE } })).toEqual([]);
+  expect(await terminal.json(['erasure', 'list'])).toMatchObject([{ id: asked.id, state: 'taken_back' }]);
+  expect(await emailOfLicense()).toBe('ada@example.com');
+  await rows('delete from erasure_request');
+  await rows('insert into erasure_request select * from kept');
+  await rows('drop table kept');
+});
+
+test('run carries out what is due, and has when it ends', async () => {
+  await rows(
+    `insert into erasure_request (id, email, asked_by, received_on, runs_at)
+     values (gen_random_uuid(), 'waits@example.com', 'holder', now(), now() + interval '3 days')`,
+  );
+  const done = await terminal.json(['erasure', 'run', '--as', 'grace']);
+  expect(done).toMatchObject([
+    { state: 'honoured', email: null, days_left: null, erased: { licenses: 1, purchases: 1 } },
+  ]);
+  expect(schemaViolations('/components/schemas/Erasure', done[0])).toEqual([]);
+  expect(await rows('select id, email from license')).toEqual([{ id: license_id, email: null }]);
+  expect((await terminal.json(['status'])).licenses).toMatchObject({ active: 0, erased: 1 });
+  expect(await terminal.json(['erasure', 'list'])).toMatchObject([
+    { state: 'waiting', email: 'waits@example.com', asked_by: 'holder' },
+    { id: done[0].id, state: 'honoured' },
+  ]);
+  const trail = "select actor, action, reason from audit_event where action like 'erasure%' order by id";
+  expect(await rows(trail)).toEqual([
+    { actor: 'grace', action: 'erasure.request', reason: 'asked by letter' },
+    { actor: 'cli', action: 'erasure.request', reason: 'asked by letter' },
+    { actor: 'grace', action: 'erasure.run', reason: null },
+  ]);
+});
+
+test('a purchase of who was erased is recorded without them, where a restored backup lacks it', async () => {
+  await rows('delete from license');
+  await rows('delete from purchase');
+  expect(await sell()).toEqual({ transaction_id: 'kanari', state: 'paid', license_id: null });
+  expect(await rows('select state, email from purchase')).toEqual([{ state: 'paid', email: null }]);
+  expect(await rows('select id from license')).toEqual([]);
+});
+
+test('run, where nothing is due, says so and is content', async () => {
+  const [json, text] = await Promise.all([
+    terminal.json(['erasure', 'run']),
+    terminal.run(['erasure', 'run']),
+  ]);
+  expect([json, text.code, text.stdout]).toEqual([[], 0, 'Nothing is due.\n']);
+});
+
+test('request tells a person who will carry it out', async () => {
+  const { code, stdout } = await terminal.run(['erasure', 'request', 'grace@example.com', ...WHY]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^Request +Whose .*\n\S+ +grace@example\.com +waiting /);
+  expect(stdout).toContain('carried out by a running service, or now by `mooring erasure run`');
+});
+
+test('exit code 2 for an address that is none, no reason, or an address in the reason, in one sentence', async () => {
+  const wrong = [
+    ['ada', ...WHY],
+    ['ada@example.com'],
+    ['ada@example.com', '--reason', 'ada@example.com asked'],
+  ];
+  const runs = await Promise.all(
+    wrong.map((args) => terminal.run(['erasure', 'request', ...args, '--json'])),
+  );
+  for (const { code, stdout, stderr } of runs) {
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^[^\n]+\n$/);
+  }
+});
+
+test('in production nothing is erased without TOMBSTONE_FILE: one sentence, and exit code 2', async () => {
+  const env = {
+    NODE_ENV: 'production',
+    LICENSE_KEY_SECRET: Buffer.alloc(32, 7).toString('base64'),
+    TOKEN_KEYS_DIR: terminal.file('tokens'),
+    MANIFEST_PUBLIC_KEYS: 'A'.repeat(43),
+  };
+  const before = await rows('select id, email, honoured_at from erasure_request order by id');
+  for (const args of [
+    ['erasure', 'run'],
+    ['erasure', 'request', 'late@example.com', ...WHY],
+  ]) {
+    const { code, stdout, stderr } = await terminal.run(args, { env });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^In production, erasing needs TOMBSTONE_FILE: [^\n]+\.\n$/);
+  }
+  expect(await rows('select id, email, honoured_at from erasure_request order by id')).toEqual(before);
+  const given = { env: { ...env, TOMBSTONE_FILE: terminal.file('production.txt') } };
+  expect(await terminal.json(['erasure', 'request', 'late@example.com', ...WHY], given)).toMatchObject({
+    state: 'waiting',
+  });
+  expect((await terminal.run(['erasure', 'run'], given)).code).toBe(0);
+});
+
+test('status names the licenses that a restore left without an address, and requests that the file lacks', async () => {
+  await rows(
+    `insert into license (id, key_hash, key_hint, machines_allowed, on_expiry, created_at, address_lost_at)
+     values ('01920000-0000-7000-8000-000000000001', sha256('one'), '11', 1, 'keep', now(), now())`,
+  );
+  const env = { TOMBSTONE_FILE: terminal.file('another.txt') };
+  const [json, text] = await Promise.all([
+    terminal.json(['status'], { env }),
+    terminal.run(['status'], { env }),
+  ]);
+  expect(json.warnings).toEqual([
+    expect.stringMatching(/^TOMBSTONE_FILE lacks deletion requests of the last 30 days: \d+\. /),
+    expect.stringMatching(/^Licenses without an e-mail address since a restore: 1\. /),
+  ]);
+  expect(json.licenses.active).toBe(1);
+  expect(text.stdout).toMatch(/^Without address +01920000-0000-7000-8000-000000000001$/m);
+});

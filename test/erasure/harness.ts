@@ -1,0 +1,138 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
+import type { ErasureView } from '../../src/erasure/erasure.view.js';
+import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { createDatabase, type Service } from '../support/harness.js';
+import { formsOfText, type Form } from '../support/leak-search.js';
+
+export const ACT = { actor: 'test', reason: 'a test' };
+
+/** Waits until something holds; what never does ends with the test's own timeout. */
+export async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await pause(5);
+}
+
+/** Somebody buys a license. @returns its id */
+export async function sell(service: Service, email: string, transaction_id: string): Promise<string> {
+  const report = { transaction_id, email, status: 'paid' } as const;
+  return (await service.app.get(PurchasesService).record(report)).license_id!;
+}
+
+/** A dump, restored: the same rows under another name. Nothing may be connected to the original. */
+export async function copyDatabase(url: string): Promise<Awaited<ReturnType<typeof createDatabase>>> {
+  const nameOf = (of: string) => new URL(of).pathname.slice(1);
+  const copy = await createDatabase();
+  await copy.drop();
+  const admin = new pg.Client(process.env['MOORING_TEST_POSTGRES']);
+  await admin.connect();
+  await admin.query(`create database ${nameOf(copy.url)} template ${nameOf(url)}`);
+  await admin.end();
+  return copy;
+}
+
+/** A header that signs a staff member of this role in. */
+export async function signedIn(
+  service: Service,
+  role: 'support' | 'admin',
+): Promise<{ authorization: string }> {
+  return { authorization: `Bearer ${await service.staffToken(role, `${role}@staff.example`)}` };
+}
+
+/** Waits until nothing of this kind is left to do. */
+export async function noJobs(service: Service, kind = '%'): Promise<void> {
+  const sql = 'select 1 from graphile_worker.jobs where task_identifier like $1';
+  await until(async () => (await service.sql(sql, [kind])).length === 0);
+}
+
+/** The time of the jobs of this kind has come, by the database's clock. */
+export const itsTimeComes = (service: Service, kind = '%') =>
+  service.sql(
+    `select graphile_worker.reschedule_jobs(
+       array(select id from graphile_worker.jobs where task_identifier like $1), run_at := now()),
+       pg_notify('jobs:insert', '{"count": 5}')`,
+    [kind],
+  );
+
+/** What became of a request. */
+export async function found(service: Service, id: string): Promise<ErasureView> {
+  return (await service.app.get(ErasureService).list()).find((request) => request.id === id)!;
+}
+
+/** The request, as soon as it was carried out. */
+export async function honoured(service: Service, id: string): Promise<ErasureView> {
+  await until(async () => (await found(service, id)).state === 'honoured');
+  return found(service, id);
+}
+
+/** Asks as staff do, and waits for the job. */
+export async function erase(service: Service, email: string): Promise<ErasureView> {
+  return honoured(service, (await service.app.get(ErasureService).request(email, ACT)).id);
+}
+
+/** Every row of every table of every schema, the job queue's among them: `table: row`. */
+export async function everyRow(service: Pick<Service, 'sql'>): Promise<string[]> {
+  const tables = await service.sql<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+     where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
+  );
+  const rows: string[] = [];
+  for (const { name } of tables) {
+    const all = await service.sql<{ row: string }>(`select t::text as row from ${name} t order by 1`);
+    rows.push(...all.map(({ row }) => `${name}: ${row}`));
+  }
+  return rows;
+}
+
+/** The forms of a machine id: of its digits, and of its bytes. */
+export function formsOfMachine(id: string): Form[] {
+  const bytes = Buffer.from(id, 'hex');
+  const written = [bytes.toString('base64'), bytes.toString('base64url'), [...bytes].join(',')];
+  const forms = written.map((form) => ({
+    what: `${id} as ${form}`,
+    bytes: Buffer.from(form),
+    binary: false,
+  }));
+  return [...formsOfText(id), ...forms];
+}
+
+/** The mails in the outbox, in plain text. */
+export async function outbox(service: Pick<Service, 'dataDir'>): Promise<Mail[]> {
+  const directory = join(service.dataDir, 'outbox');
+  const files = (await readdir(directory).catch(() => [])).filter((name) => name.endsWith('.eml'));
+  return Promise.all(files.map(async (name) => asMail(await readFile(join(directory, name), 'latin1'))));
+}
+
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+function asMail(raw: string): Mail {
+  // The first of its parts is the plain text.
+  const [, part = ''] = raw.split(/^--.+$/m);
+  const [head = '', ...body] = part.trimStart().split('\n\n');
+  return {
+    to: /^To: <?([^<>\n]+)>?$/m.exec(raw)?.[1] ?? '',
+    subject: /^Subject: (.*(?:\n .*)*)$/m.exec(raw)?.[1]?.replaceAll(/\n /g, ' ') ?? '',
+    text: decoded(head, body.join('\n\n')),
+  };
+}
+
+function decoded(head: string, body: string): string {
+  if (/base64/i.test(head)) return Buffer.from(body, 'base64').toString();
+  if (!/quoted-printable/i.test(head)) return body;
+  const bytes = body
+    .replaceAll('=\n', '')
+    .replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, 'latin1').toString();
+}
+
+/** The mails of this subject to an address, once none waits for it any more. */
+export async function mailsTo(service: Service, email: string, subject: RegExp): Promise<Mail[]> {
+  await until(async () => (await service.sql('select 1 from mail_recipient')).length === 0);
+  return (await outbox(service)).filter((mail) => mail.to === email && subject.test(mail.subject));
+}

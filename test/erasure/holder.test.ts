@@ -1,0 +1,267 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { ClocksDiffer } from '../../src/database/database-clock.js';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
+import { RetentionJob } from '../../src/retention/retention.job.js';
+import { RetentionService } from '../../src/retention/retention.service.js';
+import {
+  ACT,
+  everyRow,
+  found,
+  honoured,
+  itsTimeComes,
+  mailsTo,
+  noJobs,
+  outbox,
+  sell,
+  until,
+} from './harness.js';
+import { FakeClock, Service } from '../support/harness.js';
+import { formsOfText, LeakSearch } from '../support/leak-search.js';
+import { whileHeld } from '../support/tables.js';
+
+const HOUR_MS = 3_600_000;
+/** Far from any day on which this may run: the queue itself goes by the database's clock. */
+const NOON = '2096-02-10T12:00:00Z';
+const ADA = 'ada@leak.example';
+
+let service: Service;
+let erasures: ErasureService;
+let license_id: string;
+beforeAll(async () => {
+  service = await Service.start({ clock: new FakeClock(new Date(NOON)) });
+  erasures = service.app.get(ErasureService);
+});
+beforeEach(async () => {
+  service.clock.set(NOON);
+  license_id = await sell(service, ADA, randomUUID());
+});
+afterEach(async () => {
+  await service.sql(
+    `select graphile_worker.remove_job(key) from graphile_worker.jobs where task_identifier = 'erasure'`,
+  );
+  await service.sql(
+    'truncate erasure_request, license, session, activation, purchase, release_request, mail_recipient cascade',
+  );
+  await noJobs(service);
+  await rm(join(service.dataDir, 'outbox'), { recursive: true, force: true });
+});
+afterAll(() => service.close());
+
+const isErased = async () => {
+  const [license] = await service.sql('select email from license where id = $1', [license_id]);
+  return license!['email'] === null;
+};
+
+/** The run of the hour, as the schedule makes it. */
+async function hourlyRun(): Promise<void> {
+  const job = service.app.get(RetentionJob);
+  job.run();
+  await job.whenIdle();
+}
+
+const jobs = () =>
+  service.sql<{ id: string; run_at: Date }>(
+    "select id, run_at from graphile_worker.jobs where task_identifier = 'erasure'",
+  );
+
+const mails = async (subject: RegExp) => {
+  await until(async () => (await outbox(service)).some((mail) => subject.test(mail.subject)));
+  return (await outbox(service)).filter((mail) => mail.to === ADA && subject.test(mail.subject));
+};
+
+test('waits three days, and says so by mail at once', async () => {
+  const asked = await erasures.request(ADA);
+  expect(asked).toMatchObject({
+    state: 'waiting',
+    asked_by: 'holder',
+    reason: null,
+    received_on: '2096-02-10',
+    due_on: '2096-03-11',
+    runs_at: '2096-02-13T12:00:00Z',
+  });
+  expect(await jobs()).toMatchObject([{ run_at: new Date('2096-02-13T12:00:00Z') }]);
+  const [mail, ...more] = await mails(/^You asked for your data .* to be deleted$/);
+  expect(more).toEqual([]);
+  expect(mail!.text).toContain('It happens on 13 February 2096. For 3 days you can take it back here:');
+  expect(mail!.text).toMatch(/^http:\/\/localhost:3000\/portal\/$/m);
+  expect(await isErased()).toBe(false);
+});
+
+test('runs by itself after three days, to the instant, and not before', async () => {
+  const { id } = await erasures.request(ADA);
+  service.clock.advance(72 * HOUR_MS - 1);
+  await hourlyRun();
+  expect([await isErased(), (await found(service, id)).state]).toEqual([false, 'waiting']);
+  service.clock.advance(1);
+  await hourlyRun();
+  expect([await isErased(), (await found(service, id)).state]).toEqual([true, 'honoured']);
+  expect(await jobs()).toEqual([]);
+});
+
+test('by a clock that the database does not share none is carried out, whatever kept the retention from comparing them', async () => {
+  const { id } = await erasures.request(ADA);
+  service.clock.advance(72 * HOUR_MS);
+  jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
+  jest.spyOn(service.app.get(RetentionService), 'run').mockRejectedValue(new Error('no connection'));
+  try {
+    await hourlyRun();
+    await expect(erasures.runDue()).rejects.toThrow(ClocksDiffer);
+    expect([await isErased(), (await found(service, id)).state]).toEqual([false, 'waiting']);
+  } finally {
+    jest.restoreAllMocks();
+  }
+  await hourlyRun();
+  expect(await isErased()).toBe(true);
+});
+
+test('by a clock that the database does not share a holder is asked for patience, and staff are not', async () => {
+  jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
+  try {
+    await expect(erasures.request(ADA)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await jobs()).toEqual([]);
+    await honoured(service, (await erasures.request(ADA, ACT)).id);
+  } finally {
+    jest.restoreAllMocks();
+  }
+});
+
+test('its job carries it out when its time comes, and what comes after finds it done', async () => {
+  const { id } = await erasures.request(ADA);
+  service.clock.advance(72 * HOUR_MS);
+  await itsTimeComes(service, 'erasure');
+  const done = await honoured(service, id);
+  expect(done).toMatchObject({ honoured_at: '2096-02-13T12:00:00Z', email: null });
+  service.clock.advance(HOUR_MS);
+  await hourlyRun();
+  expect(await found(service, id)).toEqual(done);
+  expect(await mailsTo(service, ADA, /was deleted/)).toHaveLength(1);
+});
+
+test('a company of many machines is erased as a person is', async () => {
+  const machines = 40_000;
+  await service.sql(
+    `insert into activation (id, license_id, machine_id, app_version, activated_at)
+     select gen_random_uuid(), $1, sha256(n::text::bytea), '1.0', now() from generate_series(1, $2) n`,
+    [license_id, machines],
+  );
+  const { id } = await erasures.request(ADA);
+  expect((await erasures.run(id)).erased).toMatchObject({ activations: machines });
+  expect(await service.sql('select 1 from activation where machine_id is not null limit 1')).toEqual([]);
+});
+
+test('taken back, it knows nobody any more, and nothing is erased', async () => {
+  const search = new LeakSearch(formsOfText(ADA));
+  await service.sql('delete from license');
+  const { id } = await erasures.request(ADA);
+  service.clock.advance(72 * HOUR_MS - 1);
+  await erasures.cancel(id);
+  expect(await found(service, id)).toMatchObject({
+    state: 'taken_back',
+    email: null,
+    days_left: null,
+    honoured_at: null,
+    cancelled_at: '2096-02-13T11:59:59Z',
+  });
+  expect(await jobs()).toEqual([]);
+  const rows = (await everyRow(service)).filter((row) => !row.startsWith('public.purchase'));
+  expect([...search.in(rows.join('\n'))]).toEqual([]);
+});
+
+test('taken back, it never runs, and a new one is a new one', async () => {
+  const { id } = await erasures.request(ADA);
+  await erasures.cancel(id);
+  service.clock.advance(100 * HOUR_MS);
+  await hourlyRun();
+  await erasures.run(id);
+  expect([await isErased(), (await found(service, id)).state]).toEqual([false, 'taken_back']);
+  const again = await erasures.request(ADA);
+  expect(again.id).not.toBe(id);
+  expect(again).toMatchObject({ state: 'waiting', runs_at: '2096-02-17T16:00:00Z' });
+  service.clock.advance(72 * HOUR_MS);
+  await hourlyRun();
+  expect(await isErased()).toBe(true);
+});
+
+test('what was carried out, taken back or never asked cannot be taken back', async () => {
+  const { id } = await erasures.request(ADA);
+  await erasures.run(id);
+  await expect(erasures.cancel(id)).rejects.toMatchObject({ code: 'not_found' });
+  expect((await found(service, id)).state).toBe('honoured');
+  const again = await erasures.request(ADA);
+  await erasures.cancel(again.id);
+  await expect(erasures.cancel(again.id)).rejects.toMatchObject({ code: 'not_found' });
+  await expect(erasures.cancel(randomUUID())).rejects.toMatchObject({ code: 'not_found' });
+});
+
+test('asked twice, it is one, and comes no later for it', async () => {
+  const first = await erasures.request(ADA);
+  await mails(/^You asked for your data/);
+  service.clock.advance(HOUR_MS);
+  const second = await erasures.request(ADA);
+  expect(second).toEqual(first);
+  expect(await jobs()).toMatchObject([{ run_at: new Date(first.runs_at) }]);
+  expect(await mails(/^You asked for your data/)).toHaveLength(1);
+});
+
+test('asked ten times at once, it is one', async () => {
+  const asked = await Promise.all(Array.from({ length: 10 }, () => erasures.request(ADA)));
+  expect(new Set(asked.map(({ id }) => id)).size).toBe(1);
+  expect(await jobs()).toHaveLength(1);
+});
+
+test('staff who ask for the same address bring it forward', async () => {
+  const first = await erasures.request(ADA);
+  service.clock.advance(HOUR_MS);
+  const second = await erasures.request(ADA, ACT);
+  expect(second).toMatchObject({ id: first.id, asked_by: 'holder', runs_at: '2096-02-10T13:00:00Z' });
+  expect(await honoured(service, first.id)).toMatchObject({ honoured_at: '2096-02-10T13:00:00Z' });
+});
+
+test('a holder who asks after staff did does not put it off', async () => {
+  const { first, second } = await whileHeld(service, 'license', async () => ({
+    first: await erasures.request(ADA, ACT),
+    second: await erasures.request(ADA),
+  }));
+  expect([second.id, second.runs_at]).toEqual([first.id, NOON]);
+  expect(await honoured(service, first.id)).toMatchObject({ honoured_at: NOON });
+  // Nobody is told of three days that there are not.
+  await noJobs(service);
+  expect((await outbox(service)).filter(({ subject }) => subject.startsWith('You asked'))).toEqual([]);
+});
+
+test('one that nobody carried out warns in /health/ready from the day after it was due', async () => {
+  await erasures.request(ADA);
+  // No retention ran in these weeks either, which is another warning.
+  const warnings = async () =>
+    (await service.call('GET', '/health/ready')).json.warnings.filter((each: string) =>
+      each.startsWith('A deletion request'),
+    );
+  service.clock.set('2096-03-11T23:59:59Z');
+  expect(await warnings()).toEqual([expect.stringContaining('waits since')]);
+  service.clock.set('2096-03-12T00:00:00Z');
+  expect(await warnings()).toEqual(['A deletion request was due on 2096-03-11 and is overdue.']);
+});
+
+test.each([
+  ['2096-01-31', '2096-03-01', 'over a 29 February'],
+  ['2095-01-31', '2095-03-02', 'over a 28 February'],
+  ['2096-02-29', '2096-03-30', 'from a 29 February'],
+  ['2096-12-01', '2096-12-31', 'to the end of a year'],
+  ['2096-12-02', '2097-01-01', 'over the end of a year'],
+  ['2100-01-30', '2100-03-01', 'in a hundredth year, which is no leap year'],
+])('of %s, it is due on %s: 30 days, %s', async (received_on, due_on) => {
+  for (const [time, days_left] of [
+    ['00:00:00Z', 30],
+    ['23:59:59.999Z', 30],
+  ] as const) {
+    service.clock.set(`${received_on}T${time}`);
+    expect(await erasures.request(`${time}@example.com`)).toMatchObject({ received_on, due_on, days_left });
+  }
+  service.clock.set(`${due_on}T23:59:59.999Z`);
+  expect((await erasures.list()).map(({ days_left }) => days_left)).toEqual([0, 0]);
+  service.clock.advance(1);
+  expect((await erasures.list()).map(({ days_left }) => days_left)).toEqual([-1, -1]);
+});

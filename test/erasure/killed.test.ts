@@ -1,0 +1,108 @@
+import { hash, randomBytes, randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { Webhook } from 'standardwebhooks';
+import { until } from './harness.js';
+import { call, createDatabase } from '../support/harness.js';
+import { freePort, ServerProcess } from '../support/processes/server-process.js';
+
+const SECRET = Buffer.alloc(32, 7).toString('base64');
+const TOKEN = `mst_${randomBytes(32).toString('base64url')}`;
+const ADA = 'ada@example.com';
+
+const directory = mkdtempSync(join(tmpdir(), 'mooring-killed-'));
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let client: pg.Client;
+let port: number;
+let url: string;
+const started: ServerProcess[] = [];
+
+beforeAll(async () => {
+  port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  database = await createDatabase();
+  client = new pg.Client(database.url);
+  await client.connect();
+});
+afterAll(async () => {
+  await Promise.all(started.map((process) => process.end()));
+  await client?.end();
+  await database?.drop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function server(more: Record<string, string> = {}): ServerProcess {
+  const settings = { PORT: String(port), DATA_DIR: directory, DATABASE_URL: database.url };
+  const process = new ServerProcess({ ...settings, PURCHASE_WEBHOOK_SECRET: SECRET, ...more });
+  started.push(process);
+  return process;
+}
+
+async function addStaff(): Promise<void> {
+  const id = randomUUID();
+  await client.query("insert into staff values ($1, 'grace@example.com', 'admin', now())", [id]);
+  await client.query("insert into staff_token values ($1, $1, $2, now(), now() + interval '1 day')", [
+    id,
+    hash('sha256', TOKEN, 'buffer'),
+  ]);
+}
+
+/** What the processor's side reports; the signature is all that is checked of who it is. */
+async function paid(url: string): Promise<number> {
+  const body = JSON.stringify({ transaction_id: 'kanari', email: ADA, status: 'paid' });
+  const at = new Date();
+  const headers = {
+    'webhook-id': 'msg_1',
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': new Webhook(SECRET).sign('msg_1', at, body),
+  };
+  return (await call(url, 'POST', '/v1/purchases', body, headers)).status;
+}
+
+const rows = async (sql: string) => (await client.query(sql)).rows as Record<string, unknown>[];
+const sold = () =>
+  rows(`select p.transaction_id, p.state, p.email as buyer, l.email, l.ended_at is not null as ended
+        from purchase p join license l on l.purchase_id = p.id`);
+const is = { transaction_id: 'kanari', state: 'paid' };
+const isErased = { ...is, buyer: null, email: null, ended: true };
+
+test('an instance killed after its answer and before the erasure: the next one carries it out', async () => {
+  const first = await server().ready();
+  expect(await paid(url)).toBe(204);
+  await addStaff();
+  // Somebody holds what the job has to lock, for as long as it takes to kill.
+  const holder = new pg.Client(database.url);
+  await holder.connect();
+  await holder.query('begin; lock table activation in access exclusive mode');
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  const asked = await call(url, 'POST', '/support/api/erasures', { email: ADA, reason: 'Asked.' }, headers);
+  await first.end('SIGKILL');
+  await holder.query('rollback');
+  await holder.end();
+  expect(asked.status).toBe(202);
+  expect(await sold()).toEqual([{ ...is, buyer: ADA, email: ADA, ended: false }]);
+
+  await server().ready();
+  await until(
+    async () => (await rows('select 1 from erasure_request where honoured_at is null')).length === 0,
+  );
+  expect(await sold()).toEqual([isErased]);
+  await until(async () => (await rows('select 1 from mail_recipient')).length === 0);
+});
+
+test('the purchase reported once more brings nothing back, and issues no second license', async () => {
+  expect(await paid(url)).toBe(204);
+  expect(await sold()).toEqual([isErased]);
+  expect(await rows('select 1 from license where email is not null and purchase_id is not null')).toEqual([]);
+});
+
+test('a TOMBSTONE_FILE that cannot be read stops the start, in one sentence', async () => {
+  const file = join(directory, 'a folder');
+  mkdirSync(file);
+  const refused = server({ PORT: String(await freePort()), TOMBSTONE_FILE: file });
+  expect(await refused.exited).toMatchObject({ code: 2 });
+  expect(refused.stderr).toBe(`TOMBSTONE_FILE cannot be read: ${file} (EISDIR).\n`);
+});

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { DAY_MS } from '../../src/core/clock.js';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
+import { found, honoured, itsTimeComes, noJobs, until } from './harness.js';
+import { Service } from '../support/harness.js';
+
+const ADA = 'ada@example.com';
+
+let service: Service;
+let erasures: ErasureService;
+let license_id: string;
+beforeAll(async () => {
+  service = await Service.start();
+  erasures = service.app.get(ErasureService);
+});
+beforeEach(async () => {
+  await service.sql('truncate license, erasure_request cascade');
+  ({ license_id } = await service.issue({ email: ADA }));
+});
+afterAll(() => service.close());
+
+interface QueuedJob {
+  readonly id: string;
+  readonly attempts: number;
+  readonly hours: number;
+}
+
+/** The job of a request that waits in the queue, with the hours until its time by the database's clock. */
+const queued = async (id: string): Promise<QueuedJob | undefined> =>
+  (
+    await service.sql<QueuedJob>(
+      `select id, attempts, extract(epoch from run_at - now())::float / 3600 as hours
+       from graphile_worker.jobs where key = 'erasure ' || $1 and locked_at is null`,
+      [id],
+    )
+  )[0];
+const tasks = () => service.sql("select 1 from graphile_worker.jobs where task_identifier = 'erasure'");
+const emailOf = async () =>
+  (await service.sql('select email from license where id = $1', [license_id]))[0]!['email'];
+
+/** Lets the queue run the job at once, and waits until another one waits in its place. */
+async function comesEarly(id: string): Promise<QueuedJob> {
+  const before = (await queued(id))!;
+  await itsTimeComes(service, 'erasure');
+  await until(async () => {
+    const now = await queued(id);
+    return now !== undefined && now.id !== before.id && (await tasks()).length === 1;
+  });
+  return (await queued(id))!;
+}
+
+test('a job that comes three days early erases nothing, waits again for its time, and runs then', async () => {
+  const { id } = await erasures.request(ADA);
+  const job = await comesEarly(id);
+  expect([await emailOf(), (await found(service, id)).state]).toEqual([ADA, 'waiting']);
+  expect(job.attempts).toBe(0);
+  expect(job.hours).toBeGreaterThan(71);
+  expect(job.hours).toBeLessThanOrEqual(72);
+  service.clock.advance(3 * DAY_MS);
+  await itsTimeComes(service, 'erasure');
+  await honoured(service, id);
+  expect(await emailOf()).toBeNull();
+});
+
+test('a job that finds the clocks to differ erases nothing, looks again soon, and runs once they agree', async () => {
+  const { id } = await erasures.request(ADA);
+  service.clock.advance(3 * DAY_MS);
+  const agrees = jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
+  try {
+    const job = await comesEarly(id);
+    expect([await emailOf(), (await found(service, id)).state]).toEqual([ADA, 'waiting']);
+    expect(job.attempts).toBe(0);
+    expect(job.hours).toBeGreaterThan(0);
+    expect(job.hours).toBeLessThanOrEqual(1);
+  } finally {
+    agrees.mockRestore();
+  }
+  await itsTimeComes(service, 'erasure');
+  await honoured(service, id);
+  expect(await emailOf()).toBeNull();
+});
+
+test('however often a job comes early, it is never given up, and never two', async () => {
+  const { id } = await erasures.request(ADA);
+  for (let time = 0; time < 30; time += 1) expect((await comesEarly(id)).attempts).toBe(0);
+  service.clock.advance(3 * DAY_MS);
+  await itsTimeComes(service, 'erasure');
+  await honoured(service, id);
+});
+
+test('a request that is taken back leaves no job behind, also while its job looks at the clocks', async () => {
+  const { id } = await erasures.request(ADA);
+  await comesEarly(id);
+  await erasures.cancel(id);
+  expect(await tasks()).toEqual([]);
+  const other = await erasures.request(ADA);
+  // The job waits for the row that is being taken back.
+  const holder = await service.database.connect();
+  await holder.query('begin');
+  await holder.query('update erasure_request set email = null, cancelled_at = now() where id = $1', [
+    other.id,
+  ]);
+  const queuing = erasures.runQueued(other.id);
+  const waits =
+    "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+  await until(async () => (await service.sql(waits)).length > 0);
+  await holder.query(`select graphile_worker.remove_job('erasure ' || $1)`, [other.id]);
+  await holder.query('commit');
+  holder.release();
+  // Where it waited too long it fails, and its job is tried again.
+  await queuing.catch(() => undefined);
+  await noJobs(service, 'erasure');
+  expect(await emailOf()).toBe(ADA);
+});
+
+test('staff who ask bring a holder’s request forward: its job runs at once', async () => {
+  const { id } = await erasures.request(ADA);
+  await erasures.request(ADA, { actor: 'grace', reason: 'asked by letter' });
+  await honoured(service, id);
+  expect(await emailOf()).toBeNull();
+});

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ReleaseService } from '../../src/releases/release.service.js';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
+import { ACT, mailsTo, sell, until } from './harness.js';
+import { Service } from '../support/harness.js';
+
+const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
+
+let service: Service;
+let erasures: ErasureService;
+let licenses: LicensesService;
+let purchases: PurchasesService;
+beforeAll(async () => {
+  service = await Service.start({ environment: { DEFAULT_MACHINES_PER_LICENSE: '9' } });
+  erasures = service.app.get(ErasureService);
+  licenses = service.app.get(LicensesService);
+  purchases = service.app.get(PurchasesService);
+});
+afterAll(() => service.close());
+
+interface Sold {
+  readonly license_id: string;
+  readonly license_key: string;
+  readonly email: string;
+  readonly transaction_id: string;
+  readonly activation_id: string;
+}
+
+async function sold(transaction_id: string): Promise<Sold> {
+  const email = `${transaction_id}@race.example`;
+  const license_id = await sell(service, email, transaction_id);
+  const license_key = (await licenses.currentKey(license_id))!;
+  const { json } = await service.activate({ license_key, email }, 'first', { hostname_hint: 'First' });
+  return { license_id, license_key, email, transaction_id, activation_id: json.activation.id };
+}
+
+/** Carries a request out as its job does: again, where a lock was not to be had in time. */
+async function carryOut(id: string): Promise<unknown> {
+  for (;;)
+    try {
+      return await erasures.run(id);
+    } catch (error) {
+      if (!/lock timeout/.test((error as Error).message)) throw error;
+    }
+}
+
+/** Asks as a holder does, so that no job is at it: what runs is `run`. */
+const waiting = async (email: string) => (await erasures.request(email)).id;
+
+/** What would be half an erasure: a name where its license has none, a machine that is still bound, a holder without a purchase's address. */
+const halves = () =>
+  service.sql(
+    `select l.id, l.email, p.email as buyer, a.machine_id, a.hostname_hint, a.ended_at
+     from license l left join purchase p on p.id = l.purchase_id left join activation a on a.license_id = l.id
+     where (l.email is null and (p.email is not null or a.machine_id is not null or a.hostname_hint is not null
+              or (a.id is not null and a.ended_at is null) or l.ended_at is null))
+        or (l.email is not null and p.id is not null and p.email is null)`,
+  );
+
+test.each(ROUNDS)('an erasure amid everything that happens to a license (round %i)', async (round) => {
+  const license = await sold(`amid-${round}`);
+  const { license_id, email, transaction_id, activation_id } = license;
+  const id = await waiting(email);
+  const happening: (() => Promise<unknown>)[] = [
+    () => service.activate(license, 'second', { hostname_hint: 'Second' }),
+    () => service.app.get(ReleaseService).release(activation_id, ACT),
+    // After the refund, or the erasure, nobody is to have a key.
+    () =>
+      licenses
+        .rekey(license_id, ACT)
+        .catch((refused: unknown) => expect(refused).toMatchObject({ code: 'key_not_mailable' })),
+    () => purchases.record({ transaction_id, status: 'disputed' }),
+    () => purchases.record({ transaction_id, status: 'refunded' }),
+    () => service.activate(license, 'third'),
+    () => purchases.record({ transaction_id, status: 'paid', email }),
+  ];
+  // Each round it comes at another place among them.
+  const erasure = () => carryOut(id);
+  const order = happening.toSpliced(round % (happening.length + 1), 0, erasure);
+  await Promise.all(order.map((each) => each()));
+  expect(await halves()).toEqual([]);
+  expect(await service.sql('select email from license where id = $1', [license_id])).toEqual([
+    { email: null },
+  ]);
+});
+
+test.each(ROUNDS)(
+  'a purchase at the same moment is there as a whole, or erased as a whole (round %i)',
+  async (round) => {
+    const email = `buyer-${round}@race.example`;
+    await sell(service, email, `before-${round}`);
+    const id = await waiting(email);
+    const paid = (i: number) => (): Promise<unknown> =>
+      purchases.record({ transaction_id: `during-${round}-${i}`, email, status: 'paid' });
+    // One of them was refunded before it was paid, so its purchase is there already, without an address.
+    await purchases.record({ transaction_id: `during-${round}-1`, status: 'disputed' });
+    const order = [paid(1), paid(2), paid(3)].toSpliced(round % 4, 0, () => carryOut(id));
+    await Promise.all(order.map((each) => each()));
+    expect(await halves()).toEqual([]);
+    const [before] = await service.sql('select email, paid from purchase where transaction_id = $1', [
+      `before-${round}`,
+    ]);
+    expect(before).toEqual({ email: null, paid: true });
+  },
+);
+
+test('a purchase that lands between two looks of the erasure comes after it, whole', async () => {
+  const email = 'between@race.example';
+  await sell(service, email, 'between-before');
+  await purchases.record({ transaction_id: 'between', status: 'disputed' });
+  const id = await waiting(email);
+  // The purchase is written and not yet committed; the erasure waits for another that it has to lock.
+  const holder = await service.database.connect();
+  await holder.query("begin; select 1 from purchase where transaction_id = 'between-before' for update");
+  const erasing = carryOut(id);
+  await waitsFor(1);
+  await purchases.record({ transaction_id: 'between', email, status: 'paid' });
+  await holder.query('commit');
+  holder.release();
+  await erasing;
+  expect(await halves()).toEqual([]);
+  expect(await service.sql('select email from purchase where email = $1', [email])).toHaveLength(1);
+  expect(await service.sql('select email from license where email = $1', [email])).toHaveLength(1);
+});
+
+test('of ten runs of one request at once, one erases, and all tell the same', async () => {
+  const { email } = await sold('ten');
+  const id = await waiting(email);
+  const answers = await Promise.all(Array.from({ length: 10 }, () => carryOut(id)));
+  expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+  expect(answers[0]).toMatchObject({
+    state: 'honoured',
+    erased: { licenses: 1, activations: 1, purchases: 1 },
+  });
+  expect(await mailsTo(service, email, /was deleted/)).toHaveLength(1);
+});
+
+/** Waits until so many statements wait for a lock. */
+async function waitsFor(count: number): Promise<void> {
+  const sql =
+    "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+  await until(async () => (await service.sql(sql)).length >= count);
+}

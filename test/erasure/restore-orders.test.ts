@@ -1,0 +1,332 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { DataSource } from 'typeorm';
+import { ReleaseService } from '../../src/releases/release.service.js';
+import { DAY_MS } from '../../src/core/clock.js';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { ReleaseRequests } from '../../src/releases/release-requests.js';
+import { enqueueMail } from '../../src/mail/mail.service.js';
+import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
+import { RetentionService } from '../../src/retention/retention.service.js';
+import { ACT, copyDatabase, erase, everyRow, noJobs, sell } from './harness.js';
+import { createDatabase, FakeClock, Service } from '../support/harness.js';
+import { formsOfText, LeakSearch } from '../support/leak-search.js';
+
+/** Far from any day on which this may run: the queue itself goes by the database's clock. */
+const NOON = '2096-02-10T12:00:00Z';
+const HOUR_MS = 3_600_000;
+const [ADA, BOB] = ['ada@leak.example', 'bob@example.com'];
+const search = new LeakSearch([ADA, 'Kanari Studio', 'Kanari words'].flatMap(formsOfText));
+
+const root = mkdtempSync(join(tmpdir(), 'mooring-orders-'));
+const databases: Awaited<ReturnType<typeof createDatabase>>[] = [];
+let services: Service[] = [];
+let dataDir: string;
+let file: string;
+let clock: FakeClock;
+let original: Awaited<ReturnType<typeof createDatabase>>;
+
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(root, 'data-'));
+  file = join(dataDir, 'erased.txt');
+  clock = new FakeClock(new Date(NOON));
+  databases.push((original = await createDatabase()));
+});
+afterEach(async () => {
+  for (const service of services) await service.close();
+  services = [];
+});
+afterAll(async () => {
+  for (const { drop } of databases) await drop();
+  rmSync(root, { recursive: true });
+});
+
+async function start({ url }: { url: string }): Promise<Service> {
+  const environment = { DEFAULT_MACHINES_PER_LICENSE: '3' };
+  const service = await Service.start({ databaseUrl: url, dataDir, clock, environment });
+  services.push(service);
+  return service;
+}
+
+/** Closes every service, for a copy is made of a database that nobody uses. */
+async function stop(): Promise<void> {
+  for (const service of services) await service.close();
+  services = [];
+}
+
+/** What a backup of the original holds at this moment. */
+async function backup(): Promise<{ url: string }> {
+  await stop();
+  const copy = await copyDatabase(original.url);
+  databases.push(copy);
+  return copy;
+}
+
+/** A start again, which replays the file. */
+async function restart(database: { url: string }): Promise<Service> {
+  await stop();
+  return start(database);
+}
+
+const emailOf = async (service: Service, id: string) =>
+  (await service.sql('select email from license where id = $1', [id]))[0]?.['email'];
+const leaks = async (service: Service) => [...search.in((await everyRow(service)).join('\n'))];
+const erasuresOf = (service: Service) => service.app.get(ErasureService);
+const warnings = async (service: Service): Promise<string[]> =>
+  (await service.call('GET', '/health/ready')).json.warnings;
+
+/** A license of Ada's with an active machine and a released one, and what she wrote to support. */
+async function adasLicense(service: Service, transaction?: string) {
+  const license = transaction
+    ? await bought(service, transaction)
+    : await service.issue({ email: ADA, machines_allowed: 3 });
+  const bound = async (machine: string) =>
+    (await service.activate(license, machine, { hostname_hint: `Kanari Studio ${machine}` })).json;
+  const [released, active] = [await bound('released'), await bound('active')];
+  const ids = [released, active].map(({ activation }) => activation.id as string) as [string, string];
+  for (const id of ids) await service.app.get(ReleaseRequests).create(id, 'Kanari words');
+  await service.app.get(ReleaseService).release(ids[0], ACT);
+  return { id: license.license_id, license_key: license.license_key, token: active.token as string };
+}
+
+async function bought(service: Service, transaction: string) {
+  const license_id = await sell(service, ADA, transaction);
+  const license_key = (await service.app.get(LicensesService).currentKey(license_id))!;
+  return { license_id, license_key, email: ADA };
+}
+
+/** Everything else that may hold an address: a code, a session, a mail that waits, a request that was asked before. */
+async function onTheWay(service: Service): Promise<void> {
+  const later = new Date(clock.now().getTime() + HOUR_MS);
+  const [id, hash, now] = [randomUUID(), Buffer.alloc(32, 7), clock.now()];
+  await service.sql('insert into one_time_code values ($1, $2, 0, $3, $4)', [id, ADA, now, later]);
+  await service.sql(
+    'insert into session (id, token_hash, email, created_at, expires_at) values ($1, $2, $3, $4, $5)',
+    [id, hash, ADA, now, later],
+  );
+  await service.app.get(DataSource).transaction(async (manager) => {
+    await enqueueMail(manager, 'email_changed', id, now, { to: ADA });
+    await manager.query(
+      `select graphile_worker.reschedule_jobs(array(select id from graphile_worker.jobs where key like '%' || $1), run_at := '2096-01-01')`,
+      [id],
+    );
+  });
+}
+
+describe('a license that changed hands after the backup, and whose former holder was erased then', () => {
+  test.each([
+    ['that was bought', 'kanari'],
+    ['that staff issued', undefined],
+  ] as const)(
+    '%s: the address is nowhere, the machine goes on, and staff are told to set the address again',
+    async (_what, transaction) => {
+      let service = await start(original);
+      const { id, license_key, token } = await adasLicense(service, transaction);
+      await onTheWay(service);
+      const restored = await backup();
+      service = await start(original);
+      clock.advance(HOUR_MS);
+      await service.setLicense(id, { email: BOB });
+      clock.advance(HOUR_MS);
+      await erase(service, ADA);
+      await noJobs(service);
+      service = await restart(restored);
+      expect(await leaks(service)).toEqual([]);
+      expect((await service.heartbeat(token)).status).toBe(200);
+      expect(await service.sql('select email, ended_at from license where id = $1', [id])).toEqual([
+        { email: null, ended_at: null },
+      ]);
+      // Its machine activates again with the key that it has, whichever address it had; no other machine does.
+      for (const email of [ADA, BOB]) {
+        const own = { license_key, email };
+        expect((await service.activate(own, 'active')).status).toBe(200);
+        expect((await service.activate(own, 'another')).json.code).toBe('license_not_found');
+      }
+      const staff = { authorization: `Bearer ${await service.staffToken()}` };
+      const seen = await service.call('GET', `/support/api/licenses/${id}`, undefined, staff);
+      expect(seen.json.license).toMatchObject({ email: null, is_address_lost: true, status: 'active' });
+      const warning = [expect.stringMatching(/^Licenses without an e-mail address since a restore: 1\./)];
+      expect(await warnings(service)).toEqual(warning);
+      // It is neither deleted as an erased one, nor erased by a later start.
+      clock.advance(400 * DAY_MS);
+      await service.app.get(RetentionService).run();
+      service = await restart(restored);
+      await service.setLicense(id, { email: BOB });
+      expect(await warnings(service)).toEqual([]);
+      service = await restart(restored);
+      expect([await emailOf(service, id), (await service.heartbeat(token)).status]).toEqual([BOB, 200]);
+    },
+  );
+
+  test('by a file of an older version: the license of the erased purchase loses the address, and goes on', async () => {
+    let service = await start(original);
+    const { id, token } = await adasLicense(service, 'kanari');
+    const restored = await backup();
+    service = await start(original);
+    await service.setLicense(id, { email: BOB });
+    await erase(service, ADA);
+    await noJobs(service);
+    const old = readFileSync(file, 'utf8').replaceAll(/^(at|database|address) .*\n/gm, '');
+    writeFileSync(file, old);
+    service = await restart(restored);
+    expect([await emailOf(service, id), await leaks(service)]).toEqual([null, []]);
+    expect((await service.heartbeat(token)).status).toBe(200);
+  });
+});
+
+describe('a person who was erased and comes back', () => {
+  test('keeps what is bought and what staff give then, at each later start, also of a restored database', async () => {
+    let service = await start(original);
+    const first = await adasLicense(service, 'kanari');
+    const restored = await backup();
+    service = await start(original);
+    clock.advance(HOUR_MS);
+    await erase(service, ADA);
+    await noJobs(service);
+    for (const database of [original, restored]) {
+      clock.advance(HOUR_MS);
+      service = await restart(database);
+      clock.advance(HOUR_MS);
+      const again = await sell(service, ADA, 'again');
+      const given = await service.issue({ email: BOB });
+      await service.setLicense(given.license_id, { email: ADA });
+      await erasuresOf(service).request(ADA);
+      for (let starts = 0; starts < 2; starts += 1) {
+        service = await restart(database);
+        const held = await service.sql('select id from license where email = $1 order by id', [ADA]);
+        expect(held.map(({ id }) => id)).toEqual([again, given.license_id].toSorted());
+        expect(await emailOf(service, first.id)).toBeNull();
+        const waiting = await service.sql('select 1 from erasure_request where email = $1', [ADA]);
+        expect(waiting).toHaveLength(1);
+      }
+    }
+  });
+
+  test('keeps it also where the request that was honoured is no longer kept', async () => {
+    let service = await start(original);
+    await adasLicense(service);
+    clock.advance(HOUR_MS);
+    await erase(service, ADA);
+    clock.advance(HOUR_MS);
+    const again = await sell(service, ADA, 'again');
+    await noJobs(service);
+    await service.sql('delete from erasure_request');
+    service = await restart(original);
+    expect(await emailOf(service, again)).toBe(ADA);
+  });
+});
+
+test('a license that got another holder after an erasure that was written and not committed keeps running', async () => {
+  let service = await start(original);
+  const { id, token } = await adasLicense(service);
+  const request = await erasuresOf(service).request(ADA);
+  const [own] = await service.sql<{ id: string }>('select id from database_identity');
+  const lines = [`at ${clock.now().toISOString()}`, `database ${own!.id}`, `license ${id}`];
+  writeFileSync(file, `\n\n${[...lines, `erasure_request ${request.id}`].join('\n')}\n`, { flag: 'a' });
+  clock.advance(HOUR_MS);
+  await service.setLicense(id, { email: BOB });
+  service = await restart(original);
+  expect([await emailOf(service, id), (await service.heartbeat(token)).status]).toEqual([BOB, 200]);
+  expect(await service.sql('select 1 from erasure_request where email is not null')).toEqual([]);
+});
+
+describe('a restored copy that shares the file', () => {
+  test('erases no holder in the original whose request was taken back there, or never asked there', async () => {
+    let service = await start(original);
+    const ada = await adasLicense(service, 'kanari');
+    const bob = await service.issue({ email: BOB });
+    const { id } = await erasuresOf(service).request(ADA);
+    const copy = await backup();
+    service = await start(original);
+    await erasuresOf(service).cancel(id);
+    const drill = await start(copy);
+    // The request was taken back by then, so the copy carries out another one, and one of its own.
+    expect(await emailOf(drill, ada.id)).toBe(ADA);
+    for (const email of [ADA, BOB]) await erase(drill, email);
+    clock.advance(HOUR_MS);
+    service = await restart(original);
+    expect([await emailOf(service, ada.id), await emailOf(service, bob.license_id)]).toEqual([ADA, BOB]);
+    expect((await service.heartbeat(ada.token)).status).toBe(200);
+    // A sale that is reported once more is that of a buyer who was not erased.
+    const report = { transaction_id: 'kanari', status: 'paid', email: ADA } as const;
+    expect(await service.app.get(PurchasesService).record(report)).toEqual({
+      state: 'paid',
+      license_id: ada.id,
+    });
+  });
+
+  test('a line that it wrote of a request is overruled by the original, where it was taken back', async () => {
+    let service = await start(original);
+    const ada = await adasLicense(service, 'kanari');
+    const { id } = await erasuresOf(service).request(ADA);
+    const copy = await backup();
+    const drill = await start(copy);
+    await erasuresOf(drill).run(id);
+    service = await start(original);
+    await erasuresOf(service).cancel(id);
+    // Nor where the copy cannot be told from the original, and wrote last.
+    const [, block] = readFileSync(file, 'utf8').split('\n\n');
+    const [own] = await service.sql<{ id: string }>('select id from database_identity');
+    writeFileSync(file, `\n\n${block!.replace(/^database .*$/m, `database ${own!.id}`)}`, { flag: 'a' });
+    service = await restart(original);
+    expect(await emailOf(service, ada.id)).toBe(ADA);
+  });
+
+  test('undoes no erasure of the original by taking its request back', async () => {
+    let service = await start(original);
+    const ada = await adasLicense(service, 'kanari');
+    const { id } = await erasuresOf(service).request(ADA);
+    const [copy, restored] = [await backup(), await backup()];
+    service = await start(original);
+    // The copy has looked at the file before the original erased anything.
+    const drill = await start(copy);
+    await erasuresOf(service).run(id);
+    await erasuresOf(drill).cancel(id);
+    await noJobs(service);
+    service = await restart(restored);
+    expect([await emailOf(service, ada.id), await leaks(service)]).toEqual([null, []]);
+    expect((await service.heartbeat(ada.token)).json.code).toBe('binding_released');
+  });
+});
+
+test('a backup from before the database had a name is erased from as well', async () => {
+  let service = await start(original);
+  const ada = await adasLicense(service, 'kanari');
+  const restored = await backup();
+  service = await start(original);
+  clock.advance(HOUR_MS);
+  await erase(service, ADA);
+  await noJobs(service);
+  clock.advance(HOUR_MS);
+  await stop();
+  const admin = new DataSource({ type: 'postgres', url: restored.url });
+  await admin.initialize();
+  await admin.query('delete from database_identity');
+  await admin.destroy();
+  service = await start(restored);
+  expect([await emailOf(service, ada.id), await leaks(service)]).toEqual([null, []]);
+});
+
+test('where the file lacks what was carried out here, it is a warning, a metric and no more than 30 days old', async () => {
+  let service = await start(original);
+  await adasLicense(service);
+  await erase(service, ADA);
+  expect(await warnings(service)).toEqual([]);
+  renameSync(file, `${file}.away`);
+  const missing = [
+    'TOMBSTONE_FILE lacks deletion requests of the last 30 days: 1. A restored backup would bring that data back.',
+  ];
+  expect(await warnings(service)).toEqual(missing);
+  writeFileSync(file, `\n\nerasure_request ${randomUUID()}\n`);
+  expect(await warnings(service)).toEqual(missing);
+  clock.advance(30 * DAY_MS);
+  expect(await warnings(service)).not.toContain(missing[0]);
+  clock.advance(-30 * DAY_MS);
+  renameSync(`${file}.away`, file);
+  service = await restart(original);
+  expect(await warnings(service)).toEqual([]);
+});

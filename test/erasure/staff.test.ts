@@ -1,0 +1,232 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
+import { found, honoured, mailsTo, sell, signedIn } from './harness.js';
+import { FakeClock, Service } from '../support/harness.js';
+import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
+import { whileGone, whileLocked } from '../support/tables.js';
+
+const ERASURES = '/support/api/erasures';
+const WHY = 'Asked by phone.';
+const DAY_MS = 86_400_000;
+/** Far from any day on which this may run: the queue itself goes by the database's clock. */
+const NOON = '2096-02-10T12:00:00Z';
+
+let service: Service;
+let support: { authorization: string };
+let admin: { authorization: string };
+beforeAll(async () => {
+  service = await Service.start({ clock: new FakeClock(new Date(NOON)) });
+  support = await signedIn(service, 'support');
+  admin = await signedIn(service, 'admin');
+});
+beforeEach(() => service.clock.set(NOON));
+afterEach(() => service.sql('truncate erasure_request'));
+afterAll(() => service.close());
+
+const ask = (body: unknown, headers: Record<string, string> = admin) =>
+  service.call('POST', ERASURES, body, headers);
+const run = (id: string, headers: Record<string, string> = admin, body?: unknown) =>
+  service.call('POST', `${ERASURES}/${id}/run`, body, headers);
+const list = async () => (await service.call('GET', ERASURES, undefined, support)).json.erasures;
+const byHolder = (email: string) => service.app.get(ErasureService).request(email);
+const none = async () => expect(await service.sql('select 1 from erasure_request')).toEqual([]);
+
+/** Everything the trail says of deletion requests, newest last. */
+const trail = () =>
+  service.sql<{ action: string }>(
+    "select actor, action, reason, license_id, change, at from audit_event where action like 'erasure.%' order by id",
+  );
+
+test('202, and a job carries it out at once', async () => {
+  const license_id = await sell(service, 'ada@example.com', 'at-once');
+  const { status, json } = await ask({ email: ' Ada@Example.COM ', reason: WHY });
+  expect(status).toBe(202);
+  expect(json.erasure).toEqual({
+    id: expect.any(String),
+    email: 'ada@example.com',
+    asked_by: 'staff',
+    reason: WHY,
+    received_on: '2096-02-10',
+    due_on: '2096-03-11',
+    days_left: 30,
+    runs_at: NOON,
+    state: 'waiting',
+    honoured_at: null,
+    cancelled_at: null,
+    erased: null,
+  });
+  expect(await honoured(service, json.erasure.id)).toMatchObject({
+    email: null,
+    reason: WHY,
+    days_left: null,
+  });
+  expect(await service.sql('select email, ended_at from license where id = $1', [license_id])).toEqual([
+    { email: null, ended_at: new Date(NOON) },
+  ]);
+  expect(await mailsTo(service, 'ada@example.com', /was deleted/)).toHaveLength(1);
+});
+
+test('the audit says who asked, why and when, and never for whom', async () => {
+  const { id } = (await ask({ email: 'grace@example.com', reason: WHY })).json.erasure;
+  await honoured(service, id);
+  const holders = await byHolder('linus@example.com');
+  await run(holders.id);
+  await run(holders.id);
+  const entry = { actor: 'admin@staff.example', license_id: null, at: new Date(NOON) };
+  expect((await trail()).slice(-2)).toEqual([
+    { ...entry, action: 'erasure.request', reason: WHY, change: { erasure_id: id } },
+    { ...entry, action: 'erasure.run', reason: null, change: { erasure_id: holders.id } },
+  ]);
+  expect(JSON.stringify(await trail())).not.toMatch(/(ada|grace|linus)@/);
+});
+
+test("runs a holder's waiting request now; twice is the same answer", async () => {
+  const license_id = await sell(service, 'early@example.com', 'early');
+  const { id } = await byHolder('early@example.com');
+  const first = await run(id);
+  expect(first.status).toBe(200);
+  expect(first.json.erasure).toMatchObject({ state: 'honoured', asked_by: 'holder', email: null });
+  expect(await service.sql('select email from license where id = $1', [license_id])).toEqual([
+    { email: null },
+  ]);
+  service.clock.advance(DAY_MS);
+  const second = await run(id);
+  expect([second.status, second.text]).toEqual([200, first.text]);
+  expect(await mailsTo(service, 'early@example.com', /was deleted/)).toHaveLength(1);
+});
+
+test('an id is one in either case, and written down as a restored backup must find it', async () => {
+  await sell(service, 'shouted@example.com', 'shouted');
+  const { id } = await byHolder('shouted@example.com');
+  const { status, json } = await run(id.toUpperCase());
+  expect([status, json.erasure.id, json.erasure.state]).toEqual([200, id, 'honoured']);
+  const written = readFileSync(join(service.dataDir, 'erased.txt'), 'utf8');
+  expect(written).toContain(`\nerasure_request ${id}\n`);
+  expect((await trail()).at(-1)).toMatchObject({ change: { erasure_id: id } });
+});
+
+test('one that was taken back is not run', async () => {
+  const license_id = await sell(service, 'stays@example.com', 'stays');
+  const { id } = await byHolder('stays@example.com');
+  await service.app.get(ErasureService).cancel(id);
+  const { status, json } = await run(id);
+  expect([status, json.erasure.state, json.erasure.erased]).toEqual([200, 'taken_back', null]);
+  expect(await service.sql('select email from license where id = $1', [license_id])).toEqual([
+    { email: 'stays@example.com' },
+  ]);
+});
+
+test('lists those that wait by days left, overdue ones first, then those that ended, newest first', async () => {
+  const asked = async (days: number, email: string) => {
+    service.clock.set(new Date(Date.parse(NOON) + days * DAY_MS));
+    return (await byHolder(email)).id;
+  };
+  const [second, third, first] = [
+    await asked(-5, 'second@example.com'),
+    await asked(0, 'third@example.com'),
+    await asked(-31, 'first@example.com'),
+  ];
+  const ended = [await asked(-40, 'ended@example.com'), await asked(-50, 'later@example.com')];
+  for (const id of ended) await run(id);
+  service.clock.set(NOON);
+  const listed: { id: string; days_left: number; state: string }[] = await list();
+  expect(listed.map(({ id, days_left }) => [id, days_left])).toEqual([
+    [first, -1],
+    [second, 25],
+    [third, 30],
+    ...ended.toReversed().map((id) => [id, null]),
+  ]);
+});
+
+test('403 for the role support, which may read and nothing else', async () => {
+  const { id } = await byHolder('ada@example.com');
+  for (const answer of [
+    await ask({ email: 'x@example.com', reason: WHY }, support),
+    await run(id, support),
+  ]) {
+    expect([answer.status, answer.json.code, answer.json.client_action]).toEqual([403, 'forbidden', 'fix']);
+  }
+  expect(await list()).toMatchObject([{ id, email: 'ada@example.com', state: 'waiting' }]);
+  // Before it is looked at: who may not is not told what is wrong with the request.
+  expect((await ask({ email: 7 }, support)).status).toBe(403);
+});
+
+test('401 for whoever has not signed in', async () => {
+  const answers = [
+    await service.call('GET', ERASURES),
+    await ask({ email: 'ada@example.com', reason: WHY }, {}),
+    await run(randomUUID(), {}),
+  ];
+  expect(answers.map(({ status, json }) => [status, json.code])).toEqual(
+    answers.map(() => [401, 'sign_in_required']),
+  );
+  await none();
+});
+
+const GOOD = { email: 'ada@example.com', reason: WHY };
+test.each([
+  ['/email', 'absent', { email: undefined }],
+  ['/email', 'null', { email: null }],
+  ['/email', 'a list', { email: ['ada@example.com'] }],
+  ['/email', 'no address', { email: 'ada' }],
+  ['/email', 'two addresses', { email: 'ada@example.com, bob@example.com' }],
+  ['/email', 'of 255 characters', { email: `${'a'.repeat(243)}@example.com` }],
+  ['/email', 'with a NUL', { email: 'ada\0@example.com' }],
+  ['/reason', 'absent', { reason: undefined }],
+  ['/reason', 'null', { reason: null }],
+  ['/reason', 'blank', { reason: ' \n' }],
+  ['/reason', 'of 501 characters', { reason: 'x'.repeat(501) }],
+  ['/reason', 'with an e-mail address', { reason: 'ada@example.com asked' }],
+  ['/reason', 'with half a surrogate pair', { reason: 'asked\ud83d' }],
+])('422 at %s where it is %s, and nothing is asked', async (pointer, _what, change) => {
+  const { status, json, text } = await ask({ ...GOOD, ...change });
+  expect([status, json.code]).toEqual([422, 'invalid_request']);
+  expect(json.errors).toEqual([{ pointer, detail: expect.any(String) }]);
+  expect(text).not.toMatch(/ada@/);
+  await none();
+});
+
+test.each([
+  ['unknown', randomUUID()],
+  ['no uuid', 'x'],
+  ['almost a uuid', `${randomUUID()}0`],
+  ['a NUL', '%00'],
+])('404 for an id that is %s', async (_what, id) => {
+  const { status, json } = await run(id);
+  expect([status, json.code]).toEqual([404, 'not_found']);
+});
+
+test.each([
+  [400, '{', {}],
+  [413, JSON.stringify({ ...GOOD, more: 'x'.repeat(20_000) }), {}],
+  [415, '{}', { 'content-type': 'text/plain' }],
+])('%i for a body that cannot be read', async (status, body, headers) => {
+  expect((await ask(body, { ...admin, ...headers })).status).toBe(status);
+  expect((await run(randomUUID(), { ...admin, ...headers }, body)).status).toBe(status);
+  await none();
+});
+
+test('500 where the service is broken, 503 where the database is away, and nothing is half done', async () => {
+  const license_id = await sell(service, 'whole@example.com', 'whole');
+  const { id } = await byHolder('whole@example.com');
+  const listing = () => service.call('GET', ERASURES, undefined, support);
+  for (const status of [500, 503]) {
+    const broken = status === 500 ? whileGone : whileLocked;
+    expect((await broken(service, 'erasure_request', listing)).status).toBe(status);
+    expect((await broken(service, 'erasure_request', () => ask(GOOD))).status).toBe(status);
+    expect((await broken(service, 'activation', () => run(id))).status).toBe(status);
+  }
+  expect(await found(service, id)).toMatchObject({ state: 'waiting', email: 'whole@example.com' });
+  expect(await service.sql('select email from license where id = $1', [license_id])).toEqual([
+    { email: 'whole@example.com' },
+  ]);
+});
+
+test('every documented answer is one that was seen here', () => {
+  const documented = documentedAnswers().filter((answer) => answer.includes(` ${ERASURES}`));
+  expect(documented.filter((answer) => !seenAnswers().has(answer))).toEqual([]);
+  expect(documented).toHaveLength(22);
+});

@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { ClocksDiffer } from '../../src/database/database-clock.js';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
+import { RetentionService } from '../../src/retention/retention.service.js';
+import { createDatabase, FakeClock, Service } from '../support/harness.js';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const YEAR_MS = 365 * DAY_MS;
+const WARNING =
+  'The clock here has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.';
+const ACT = { actor: 'test', reason: 'a test' };
+
+// The service and its database share one machine, and so one clock: the fake clock takes the database to agree with it.
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let service: Service;
+beforeEach(async () => {
+  database = await createDatabase();
+  service = await Service.start({ databaseUrl: database.url });
+});
+afterEach(async () => {
+  await service?.close();
+  await database?.drop();
+});
+
+const run = (of = service) => of.app.get(RetentionService).run();
+const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings as string[];
+const ended = async (of = service) =>
+  (await of.sql('select from activation where ended_at is not null')).length;
+
+/** A license that stops in a hundred days with one machine, and one that never ends with another that was released. */
+async function twoLicenses() {
+  const expires_at = new Date(service.clock.now().getTime() + 100 * DAY_MS);
+  const expiring = await service.issue({ expires_at, on_expiry: 'stop' });
+  const lasting = await service.issue({ email: 'bob@example.com', machines_allowed: 2 });
+  const { token } = (await service.activate(expiring)).json;
+  const kept = (await service.activate(lasting, 'kept')).json.token as string;
+  const { activation } = (await service.activate(lasting, 'released')).json;
+  await service.sql(`update activation set ended_at = $2, ended_reason = 'released' where id = $1`, [
+    activation.id,
+    service.clock.now(),
+  ]);
+  return { expiring, token: token as string, kept };
+}
+
+test('a clock that jumps a year ahead together with the database deletes nothing and tells no license that it expired', async () => {
+  const { expiring, token, kept } = await twoLicenses();
+  const suspended = await service.issue({ email: 'eve@example.com' });
+  const stopped = (await service.activate(suspended)).json.token as string;
+  await service.setLicense(suspended.license_id, { staff_status: 'suspended' });
+  await service.app.get(ErasureService).request('carol@example.com');
+  service.clock.jump(YEAR_MS);
+
+  await expect(run()).rejects.toThrow(ClocksDiffer);
+  await expect(service.app.get(ErasureService).runDue(ACT)).rejects.toThrow(ClocksDiffer);
+  expect(await ended()).toBe(1);
+  expect(await service.sql('select from erasure_request where honoured_at is not null')).toEqual([]);
+  for (const { status, json } of [await service.heartbeat(token), await service.activate(expiring)])
+    expect([status, json.code, json.client_action]).toEqual([503, 'unavailable', 'retry']);
+  await expect(service.app.get(ErasureService).request('dora@example.com')).rejects.toThrow('unavailable');
+  expect(await warnings()).toContain(WARNING);
+  // Each other license is served and refused as before.
+  expect((await service.heartbeat(kept)).status).toBe(200);
+  for (const { json } of [await service.heartbeat(stopped), await service.activate(suspended)])
+    expect(json.code).toBe('license_suspended');
+
+  service.clock.jump(-YEAR_MS);
+  expect(await warnings()).toEqual([]);
+  expect((await service.heartbeat(token)).status).toBe(200);
+  expect((await run())!.deleted['activation']).toBeUndefined();
+  expect(await ended()).toBe(1);
+});
+
+test('after a restart the time is believed', async () => {
+  const { token } = await twoLicenses();
+  service.clock.jump(YEAR_MS + 2 * DAY_MS);
+  await expect(run()).rejects.toThrow(ClocksDiffer);
+  const options = { databaseUrl: database.url, dataDir: service.dataDir };
+  const restarted = await Service.start({ ...options, clock: new FakeClock(service.clock.now()) });
+  try {
+    expect((await restarted.heartbeat(token)).json.code).toBe('license_expired');
+    expect(await ended(restarted)).toBe(0);
+  } finally {
+    await restarted.close();
+  }
+});
+
+test('a machine that slept for 8 hours is believed after 8 hours', async () => {
+  service.clock.jump(8 * HOUR_MS);
+  await expect(run()).rejects.toThrow(ClocksDiffer);
+  service.clock.advance(8 * HOUR_MS - 1);
+  expect(await warnings()).toEqual([WARNING]);
+  service.clock.advance(1);
+  expect(await warnings()).toEqual([]);
+  expect((await run())!.failed).toEqual([]);
+});
+
+test('a clock that is set by less than an hour at a time is believed at once', async () => {
+  for (const step of [59 * 60_000, -2_000, 30 * 60_000]) {
+    service.clock.jump(step);
+    expect((await run())!.failed).toEqual([]);
+    expect(await warnings()).toEqual([]);
+    service.clock.advance(HOUR_MS);
+  }
+});

@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { Faulted, served, type Heard } from './harness.js';
+import { expectPromises } from './promises.js';
+import { activation, createDatabase } from '../support/harness.js';
+import type { Load } from '../support/databases/outage-harness.js';
+import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
+
+const DAY_MS = 86_400_000;
+const YEAR_MS = 365 * DAY_MS;
+const preload = fileURLToPath(new URL('../support/processes/wrong-clock.mjs', import.meta.url));
+const WARNING =
+  'The clocks here and of the database differ by more than an hour: nothing is deleted meanwhile.';
+
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let faulted: Faulted;
+let load: Load<Heard> | undefined;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  faulted = await Faulted.start(() => database.url, {
+    nodeArguments: ['--import', preload],
+    ipc: true,
+    limitsOfProduction: false,
+    environment: TAKES_PURCHASES,
+  });
+});
+afterEach(() => load?.stop().catch(() => undefined));
+afterAll(async () => {
+  await faulted?.end();
+  await database?.drop();
+});
+
+/** Sets the clock of the service so far off the true time. */
+async function jump(offset: number): Promise<void> {
+  faulted.process.child.send(offset);
+  await once(faulted.process.child, 'message');
+}
+
+/** A license that stops in a hundred days, and the token of its machine. */
+async function expiring() {
+  const expires_at = new Date(Date.now() + 100 * DAY_MS).toISOString();
+  const license = await faulted.issue({ machines_allowed: 2, expires_at, on_expiry: 'stop' });
+  const { json } = await faulted.call('POST', '/v1/activate', activation(license));
+  return { license, token: json.token as string };
+}
+
+const paid = (transaction_id: string) =>
+  report(faulted, { transaction_id, email: 'ada@example.com', status: 'paid' });
+
+test('a clock that jumps a year ahead, and two years back, stops nobody and confuses nothing for longer', async () => {
+  const { license, token } = await expiring();
+  const beat = () => faulted.call('POST', '/v1/heartbeat', { token, app_version: '1.0.0' });
+  load = faulted.load();
+  await load.more(50, served);
+
+  await jump(YEAR_MS);
+  for (const { status, json } of [
+    await beat(),
+    await faulted.call('POST', '/v1/activate', activation(license)),
+    await faulted.call('POST', '/v1/activate', activation(license, 'another machine')),
+  ])
+    expect([status, json.code, json.client_action]).toEqual([503, 'unavailable', 'retry']);
+  expect((await faulted.ready()).json.warnings).toContain(WARNING);
+  expect((await paid('while-ahead')).status).toBe(403);
+  const signedIn = await faulted.call('POST', '/portal/api/session', license);
+  const cookie = signedIn.cookies[0]!.split(';')[0]!;
+  const licenses = () => faulted.call('GET', '/portal/api/licenses', undefined, { cookie });
+  expect((await licenses()).status).toBe(200);
+  await load.more(100, served);
+
+  await jump(-YEAR_MS);
+  expect((await beat()).status).toBe(200);
+  expect((await faulted.ready()).json.warnings).toContain(WARNING);
+  await load.more(100, served);
+
+  await jump(0);
+  const recovery = await faulted.recovery(load);
+  expect((await beat()).json.offline_until.slice(0, 4)).toBe(
+    String(new Date(Date.now() + 7 * DAY_MS).getUTCFullYear()),
+  );
+  expect((await paid('after')).status).toBe(204);
+  // A session that was begun in the future would not end for a year.
+  expect((await licenses()).status).toBe(401);
+  await expectPromises(faulted, await load.stop(), recovery);
+});
+
+test('a service that starts with a clock a year ahead deletes nothing, and the next with a right one what is due', async () => {
+  await faulted.sql(
+    `insert into activation (id, license_id, machine_id, app_version, activated_at, ended_at, ended_reason)
+     select gen_random_uuid(), id, sha256(months::text::bytea), '1.0.0', now() - interval '2 years',
+            now() - make_interval(months => months), 'released'
+     from (select id from license limit 1) l, (values (6), (13)) as ended (months)`,
+  );
+  const ended = async () => (await faulted.sql('select from activation where ended_at is not null')).length;
+  await faulted.process.end();
+  await faulted.begin({ TEST_CLOCK_OFFSET: String(YEAR_MS) });
+  await faulted.process.says('stdout', /ClocksDiffer/);
+  expect(await ended()).toBe(2);
+  await faulted.process.end();
+  await faulted.begin();
+  await faulted.process.says('stdout', /"msg":"retention run"/);
+  expect(await ended()).toBe(1);
+});

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { DataSource, type EntityManager } from 'typeorm';
+import { isConnectionError } from '../../src/database/connection-errors.js';
+import { License } from '../../src/licenses/license.entity.js';
+import { Service } from '../support/harness.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+});
+afterAll(async () => {
+  await service?.close();
+});
+
+/** Ends the connection of a transaction, and waits until the transaction has noticed. */
+async function breakConnection(manager: EntityManager): Promise<void> {
+  const [{ pid }] = (await manager.query('select pg_backend_pid() as pid')) as [{ pid: number }];
+  await service.sql('select pg_terminate_backend($1, 5000)', [pid]);
+  while (!manager.queryRunner!.isReleased) await new Promise(setImmediate);
+}
+
+test.each<[string, (manager: EntityManager) => Promise<unknown>]>([
+  ['a statement', (manager) => manager.query('select 1')],
+  ['a read of an entity', (manager) => manager.findOneBy(License, { id: crypto.randomUUID() })],
+  [
+    'a change of an entity',
+    (manager) => manager.update(License, { id: crypto.randomUUID() }, { key_hint: '' }),
+  ],
+  ['the end of the transaction', async () => undefined],
+])('a connection that breaks before %s of a transaction counts as an outage', async (_what, next) => {
+  const transaction = service.app.get(DataSource).transaction(async (manager) => {
+    await breakConnection(manager);
+    await next(manager);
+  });
+  const error: unknown = await transaction.then(
+    () => 'committed',
+    (thrown: unknown) => thrown,
+  );
+  expect([error, isConnectionError(error)]).toEqual([expect.anything(), true]);
+});
+
+test.each(['ECONNREFUSED', 'ENETUNREACH', 'EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS'])(
+  'a connection that cannot be opened (%s) counts as an outage, a caller that broke its own does not',
+  (code) => {
+    const failed = (more: object) => Object.assign(new Error(`connect ${code}`), { code, ...more });
+    expect(isConnectionError(failed({ syscall: 'connect' }))).toBe(true);
+    expect(isConnectionError(failed({}))).toBe(false);
+  },
+);

@@ -1,0 +1,219 @@
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type pg from 'pg';
+import { activation, call, type Answer } from '../support/harness.js';
+import { Load, tried, type Timed } from '../support/databases/outage-harness.js';
+import { query } from '../support/databases/replica-harness.js';
+import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
+
+const ownTime = fileURLToPath(new URL('../support/processes/own-time.mjs', import.meta.url));
+const STAFF_TOKEN = 'mst_a-token-of-the-fault-tests';
+const bearer = { authorization: `Bearer ${STAFF_TOKEN}` };
+/** Licenses over whose seats more machines fight than there are seats. */
+const CONTESTED = 40;
+const SEATS = 2;
+const RIVALS = 4;
+
+export const NEEDS_DATABASE = ['activate', 'contend', 'heartbeat', 'telemetry', 'search'];
+
+/** Whether the database was needed, and did its part. */
+export const served = ({ name, status, json }: Timed): boolean =>
+  NEEDS_DATABASE.includes(name) && status < 300 && status > 0 && json.telemetry?.stored !== false;
+export const refused = ({ status }: Timed): boolean => status === 503;
+export const takenSeat = ({ json, status }: Timed): boolean =>
+  (status === 200 || status === 201) && json.activation !== undefined;
+
+/** A caller's own note of what it asked for stands beside the answer. */
+export interface Asked {
+  readonly uptime_hours?: number;
+  readonly seat?: string;
+  readonly begun: number;
+}
+export type Heard = Timed & {
+  readonly asked: Asked;
+  /** How long the service took by its own time (`test/support/processes/own-time.mjs`); NaN where no answer came. */
+  readonly ownMs: number;
+};
+
+/** How long it took until all was served again, and then once more, with nothing to recover from. */
+export interface Recovery {
+  readonly milliseconds: number;
+  readonly withoutFault: number;
+}
+
+/** Whether a service ran for less than half of the time that an answer took: the machine has too little for so many calls. */
+const isMachineShort = ({ ownMs, milliseconds }: Heard): boolean => !(ownMs > milliseconds / 2);
+
+/** How long a service with `test/support/processes/own-time.mjs` took for an answer. */
+export const ownMs = ({ headers }: Pick<Answer, 'headers'>): number =>
+  Number(headers['x-own-milliseconds'] ?? NaN);
+
+export interface FaultedOptions extends ProcessOptions {
+  readonly environment?: Record<string, string>;
+}
+
+/** A service in a process of its own under the load that every fault meets, and its database to look into. */
+export class Faulted {
+  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-fault-'));
+  #license!: { license_key: string; email: string };
+  #contested: { license_key: string; email: string }[] = [];
+  #counter = 0;
+  readonly #loads: Load<Heard>[] = [];
+  token!: string;
+
+  private constructor(
+    readonly url: string,
+    readonly databaseUrl: () => string,
+    private readonly options: FaultedOptions,
+  ) {}
+
+  process!: ServerProcess;
+
+  /** @param databaseUrl where the database is, which a fault may move */
+  static async start(databaseUrl: () => string, options: FaultedOptions = {}): Promise<Faulted> {
+    const faulted = new Faulted(`http://127.0.0.1:${await freePort()}`, databaseUrl, options);
+    try {
+      await faulted.begin();
+      await faulted.#prepare();
+    } catch (error) {
+      await faulted.end();
+      throw error;
+    }
+    return faulted;
+  }
+
+  /** @param more settings of this one run */
+  async begin(more: Record<string, string> = {}): Promise<void> {
+    const { environment, ...options } = this.options;
+    const settings = {
+      PORT: new URL(this.url).port,
+      DATA_DIR: this.#directory,
+      DATABASE_URL: this.databaseUrl(),
+    };
+    const nodeArguments = ['--import', ownTime, ...(options.nodeArguments ?? [])];
+    this.process = new ServerProcess(
+      { ...settings, ...environment, ...more },
+      { limitsOfProduction: true, ...options, nodeArguments },
+    );
+    await this.process.ready();
+  }
+
+  async #prepare(): Promise<void> {
+    const [, license_key, email] = await this.process.says('stderr', /Sample license +(\S+) +\((\S+)\)/);
+    this.#license = { license_key: license_key!, email: email! };
+    const staff = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
+    await this.sql('update license set machines_allowed = 100000');
+    await this.sql(`insert into staff values ('${staff}', 'grace@example.com', 'admin', now())`);
+    await this.sql(
+      `insert into staff_token values ('${staff}', '${staff}', $1, now(), now() + interval '10 years')`,
+      [hash('sha256', STAFF_TOKEN, 'buffer')],
+    );
+    while (this.#contested.length < CONTESTED)
+      this.#contested.push(await this.issue({ machines_allowed: SEATS }));
+    this.token = (await this.activate()).json.token;
+  }
+
+  call(...request: [string, string, unknown?, Record<string, string>?]): Promise<Answer> {
+    return call(this.url, ...request);
+  }
+
+  /** Issues a license, as staff do. */
+  async issue(wanted: Record<string, unknown>): Promise<{ license_key: string; email: string }> {
+    const { email } = this.#license;
+    const { json } = await this.call('POST', '/support/api/licenses', { email, ...wanted }, bearer);
+    return { license_key: json.license_key as string, email };
+  }
+
+  sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return query<Row>(this.databaseUrl(), text, values);
+  }
+
+  // Whether a connection may break is for `expectPromises`.
+  async #ask(
+    asked: Partial<Asked>,
+    name: string,
+    ...request: [string, string, unknown?, Record<string, string>?]
+  ) {
+    const begun = performance.now();
+    const answer = await tried(name, this.url, ...request);
+    return { ...answer, asked: { ...asked, begun }, ownMs: ownMs(answer) };
+  }
+
+  activate = (): Promise<Heard> => {
+    const machine = `machine ${(this.#counter += 1)}`;
+    const body = activation(this.#license, machine, { hostname_hint: 'a hint' });
+    return this.#ask({}, 'activate', 'POST', '/v1/activate', body);
+  };
+  /** Each license is fought over for a while, then the next; after the last, the first again. */
+  contend = (): Promise<Heard> => {
+    const turn = (this.#counter += 1);
+    const license = this.#contested[Math.floor(turn / 50) % CONTESTED]!;
+    const seat = `${license.license_key} rival ${turn % RIVALS}`;
+    return this.#ask({ seat }, 'contend', 'POST', '/v1/activate', activation(license, seat));
+  };
+  heartbeat = (): Promise<Heard> => this.#beat('heartbeat');
+  /** Each block can be told from every other. */
+  telemetry = (): Promise<Heard> => {
+    const uptime_hours = (this.#counter += 1);
+    return this.#beat('telemetry', uptime_hours);
+  };
+  #beat(name: string, uptime_hours?: number): Promise<Heard> {
+    const telemetry = uptime_hours === undefined ? {} : { telemetry: { uptime_hours } };
+    const body = { token: this.token, app_version: '1.0.0', ...telemetry };
+    return this.#ask({ uptime_hours }, name, 'POST', '/v1/heartbeat', body);
+  }
+  search = (): Promise<Heard> => {
+    const path = '/support/api/licenses/search';
+    return this.#ask({}, 'search', 'POST', path, { transaction_id: 'none' }, bearer);
+  };
+  manifest = (): Promise<Heard> => this.#ask({}, 'manifest', 'GET', '/v1/manifest');
+  live = (): Promise<Heard> => this.#ask({}, 'live', 'GET', '/health/live');
+  ready = (): Promise<Heard> => this.#ask({}, 'ready', 'GET', '/health/ready');
+
+  /** Every kind of caller, twice those that write. */
+  load(): Load<Heard> {
+    const { activate, contend, heartbeat, telemetry, search, manifest, live, ready } = this;
+    const once = [activate, contend, heartbeat, telemetry, search, manifest, live, ready];
+    const load = new Load([...once, ...once, activate, contend, telemetry]);
+    this.#loads.push(load);
+    return load;
+  }
+
+  /** Waits until all is as before the fault, by itself. */
+  async recovery(load: Load<Heard>): Promise<Recovery> {
+    const milliseconds = await this.#untilServed(load);
+    return { milliseconds, withoutFault: await this.#untilServed(load) };
+  }
+
+  async #untilServed(load: Load<Heard>): Promise<number> {
+    const began = performance.now();
+    for (const name of NEEDS_DATABASE) await load.more(3, (answer) => answer.name === name && served(answer));
+    await load.more(
+      1,
+      ({ name, json }) => name === 'ready' && !/database|clocks/.test(json.warnings?.join()),
+    );
+    return performance.now() - began;
+  }
+
+  /** Waits until nine of ten of twenty answers of a kind, one after another, were served. */
+  async mostlyServed(load: Load<Heard>, kind: string): Promise<void> {
+    for (;;) {
+      const from = load.answers.length;
+      await load.more(20, ({ name }) => name === kind);
+      const missed = load.answers.slice(from).filter((answer) => answer.name === kind && !served(answer));
+      if (missed.length <= 2) return;
+      if (missed.some(isMachineShort)) load.pauseMs *= 2;
+    }
+  }
+
+  async end(): Promise<void> {
+    this.process.child.kill('SIGCONT');
+    // That of a test that failed too: it would ask for ever.
+    await Promise.allSettled(this.#loads.map((load) => load.stop()));
+    await this.process.end('SIGKILL');
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Authenticator } from '../support/http/authenticator.js';
+import { Service } from '../support/harness.js';
+import { Browser as HolderBrowser, wrong } from '../license-portal/harness.js';
+import { Browser as StaffBrowser, printedLink, signedIn } from '../support-api/harness.js';
+import { ORIGIN } from '../support/http/visitor.js';
+
+let one: Service;
+let two: Service;
+/** Both, as through a proxy: each call goes to the other of them. */
+let both: Service;
+
+beforeAll(async () => {
+  one = await Service.start();
+  two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dataDir, clock: one.clock });
+  let turn = 0;
+  const next: Service['call'] = (...request) => [one, two][(turn += 1) % 2]!.call(...request);
+  both = Object.create(one, { call: { value: next } }) as Service;
+});
+afterAll(async () => {
+  await two?.close();
+  await one?.close();
+});
+
+test('a holder signs in by a code that one instance mailed at another, and is signed in at both', async () => {
+  const license = await one.issue({ email: 'ada@example.com' });
+  const holder = await new HolderBrowser(both).byCode(license.email);
+  for (let time = 0; time < 2; time += 1) {
+    const { json } = await holder.call('GET', '/licenses');
+    expect(json.licenses).toMatchObject([{ id: license.license_id }]);
+  }
+  const released = new HolderBrowser(both);
+  await released.byKey(license);
+  expect((await released.call('DELETE', '/session')).status).toBe(204);
+  for (let time = 0; time < 2; time += 1) expect((await released.call('GET', '/licenses')).status).toBe(401);
+});
+
+test('the tries of a code are counted over all instances: five wrong ones anywhere, and the right one is refused', async () => {
+  const { email } = await one.issue({ email: 'guessed@example.com' });
+  const holder = new HolderBrowser(both);
+  const code = await holder.ask(email);
+  const answers = [];
+  for (const typed of [...Array<string>(5).fill(wrong(code)), code])
+    answers.push((await holder.call('POST', '/session', { email, code: typed })).json?.code);
+  expect(answers).toEqual(Array(6).fill('code_invalid'));
+});
+
+test('a passkey is enrolled, and signs in, with each step at another instance', async () => {
+  const email = 'grace@example.com';
+  const browser = await signedIn(both, 'support', email);
+  const passkey = new Authenticator(ORIGIN);
+  const { options } = (await browser.post('passkeys/options', {})).json;
+  expect((await browser.post('passkeys', { response: passkey.create(options) })).status).toBe(201);
+
+  const again = new StaffBrowser(both);
+  const asked = (await again.post('session/options', {})).json;
+  const response = passkey.get(asked.options);
+  expect((await again.post('session', { response })).status).toBe(204);
+  for (let time = 0; time < 2; time += 1) expect((await again.get('session')).json.email).toBe(email);
+  // Its challenge was spent for all of them.
+  expect((await new StaffBrowser(both).post('session', { response })).status).not.toBe(204);
+});
+
+test('a link that was spent at one instance is spent at all', async () => {
+  await signedIn(both, 'support', 'linked@example.com');
+  const link = await printedLink(one, 'linked@example.com');
+  const at = async (service: Service) => new StaffBrowser(service).post('session/link', { link });
+  const answers = await Promise.all([at(one), at(two)]);
+  expect(answers.map(({ status }) => status === 204).toSorted()).toEqual([false, true]);
+});

@@ -1,0 +1,104 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { activation, createDatabase } from '../support/harness.js';
+import { Load, tried, type Timed } from '../support/databases/outage-harness.js';
+import { freePort, ServerProcess } from '../support/processes/server-process.js';
+
+/** Fewer than there are machines, so that the limit is under pressure when an instance dies. */
+const SEATS = 60;
+
+const directory = mkdtempSync(join(tmpdir(), 'mooring-killed-'));
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let client: pg.Client;
+let license: { license_key: string; email: string };
+let counter = 0;
+let load: Load | undefined;
+
+interface Instance {
+  readonly url: string;
+  readonly process: ServerProcess;
+}
+
+const instances: Instance[] = [];
+
+async function start(port?: number): Promise<Instance> {
+  const at = port ?? (await freePort());
+  const settings = { PORT: String(at), DATA_DIR: directory, DATABASE_URL: database.url };
+  const instance = { url: `http://127.0.0.1:${at}`, process: new ServerProcess(settings) };
+  instances.push(instance);
+  await instance.process.ready();
+  return instance;
+}
+
+beforeAll(async () => {
+  database = await createDatabase();
+  client = new pg.Client(database.url);
+  await client.connect();
+});
+afterAll(async () => {
+  await load?.stop().catch(() => undefined);
+  await Promise.all(instances.map(({ process }) => process.end()));
+  await client?.end();
+  await database?.drop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+test('instances killed under load lose nothing they acknowledged, and give no seat too many', async () => {
+  const [first, second] = [await start(), await start()];
+  const [, license_key, email] = await first.process.says('stderr', /Sample license +(\S+) +\((\S+)\)/);
+  license = { license_key: license_key!, email: email! };
+  await client.query('update license set machines_allowed = $1', [SEATS]);
+  const { json } = await tried('activate', first.url, 'POST', '/v1/activate', activation(license));
+
+  const activate = (url: string) => async () => {
+    const machine = `machine ${(counter += 1)}`;
+    return tried('activate', url, 'POST', '/v1/activate', activation(license, machine));
+  };
+  const beat = (url: string) => async () => {
+    const uptime_hours = (counter += 1);
+    const body = { token: json.token, app_version: '1.0.0', telemetry: { uptime_hours } };
+    const answer = await tried('telemetry', url, 'POST', '/v1/heartbeat', body);
+    return { ...answer, json: { ...answer.json, uptime_hours } };
+  };
+  const urls = [first.url, second.url];
+  load = new Load(urls.flatMap((url) => [activate(url), activate(url), beat(url), beat(url), beat(url)]));
+  const acknowledged = ({ status }: Timed) => status === 200 || status === 201;
+
+  await load.more(40, acknowledged);
+  await first.process.end('SIGKILL');
+  await load.more(40, acknowledged);
+  const third = await start(Number(new URL(first.url).port));
+  await load.more(20, acknowledged);
+  await Promise.all([second.process.end('SIGKILL'), third.process.end('SIGKILL')]);
+  const answers = await load.stop();
+  // Whatever the killed ones had begun is over once PostgreSQL has noticed that they are gone.
+  for (let open = 1; open > 0;) {
+    const { rows } = await client.query<{ open: number }>(
+      `select count(*)::int as open from pg_stat_activity where application_name like 'mooring%' and datname = current_database()`,
+    );
+    open = rows[0]!.open;
+  }
+
+  const taken = answers.filter(({ name, status }) => name === 'activate' && status === 201);
+  const rows = await client.query<{ id: string }>('select id from activation where ended_at is null');
+  const ids = new Set(rows.rows.map(({ id }) => id));
+  expect(taken.filter(({ json: { activation: made } }) => !ids.has(made.id))).toEqual([]);
+  expect(ids.size).toBeLessThanOrEqual(SEATS);
+  expect(new Set(answers.filter(({ name }) => name === 'activate').map(({ status }) => status))).toEqual(
+    new Set([0, 201, 409]),
+  );
+
+  const stored = answers
+    .filter(({ json: { telemetry } }) => telemetry?.stored === true)
+    .map((answer) => answer.json.uptime_hours as number);
+  const counted = await client.query<{ uptime_hours: number; rows: number }>(
+    'select uptime_hours, count(*)::int as rows from telemetry_inbox group by 1',
+  );
+  const byHours = new Map(counted.rows.map((row) => [row.uptime_hours, row.rows]));
+  expect(stored.length).toBeGreaterThan(20);
+  expect(stored.filter((hours) => byHours.get(hours) !== 1)).toEqual([]);
+  expect([...byHours.values()].filter((times) => times !== 1)).toEqual([]);
+});

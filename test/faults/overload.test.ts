@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Faulted, ownMs, type Heard } from './harness.js';
+import { expectPromises, PATIENCE_MS } from './promises.js';
+import { FragilePostgres } from '../support/databases/outage-harness.js';
+
+/** Four times what it carries; and so many that are turned away that chance has no say. */
+const AT_ONCE = 400;
+const SHED = 2_000;
+/** Between which seconds those who are turned away are to come back. */
+const [FIRST, LAST] = [5, 30];
+const lowLimits = fileURLToPath(new URL('../support/processes/low-limits.mjs', import.meta.url));
+
+let postgres: FragilePostgres;
+let faulted: Faulted;
+
+beforeAll(async () => {
+  postgres = await FragilePostgres.start();
+  faulted = await Faulted.start(() => postgres.url, { nodeArguments: ['--import', lowLimits] });
+});
+afterAll(async () => {
+  await faulted?.end();
+  await postgres?.end();
+});
+
+interface Brief {
+  readonly status: number;
+  readonly retryAfter: number;
+  readonly ownMs: number;
+}
+
+/** A heartbeat on a connection of its own, with as little of this process's time as can be. */
+async function beat(agent: Agent, body: string): Promise<Brief> {
+  const headers = { 'content-type': 'application/json', 'content-length': body.length };
+  const sent = request(`${faulted.url}/v1/heartbeat`, { agent, method: 'POST', headers });
+  sent.end(body);
+  const [answer] = await once(sent, 'response');
+  answer.resume();
+  await once(answer, 'end');
+  return {
+    status: answer.statusCode,
+    retryAfter: Number(answer.headers['retry-after']),
+    ownMs: ownMs(answer),
+  };
+}
+
+test('of far more than it carries it answers what it took, asks the rest to come back at different times, and is itself again', async () => {
+  const body = JSON.stringify({ token: faulted.token, app_version: '1.0.0' });
+  const agent = new Agent({ keepAlive: true });
+  // What was taken waits for the database, so that all are there at once.
+  postgres.delay(300);
+  const answers: Brief[] = [];
+  const manifests: Heard[] = [];
+  while (answers.filter(({ status }) => status === 503).length < SHED) {
+    const burst = Array.from({ length: AT_ONCE }, () => beat(agent, body));
+    manifests.push(await faulted.manifest());
+    answers.push(...(await Promise.all(burst)));
+  }
+  postgres.delay(0);
+  agent.destroy();
+  const load = faulted.load();
+  const recovery = await faulted.recovery(load);
+  const after = await load.stop();
+
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 503]));
+  expect(manifests.filter(({ status }) => status !== 200)).toEqual([]);
+  expect(answers.filter((answer) => !(answer.ownMs < PATIENCE_MS))).toEqual([]);
+  // Each of 26 seconds is expected some 80 times, a few more where the last burst went over; below 20 or above 330 is beyond
+  // any chance.
+  const turns = Map.groupBy(
+    answers.filter(({ status }) => status === 503),
+    ({ retryAfter }) => retryAfter,
+  );
+  const seconds = Array.from({ length: LAST - FIRST + 1 }, (_, index) => FIRST + index);
+  expect([...turns.keys()].toSorted((a, b) => a - b)).toEqual(seconds);
+  const counts = [...turns.values()].map(({ length }) => length);
+  expect(Math.min(...counts)).toBeGreaterThan(20);
+  expect(Math.max(...counts)).toBeLessThan((3 * SHED) / seconds.length + AT_ONCE / 4);
+  await expectPromises(faulted, after, recovery);
+});

@@ -1,0 +1,120 @@
+import { expect } from '@jest/globals';
+import { NEEDS_DATABASE, served, takenSeat, type Faulted, type Heard, type Recovery } from './harness.js';
+
+/** A client waits no longer for an answer, whatever is at fault (contract: unavailable). */
+export const PATIENCE_MS = 2_000;
+/**
+ * No deadline cuts what people do, which may not be safe to repeat, nor a probe: they take what their statements take, and
+ * the proxy waits for so long (deploy/haproxy.cfg).
+ */
+const LONGER_MS: Readonly<Record<string, number>> = { search: 5_000, ready: 3_000 };
+/** The service is itself again within this, by itself; not counted what the machine takes for as many calls without a fault. */
+const RECOVERY_MS = 10_000;
+/** How far the same calls may differ in how long they take on a machine that is busy with something else too. */
+const BUSY = 10;
+/** More than the pool has connections, so that each of them is used. */
+const EVERY_CONNECTION = 40;
+
+/** What a fault may do beyond what every fault may. */
+export interface Tolerated {
+  /** Connections broke: then nothing was promised. */
+  readonly broken?: boolean;
+  /** Load was shed: then any call but a probe may be asked for patience. */
+  readonly shed?: boolean;
+}
+
+/** The promises that hold over every fault, held against all that was answered before, during and after it. */
+export async function expectPromises(
+  faulted: Faulted,
+  answers: readonly Heard[],
+  recovery: Recovery,
+  tolerated: Tolerated = {},
+): Promise<void> {
+  expect(faulted.process.running).toBe(true);
+  expect(recovery.milliseconds).toBeLessThan(RECOVERY_MS + BUSY * recovery.withoutFault);
+  expectInTime(answers);
+  expectPatienceOnly(answers, tolerated);
+  expectNoFalseStop(answers);
+  await expectKept(faulted, answers);
+  await expectNothingOpen(faulted);
+}
+
+// In the service's own time (`test/support/loop-time.ts`), which a slow machine does not lengthen. A connection that broke has none.
+function expectInTime(answers: readonly Heard[]): void {
+  const late = answers.filter(
+    ({ name, status, ownMs }) => status !== 0 && !(ownMs < (LONGER_MS[name] ?? PATIENCE_MS)),
+  );
+  expect(late.map(({ name, status, ownMs }) => ({ name, status, ownMs }))).toEqual([]);
+}
+
+// Whoever is not served is asked for patience, and for nothing else; a seat that another has is no fault.
+function expectPatienceOnly(answers: readonly Heard[], { broken = false, shed = false }: Tolerated): void {
+  for (const { name, status, json, headers } of answers) {
+    if (status >= 200 && status < 300) continue;
+    if (status === 0 && broken) continue;
+    if (name === 'contend' && json.code === 'machine_limit_reached') continue;
+    expect([name, status, json.code, json.client_action]).toEqual([name, 503, 'unavailable', 'retry']);
+    if (!shed) expect(NEEDS_DATABASE).toContain(name);
+    expect(headers['retry-after']).toMatch(/^\d+$/);
+  }
+}
+
+// Whoever was given a seat is not told later that none is left.
+function expectNoFalseStop(answers: readonly Heard[]): void {
+  const seats = Map.groupBy(
+    answers.filter(({ name }) => name === 'contend'),
+    ({ asked }) => asked.seat,
+  );
+  for (const [seat, ofSeat] of seats) {
+    const given = ofSeat.filter(takenSeat).map(({ asked, milliseconds }) => asked.begun + milliseconds);
+    const stopped = ofSeat.filter(({ status, asked }) => status === 409 && asked.begun > Math.min(...given));
+    expect([seat, stopped.length]).toEqual([seat, 0]);
+  }
+}
+
+/** Nothing acknowledged is lost or written twice, and no license has more machines than it allows. */
+async function expectKept(faulted: Faulted, answers: readonly Heard[]): Promise<void> {
+  const acknowledged = answers.filter(takenSeat).map(({ json }) => json.activation.id as string);
+  expect(acknowledged.length).toBeGreaterThan(0);
+  const active = 'select id from activation where ended_at is null';
+  const rows = await faulted.sql<{ id: string }>(active);
+  const ids = new Set(rows.map(({ id }) => id));
+  expect(acknowledged.filter((id) => !ids.has(id))).toEqual([]);
+  const crowded = await faulted.sql(
+    `select l.id, count(*) from license l join activation a on a.license_id = l.id and a.ended_at is null
+     group by l.id having count(*) > l.machines_allowed`,
+  );
+  expect(crowded).toEqual([]);
+
+  const stored = answers.filter(({ json }) => json?.telemetry?.stored === true);
+  expect(stored.length).toBeGreaterThan(0);
+  const counted = await faulted.sql<{ uptime_hours: number; rows: number }>(
+    'select uptime_hours, count(*)::int as rows from telemetry_inbox group by 1',
+  );
+  const times = new Map(counted.map(({ uptime_hours, rows }) => [uptime_hours, rows]));
+  expect(counted.filter(({ rows }) => rows !== 1)).toEqual([]);
+  expect(stored.filter(({ asked }) => !times.has(asked.uptime_hours!)).map(({ asked }) => asked)).toEqual([]);
+}
+
+/** No connection is left in a transaction that nobody ends: what follows on each of them commits. */
+async function expectNothingOpen(faulted: Faulted): Promise<void> {
+  // What was answered with 503 may still come to its end. What never does, the database would end after 5 seconds.
+  const open = `select state <> 'active' and now() - state_change > interval '4 seconds' as is_left, state, query
+    from pg_stat_activity
+    where application_name = 'mooring' and state <> 'idle'`;
+  for (;;) {
+    const rows = await faulted.sql<{ is_left: boolean }>(open);
+    if (rows.length === 0) break;
+    expect(rows.filter(({ is_left }) => is_left)).toEqual([]);
+  }
+  // A slow machine may earn a 503, and a client asks again.
+  const activated = async (): Promise<Heard> => {
+    const answer = await faulted.activate();
+    return answer.status === 503 ? activated() : answer;
+  };
+  const answers = await Promise.all(Array.from({ length: EVERY_CONNECTION }, activated));
+  expect(answers.filter((answer) => !served(answer))).toEqual([]);
+  const ids = answers.map(({ json }) => json.activation.id as string);
+  const seen = await faulted.sql('select from activation where id = any($1)', [ids]);
+  expect(seen.length).toBe(EVERY_CONNECTION);
+}

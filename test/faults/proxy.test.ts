@@ -1,0 +1,200 @@
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { HAS_HAPROXY, openProxy, PROXY_NAME, type Proxy } from '../support/databases/balanced-harness.js';
+import { FORWARDING, LOCAL } from '../support/canary-addresses.js';
+import { call } from '../support/harness.js';
+import { formsOfAddress, LeakSearch } from '../support/leak-search.js';
+
+/** Stands where an instance would, keeps every byte that it is sent, and answers or breaks the connection. */
+class Witness {
+  bytes = '';
+  answers = true;
+  readonly #sockets = new Set<Socket>();
+  readonly #server: Server;
+
+  constructor(readonly name: string) {
+    this.#server = createServer((socket) => {
+      this.#sockets.add(socket.on('error', () => undefined));
+      socket.setEncoding('latin1').on('data', (text: string) => this.#hear(socket, text));
+    });
+  }
+
+  async listen(): Promise<number> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return this.port;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** The first lines of what it was asked, the proxy's own questions apart. */
+  get asked(): string[] {
+    const lines = this.bytes.match(/^(GET|POST) .*$/gm) ?? [];
+    return lines.map((line) => line.split(' HTTP/')[0]!).filter((line) => line !== 'GET /health/ready');
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #hear(socket: Socket, text: string): void {
+    this.bytes += text;
+    if (!this.answers && !text.startsWith('GET /health/ready')) socket.destroy();
+    else socket.write(`HTTP/1.1 200 OK\r\nx-instance: ${this.name}\r\ncontent-length: 0\r\n\r\n`);
+  }
+}
+
+const addresses = new LeakSearch(formsOfAddress(LOCAL));
+const witnesses = [new Witness('one'), new Witness('two')];
+const [one, two] = witnesses as [Witness, Witness];
+let proxy: Proxy;
+
+beforeAll(async () => {
+  proxy = await openProxy(await Promise.all(witnesses.map((each) => each.listen())));
+});
+beforeEach(() => {
+  for (const each of witnesses) Object.assign(each, { bytes: '', answers: true });
+});
+afterAll(async () => {
+  await proxy?.close();
+  for (const each of witnesses) each.close();
+});
+
+/** A request from an address that nothing else has. @returns its status, and which instance answered */
+async function ask(method: string, path: string, headers: Record<string, string> = {}, by = proxy) {
+  const { port } = new URL(by.url);
+  const body = method === 'POST' ? '{}' : undefined;
+  const request = httpRequest({
+    host: '127.0.0.1',
+    port,
+    localAddress: LOCAL,
+    method,
+    path,
+    agent: false,
+    headers: { ...(body && { 'content-length': '2' }), ...headers },
+  });
+  request.end(body);
+  const [response] = (await once(request, 'response')) as [import('node:http').IncomingMessage];
+  response.resume();
+  await once(response, 'end');
+  return { status: response.statusCode, from: response.headers['x-instance'] };
+}
+
+/** Bytes that are no request, or not the whole of one. */
+async function send(bytes: string): Promise<void> {
+  const socket = connect({ host: '127.0.0.1', port: Number(new URL(proxy.url).port), localAddress: LOCAL });
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  const closed = once(socket.resume(), 'close');
+  await new Promise((resolve) => socket.write(bytes, resolve));
+  socket.end();
+  await closed;
+}
+
+describe(PROXY_NAME, () => {
+  test('tells an instance nothing of who called, and writes nothing of it', async () => {
+    expect(await ask('GET', '/v1/manifest')).toMatchObject({ status: 200 });
+    expect(await ask('POST', '/v1/heartbeat')).toMatchObject({ status: 200 });
+    const bytes = one.bytes + two.bytes;
+    expect(bytes).toContain('POST /v1/heartbeat');
+    expect([...addresses.in(bytes)]).toEqual([]);
+    const names = [...bytes.matchAll(/^([\w-]+): /gm)].map(([, name]) => name!.toLowerCase());
+    expect(names.filter((name) => !['host', 'connection', 'content-length'].includes(name))).toEqual([]);
+
+    // Whatever goes wrong: what the caller says of himself, what is no HTTP, who hangs up, an instance that breaks.
+    await ask('GET', `/nowhere/${LOCAL}`, FORWARDING);
+    await send(`GARBAGE ${LOCAL}\r\n\r\n`);
+    await send(`POST /v1/activate HTTP/1.1\r\nhost: ${LOCAL}\r\ncontent-length: 500\r\n\r\n{`);
+    for (const each of witnesses) each.answers = false;
+    await ask('POST', '/portal/api/session', FORWARDING).catch(() => undefined);
+    expect([...addresses.in(proxy.said)]).toEqual([]);
+  });
+
+  // What the proxy decides; a door decides nothing.
+  if (HAS_HAPROXY) {
+    /** However its path is written: an instance decodes it before it looks for the route. */
+    const PURCHASES = [
+      '/v1/purchases',
+      '/v1/purchases/',
+      '/v1/purchases?a=b',
+      '/v1/purchases;a=b',
+      '/v1/%70urchases',
+      '/v1%2fpurchases',
+      '/%76%31/purchases',
+      '/v1/PURCHASES',
+      '//v1/purchases',
+    ];
+
+    test('does not publish /v1/purchases, and answers as an instance does for an unknown address', async () => {
+      for (const path of [...PURCHASES, `${proxy.url}/v1/purchases`])
+        expect(await ask('POST', path)).toMatchObject({ status: 404 });
+      expect(one.asked.concat(two.asked)).toEqual([]);
+      const { status, json } = await call(proxy.url, 'POST', '/v1/purchases', {});
+      expect([status, json.code, json.client_action]).toEqual([404, 'not_found', 'fix']);
+      for (const path of ['/v1/activate', '/v1/manifest', '/portal/purchases'])
+        expect(await ask('GET', path)).toMatchObject({ status: 200 });
+    });
+
+    test('publishes /v1/purchases where PUBLISH_PURCHASES says yes, and for no other value', async () => {
+      const ports = witnesses.map((each) => each.port);
+      for (const [PUBLISH_PURCHASES, status] of [
+        ['yes', 200],
+        ['', 404],
+        ['no', 404],
+      ] as const) {
+        const other = await openProxy(ports, { PUBLISH_PURCHASES });
+        try {
+          expect(await ask('POST', '/v1/purchases', {}, other)).toMatchObject({ status });
+        } finally {
+          await other.close();
+        }
+      }
+      expect(one.asked.concat(two.asked)).toEqual(['POST /v1/purchases']);
+    });
+
+    test('asks another instance where that is harmless, and not where it may happen twice', async () => {
+      one.answers = false;
+      // Each is begun at the one that breaks it, or at the other; in four, both.
+      for (const [method, path] of [
+        ['POST', '/v1/heartbeat'],
+        ['POST', '/v1/activate'],
+        ['GET', '/v1/manifest'],
+        ['GET', '/portal/'],
+      ] as const) {
+        for (let time = 0; time < 4; time += 1)
+          expect(await ask(method, path)).toEqual({ status: 200, from: 'two' });
+      }
+      expect(one.asked.length).toBeGreaterThan(0);
+      two.bytes = '';
+      expect((await ask('POST', '/portal/api/session')).status).toBe(503);
+      expect(two.asked).toEqual([]);
+    });
+
+    test('takes a page, its files and its API from one instance, and from another where that has gone', async () => {
+      const paths = ['/portal/', '/assets/portal-D9mhnCam.js', '/portal/api/licenses', '/privacy/data'];
+      const from = async () => Promise.all(paths.map(async (path) => (await ask('GET', path)).from));
+      expect(new Set(await from())).toEqual(new Set(['one']));
+      const noticed = proxy.notices('one', 'DOWN');
+      one.close();
+      await noticed;
+      expect(new Set(await from())).toEqual(new Set(['two']));
+    });
+
+    test('with no instance left it refuses as an instance would, so that clients come back spread', async () => {
+      // The test before has ended the first, if it came so far.
+      const noticed = proxy.notices('two', 'DOWN');
+      for (const each of witnesses) each.close();
+      await noticed;
+      await expect(call(proxy.url, 'POST', '/v1/heartbeat', { token: 'x' })).resolves.toMatchObject({
+        status: 503,
+        json: { code: 'unavailable', client_action: 'retry', status: 503 },
+        headers: { 'retry-after': expect.stringMatching(/^([5-9]|[12]\d|30)$/), 'cache-control': 'no-store' },
+      });
+    });
+  }
+});

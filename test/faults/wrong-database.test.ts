@@ -1,0 +1,104 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { DeadlineClient } from '../../src/database/deadline-client.js';
+import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
+import { createDatabase, Service } from '../support/harness.js';
+import { publish } from '../manifest/publish.js';
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+async function start(environment?: Record<string, string>, databaseUrl?: string): Promise<Service> {
+  const service = await Service.start({ environment, databaseUrl });
+  closing.push(() => service.close());
+  return service;
+}
+
+/** What a database in the place of the right one would look like to a service that runs. */
+const empty = (service: Service) => service.sql('delete from activation; delete from license');
+
+test('a production database that is emptied while the service runs says nothing about anybody’s license', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'mooring-keys-'));
+  closing.push(() => rm(directory, { recursive: true, force: true }));
+  await createKeyRing(join(directory, 'tokens'), new Date());
+  const service = await start({
+    NODE_ENV: 'production',
+    LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
+    TOKEN_KEYS_DIR: join(directory, 'tokens'),
+    MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+  });
+  const license = await service.issue();
+  const { token } = (await service.activate(license)).json;
+  // It has seen a license, and has told a stranger that there is none of theirs.
+  expect((await service.activate({ ...license, email: 'eve@example.com' })).json.code).toBe(
+    'license_not_found',
+  );
+  await empty(service);
+  const signIn = service.call('POST', '/portal/api/session', {
+    email: license.email,
+    license_key: license.license_key,
+  });
+  for (const answer of [await service.activate(license), await service.heartbeat(token), await signIn]) {
+    expect([answer.status, answer.json.code, answer.json.client_action]).toEqual([
+      503,
+      'unavailable',
+      'retry',
+    ]);
+  }
+});
+
+test('the machine limit holds whatever isolation the database was set to', async () => {
+  const database = await createDatabase();
+  closing.push(database.drop);
+  const admin = new pg.Client(database.url);
+  await admin.connect();
+  const name = new URL(database.url).pathname.slice(1);
+  await admin.query(`alter database ${name} set default_transaction_isolation = 'repeatable read'`);
+  await admin.end();
+  const service = await start(undefined, database.url);
+  for (let round = 0; round < 5; round += 1) {
+    const license = await service.issue();
+    const machines = Array.from({ length: 20 }, (_, i) => `machine ${round} ${i}`);
+    const answers = await Promise.all(machines.map((machine) => service.activate(license, machine)));
+    const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+    expect(statuses).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
+  }
+});
+
+test('a version that a restored database does not know of refuses nobody', async () => {
+  const service = await start();
+  await publish(service, '2.0.0');
+  await publish(service, '3.0.0', '2028-01-01T00:00:00Z');
+  const license = await service.issue({ expires_at: new Date('2027-01-01T00:00:00Z') });
+  const { token } = (await service.activate(license, 'a machine', { app_version: '2.0.0' })).json;
+  const beat = () => service.heartbeat(token, { app_version: '3.0.0' });
+  expect((await beat()).json.code).toBe('version_not_covered');
+  await service.sql(
+    `alter table manifest disable trigger user; delete from manifest where sequence = 2;
+     alter table manifest enable trigger user`,
+  );
+  expect((await beat()).status).toBe(200);
+  expect((await service.call('GET', '/v1/manifest')).json.version).toBe('2.0.0');
+  // Published anew under the same number, with other bytes: that one counts.
+  await publish(service, '3.0.0', '2026-12-01T00:00:00Z');
+  expect((await beat()).status).toBe(200);
+  expect((await service.call('GET', '/v1/manifest')).json.version).toBe('3.0.0');
+});
+
+test('a connection to a standby is cut before it can answer', async () => {
+  const client = new DeadlineClient(process.env['MOORING_TEST_POSTGRES']);
+  await client.connect();
+  const cut = new Promise<Error>((resolve) => client.once('error', resolve));
+  const says = (parameterValue: string) =>
+    client.connection.emit('parameterStatus', { parameterName: 'in_hot_standby', parameterValue });
+  says('off');
+  expect((await client.query('select 1 as one')) as unknown).toMatchObject({ rows: [{ one: 1 }] });
+  says('on');
+  expect((await cut).message).toBe('Connection terminated: a standby');
+});

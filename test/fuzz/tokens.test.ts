@@ -1,0 +1,277 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { KeyRing, type TokenKey } from '../../src/keys/tokens/key-ring.js';
+import { verifyLicenseToken } from '../../src/keys/tokens/license-token.js';
+import { runs } from './fuzz.js';
+import { answered, Service } from '../support/harness.js';
+
+/*
+ * Genuine tokens made wrong in the ways that verifiers of signatures are known to be deceived by. Whatever it is: but for
+ * the bytes of a genuine token, the answer is that it is none of ours, and nothing of anybody's license.
+ */
+
+let service: Service;
+/** Of two machines, and of one whose license was revoked: a mutant of it must not be told to stop. */
+let tokens: string[];
+/** The ring as it would hold the same key with its private half gone: then a signature is verified, not made again. */
+let publicRing: KeyRing;
+let active: TokenKey;
+
+beforeAll(async () => {
+  service = await Service.start();
+  const license = await service.issue({ machines_allowed: 2 });
+  const revoked = await service.issue({ email: 'bob@example.com' });
+  const answers = [
+    await service.activate(license, 'one'),
+    await service.activate(license, 'two'),
+    await service.activate(revoked, 'three'),
+  ];
+  tokens = answers.map(({ json }) => json.token as string);
+  await service.setLicense(revoked.license_id, { staff_status: 'revoked' });
+  const ring = service.app.get(KeyRing);
+  active = ring.active;
+  const { privateKey: _, ...half } = active;
+  publicRing = { byHeader: (header: string) => (header === half.header ? half : undefined) } as KeyRing;
+});
+afterAll(() => service.close());
+
+type Segments = [header: string, payload: string, signature: string];
+type Change = (token: Segments, pick: number, other: Segments) => string;
+
+const stranger = generateKeyPairSync('ed25519').privateKey;
+const encode = (value: string | Uint8Array) => Buffer.from(value).toString('base64url');
+const decode = (text: string) => Buffer.from(text, 'base64url');
+const at = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;
+const signedBy = (key: typeof stranger, header: string, payload: string) =>
+  `${header}.${payload}.${encode(sign(null, Buffer.from(`${header}.${payload}`), key))}`;
+
+/** The order of the group: a second S of the same signature is S + L. */
+const L = 2n ** 252n + 27742317777372353535851937790883648493n;
+
+function withLargerS(signature: string): string {
+  const bytes = decode(signature);
+  const s = BigInt(`0x${Buffer.from(bytes.subarray(32).toReversed()).toString('hex')}`) + L;
+  const larger = Buffer.from(s.toString(16).padStart(64, '0'), 'hex').toReversed();
+  return encode(Buffer.concat([bytes.subarray(0, 32), larger]));
+}
+
+/** Points of small order: with one as a public key, or as R, a signature of zeros may hold for any message. */
+const SMALL_ORDER = [
+  '0100000000000000000000000000000000000000000000000000000000000000',
+  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+  '0000000000000000000000000000000000000000000000000000000000000000',
+  '0000000000000000000000000000000000000000000000000000000000000080',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+].map((hex) => Buffer.from(hex, 'hex'));
+
+const HEADERS: readonly object[] = [
+  { alg: 'none' },
+  { alg: 'HS256' },
+  { alg: 'EdDSA' },
+  { alg: 'Ed448' },
+  { alg: ['Ed25519'] },
+  { typ: 'JWT' },
+  { typ: 'LICENSE+JWT' },
+  { kid: '' },
+  { kid: '../../active' },
+  { kid: '__proto__' },
+  { crit: ['exp'], exp: 1 },
+  { b64: false, crit: ['b64'] },
+  { jwk: { kty: 'OKP', crv: 'Ed25519', x: encode(SMALL_ORDER[0]!) } },
+  { jku: 'https://example.com/keys' },
+];
+const WRONG: readonly unknown[] = [null, true, 0, -1, 1.5, 1e21, 1e300, '', 'x', '0', [], {}, [[]], { a: 1 }];
+const CLAIMS = ['iss', 'aud', 'sub', 'lic', 'mch', 'lxp', 'iat', 'exp'] as const;
+
+/** The payload with a member said otherwise, once more, or one that is none. */
+function otherPayload(payload: string, pick: number): string {
+  const text = decode(payload).toString();
+  const [name, value] = [at(CLAIMS, pick), JSON.stringify(at(WRONG, pick >> 3))];
+  const claims = JSON.parse(text) as Record<string, unknown>;
+  const others = [
+    JSON.stringify({ ...claims, [name]: at(WRONG, pick >> 3) }),
+    `{"${name}":${value},${text.slice(1)}`,
+    `${text.slice(0, -1)},"${name}":${value}}`,
+    `${text.slice(0, -1)},"__proto__":{"${name}":${value}}}`,
+    JSON.stringify(Object.fromEntries(Object.entries(claims).toReversed())),
+    JSON.stringify(claims, undefined, 1),
+    `\uFEFF${text}`,
+    `${text}\0`,
+    `[${text}]`,
+    text.replace('"exp":', '"exp":1e0,"exp":'),
+    '['.repeat(600) + ']'.repeat(600),
+  ];
+  return encode(at(others, pick >> 7));
+}
+
+const CHANGES: Record<string, Change> = {
+  'a bit of any segment': (token, pick) => {
+    const segments = [...token];
+    const bytes = decode(segments[pick % 3]!);
+    bytes[(pick >> 5) % bytes.length]! ^= 1 << ((pick >> 2) % 8);
+    segments[pick % 3] = encode(bytes);
+    return segments.join('.');
+  },
+  'a character': (token, pick) => {
+    const text = token.join('.');
+    const i = (pick >> 6) % text.length;
+    return text.slice(0, i) + at([...'AZaz09-_+/=. \n%é🔑'], pick) + text.slice(i + 1);
+  },
+  'a piece left out, or twice': (token, pick) => {
+    const text = token.join('.');
+    const [from, to] = [(pick >> 2) % text.length, (pick >> 11) % text.length];
+    return pick % 2 ? text.slice(0, from) + text.slice(to) : text.slice(0, to) + text.slice(from);
+  },
+  'segments of two tokens': ([header, payload, signature], pick, [header2, payload2, signature2]) => {
+    const one = pick & 1 ? header : header2;
+    return `${one}.${pick & 2 ? payload : payload2}.${pick & 4 ? signature : signature2}`;
+  },
+  'segments in another order or number': (token, pick) =>
+    at(
+      [
+        [token[1], token[0], token[2]],
+        [token[0], token[1]],
+        [token[0], token[1], ''],
+        [...token, token[2]],
+        ['', ...token],
+        [...token, ''],
+      ],
+      pick,
+    ).join('.'),
+  'another header': ([header, payload, signature], pick) => {
+    const said = JSON.parse(decode(header).toString()) as object;
+    const other = encode(JSON.stringify({ ...said, ...at(HEADERS, pick) }));
+    return pick % 2 ? `${other}.${payload}.${signature}` : signedBy(stranger, other, payload);
+  },
+  'the same header, written otherwise': ([header, payload], pick) => {
+    const text = decode(header).toString();
+    const { alg, ...rest } = JSON.parse(text) as { alg: string };
+    const other = at(
+      [`${text} `, JSON.stringify({ ...rest, alg }), text.replace(':', ': '), `${text}\0`],
+      pick,
+    );
+    return signedBy(active.privateKey!, encode(other), payload);
+  },
+  'another payload': ([header, payload, signature], pick) =>
+    `${header}.${otherPayload(payload, pick)}.${signature}`,
+  "another key's signature": ([header, payload], pick) =>
+    signedBy(stranger, header, pick % 2 ? payload : otherPayload(payload, pick)),
+  'the same bytes, written otherwise': (token, pick) => {
+    const [i, text] = [pick % 3, at(token, pick)];
+    // What a last character says beyond its bytes.
+    const near = String.fromCharCode(text.charCodeAt(text.length - 1) + 1);
+    const spelled = [`${text}=`, `${text}==`, `${text}\n`, ` ${text}`, text.slice(0, -1) + near, `${text}A`];
+    return token.map((each, place) => (place === i ? at(spelled, pick >> 2) : each)).join('.');
+  },
+  'the same signature with a larger S': ([header, payload, signature]) =>
+    `${header}.${payload}.${withLargerS(signature)}`,
+  'a signature of small order': ([header, payload], pick) => {
+    const s = Buffer.alloc(32, (pick >> 4) % 2 ? 0 : 1);
+    return `${header}.${payload}.${encode(Buffer.concat([at(SMALL_ORDER, pick), s]))}`;
+  },
+  'a key of small order': ([header, payload], pick) => {
+    const x = encode(at(SMALL_ORDER, pick));
+    const said = JSON.parse(decode(header).toString()) as object;
+    const other = encode(JSON.stringify({ ...said, kid: x, jwk: { kty: 'OKP', crv: 'Ed25519', x } }));
+    return `${other}.${payload}.${encode(Buffer.concat([SMALL_ORDER[0]!, Buffer.alloc(32)]))}`;
+  },
+};
+
+const mutant = fc
+  .record({
+    kinds: fc.array(fc.constantFrom(...Object.keys(CHANGES)), { minLength: 1, maxLength: 2 }),
+    pick: fc.nat(0xfffff),
+    of: fc.nat(2),
+    other: fc.nat(2),
+  })
+  .map(({ kinds, pick, of, other }) => ({
+    kinds,
+    make: () => {
+      const segments = tokens.map((token) => token.split('.') as Segments);
+      const changed = kinds.reduce((token, kind) => {
+        const [header = '', payload = '', ...rest] = token.split('.');
+        // A second change is of what the first left of the form.
+        return rest.length === 1 && header && payload && rest[0]
+          ? CHANGES[kind]!([header, payload, rest[0]], pick, segments[other]!)
+          : token;
+      }, tokens[of]!);
+      // Half a character is no text, in a token or elsewhere: 422, as for any body.
+      return changed.toWellFormed();
+    },
+  }));
+
+async function answerTo(token: string): Promise<unknown[]> {
+  const { status, json } = await answered(() => service.heartbeat(token));
+  return [status, json.code, json.client_action];
+}
+
+function safely<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    // A change of what an earlier change has left no JSON of.
+    return undefined;
+  }
+}
+
+test('what is not a genuine token to the byte is no token of ours, and says nothing of a license', async () => {
+  const count = { wanted: 0, made: 0 };
+  await fc.assert(
+    fc.asyncProperty(fc.array(mutant, { minLength: 20, maxLength: 20 }), async (mutants) => {
+      const made = mutants.flatMap(({ kinds, make }) => safely(() => ({ kinds, token: make() })) ?? []);
+      count.wanted += mutants.length;
+      count.made += made.length;
+      const strange = made.filter(({ token }) => token && !tokens.includes(token));
+      await Promise.all(
+        strange.map(async ({ kinds, token }) => {
+          const tooLong = token.length > 2048;
+          const expected = tooLong ? [422, 'invalid_request', 'fix'] : [403, 'token_invalid', 'reactivate'];
+          expect([kinds, token, ...(await answerTo(token))]).toEqual([kinds, token, ...expected]);
+          expect([kinds, token, verifyLicenseToken(publicRing, 'com.example.app', token)]).toEqual([
+            kinds,
+            token,
+            null,
+          ]);
+        }),
+      );
+    }),
+    runs(25),
+  );
+  expect(count.made / count.wanted).toBeGreaterThan(0.8);
+});
+
+test('a claim of the wrong kind is no claim, even signed by our own key', async () => {
+  const wrong = fc.record({
+    name: fc.constantFrom(...CLAIMS),
+    value: fc.oneof(fc.constantFrom(...WRONG, 2 ** 53, -(2 ** 60), undefined), fc.jsonValue()),
+  });
+  await fc.assert(
+    fc.asyncProperty(wrong, async ({ name, value }) => {
+      // Any whole number is a time, and `lxp` may be none.
+      fc.pre(
+        !(Number.isSafeInteger(value) || (name === 'lxp' && value === null)) || !/^(lxp|iat|exp)$/.test(name),
+      );
+      fc.pre(name !== 'mch' || typeof value !== 'string');
+      fc.pre(name !== 'lic' || typeof value !== 'string');
+      const claims = JSON.parse(decode(tokens[0]!.split('.')[1]!).toString()) as object;
+      const token = signedBy(
+        active.privateKey!,
+        active.header,
+        encode(JSON.stringify({ ...claims, [name]: value })),
+      );
+      fc.pre(token.length <= 2048);
+      expect(await answerTo(token)).toEqual([403, 'token_invalid', 'reactivate']);
+    }),
+    runs(40),
+  );
+});
+
+test('after all of them the genuine ones are what they were', async () => {
+  expect(await Promise.all(tokens.map(answerTo))).toEqual([
+    [200, undefined, undefined],
+    [200, undefined, undefined],
+    [403, 'license_revoked', 'stop'],
+  ]);
+});

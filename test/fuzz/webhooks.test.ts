@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { runs } from './fuzz.js';
+import { answered, Service, type Answer } from '../support/harness.js';
+import {
+  end,
+  everyRow,
+  mailsSent,
+  PURCHASES,
+  report,
+  signed,
+  TAKES_PURCHASES,
+  unixTime,
+} from '../support/http/webhook.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start({ environment: TAKES_PURCHASES });
+});
+afterAll(() => end(service));
+
+const sale = (transaction_id: string) =>
+  JSON.stringify({ transaction_id, email: 'ada@buyer.example', status: 'paid' });
+
+const send = (body: string | Uint8Array, headers: Record<string, string>): Promise<Answer> =>
+  answered(() => service.call('POST', PURCHASES, body, headers));
+
+const NAMES = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const;
+const change = fc.record({
+  what: fc.constantFrom('body', ...NAMES),
+  at: fc.nat(999),
+  other: fc.constantFrom('', 'x', '0', ' ', 'v1,', '=', ',', '.', '-', 'A'),
+  taken: fc.nat(2),
+});
+
+function changed(text: string, { at, other, taken }: { at: number; other: string; taken: number }): string {
+  const place = at % (text.length + 1);
+  return text.slice(0, place) + other + text.slice(place + taken);
+}
+
+// A header's ends are trimmed on the way, and of a list of signatures one that holds is enough.
+const isSame = (a: Record<string, string>, b: Record<string, string>) =>
+  NAMES.slice(0, 2).every((name) => a[name]!.trim() === b[name]!.trim()) &&
+  a['webhook-signature']!.trim().split(' ').includes(b['webhook-signature']!);
+
+test('what is not what was signed, to the byte, is refused and changes no row', async () => {
+  await report(service, sale('tx-0'));
+  await mailsSent(service.databaseUrl);
+  const before = await everyRow(service.database);
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 3 }), async (changes) => {
+      const [body, at] = [sale('tx-1'), unixTime()];
+      const right = signed(body, { at });
+      const headers = { ...right };
+      let other = body;
+      for (const each of changes) {
+        if (each.what === 'body') other = changed(other, each);
+        else headers[each.what] = changed(headers[each.what]!, each);
+      }
+      fc.pre(other !== body || !isSame(headers, right));
+      const { status, json } = await send(other, headers);
+      // After 60 wrong ones a minute they are told to wait.
+      expect([
+        [403, 'webhook_signature_invalid'],
+        [429, 'too_many_requests'],
+      ]).toContainEqual([status, json?.code]);
+    }),
+    runs(60),
+  );
+  expect(await everyRow(service.database)).toEqual(before);
+  // A right one is never kept waiting for those that were wrong.
+  expect((await send(sale('tx-2'), signed(sale('tx-2')))).status).toBe(204);
+});

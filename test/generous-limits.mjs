@@ -1,8 +1,0 @@
-// Preloaded into a service: it has so much time for each request that the slowest machine earns no 503.
-// The build, for it is the build that runs.
-import { REQUEST_TIMEOUTS_MS } from '../dist/database/request-timeouts.js';
-import { LIMITS } from '../dist/http/limits/load-shedding.js';
-import { generous } from './request-limits.ts';
-
-Object.assign(REQUEST_TIMEOUTS_MS, generous(REQUEST_TIMEOUTS_MS));
-LIMITS.eventLoopDelayMs = 0;

@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { ReleaseService } from '../../src/releases/release.service.js';
+import { ActivationReads } from '../../src/heartbeat/activation-reads.js';
+import { Service } from '../support/harness.js';
+import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
+import { whileGone, whileLocked } from '../support/tables.js';
+import { publish } from '../manifest/publish.js';
+
+const ACT = { actor: 'test', reason: 'a test' };
+const DAY_MS = 86_400_000;
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start()));
+beforeEach(() => service.clock.set('2026-11-20T13:00:00.500Z'));
+afterAll(() => service.close());
+
+type License = Awaited<ReturnType<Service['issue']>>;
+
+/** A license with one machine on it, and that machine's token. */
+async function activated(
+  wanted: Parameters<Service['issue']>[0] = {},
+): Promise<License & { token: string; id: string }> {
+  const license = await service.issue(wanted);
+  const { json } = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
+  return { ...license, token: json.token, id: json.activation.id };
+}
+
+const post = (body: unknown, headers: Record<string, string> = {}) =>
+  service.call('POST', '/v1/heartbeat', body, headers);
+
+test('200 says until when the token holds offline and that the license is active, and nothing else', async () => {
+  const { token } = await activated({ expires_at: new Date('2027-05-01T00:00:00Z') });
+  service.clock.advance(6 * 3_600_000);
+  const answer = await service.heartbeat(token);
+  expect(answer.status).toBe(200);
+  expect(answer.headers['cache-control']).toBe('no-store');
+  expect(answer.json).toEqual({
+    token: expect.any(String),
+    offline_until: '2026-11-27T19:00:00Z',
+    heartbeat_after_seconds: 21_600,
+    server_time: '2026-11-20T19:00:00Z',
+    license: { status: 'active', expires_at: '2027-05-01T00:00:00Z' },
+  });
+});
+
+test('a refreshed token is about the same binding, license and machine, and holds for 7 days from now', async () => {
+  const { token, license_id, id } = await activated();
+  service.clock.advance(DAY_MS);
+  const { json } = await service.heartbeat(token);
+  const [before, after] = [decodeJwt(token), decodeJwt(json.token)];
+  expect(after).toEqual({ ...before, iat: before.iat! + 86_400, exp: before.exp! + 86_400 });
+  expect(after).toMatchObject({ sub: id, lic: license_id });
+  expect(after.exp! - after.iat!).toBe(7 * 86_400);
+});
+
+test('a token shows the new expiry as soon as staff set one', async () => {
+  const { token, license_id } = await activated();
+  const expires_at = new Date('2027-05-01T00:00:00Z');
+  await service.setLicense(license_id, { expires_at });
+  const { json } = await service.heartbeat(token);
+  expect(json.license.expires_at).toBe('2027-05-01T00:00:00Z');
+  expect(decodeJwt(json.token)['lxp']).toBe(expires_at.getTime() / 1000);
+});
+
+test.each([8, 90, 3650])('a token of %i days ago is as good as one of today', async (days) => {
+  const { token } = await activated();
+  service.clock.advance(days * DAY_MS);
+  const { status, json } = await service.heartbeat(token);
+  expect(status).toBe(200);
+  expect((await service.heartbeat(json.token)).status).toBe(200);
+});
+
+test('where several refusals apply, the first of the order is given', async () => {
+  const license = await activated({ expires_at: new Date('2026-11-01T00:00:00Z'), on_expiry: 'keep' });
+  const { license_id, id, token } = license;
+  await publish(service, '3.2', '2027-06-01T00:00:00Z');
+  const setPurchase = (state: string) => service.sql('update purchase set state = $1', [state]);
+  await service.sql(
+    `insert into purchase (id, transaction_id, state, recorded_on) values ($1, 'tx', 'refunded', '2026-11-20')`,
+    [license_id],
+  );
+  await service.sql('update license set purchase_id = id where id = $1', [license_id]);
+  await service.setLicense(license_id, { staff_status: 'revoked', on_expiry: 'stop' });
+  await service.app.get(ReleaseService).release(id, ACT);
+  const unrelease = 'update activation set ended_at = null, ended_reason = null where id = $1';
+  const lifts: [code: string, lift: () => Promise<unknown>][] = [
+    ['license_refunded', () => setPurchase('disputed')],
+    ['license_revoked', () => service.setLicense(license_id, { staff_status: 'suspended' })],
+    ['license_suspended', () => service.setLicense(license_id, { staff_status: 'active' })],
+    ['license_suspended', () => setPurchase('dispute_won')],
+    ['binding_released', () => service.sql(unrelease, [id])],
+    ['license_expired', () => service.setLicense(license_id, { on_expiry: 'keep' })],
+    ['version_not_covered', () => publish(service, '3.2', null)],
+  ];
+  for (const [code, lift] of lifts) {
+    const { status, json } = await service.heartbeat(token);
+    expect([status, json.code, json.client_action]).toEqual([403, code, 'stop']);
+    await lift();
+  }
+  expect((await service.heartbeat(token)).status).toBe(200);
+});
+
+describe('expiry', () => {
+  const expires_at = new Date('2026-12-01T00:00:00Z');
+
+  test('stops a license that says stop from its exact instant on', async () => {
+    const { token } = await activated({ expires_at, on_expiry: 'stop' });
+    service.clock.set('2026-11-30T23:59:59.999Z');
+    expect((await service.heartbeat(token)).status).toBe(200);
+    service.clock.set('2026-12-01T00:00:00.000Z');
+    const { status, json } = await service.heartbeat(token);
+    expect([status, json.code, json.expired_at]).toEqual([403, 'license_expired', '2026-12-01T00:00:00Z']);
+  });
+
+  test('stops no license that says keep', async () => {
+    const { token } = await activated({ expires_at, on_expiry: 'keep' });
+    service.clock.set('2029-01-01T00:00:00Z');
+    const { status, json } = await service.heartbeat(token);
+    expect([status, json.license]).toEqual([200, { status: 'active', expires_at: '2026-12-01T00:00:00Z' }]);
+  });
+});
+
+test('a released machine stays out, also after its license got a free seat, until a person activates', async () => {
+  const license = await activated();
+  await service.app.get(ReleaseService).release(license.id, ACT);
+  expect((await service.heartbeat(license.token)).json.code).toBe('binding_released');
+  const back = await service.activate(license, 'studio');
+  expect(back.status).toBe(201);
+  expect((await service.heartbeat(back.json.token)).status).toBe(200);
+});
+
+describe('the token of a released binding, sent again from a restored state file', () => {
+  const isActive = async (license: License) =>
+    (
+      await service.sql('select id from activation where license_id = $1 and ended_at is null', [
+        license.license_id,
+      ])
+    ).length;
+  const release = (id: string) => service.app.get(ReleaseService).release(id, ACT);
+
+  test('is token_invalid where the same machine was activated again, and activating takes no second seat', async () => {
+    const license = await activated({ machines_allowed: 2 });
+    await release(license.id);
+    const again = await service.activate(license, 'studio');
+    const { status, json } = await service.heartbeat(license.token);
+    expect([status, json.code, json.client_action]).toEqual([403, 'token_invalid', 'reactivate']);
+    const back = await service.activate(license, 'studio');
+    expect([back.status, back.json.activation.id]).toEqual([200, again.json.activation.id]);
+    expect(await isActive(license)).toBe(1);
+    expect((await service.heartbeat(back.json.token)).status).toBe(200);
+  });
+
+  test.each([
+    ['it was not activated again', async () => undefined],
+    ['another machine was', async (license: License) => service.activate(license, 'laptop')],
+    [
+      'the new binding was released as well',
+      async (license: License) => {
+        const { json } = await service.activate(license, 'studio');
+        await release(json.activation.id);
+      },
+    ],
+    [
+      'the new binding was released and its machine id is erased',
+      async (license: License) => {
+        const { json } = await service.activate(license, 'studio');
+        await release(json.activation.id);
+        await service.sql('update activation set machine_id = null where license_id = $1', [
+          license.license_id,
+        ]);
+      },
+    ],
+    [
+      'it is active on another license of the same holder',
+      async (license: License) => service.activate(await service.issue({ email: license.email }), 'studio'),
+    ],
+  ])('is binding_released where %s', async (_what, meanwhile) => {
+    const license = await activated();
+    await release(license.id);
+    await meanwhile(license);
+    const before = await isActive(license);
+    const { status, json } = await service.heartbeat(license.token);
+    expect([status, json.code, json.client_action]).toEqual([403, 'binding_released', 'stop']);
+    expect(await isActive(license)).toBe(before);
+  });
+
+  test('costs one more read where a release is refused, and none where a heartbeat is confirmed', async () => {
+    const read = jest.spyOn(service.app.get(ActivationReads), 'hasActive');
+    const license = await activated();
+    await service.heartbeat(license.token);
+    await service.setLicense(license.license_id, { staff_status: 'suspended' });
+    await service.heartbeat(license.token);
+    expect(read).not.toHaveBeenCalled();
+    await service.setLicense(license.license_id, { staff_status: 'active' });
+    await release(license.id);
+    await service.heartbeat(license.token);
+    expect(read).toHaveBeenCalledTimes(1);
+    read.mockRestore();
+  });
+
+  test('is refused for what comes before a release in the order, though the machine was activated again', async () => {
+    const license = await activated();
+    await release(license.id);
+    await service.activate(license, 'studio');
+    await service.setLicense(license.license_id, { staff_status: 'suspended' });
+    expect((await service.heartbeat(license.token)).json.code).toBe('license_suspended');
+    await service.setLicense(license.license_id, { staff_status: 'revoked' });
+    expect((await service.heartbeat(license.token)).json.code).toBe('license_revoked');
+  });
+});
+
+const TOKEN = '/token';
+const VERSION = '/app_version';
+test.each([
+  ['no member at all', {}, [TOKEN, VERSION]],
+  ['no token', { app_version: '3.2' }, [TOKEN]],
+  ['a token that is null', { token: null, app_version: '3.2' }, [TOKEN]],
+  ['a token that is a number', { token: 7, app_version: '3.2' }, [TOKEN]],
+  ['a token that is a list', { token: ['a.b.c'], app_version: '3.2' }, [TOKEN]],
+  ['an empty token', { token: '', app_version: '3.2' }, [TOKEN]],
+  ['a token over 2 KiB', { token: 'x'.repeat(2049), app_version: '3.2' }, [TOKEN]],
+  ['a token over 2 KiB in bytes alone', { token: 'é'.repeat(1025), app_version: '3.2' }, [TOKEN]],
+  ['a token with a NUL', { token: 'a.b.c\0', app_version: '3.2' }, [TOKEN]],
+  ['a token with half a surrogate pair', { token: 'a.b.\ud83d', app_version: '3.2' }, [TOKEN]],
+  ['no app_version', { token: 'a.b.c' }, [VERSION]],
+  ['an app_version that is null', { token: 'a.b.c', app_version: null }, [VERSION]],
+  ['an app_version that is a number', { token: 'a.b.c', app_version: 3.2 }, [VERSION]],
+  ['an app_version of five parts', { token: 'a.b.c', app_version: '1.2.3.4.5' }, [VERSION]],
+  ['an app_version with a build part', { token: 'a.b.c', app_version: '3.2.0+456' }, [VERSION]],
+  ['an app_version of 33 characters', { token: 'a.b.c', app_version: '1'.repeat(33) }, [VERSION]],
+  ['an app_version with a NUL', { token: 'a.b.c', app_version: '3.2\0' }, [VERSION]],
+])('422 that names the member for %s', async (_what, body, pointers) => {
+  const { status, json } = await post(body);
+  expect([status, json.code, json.client_action]).toEqual([422, 'invalid_request', 'fix']);
+  expect(json.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(pointers);
+});
+
+test.each([
+  ['400 for what is not JSON', '{', {}, 400, 'malformed_request'],
+  ['400 for what is no object', 'null', {}, 400, 'malformed_request'],
+  ['413 for more than 16 KiB', JSON.stringify({ more: 'x'.repeat(16_384) }), {}, 413, 'body_too_large'],
+  [
+    '415 for what is not declared as JSON',
+    '{}',
+    { 'content-type': 'text/plain' },
+    415,
+    'unsupported_media_type',
+  ],
+])('%s, and the client keeps running', async (_what, body, headers, status, code) => {
+  const answer = await post(body, headers);
+  expect([answer.status, answer.json.code, answer.json.client_action]).toEqual([status, code, 'fix']);
+});
+
+test('neither a broken service nor a database that is away ever says stop', async () => {
+  const { token } = await activated();
+  const broken = await whileGone(service, 'activation', () => service.heartbeat(token));
+  expect([broken.status, broken.json.client_action]).toEqual([500, 'retry']);
+  const away = await whileLocked(service, 'activation', () => service.heartbeat(token));
+  expect([away.status, away.json.code, away.json.client_action]).toEqual([503, 'unavailable', 'retry']);
+  expect(Number(away.headers['retry-after'])).toBeGreaterThan(0);
+});
+
+test('every documented answer is one that was seen here', () => {
+  const documented = documentedAnswers().filter((answer) => answer.startsWith('POST /v1/heartbeat '));
+  expect(documented.filter((answer) => !seenAnswers().has(answer))).toEqual([]);
+  expect(documented).toHaveLength(8);
+});

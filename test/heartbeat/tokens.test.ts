@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { generateKeyPairSync, randomBytes, randomUUID, sign } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { decodeJwt, SignJWT } from 'jose';
+import { publicJwk } from '../../src/keys/ed25519.js';
+import { createKeyRing, KeyRing } from '../../src/keys/tokens/key-ring.js';
+import { signLicenseToken, type LicenseClaims } from '../../src/keys/tokens/license-token.js';
+import { Service, type ServiceOptions } from '../support/harness.js';
+
+let service: Service;
+let ring: KeyRing;
+let token: string;
+let claims: LicenseClaims;
+let room: string;
+const others: Service[] = [];
+beforeAll(async () => {
+  service = await Service.start();
+  ring = service.app.get(KeyRing);
+  ({ token } = (await service.activate(await service.issue(), 'studio')).json);
+  claims = decodeJwt(token) as unknown as LicenseClaims;
+  room = await mkdtemp(join(tmpdir(), 'mooring-test-keys-'));
+});
+afterAll(async () => {
+  for (const other of others) await other.close();
+  await service.close();
+  await rm(room, { recursive: true });
+});
+
+async function started(options: ServiceOptions): Promise<Service> {
+  const other = await Service.start(options);
+  others.push(other);
+  return other;
+}
+
+const parts = () => token.split('.') as [string, string, string];
+const segment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const ours = (change: object) => signLicenseToken(ring.active, { ...claims, ...change });
+
+/** What the service's own key signs under another header: only the key's own header segment is ours. */
+function underHeader(change: object): string {
+  const { header, privateKey } = ring.active;
+  const own = JSON.parse(Buffer.from(header, 'base64url').toString()) as object;
+  const input = `${segment({ ...own, ...change })}.${parts()[1]}`;
+  return `${input}.${sign(null, Buffer.from(input), privateKey!).toString('base64url')}`;
+}
+
+/** The 86th symbol carries 2 bits: the other 4 spell the same bytes another way. */
+function respelled(): string {
+  const last = token.at(-1)!;
+  return token.slice(0, -1) + { A: 'B', Q: 'R', g: 'h', w: 'x' }[last]!;
+}
+
+/** One character of a segment exchanged. */
+function changed(at: 0 | 1 | 2): string {
+  return parts()
+    .map((part, i) => (i === at ? part.slice(0, 20) + (part[20] === 'A' ? 'B' : 'A') + part.slice(21) : part))
+    .join('.');
+}
+
+async function ofAnotherRing(): Promise<string> {
+  await createKeyRing(room, new Date());
+  return signLicenseToken((await KeyRing.open(room)).active, claims);
+}
+
+const FORGED: [what: string, make: () => string | Promise<string>][] = [
+  ['no token at all', () => 'not a token'],
+  ['two segments', () => parts().slice(0, 2).join('.')],
+  ['four segments', () => `${token}.${parts()[2]}`],
+  ['space after it', () => `${token} `],
+  ['a changed header', () => changed(0)],
+  ['changed claims', () => changed(1)],
+  ['a changed signature', () => changed(2)],
+  ['no signature', () => `${parts()[0]}.${parts()[1]}.`],
+  ['its signature spelled another way', respelled],
+  [
+    "another token's claims",
+    () => [parts()[0], segment({ ...claims, sub: randomUUID() }), parts()[2]].join('.'),
+  ],
+  ['the key of another service', ofAnotherRing],
+  ['alg none', () => `${segment({ alg: 'none', typ: 'license+jwt' })}.${parts()[1]}.`],
+  ['alg none with a signature', () => underHeader({ alg: 'none' })],
+  ['alg EdDSA, signed with our key', () => underHeader({ alg: 'EdDSA' })],
+  ['another typ, signed with our key', () => underHeader({ typ: 'JWT' })],
+  ['no kid, signed with our key', () => underHeader({ kid: undefined })],
+  ['one more header member, signed with our key', () => underHeader({ crit: [] })],
+  ['HS256 with our public key as the secret', hs256],
+  ['another product, signed with our key', () => ours({ aud: 'com.example.other' })],
+  ['several products, signed with our key', () => ours({ aud: [claims.aud, 'com.example.other'] })],
+  ['another issuer, signed with our key', () => ours({ iss: 'elsewhere' })],
+  ['a sub that is no uuid, signed with our key', () => ours({ sub: "x' or 1=1 --" })],
+  ['no sub, signed with our key', () => ours({ sub: undefined })],
+  ['a binding without a row, signed with our key', () => ours({ sub: randomUUID() })],
+];
+
+async function hs256(): Promise<string> {
+  const secret = Buffer.from(publicJwk(ring.active.publicKey).x, 'base64url');
+  return new SignJWT({ ...claims })
+    .setProtectedHeader({ alg: 'HS256', kid: ring.active.kid, typ: 'license+jwt' })
+    .sign(secret);
+}
+
+test('a token signed anew with its own claims is taken: what is refused below is refused for its one fault', async () => {
+  expect((await service.heartbeat(ours({}))).status).toBe(200);
+  expect((await service.heartbeat(underHeader({}))).status).toBe(200);
+});
+
+test.each(FORGED)('%s is token_invalid, which stops nothing', async (_what, make) => {
+  const { status, json } = await service.heartbeat(await make());
+  expect([status, json.code, json.client_action]).toEqual([403, 'token_invalid', 'reactivate']);
+});
+
+test('a binding that was deleted is token_invalid: a restored backup must stop no one', async () => {
+  const license = await service.issue();
+  const { json } = await service.activate(license);
+  await service.sql('delete from activation where id = $1', [json.activation.id]);
+  const answer = await service.heartbeat(json.token);
+  expect([answer.status, answer.json.code]).toEqual([403, 'token_invalid']);
+  const anew = await service.activate(license);
+  expect(anew.status).toBe(201);
+  expect((await service.heartbeat(anew.json.token)).status).toBe(200);
+});
+
+test("one product's token is not another's, though they share keys and database", async () => {
+  const { databaseUrl, dataDir } = service;
+  const other = await started({ databaseUrl, dataDir, environment: { PRODUCT: 'com.example.other' } });
+  const answer = await other.heartbeat(token);
+  expect([answer.status, answer.json.code]).toEqual([403, 'token_invalid']);
+});
+
+test('a production database without a single license is the wrong one: it says 503, and stops no one', async () => {
+  const dir = join(room, 'production');
+  await createKeyRing(dir, new Date());
+  const production = await started({
+    environment: {
+      NODE_ENV: 'production',
+      LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
+      TOKEN_KEYS_DIR: dir,
+      MANIFEST_PUBLIC_KEYS: publicJwk(generateKeyPairSync('ed25519').publicKey).x,
+    },
+  });
+  const genuine = signLicenseToken((await KeyRing.open(dir)).active, { ...claims, sub: randomUUID() });
+  const unknown = { license_key: 'MOOR_E6S7-Z8KJ-TB3R-QKX6', email: 'ada@example.com' };
+  const mistyped = { ...unknown, license_key: 'MOOR_E6S7-Z8KJ-TB3R-QKX7' };
+  const ask = async () =>
+    Promise.all([production.heartbeat(genuine), production.activate(unknown), production.activate(mistyped)]);
+  for (const { status, json, headers } of await ask()) {
+    expect([status, json.code, json.client_action]).toEqual([503, 'unavailable', 'retry']);
+    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+  }
+  await production.issue();
+  const codes = (await ask()).map(({ json }) => json.code as string);
+  expect(codes).toEqual(['token_invalid', 'license_not_found', 'invalid_request']);
+});

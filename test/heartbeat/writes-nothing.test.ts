@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { decodeJwt } from 'jose';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
+import { ReleaseService } from '../../src/releases/release.service.js';
+import { poolOf } from '../../src/database/data-source.js';
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../src/database/embedded/embedded-postgres.js';
+import { migrate } from '../../src/database/migrations.js';
+import { KeyRing } from '../../src/keys/tokens/key-ring.js';
+import { signLicenseToken, type LicenseClaims } from '../../src/keys/tokens/license-token.js';
+import { noJobs } from '../erasure/harness.js';
+import { Service, type Answer } from '../support/harness.js';
+import { publish } from '../manifest/publish.js';
+
+const ACT = { actor: 'test', reason: 'a test' };
+
+/** A server of its own: transaction ids are counted for a whole server, and nobody else may take one. */
+let server: EmbeddedPostgres;
+let service: Service;
+let observer: pg.Client;
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'mooring-test-still-'));
+  server = await startEmbeddedPostgres(directory, { durable: false });
+  await migrate(server.url);
+  service = await Service.start({ databaseUrl: server.url });
+  observer = new pg.Client(server.url);
+  await observer.connect();
+  await observer.query('alter system set autovacuum = off');
+  await observer.query('select pg_reload_conf()');
+});
+afterAll(async () => {
+  await service.close();
+  await observer.end();
+  await server.stop();
+  await rm(directory, { recursive: true });
+});
+
+async function rows<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> {
+  return (await observer.query<Row>(sql)).rows;
+}
+
+/** Every row of every table with its place and the transactions that made and locked it, and every sequence. */
+async function dump(): Promise<Record<string, unknown>> {
+  const tables = await rows<{ name: string }>(
+    `select quote_ident(nspname) || '.' || quote_ident(relname) as name
+     from pg_class join pg_namespace n on n.oid = relnamespace
+     where relkind = 'r' and nspname not in ('pg_catalog', 'information_schema') and nspname !~ '^pg_toast'
+     order by 1`,
+  );
+  const content: Record<string, unknown> = { sequences: await rows('select * from pg_sequences') };
+  for (const { name } of tables) {
+    content[name] = await rows(`select ctid, xmin, xmax, t::text as row from ${name} t order by ctid`);
+  }
+  return content;
+}
+
+/** The next transaction id to be assigned; asking assigns none. */
+async function nextTransaction(): Promise<string> {
+  const [row] = await rows<{ next: string }>('select pg_snapshot_xmax(pg_current_snapshot())::text as next');
+  return row!.next;
+}
+
+/** What was ever written to this database. A connection hands in its count when it ends, so each of them is ended. */
+async function written(): Promise<unknown> {
+  const others =
+    "datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()";
+  const pool = poolOf(service.app.get(DataSource));
+  // Again and again: the service's look for a new manifest may have opened one meanwhile.
+  const end = () => rows(`select pg_terminate_backend(pid) from pg_stat_activity where ${others}`);
+  while ((await end()).length + pool.totalCount + service.database.totalCount > 0) await pause(5);
+  return (
+    await rows(
+      'select tup_inserted, tup_updated, tup_deleted from pg_stat_database where datname = current_database()',
+    )
+  )[0];
+}
+
+async function measured(): Promise<unknown> {
+  const counts = await written();
+  return { counts, next: await nextTransaction(), content: await dump() };
+}
+
+async function tally(beats: (() => Promise<Answer>)[]): Promise<Record<string, number>> {
+  const counted: Record<string, number> = {};
+  for (let at = 0; at < beats.length; at += 50) {
+    for (const { status, json } of await Promise.all(beats.slice(at, at + 50).map((beat) => beat()))) {
+      const outcome = status === 200 ? 'ok' : json.code;
+      counted[outcome] = (counted[outcome] ?? 0) + 1;
+    }
+  }
+  return counted;
+}
+
+const repeat = <T>(times: number, make: (i: number) => T) => Array.from({ length: times }, (_, i) => make(i));
+
+test('the measure sees a single activation, and a heartbeat with telemetry', async () => {
+  const license = await service.issue();
+  const before = await measured();
+  const { token } = (await service.activate(license)).json;
+  const between = await measured();
+  await service.heartbeat(token, { telemetry: { arch: 'arm64' } });
+  const after = await measured();
+  for (const [earlier, later] of [
+    [before, between],
+    [between, after],
+  ] as Record<string, unknown>[][]) {
+    for (const part of ['counts', 'next', 'content']) expect(later![part]).not.toEqual(earlier![part]);
+  }
+});
+
+test('1,000 heartbeats without telemetry leave no row, no lock, no count and no transaction behind', async () => {
+  const license = await service.issue({ machines_allowed: 10 });
+  const tokens = await Promise.all(
+    repeat(10, async (i) => (await service.activate(license, `machine ${i}`)).json.token as string),
+  );
+  const before = await measured();
+  const counted = await tally(
+    repeat(1_000, (i) => async () => {
+      const answer = await service.heartbeat(tokens[i % 10]!);
+      tokens[i % 10] = answer.json.token;
+      return answer;
+    }),
+  );
+  expect(counted).toEqual({ ok: 1_000 });
+  expect(await measured()).toEqual(before);
+});
+
+test('refused heartbeats leave nothing behind either, with telemetry or without', async () => {
+  const tokenOf = async (wanted: Parameters<Service['issue']>[0] = {}) => {
+    const license = await service.issue(wanted);
+    const { json } = await service.activate(license);
+    return { ...license, token: json.token as string, id: json.activation.id as string };
+  };
+  const released = await tokenOf();
+  await service.app.get(ReleaseService).release(released.id, ACT);
+  const revoked = await tokenOf();
+  await service.setLicense(revoked.license_id, { staff_status: 'revoked' });
+  const expires_at = new Date('2026-11-01T00:00:00Z');
+  const expired = await tokenOf({ expires_at });
+  await service.setLicense(expired.license_id, { on_expiry: 'stop' });
+  const lapsed = await tokenOf({ expires_at });
+  await publish(service, '3.2', '2027-01-01T00:00:00Z');
+  const claims = decodeJwt(lapsed.token) as unknown as LicenseClaims;
+  const rowless = signLicenseToken(service.app.get(KeyRing).active, { ...claims, sub: randomUUID() });
+  // A mail on its way writes too, whoever beats meanwhile.
+  await noJobs(service);
+
+  const given = [released.token, revoked.token, expired.token, lapsed.token, rowless, 'forged', ''];
+  const before = await measured();
+  const counted = await tally(
+    repeat(20, (i) =>
+      given.map((token) => () => service.heartbeat(token, i % 2 ? { telemetry: { arch: 'arm64' } } : {})),
+    ).flat(),
+  );
+  expect(counted).toEqual({
+    binding_released: 20,
+    license_revoked: 20,
+    license_expired: 20,
+    version_not_covered: 20,
+    token_invalid: 40,
+    invalid_request: 20,
+  });
+  expect(await measured()).toEqual(before);
+});

@@ -1,0 +1,489 @@
+import { hash, randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from '../../src/keys/license-key.js';
+import { FORWARDING, LOCAL } from '../support/canary-addresses.js';
+import { outbox } from '../erasure/harness.js';
+import { formsOfAddress, formsOfText, isWord, LeakSearch } from '../support/leak-search.js';
+import { documentedRoutes } from '../support/http/openapi.js';
+import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { endingWaits } from '../support/tables.js';
+import { PURCHASES, signed, TAKES_PURCHASES } from '../support/http/webhook.js';
+
+const ADDRESSES = [LOCAL, '203.0.113.77', '2001:db8::77'];
+/** Who the caller is: legitimately in the tables, the token excepted, and in no log. */
+const IDENTITY = {
+  license_key: deriveLicenseKey(randomBytes(32), 'MOOR', '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6', 1),
+  email: 'kanari.q7@leak.example',
+  machine_id: hash('sha256', 'a canary machine'),
+  hostname_hint: 'Kanari Studio 5f1c',
+  transaction_id: 'pi_kanari_5f1c',
+};
+const STAFF = {
+  email: 'kanari.staff@leak.example',
+  token: `mst_${randomBytes(32).toString('base64url')}`,
+  link: randomBytes(32).toString('base64url'),
+};
+/** Somebody who asked for deletion: in no log either, before or after. */
+const ERASED = 'kanari.erased@leak.example';
+/** Who signs in by a mailed code. */
+const CODED = 'kanari.coded@leak.example';
+const LICENSE_ID = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
+const USER_AGENT = 'KanariAgent/5.1';
+
+const addresses = new LeakSearch(ADDRESSES.flatMap(formsOfAddress));
+let directory: string;
+let server: ServerProcess;
+let database: pg.Client;
+let port: number;
+let token: string;
+/** What the browser of the staff member holds. */
+let session: string;
+/** What signed the holder in: in no log, and of them only hashes in the tables. */
+const sessions: string[] = [];
+let code: string;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'mooring-address-'));
+  port = await freePort();
+  // The control's way into the process: on a signal it prints what a file holds, as a careless line of ours would.
+  const planted = `import { readFileSync } from 'node:fs';
+    process.on('SIGUSR2', () => { const text = readFileSync(${JSON.stringify(join(directory, 'plant'))}, 'utf8');
+      process.stdout.write(text); process.stderr.write(text); });`;
+  server = new ServerProcess(
+    {
+      NODE_ENV: 'development',
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      DATA_DIR: join(directory, 'data'),
+      LOG_LEVEL: 'trace',
+      ...TAKES_PURCHASES,
+    },
+    { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(planted)}`] },
+  );
+  await server.ready();
+  const { url } = JSON.parse(readFileSync(join(directory, 'data/postgres.json'), 'utf8')) as { url: string };
+  database = new pg.Client(url);
+  await database.connect();
+  await insertIdentity();
+  await drive();
+});
+
+afterAll(async () => {
+  await database?.end();
+  await server?.end();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function insertIdentity(): Promise<void> {
+  const id = LICENSE_ID;
+  await database.query(
+    `insert into license (id, key_hash, key_hint, email, machines_allowed, on_expiry, created_at)
+     values ($1, $2, $3, $4, 1, 'keep', now())`,
+    [id, licenseKeyHash(IDENTITY.license_key), licenseKeyHint(IDENTITY.license_key), IDENTITY.email],
+  );
+  await database.query(
+    `insert into license (id, key_hash, key_hint, email, machines_allowed, on_expiry, created_at)
+     values (gen_random_uuid(), $1, 'X6', $2, 1, 'keep', now())`,
+    [randomBytes(32), CODED],
+  );
+  await database.query(`insert into staff values ($1, $2, 'support', now())`, [id, STAFF.email]);
+  await database.query(`insert into staff_token values ($1, $1, $2, now(), now() + interval '1 day')`, [
+    id,
+    hash('sha256', STAFF.token, 'buffer'),
+  ]);
+  await database.query(
+    `insert into staff_link values ($1, $1, $2, false, now(), now() + interval '30 minutes')`,
+    [id, hash('sha256', STAFF.link, 'buffer')],
+  );
+}
+
+/** A request from the canary address, with a canary in every forwarding header. */
+async function ask(method: string, path: string, body?: unknown, more: Record<string, string> = {}) {
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+  const headers = {
+    ...FORWARDING,
+    'user-agent': USER_AGENT,
+    ...(text !== undefined && {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+    }),
+    ...more,
+  };
+  const request = httpRequest({
+    host: '127.0.0.1',
+    port,
+    localAddress: LOCAL,
+    method,
+    path,
+    headers,
+    agent: false,
+  });
+  request.end(text);
+  const [response] = (await once(request, 'response')) as [import('node:http').IncomingMessage];
+  const chunks = (await response.toArray()) as Buffer[];
+  const answer = Buffer.concat(chunks).toString();
+  expect([...addresses.in(answer + JSON.stringify(response.rawHeaders))]).toEqual([]);
+  return { status: response.statusCode, answer, cookies: response.headers['set-cookie'] ?? [] };
+}
+
+/** Bytes from the canary address; with `cut`, gone before an answer. */
+async function send(bytes: string, cut = false): Promise<void> {
+  const socket = connect({ host: '127.0.0.1', port, localAddress: LOCAL });
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  const closed = once(socket.resume(), 'close');
+  await new Promise((resolve) => socket.write(bytes, resolve));
+  if (cut) socket.resetAndDestroy();
+  else socket.end();
+  await closed;
+}
+
+/** Every way to be noticed: each route as it should be called and as it should not, outages, faults, broken HTTP. */
+async function drive(): Promise<void> {
+  const activation = { ...IDENTITY, app_version: '3.2.0' };
+  const event = { ...IDENTITY, ip: LOCAL, client: { address: ADDRESSES, agent: USER_AGENT } };
+  const bearer = { authorization: `Bearer ${STAFF.token}` };
+  const statuses = new Set<number | undefined>();
+  const seen = async (...call: Parameters<typeof ask>) => {
+    const { status, answer } = await ask(...call);
+    statuses.add(status);
+    return answer;
+  };
+  token = (JSON.parse(await seen('POST', '/v1/activate', activation)) as { token: string }).token;
+  const beat = {
+    token,
+    app_version: '3.2.0',
+    telemetry: { crash_label: LOCAL, os_version: IDENTITY.email, arch: 'arm64' },
+  };
+  const { sub } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { sub: string };
+  const report = (status: string) => {
+    const body = JSON.stringify({ ...event, status });
+    return seen('POST', PURCHASES, body, signed(body));
+  };
+  const each = async () => {
+    for (const status of ['paid', 'disputed', 'lost']) await report(status);
+    for (const { method, path } of documentedRoutes()) {
+      const url = path.replace('{id}', sub);
+      for (const body of [
+        activation,
+        beat,
+        { reason: 'Sold.' },
+        { email: IDENTITY.email },
+        { license_key: IDENTITY.license_key },
+      ]) {
+        if (method === 'POST')
+          await seen(method, url, body, path.startsWith('/support') && !path.includes('{id}') ? bearer : {});
+      }
+      await seen(method, url, method === 'POST' ? '{"' : undefined, bearer);
+      await seen(method, url, method === 'POST' ? 'x'.repeat(17_000) : undefined, bearer);
+      if (method === 'POST')
+        await seen(method, url, JSON.stringify(activation), { ...bearer, 'content-type': 'text/plain' });
+      await seen('PATCH', url, activation);
+      await seen(
+        method,
+        `${url}?email=${IDENTITY.email}&from=${LOCAL}`,
+        method === 'POST' ? activation : undefined,
+        {
+          authorization: 'Bearer mst_wrong',
+        },
+      );
+    }
+  };
+  await each();
+  await seen('POST', '/v1/activate', { ...activation, machine_id: hash('sha256', 'another machine') });
+  await seen('POST', '/v1/activate', { ...activation, email: `x${IDENTITY.email}` });
+  await seen('POST', '/v1/heartbeat', { ...beat, token: `${token}x` });
+  await seen('POST', PURCHASES, '{"', signed('{"'));
+  await seen('POST', PURCHASES, 'x'.repeat(66_000), signed(''));
+  await seen('GET', `/nowhere/${IDENTITY.email}/${LOCAL}`);
+  await seen('GET', `/%zz/${IDENTITY.email}`);
+  // A fault of ours: a column that is not there. An outage: a lock that nobody lets go of.
+  await database.query('alter table activation rename column hostname_hint to gone');
+  await database.query('alter table telemetry_inbox rename to gone');
+  await database.query('alter table purchase rename column paid to gone');
+  await each();
+  await database.query('alter table activation rename column gone to hostname_hint');
+  await database.query('alter table gone rename to telemetry_inbox');
+  await database.query('alter table purchase rename column gone to paid');
+  await database.query(
+    'begin; lock table license, activation, staff, telemetry_inbox in access exclusive mode',
+  );
+  await endingWaits(
+    (sql) => database.query(sql),
+    () =>
+      Promise.all([
+        seen('POST', '/v1/activate', activation),
+        seen('POST', '/v1/heartbeat', beat),
+        seen('POST', '/support/api/licenses/search', { email: IDENTITY.email }, bearer),
+        report('dispute_won'),
+      ]),
+  );
+  await database.query('rollback');
+  await report('refunded');
+  // More wrong signatures than are listened to in a minute.
+  for (let wrong = 0; wrong < 61; wrong += 1) await seen('POST', PURCHASES, event, signed(''));
+  const forwarding = Object.entries(FORWARDING)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
+  const head = `POST /v1/activate HTTP/1.1\r\nhost: ${LOCAL}\r\n${forwarding}content-type: application/json\r\n`;
+  const whole = JSON.stringify(activation);
+  for (const bytes of [
+    `GARBAGE ${LOCAL} ${IDENTITY.email}\r\n${forwarding}\r\n`,
+    `${head}content-length: x${IDENTITY.license_key}\r\n\r\n${whole}`,
+    `${head}transfer-encoding: chunked\r\n\r\nzz${whole}\r\n`,
+    `${head}x-long: ${`${LOCAL} ${IDENTITY.email}`.repeat(1_000)}\r\n\r\n`,
+    `${head}content-length: 5000\r\n\r\n${whole}`,
+    `${head}expect: ${LOCAL}\r\ncontent-length: 0\r\n\r\n`,
+    `GET /v1/keys HTTP/1.1\r\n${forwarding}\r\n`,
+    `CONNECT ${LOCAL}:443 HTTP/1.1\r\nhost: ${LOCAL}\r\n${forwarding}\r\n`,
+  ]) {
+    await send(bytes);
+    await send(bytes, true);
+  }
+  await send(`${head}content-length: ${whole.length}\r\n\r\n${whole}`, true);
+  await seen('GET', '/health/live');
+  await drivePortal(sub);
+  await driveErasure(seen, bearer);
+  await driveSession(seen);
+  // The proof is worth as much as what it saw.
+  expect([...statuses].toSorted()).toEqual([
+    200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503,
+  ]);
+}
+
+/** What a holder does, signed in by key and then by code; each as it should be done and as it should not. */
+async function drivePortal(activation: string): Promise<void> {
+  const portal = documentedRoutes().filter(({ path }) => path.startsWith('/portal/'));
+  const origin = `http://localhost:${port}`;
+  const cookieOf = (lines: readonly string[]) => lines[0]!.split(';')[0]!;
+  const { email, license_key } = IDENTITY;
+  for (const how of ['key', 'code']) {
+    let cookie = '';
+    if (how === 'code') {
+      const asked = await ask('POST', '/portal/api/session/code', { email: CODED }, { origin });
+      cookie = cookieOf(asked.cookies);
+      code = await codeMailed();
+    }
+    const typed = how === 'key' ? { email, license_key } : { email: CODED, code };
+    const begun = await ask('POST', '/portal/api/session', typed, { origin, cookie });
+    expect(begun.status).toBe(204);
+    const session = cookieOf(begun.cookies);
+    sessions.push(session.split('=')[1]!);
+    // Signing out is the last of all.
+    for (const { method, path } of portal.toSorted(
+      (a, b) => Number(a.path.endsWith('session')) - Number(b.path.endsWith('session')),
+    )) {
+      const url = path.replace('{id}', path.includes('licenses') ? LICENSE_ID : activation);
+      const headers = { origin, cookie: session };
+      for (const body of ['{"', 'x'.repeat(17_000), { reason: IDENTITY.hostname_hint }])
+        if (method === 'POST') await ask(method, url, body, headers);
+      await ask(method, `${url}?email=${email}&from=${LOCAL}`, undefined, headers);
+      await ask(method, url, undefined, { ...headers, origin: `http://${LOCAL}` });
+    }
+  }
+}
+
+/** The code that was mailed to `CODED`. */
+async function codeMailed(): Promise<string> {
+  for (;;) {
+    for (const { to, text } of await outbox({ dataDir: join(directory, 'data') })) {
+      const [, digits] = /^ {4}(\d{8})$/m.exec(text) ?? [];
+      if (to === CODED && digits) return digits;
+    }
+    await database.query('select 1');
+  }
+}
+
+/** A deletion request from its answer to its receipt. */
+async function driveErasure(
+  seen: (...call: Parameters<typeof ask>) => Promise<string>,
+  bearer: Record<string, string>,
+): Promise<void> {
+  await database.query("update staff set role = 'admin'");
+  const asked = await seen('POST', '/support/api/erasures', { email: ERASED, reason: 'Asked.' }, bearer);
+  const { id } = (JSON.parse(asked) as { erasure: { id: string } }).erasure;
+  await seen('POST', `/support/api/erasures/${id}/run`, undefined, bearer);
+  for (let waiting = 1; waiting > 0;) {
+    const { rows } = await database.query('select 1 from mail_recipient');
+    waiting = rows.length;
+  }
+}
+
+/** The support page in a browser, by every route: what it should send, and what it should not. */
+async function driveSession(seen: (...call: Parameters<typeof ask>) => Promise<string>): Promise<void> {
+  const origin = `http://localhost:${port}`;
+  const { cookies } = await ask('POST', '/support/api/session/link', { link: STAFF.link }, { origin });
+  session = /^mooring_staff=([\w-]{43});/.exec(cookies[0]!)![1]!;
+  const browser = { origin, cookie: `mooring_staff=${session}; mooring_challenge=${session}` };
+  const { id } = JSON.parse(await seen('POST', '/support/api/licenses', { email: IDENTITY.email }, browser))
+    .license as { id: string };
+  const bodies = [
+    { reason: 'Sold.', role: 'support', email: IDENTITY.email, decision: 'release', machines_allowed: 2 },
+    {
+      response: { id: session, response: { clientDataJSON: LOCAL } },
+      link: STAFF.link,
+      reason: IDENTITY.email,
+    },
+  ];
+  const routes = documentedRoutes().filter(({ path }) => path.startsWith('/support/'));
+  // Signing out comes last: by the end, nothing was asked of one who is not signed in.
+  const last = ({ method, path }: (typeof routes)[number]) =>
+    Number(method === 'DELETE' && path.endsWith('session'));
+  for (const { method, path } of routes.toSorted((a, b) => last(a) - last(b))) {
+    const url = path.replace('{id}', id);
+    for (const body of method === 'GET' ? [undefined] : bodies) {
+      await seen(method, url, body, { ...browser, origin: `http://${LOCAL}` });
+      await seen(method, url, method === 'DELETE' ? undefined : body, browser);
+    }
+  }
+  expect(JSON.parse(await seen('GET', '/support/api/session', undefined, browser)).code).toBe(
+    'sign_in_required',
+  );
+}
+
+/** All that was written about requests, by the service and by its database. */
+const logs = () => server.stdout + server.stderr + readFileSync(join(directory, 'data/postgres.log'), 'utf8');
+
+/** Every row of every table, as text. */
+async function tables(): Promise<string> {
+  const { rows } = await database.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname <> 'information_schema'`,
+  );
+  const texts: string[] = [];
+  for (const { name } of rows) {
+    const { rows: all } = await database.query<{ row: string }>(`select t::text as row from ${name} t`);
+    texts.push(...all.map(({ row }) => row));
+  }
+  return texts.join('\n');
+}
+
+async function rawFiles(search: LeakSearch): Promise<string[]> {
+  await database.query('checkpoint');
+  return search.inFiles(join(directory, 'data'));
+}
+
+/** What has the caller's name on it, but for what `npm start` prints of its own sample. */
+const identities = () =>
+  new LeakSearch(
+    [
+      ...Object.values(IDENTITY),
+      ...Object.values(STAFF),
+      ...token.split('.').slice(1),
+      session,
+      ERASED,
+      CODED,
+      code,
+      ...sessions,
+      USER_AGENT,
+    ].flatMap(formsOfText),
+  );
+const secrets = () =>
+  new LeakSearch(
+    [
+      IDENTITY.license_key,
+      STAFF.token,
+      STAFF.link,
+      session,
+      ...sessions,
+      ...token.split('.').slice(1),
+    ].flatMap((secret) =>
+      // SHA-256 of a key, a staff token, a link and a session is what the tables know them by.
+      formsOfText(secret).filter(({ what }) => !what.startsWith('sha256')),
+    ),
+  );
+
+describe('after every route, malformed HTTP, refusals, faults, outages and disconnects', () => {
+  test('no form of an address stands in standard output, standard error or the log of PostgreSQL', () => {
+    expect(logs()).toContain('"msg":"request"');
+    expect([...addresses.in(logs())]).toEqual([]);
+  });
+
+  test('no form of an address stands in a table', async () => {
+    const all = await tables();
+    expect(all).toContain(IDENTITY.email);
+    expect([...addresses.in(all)]).toEqual([]);
+  });
+
+  test('no form of an address stands in the raw files of the data directory and its write-ahead log', async () => {
+    expect(await rawFiles(addresses)).toEqual([]);
+  });
+
+  test('no key, e-mail address, token, label, transaction, machine id or user agent stands in a log', () => {
+    expect([...identities().in(logs())]).toEqual([]);
+  });
+
+  test('no key and no token stands in a table, a raw file or the write-ahead log', async () => {
+    expect([...secrets().in(await tables())]).toEqual([]);
+    expect(await rawFiles(secrets())).toEqual([]);
+  });
+
+  test('no column is of a type made for addresses', async () => {
+    const { rows } = await database.query(
+      `select table_name, column_name from information_schema.columns
+       where udt_name in ('inet', 'cidr', 'macaddr', 'macaddr8')
+         and table_schema not in ('pg_catalog', 'information_schema')`,
+    );
+    expect(rows).toEqual([]);
+  });
+});
+
+// Last, for what was planted stays in the files: the same searches find every form, wherever it was put.
+describe('the search itself', () => {
+  const planted = () => [...addresses.forms, ...identities().forms];
+  const names = (forms: readonly { what: string }[]) =>
+    [...new Set(forms.map(({ what }) => what))].toSorted();
+
+  test('finds each form of each canary among other bytes', () => {
+    for (const form of planted()) {
+      // As a word: a part of a longer one does not count where the form is short.
+      const among = (each: Buffer) =>
+        Buffer.concat([randomBytes(99), each, form.bytes, each, randomBytes(99)]);
+      const found = new LeakSearch([form]).in(among(Buffer.from(' ')));
+      expect([...found]).toEqual([form.what]);
+    }
+  });
+
+  test('finds what the service prints, and what PostgreSQL logs', async () => {
+    const texts = planted().filter(({ binary }) => !binary);
+    const printed = `${texts.map(({ bytes }) => bytes.toString()).join('\n')}\nEND OF PLANT\n`;
+    writeFileSync(join(directory, 'plant'), printed);
+    server.child.kill('SIGUSR2');
+    await Promise.all([server.says('stdout', /END OF PLANT/), server.says('stderr', /END OF PLANT/)]);
+    await database.query(`do $$ begin raise log '%', ${pg.escapeLiteral(printed)}; end $$`);
+    const search = new LeakSearch(planted());
+    const log = readFileSync(join(directory, 'data/postgres.log'));
+    for (const place of [server.stdout, server.stderr, log]) {
+      expect([...search.in(place)].toSorted()).toEqual(expect.arrayContaining(names(texts)));
+    }
+  });
+
+  test('finds what is in a table, and what is in the raw files', async () => {
+    await database.query('create table planted (form text, bytes bytea)');
+    for (const { bytes, binary } of planted()) {
+      await database.query(
+        'insert into planted values ($1, $2)',
+        binary ? [null, bytes] : [bytes.toString(), null],
+      );
+    }
+    const search = new LeakSearch(planted());
+    const texts = names(planted().filter(({ binary }) => !binary));
+    expect([...search.in(await tables())].toSorted()).toEqual(expect.arrayContaining(texts));
+    const found = await rawFiles(search);
+    const inHeap = new Set(
+      found.filter((line) => line.includes('/base/')).map((line) => line.replace(/^[^:]*: /, '')),
+    );
+    const inWal = new Set(
+      found.filter((line) => line.includes('/pg_wal/')).map((line) => line.replace(/^[^:]*: /, '')),
+    );
+    expect([...inHeap].toSorted()).toEqual(names(planted()));
+    const anywhere = names(planted().filter((form) => !isWord(form)));
+    expect([...inWal].toSorted()).toEqual(expect.arrayContaining(anywhere));
+  });
+});

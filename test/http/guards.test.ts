@@ -1,0 +1,227 @@
+import 'reflect-metadata';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { RequestMethod } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { DataSource } from 'typeorm';
+import { Sessions, type SessionOwner } from '../../src/http/sessions/sessions.js';
+import { StaffService } from '../../src/staff/staff.service.js';
+import type { Role } from '../../src/staff/staff.entity.js';
+import { Service } from '../support/harness.js';
+
+/** For whom a route is: anyone of our own pages; holders, by whichever session or by a mailed code alone; the staff. */
+type For = 'anyone' | 'holder' | 'mailbox' | 'staff' | 'staff session' | 'admin';
+
+/** Every route of the pages, and for whom it is. One that stands here not, or stands here and is gone, fails. */
+const ROUTES: Readonly<Record<string, For>> = {
+  'POST /portal/api/session': 'anyone',
+  'POST /portal/api/session/code': 'anyone',
+  'DELETE /portal/api/session': 'holder',
+  'GET /portal/api/licenses': 'holder',
+  'POST /portal/api/licenses/:id/send-key': 'holder',
+  'POST /portal/api/activations/:id/release-request': 'holder',
+  'POST /portal/api/activations/:id/release': 'mailbox',
+  'GET /portal/api/export': 'mailbox',
+  'POST /portal/api/erasure': 'mailbox',
+  'DELETE /portal/api/erasure': 'mailbox',
+  'POST /support/api/session': 'anyone',
+  'POST /support/api/session/link': 'anyone',
+  'POST /support/api/session/options': 'anyone',
+  'GET /support/api/session': 'staff session',
+  'DELETE /support/api/session': 'staff session',
+  'GET /support/api/passkeys': 'staff session',
+  'POST /support/api/passkeys': 'staff session',
+  'POST /support/api/passkeys/options': 'staff session',
+  'DELETE /support/api/passkeys/:id': 'staff session',
+  'POST /support/api/licenses/search': 'staff',
+  'POST /support/api/licenses': 'admin',
+  'GET /support/api/licenses/:id': 'staff',
+  'PATCH /support/api/licenses/:id': 'admin',
+  'POST /support/api/licenses/:id/send-key': 'staff',
+  'POST /support/api/licenses/:id/rekey': 'admin',
+  'POST /support/api/activations/:id/release': 'staff',
+  'GET /support/api/release-requests': 'staff',
+  'POST /support/api/release-requests/:id': 'staff',
+  'GET /support/api/erasures': 'staff',
+  'POST /support/api/erasures': 'admin',
+  'POST /support/api/erasures/:id/run': 'admin',
+  'GET /support/api/fleet': 'staff',
+  'GET /support/api/audit': 'staff',
+  'GET /support/api/manifests': 'staff',
+  'GET /support/api/retention': 'staff',
+  'GET /support/api/staff': 'admin',
+  'POST /support/api/staff': 'admin',
+  'PATCH /support/api/staff/:id': 'admin',
+  'POST /support/api/staff/:id/remove': 'admin',
+  'POST /support/api/staff/:id/link': 'admin',
+  'GET /support/api/tokens': 'admin',
+  'POST /support/api/tokens/:id/revoke': 'admin',
+};
+
+interface Route {
+  readonly name: string;
+  readonly who: For;
+  readonly method: string;
+  readonly path: string;
+}
+
+const routes: Route[] = Object.entries(ROUTES).map(([name, who]) => {
+  const [method, path] = name.split(' ') as [string, string];
+  return { name, who, method, path };
+});
+const guarded = routes.filter(({ who }) => who !== 'anyone');
+const ofHolders = guarded.filter(({ path }) => path.startsWith('/portal/'));
+const ofStaff = guarded.filter(({ path }) => path.startsWith('/support/'));
+const writes = routes.filter(({ method }) => method !== 'GET');
+
+const OURS = 'http://localhost:3000';
+const ADA = 'ada@example.com';
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '9' } })));
+afterAll(() => service.close());
+
+interface Sent {
+  readonly cookies?: Record<string, string>;
+  readonly origin?: string;
+  readonly authorization?: string;
+  readonly id?: string;
+}
+
+/** Calls a route as a page of ours would, and answers the code of the refusal, `none` where it is none. */
+async function refusal(route: Route, sent: Sent = {}): Promise<string> {
+  const { json } = await answer(route, sent);
+  return (json?.code as string | undefined) ?? 'none';
+}
+
+function answer({ method, path }: Pick<Route, 'method' | 'path'>, sent: Sent) {
+  const { cookies = {}, origin = OURS, authorization, id = randomUUID() } = sent;
+  const cookie = Object.entries(cookies).map(([name, value]) => `mooring_${name}=${value}`);
+  // A body that is taken for one, whatever the route: what is wrong in it is told only to those who may send one.
+  const body = method === 'POST' || method === 'PATCH' ? {} : undefined;
+  return service.call(method, path.replace(':id', id), body, {
+    origin,
+    ...(cookie.length > 0 && { cookie: cookie.join('; ') }),
+    ...(authorization && { authorization }),
+  });
+}
+
+const begin = (owner: SessionOwner) =>
+  service.app.get(Sessions).begin(service.app.get(DataSource).manager, owner);
+
+async function staff(role: Role): Promise<string> {
+  const act = { actor: 'test', reason: 'a test' };
+  const { staff_id } = await service.app.get(StaffService).ensure(`${role}@example.com`, role, act);
+  return begin({ staff_id });
+}
+
+async function license(email = ADA) {
+  const issued = await service.issue({ email });
+  const activation_id = (await service.activate(issued)).json.activation.id as string;
+  return { ...issued, activation_id };
+}
+
+test('the table holds every route that exists', () => {
+  const paths = (target: object): string[] => [Reflect.getMetadata('path', target) as string].flat();
+  const join = (...parts: string[]) => `/${parts.join('/').split('/').filter(Boolean).join('/')}`;
+  const existing = [...service.app.get(ModulesContainer).values()]
+    .flatMap(({ controllers }) => [...controllers.values()])
+    .flatMap(({ metatype }) => {
+      const handlers = metatype!.prototype as Record<string, object>;
+      return Object.getOwnPropertyNames(handlers)
+        .map((name) => handlers[name]!)
+        .filter((handler) => Reflect.hasMetadata('method', handler))
+        .flatMap((handler) => {
+          const method = RequestMethod[Reflect.getMetadata('method', handler) as number];
+          return paths(metatype!).flatMap((base) =>
+            paths(handler).map((path) => `${method} ${join(base, path)}`),
+          );
+        });
+    })
+    .filter((name) => /^\w+ \/(portal|support)\//.test(name));
+  expect(existing.toSorted()).toEqual(Object.keys(ROUTES).toSorted());
+});
+
+test.each(guarded)('$name is for nobody who is not signed in', async (route) => {
+  expect(await refusal(route)).toBe('sign_in_required');
+  expect(await refusal(route, { cookies: { holder: 'x', staff: 'x' } })).toBe('sign_in_required');
+});
+
+test.each(ofStaff)('$name tells who is not signed in that it takes a token', async (route) => {
+  expect((await answer(route, {})).headers['www-authenticate']).toBe('Bearer');
+});
+
+test.each(guarded)('$name opens with no session of the other kind, under whichever name', async (route) => {
+  const other = route.path.startsWith('/portal/') ? await staff('admin') : await begin({ email: ADA });
+  expect(await refusal(route, { cookies: { holder: other, staff: other } })).toBe('sign_in_required');
+});
+
+test.each(writes)('$name is refused to another site before anything is looked at', async (route) => {
+  const signedIn = { holder: await begin({ email: ADA }), staff: await staff('admin') };
+  for (const cookies of [{}, signedIn]) {
+    for (const origin of ['https://evil.example', 'http://localhost:3001', 'null'])
+      expect(await refusal(route, { cookies, origin })).toBe('cross_origin');
+  }
+});
+
+describe.each(ofHolders)('$name', (route) => {
+  test('asks for a mailed code where it must, and only there', async () => {
+    const { license_id } = await license();
+    const holder = await begin({ license_id });
+    expect((await refusal(route, { cookies: { holder } })) === 'mailbox_proof_needed').toBe(
+      route.who === 'mailbox',
+    );
+    const byCode = await begin({ email: ADA });
+    expect(await refusal(route, { cookies: { holder: byCode } })).not.toMatch(
+      /mailbox_proof_needed|sign_in_required/,
+    );
+  });
+});
+
+test.each(ofHolders.filter(({ path }) => path.includes(':id')))(
+  "$name answers for another holder's as for none, to the byte, and leaves it alone",
+  async (route) => {
+    const [mine, theirs] = [await license(), await license('grace@example.com')];
+    const idOf = ({ license_id, activation_id }: typeof mine) =>
+      route.path.includes('/licenses/') ? license_id : activation_id;
+    for (const owner of [{ email: ADA }, { license_id: mine.license_id }]) {
+      if (route.who === 'mailbox' && 'license_id' in owner) continue;
+      const cookies = { holder: await begin(owner) };
+      const [foreign, none, own] = [
+        await answer(route, { cookies, id: idOf(theirs) }),
+        await answer(route, { cookies }),
+        await answer(route, { cookies, id: idOf(mine) }),
+      ];
+      const bytes = ({ status, text }: typeof none) => [status, text.replace(/"request_id":"[^"]*"/, '')];
+      expect(bytes(foreign)).toEqual(bytes(none));
+      expect(none.status).toBe(404);
+      expect(own.status).toBeLessThan(300);
+    }
+    const [{ ended_at }] = (await service.sql('select ended_at from activation where id = $1', [
+      theirs.activation_id,
+    ])) as [{ ended_at: Date | null }];
+    expect(ended_at).toBeNull();
+  },
+);
+
+test.each(ofStaff)('$name is for the roles it is for', async (route) => {
+  const [support, admin] = [await staff('support'), await staff('admin')];
+  const isAdminOnly = route.who === 'admin';
+  expect((await refusal(route, { cookies: { staff: support } })) === 'forbidden').toBe(isAdminOnly);
+  expect(await refusal(route, { cookies: { staff: admin } })).not.toMatch(/forbidden|sign_in_required/);
+});
+
+test.each(ofStaff)('$name takes the token of a script as it should', async (route) => {
+  const authorization = `Bearer ${await service.staffToken('admin', 'admin@example.com')}`;
+  const code = await refusal(route, { authorization });
+  expect(code === 'sign_in_required').toBe(route.who === 'staff session');
+});
+
+test('no token has more than its owner has at this moment', async () => {
+  const authorization = `Bearer ${await service.staffToken('support', 'script@example.com')}`;
+  const issue = () =>
+    service.call('POST', '/support/api/licenses', { email: 'a@example.com' }, { authorization });
+  expect((await issue()).json.code).toBe('forbidden');
+  await service.staffToken('admin', 'script@example.com');
+  expect((await issue()).status).toBe(201);
+});

@@ -1,0 +1,102 @@
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { MARKER, ODD, SMUGGLED } from '../support/http/corpus.js';
+import { runs } from '../fuzz/fuzz.js';
+import { Service } from '../support/harness.js';
+import { exchange, expectProblem, request, type RawAnswer } from '../support/http/raw-http.js';
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start()));
+afterAll(() => service.close());
+
+const corpus = { ...SMUGGLED, ...ODD };
+const bytesOf = (text: string) => Buffer.from(text, 'latin1');
+// Whoever has said all closes that half: so nobody waits for what would still come.
+const end = async (socket: Socket) => socket.end();
+
+const linesSince = (before: number) =>
+  service.logged.slice(before).flatMap((line) => line.split('\n').filter((each) => each !== ''));
+
+/** Every answer is one that the service gives; of `sent` nothing comes back, and nothing of it is logged. */
+async function expectHarmless(sent: Buffer, answers: readonly RawAnswer[], before: number): Promise<void> {
+  for (const answer of answers) {
+    if (answer.status >= 400) expectProblem(answer);
+    else expect([200, 204, 304]).toContain(answer.status);
+    for (const name of ['set-cookie', 'upgrade', 'server']) expect(answer.headers).not.toHaveProperty(name);
+  }
+  const lines = linesSince(before);
+  // A line for each request that was one, and one for what was none.
+  const heads = sent.toString('latin1').split(/\r?\n\r?\n/).length;
+  expect(lines.length).toBeLessThanOrEqual(heads);
+  expect(lines.filter((line) => /"level":[56]0|kanari|garbage/.test(line))).toEqual([]);
+  const [good] = await exchange(service.url, [
+    request('GET', '/health/live', undefined, 'connection: close\r\n'),
+  ]);
+  expect(good).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+}
+
+const parts = (sent: Buffer) => [sent, end];
+
+test.each(Object.entries(SMUGGLED))('no request hides in the body of another: %s', async (_what, text) => {
+  const before = service.logged.length;
+  const answers = await exchange(service.url, parts(bytesOf(text)), 3);
+  // The one that is refused is the last: what stands behind it is nobody's request.
+  expect(answers.map(({ status }) => status).filter((status) => status === 404)).toEqual([]);
+  await expectHarmless(bytesOf(text), answers, before);
+});
+
+test.each(Object.entries(ODD))('a known answer, or none: %s', async (_what, text) => {
+  const before = service.logged.length;
+  await expectHarmless(bytesOf(text), await exchange(service.url, parts(bytesOf(text)), 3), before);
+});
+
+test('a byte at a time is the same as all at once', async () => {
+  for (const text of [SMUGGLED['two lengths']!, ODD['chunks with extensions and a trailer']!]) {
+    const [whole] = await exchange(service.url, parts(bytesOf(text)));
+    const slow = [...bytesOf(text)].map((byte) => async (socket: Socket) => {
+      if (socket.writable) await new Promise((resolve) => socket.write(Buffer.of(byte), resolve));
+    });
+    const [answer] = await exchange(service.url, [...slow, end]);
+    expect(answer?.status).toBe(whole?.status);
+  }
+});
+
+const texts = Object.values(corpus).filter(({ length }) => length < 2_000);
+const change = fc.record({
+  at: fc.nat(1_999),
+  byte: fc.nat(255),
+  kind: fc.nat(3),
+  other: fc.constantFrom(...texts),
+});
+
+/** A text of the corpus with bytes changed, left out, said twice, or spliced with another. */
+function changed(
+  bytes: Buffer,
+  { at, byte, kind, other }: { at: number; byte: number; kind: number; other: string },
+) {
+  const place = at % (bytes.length + 1);
+  const [left, right] = [bytes.subarray(0, place), bytes.subarray(place)];
+  if (kind === 0) return Buffer.concat([left, Buffer.of(byte), right.subarray(1)]);
+  if (kind === 1) return Buffer.concat([left, right.subarray(1 + (byte % 8))]);
+  if (kind === 2) return Buffer.concat([left, left.subarray(-8), right]);
+  return Buffer.concat([left, bytesOf(other).subarray(byte % (other.length + 1))]);
+}
+
+test('the same with bytes changed and pieces mixed', async () => {
+  const mutant = fc
+    .tuple(fc.constantFrom(...texts), fc.array(change, { minLength: 1, maxLength: 3 }))
+    .map(([text, changes]) => changes.reduce(changed, bytesOf(text)));
+  await fc.assert(
+    fc.asyncProperty(mutant, async (bytes) => {
+      const before = service.logged.length;
+      await expectHarmless(bytes, await exchange(service.url, parts(bytes), 4), before);
+    }),
+    runs(80),
+  );
+});
+
+test('the marker is a request where it stands as one: what is looked for above can be seen', async () => {
+  const [answer] = await exchange(service.url, [request('GET', MARKER, undefined, 'connection: close\r\n')]);
+  expectProblem(answer!, 'not_found');
+});

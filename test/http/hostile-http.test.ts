@@ -1,0 +1,251 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { activation, machineId, Service } from '../support/harness.js';
+import { documentedRoutes } from '../support/http/openapi.js';
+import { exchange, expectProblem, open, request } from '../support/http/raw-http.js';
+
+/** Stands in what is sent, and must never come back. Bodies have a file of their own: hostile-bodies.test.ts. */
+const CANARY = 'kanari-5f1c';
+
+let service: Service;
+let license: { license_key: string; email: string };
+let token: string;
+let normal = 0;
+
+beforeAll(async () => {
+  service = await Service.start();
+  license = await service.issue({ machines_allowed: 10_000 });
+  token = (await service.activate(license)).json.token as string;
+});
+afterAll(() => service.close());
+
+// Whatever a test did: the service works, and none of it was a fault of the service.
+afterEach(async () => {
+  expect((await service.activate(license, `normal ${(normal += 1)}`)).status).toBe(201);
+  expect(service.logged.join('')).not.toContain(CANARY);
+  expect(service.logged.splice(0).filter((line) => /"level":[56]0/.test(line))).toEqual([]);
+});
+
+describe('addresses and methods', () => {
+  const METHODS = 'GET POST PUT PATCH DELETE OPTIONS TRACE PROPFIND QUERY PURGE'.split(' ');
+  const routes = documentedRoutes();
+  const paths = [...new Set(routes.map(({ path }) => path))];
+
+  test.each(paths)('405 with allow for every other method of %s', async (template) => {
+    const path = template.replace('{id}', '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6');
+    // A fixed path may stand where another route takes an id: licenses/search is licenses/{id} to a GET.
+    const fits = (other: string) => new RegExp(`^${other.replaceAll('{id}', '[^/]+')}$`).test(path);
+    const documented = routes.filter((route) => fits(route.path)).map(({ method }) => method);
+    const allowed = documented
+      .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+      .toSorted();
+    for (const method of METHODS.filter((each) => !allowed.includes(each))) {
+      const [answer] = await exchange(service.url, [request(method, path, '{}', 'connection: close\r\n')]);
+      const allow = answer?.headers['allow']?.split(', ').toSorted();
+      expect({ method, status: answer?.status, allow }).toEqual({ method, status: 405, allow: allowed });
+      expectProblem(answer!, 'method_not_allowed');
+    }
+    const head = await service.call('HEAD', path);
+    expect([head.status, head.text]).toEqual([allowed.includes('HEAD') ? expect.any(Number) : 405, '']);
+  });
+
+  test.each([
+    '/',
+    '/v1',
+    '/v1/',
+    '/v1/activate/',
+    '/v1/activate/x',
+    '/V1/activate',
+    '//v1/manifest',
+    '/v2/manifest',
+    '/.env',
+    '/health',
+    '/support/api/activations',
+    `/${CANARY}`,
+    '/v1/manifest;x=1',
+    '/../etc/passwd',
+    '*',
+  ])('404 for %s', async (path) => {
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      const [answer] = await exchange(service.url, [
+        request(method, path, undefined, 'connection: close\r\n'),
+      ]);
+      expectProblem(answer!, 'not_found');
+      expect(answer!.body).not.toContain(CANARY);
+    }
+  });
+
+  test.each([
+    '/v1/%zz',
+    '/%',
+    '/v1/%ff%fe',
+    '/support/api/activations/%c0%af/release',
+    'http://[::1/v1/keys',
+    '/v1/keys%00',
+    `/v1/%E0%A4%A?${CANARY}`,
+  ])('a broken address is a problem of the caller: %s', async (path) => {
+    const [answer] = await exchange(service.url, [request('POST', path, undefined, 'connection: close\r\n')]);
+    expectProblem(answer!);
+    expect(answer!.body).not.toContain(CANARY);
+  });
+
+  test('an address or a header that is too long, too many headers: a problem, whatever the size', async () => {
+    for (const size of [200, 8_000, 16_300, 20_000, 200_000]) {
+      const long = CANARY.repeat(Math.ceil(size / CANARY.length));
+      const [address] = await exchange(service.url, [request('GET', `/v1/${long}`)]);
+      const [parameter] = await exchange(service.url, [
+        request('POST', `/support/api/activations/${long}/release`),
+      ]);
+      for (const answer of [address!, parameter!]) {
+        expectProblem(answer);
+        expect(answer.body).not.toContain(CANARY);
+      }
+      const [header] = await exchange(service.url, [
+        request('GET', '/nowhere', undefined, `x-long: ${long}\r\n`),
+      ]);
+      expectProblem(header!);
+    }
+    const [many] = await exchange(service.url, [
+      request('GET', '/nowhere', undefined, 'a: b\r\n'.repeat(3_000)),
+    ]);
+    expectProblem(many!, 'malformed_request');
+  });
+});
+
+describe('what is hardly HTTP', () => {
+  test.each([
+    'GARBAGE\r\n\r\n',
+    'FOO /v1/manifest HTTP/1.1\r\nhost: x\r\n\r\n',
+    'GET /v1/manifest HTTP/3.7\r\nhost: x\r\n\r\n',
+    'GET  HTTP/1.1\r\nhost: x\r\n\r\n',
+    `GET /${CANARY}\0 HTTP/1.1\r\nhost: x\r\n\r\n`,
+    'GET /v1/manifest HTTP/1.1\r\nhost x\r\n\r\n',
+    'GET /v1/manifest HTTP/1.1\r\nhost: x\r\n: x\r\n\r\n',
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+    'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+    'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n',
+    'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}',
+    'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n',
+    // HTTP/1.1 demands a host; Node would answer this one by itself, without a body.
+    'GET /v1/manifest HTTP/1.1\r\n\r\n',
+  ])('400, a problem, and the end of the connection: %j', async (bytes) => {
+    const [answer] = await exchange(service.url, [Buffer.from(bytes, 'latin1')]);
+    expectProblem(answer!, 'malformed_request');
+    expect(answer!.headers['connection']).toBe('close');
+    expect(answer!.body).not.toContain(CANARY);
+  });
+
+  test('any bytes get a problem or no answer at all', async () => {
+    const start = fc.constantFrom(
+      '',
+      'GET ',
+      'POST /v1/activate HTTP/1.1\r\n',
+      'POST /v1/activate HTTP/1.1\r\nhost: x\r\n',
+    );
+    await fc.assert(
+      fc.asyncProperty(start, fc.uint8Array({ minLength: 1, maxLength: 60 }), async (text, bytes) => {
+        const end = async (socket: { end(): void }) => socket.end();
+        const answers = await exchange(service.url, [text, Buffer.from(bytes), '\r\n\r\n', end]);
+        for (const answer of answers) expectProblem(answer);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('an expectation that nobody can meet is a problem too', async () => {
+    const [answer] = await exchange(service.url, [
+      request('POST', '/v1/activate', '{}', `expect: ${CANARY}\r\n`),
+    ]);
+    expectProblem(answer!);
+  });
+
+  test('expect: 100-continue is told to continue, and answered after the body', async () => {
+    const body = JSON.stringify(activation(license, 'expecting'));
+    const whole = request('POST', '/v1/activate', body, 'expect: 100-continue\r\nconnection: close\r\n');
+    const at = whole.length - Buffer.byteLength(body);
+    const interim: string[] = [];
+    const continued = async (socket: Socket) => interim.push(String((await once(socket, 'data'))[0]));
+    const [answer] = await exchange(service.url, [whole.subarray(0, at), continued, whole.subarray(at)]);
+    expect(interim).toEqual(['HTTP/1.1 100 Continue\r\n\r\n']);
+    expect(answer!.status).toBe(201);
+  });
+
+  test('HTTP/1.0 is served, without a host, and its connection ends', async () => {
+    const body = JSON.stringify(activation(license, 'old'));
+    const text = `POST /v1/activate HTTP/1.0\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    const [answer] = await exchange(service.url, [text], 2);
+    expect(answer).toMatchObject({ status: 201, headers: { connection: 'close' } });
+  });
+
+  test('requests in one packet are answered in their order', async () => {
+    const beat = JSON.stringify({ token, app_version: '3.2.0' });
+    const three = [
+      request('GET', '/health/live'),
+      request('POST', '/v1/heartbeat', beat),
+      request('GET', '/nowhere'),
+    ];
+    const answers = await exchange(service.url, [Buffer.concat(three)], 3);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 404]);
+    expect(answers[0]!.body).toBe('{"status":"ok"}');
+  });
+
+  // Where the answer cannot be given any more, none is better than one that belongs to something else.
+  test('what is broken after a request, in one packet, is never told as the answer to that request', async () => {
+    const beat = request('POST', '/v1/heartbeat', JSON.stringify({ token, app_version: '3.2.0' }));
+    const answers = await exchange(service.url, [Buffer.concat([beat, Buffer.from('\x01\x02\r\n\r\n')])], 2);
+    expect(answers[0]?.status ?? 200).toBe(200);
+  });
+});
+
+describe('callers who go or wait', () => {
+  test("a connection cut at any byte takes no seat before the request is whole, and is nobody's error", async () => {
+    const whole = request('POST', '/v1/activate', JSON.stringify(activation(license, 'cut')));
+    for (let at = 0; at < whole.length; at += 23) {
+      const socket = await open(service.url);
+      socket.write(whole.subarray(0, at));
+      const closed = once(socket.resume(), 'close');
+      if (at % 2) socket.resetAndDestroy();
+      else socket.end();
+      await closed;
+    }
+    const held = await service.sql('select 1 from activation where machine_id = $1', [
+      Buffer.from(machineId('cut'), 'hex'),
+    ]);
+    expect(held).toEqual([]);
+  });
+
+  test('a caller who goes while being answered costs nobody else anything', async () => {
+    const beat = JSON.stringify({ token, app_version: '3.2.0', telemetry: { arch: 'arm64' } });
+    await Promise.all(
+      Array.from({ length: 50 }, async () => {
+        const socket = await open(service.url);
+        await new Promise((resolve) => socket.write(request('POST', '/v1/heartbeat', beat), resolve));
+        socket.resetAndDestroy();
+      }),
+    );
+    expect((await service.heartbeat(token)).status).toBe(200);
+  });
+
+  test('three hundred slow senders hold sockets, not seats', async () => {
+    const slow = await Promise.all(Array.from({ length: 300 }, () => open(service.url)));
+    for (const [index, socket] of slow.entries())
+      socket.write(index % 2 ? 'POST /v1/acti' : request('POST', '/v1/activate', '{"a":').subarray(0, -2));
+    let ended = 0;
+    for (const socket of slow) socket.once('close', () => (ended += 1));
+    expect((await service.activate(license, 'beside the slow')).status).toBe(201);
+    // It waited for none of them.
+    expect(ended).toBe(0);
+    for (const socket of slow) socket.destroy();
+    // They are not waited for without an end.
+    expect(service.app.getHttpServer().requestTimeout).toBeLessThanOrEqual(30_000);
+  });
+
+  test('a caller who closes their half still gets the answer', async () => {
+    const whole = request('GET', '/v1/keys', undefined, 'connection: close\r\n');
+    const [answer] = await exchange(service.url, [whole, async (socket) => socket.end()]);
+    expect(answer?.status).toBe(200);
+  });
+});

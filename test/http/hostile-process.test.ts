@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { call, createDatabase } from '../support/harness.js';
+import { exchange, request } from '../support/http/raw-http.js';
+import { freePort, ServerProcess } from '../support/processes/server-process.js';
+
+/*
+ * In a process of its own: errors of Node's are of another kind in the realm of Jest, and so would not be told from
+ * those of the database, or would.
+ */
+
+const directory = mkdtempSync(join(tmpdir(), 'mooring-hostile-'));
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let server: ServerProcess;
+let url: string;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  server = new ServerProcess({ PORT: String(port), DATABASE_URL: database.url, DATA_DIR: directory });
+  await server.ready();
+});
+afterAll(async () => {
+  await server?.end();
+  await database?.drop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+// An operator is woken by errors: none may be had for the sending of a few bytes.
+test("a body that breaks off is its sender's fault: no error of ours, and no outage of the database", async () => {
+  const head = 'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
+  const reset = async (socket: { resetAndDestroy(): unknown }) => socket.resetAndDestroy();
+  const half = async (socket: { end(): unknown }) => socket.end();
+  const cut = request('POST', '/v1/activate', '{"license_key":"MOOR_').subarray(0, -5);
+  await exchange(url, [`${head}transfer-encoding: chunked\r\n\r\nzz\r\n{}`]);
+  await exchange(url, [`${head}transfer-encoding: chunked\r\n\r\n5\r\n{"a"`, reset]);
+  await exchange(url, [cut, reset]);
+  await exchange(url, [cut, half]);
+  expect((await call(url, 'GET', '/nowhere')).status).toBe(404);
+  // The last request's line: whatever came before it has been written.
+  await server.says('stdout', /"route":"none"/);
+  expect(server.stdout.split('\n').filter((line) => /"level":[56]0/.test(line))).toEqual([]);
+});

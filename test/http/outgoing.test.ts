@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { call, createDatabase } from '../support/harness.js';
+import { documentedRoutes } from '../support/http/openapi.js';
+import { freePort, ServerProcess } from '../support/processes/server-process.js';
+
+/** Runs before the service does, and tells of every connection, datagram and look-up that the process begins. */
+const PRELOAD = `
+import dgram from 'node:dgram';
+import dns from 'node:dns';
+import net from 'node:net';
+import { writeSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+const tell = (what) => writeSync(2, 'OUTGOING ' + what + '\\n');
+const connect = net.Socket.prototype.connect;
+net.Socket.prototype.connect = function (...args) {
+  const [options] = Array.isArray(args[0]) ? args[0] : args;
+  const { port, host, path } = typeof options === 'object' ? options : { port: options, host: args[1] };
+  tell(path ?? (host ?? 'localhost') + ':' + port);
+  return connect.apply(this, args);
+};
+for (const name of ['send', 'connect']) {
+  const original = dgram.Socket.prototype[name];
+  dgram.Socket.prototype[name] = function (...args) { tell('datagram'); return original.apply(this, args); };
+}
+for (const name of Object.keys(dns).filter((each) => /^(lookup|resolve|reverse)/.test(each))) {
+  const original = dns[name];
+  // Names alone: an address that is looked up asks nobody.
+  dns[name] = function (...args) { if (!net.isIP(args[0]) && args[0] !== 'localhost') tell('look-up of ' + args[0]); return original.apply(this, args); };
+}
+syncBuiltinESMExports();
+process.on('SIGUSR2', () => fetch('http://127.0.0.1:4999/').catch(() => undefined));
+`;
+
+const directory = mkdtempSync(join(tmpdir(), 'mooring-outgoing-'));
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let server: ServerProcess;
+let url: string;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  const preload = join(directory, 'preload.mjs');
+  writeFileSync(preload, PRELOAD);
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  server = new ServerProcess(
+    { PORT: String(port), DATABASE_URL: database.url, DATA_DIR: join(directory, 'data') },
+    { nodeArguments: ['--import', pathToFileURL(preload).href] },
+  );
+  await server.ready();
+});
+afterAll(async () => {
+  await server?.end();
+  await database?.drop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const outgoing = () => new Set([...server.stderr.matchAll(/^OUTGOING (.*)$/gm)].map(([, target]) => target));
+
+test('the service connects to its database and to nobody else, whatever it is asked', async () => {
+  const [, body] = await server.says('stderr', /-d '([^']*)'/);
+  const { json } = await call(url, 'POST', '/v1/activate', body);
+  const beat = {
+    token: json.token,
+    app_version: '1.0.0',
+    telemetry: { os_version: 'http://198.51.100.7/x' },
+  };
+  expect((await call(url, 'POST', '/v1/heartbeat', beat)).status).toBe(200);
+  for (const { method, path } of documentedRoutes()) {
+    await call(
+      url,
+      method,
+      path.replace('{id}', json.activation.id as string),
+      method === 'POST' ? beat : undefined,
+    );
+  }
+  const { hostname, port } = new URL(database.url);
+  expect([...outgoing()]).toEqual([`${hostname}:${port}`]);
+  // The control: a call out would be told of.
+  server.child.kill('SIGUSR2');
+  await server.says('stderr', /^OUTGOING 127\.0\.0\.1:4999$/m);
+});

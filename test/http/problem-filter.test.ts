@@ -1,0 +1,43 @@
+import { Writable } from 'node:stream';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { fastify, type FastifyInstance } from 'fastify';
+import { Config } from '../../src/core/config.js';
+import { Batch } from '../../src/database/batch.js';
+import { AppLogger } from '../../src/core/logger.js';
+import { problem } from '../../src/http/problems/problem.js';
+import { ProblemFilter } from '../../src/http/problems/problem.filter.js';
+import { RequestCounts } from '../../src/http/responses/request-counts.js';
+
+let app: FastifyInstance;
+let filter: ProblemFilter;
+let logged: string[];
+let traffic: RequestCounts;
+beforeEach(() => {
+  logged = [];
+  traffic = new RequestCounts();
+  const sink = new Writable({ write: (chunk, _encoding, done) => (logged.push(String(chunk)), done()) });
+  filter = new ProblemFilter(new Config({}), new AppLogger('info', sink), traffic);
+  app = fastify();
+  app.setErrorHandler((error, request, reply) => filter.answer(error, request, reply));
+});
+afterEach(() => app.close());
+
+test('who is turned away from a queue that is full is counted, and costs the log no line', async () => {
+  const full = new Batch<string, never>(() => new Promise(() => undefined), 1, 1, 0);
+  app.get('/', () => full.add('one too many'));
+  const { statusCode, headers } = await app.inject('/');
+  expect([statusCode, headers['content-type']]).toEqual([503, 'application/problem+json; charset=utf-8']);
+  expect(headers['retry-after']).toMatch(/^\d+$/);
+  expect([logged, traffic.refusals.unavailable]).toEqual([[], 1]);
+});
+
+test('what fails behind an answer that was given is told to the log, and is no refusal', async () => {
+  app.get('/', (request, reply) => {
+    reply.send(problem('unavailable'));
+    filter.answer(new Error('late'), request, reply);
+    return reply;
+  });
+  const { statusCode } = await app.inject('/');
+  expect([statusCode, traffic.refusals.unavailable, traffic.refusals.internal_error]).toEqual([503, 1, 0]);
+  expect(logged).toEqual([expect.stringContaining('internal_error')]);
+});

@@ -1,0 +1,152 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ReleaseService } from '../../src/releases/release.service.js';
+import { KeyRing } from '../../src/keys/tokens/key-ring.js';
+import type { KeyLine } from '../../src/keys/tokens/ring-file.js';
+import { Terminal } from '../support/processes/cli-harness.js';
+import { FakeClock, Service } from '../support/harness.js';
+import { Desk } from './rotation-drill-desk.js';
+
+const WHY = ['--reason', 'a drill'];
+const NOTHING = {
+  activations: 0,
+  unchanged: 0,
+  key_replaced: 0,
+  address_changed: 0,
+  key_replaced_and_address_changed: 0,
+  key_not_recorded: 0,
+};
+const folder = mkdtempSync(join(tmpdir(), 'mooring-revocation-'));
+
+/** A service, the command line beside it, and computers with the reference client. */
+let service: Service;
+let terminal: Terminal;
+const desks: Desk[] = [];
+const license_ids: string[] = [];
+
+beforeAll(async () => {
+  service = await Service.start({ clock: new FakeClock(new Date()) });
+  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+  for (let i = 0; i < 5; i += 1) await addDesk(`holder-${i}@example.com`);
+});
+
+afterAll(async () => {
+  await Promise.all(desks.map((desk) => desk.close()));
+  terminal.close();
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A new license for one machine, and its machine. */
+async function addDesk(email: string): Promise<void> {
+  const license = await service.issue({ email });
+  const desk = new Desk(license, [service.url], join(folder, `${email}.json`));
+  desks.push(desk);
+  license_ids.push(license.license_id);
+  await desk.activate();
+}
+
+const ring = () => terminal.json(['keys', 'list']) as Promise<KeyLine[]>;
+/** A key id may begin with a dash, so it follows two. */
+const revoke = (kid: string, ...more: string[]) => terminal.run(['keys', 'revoke', ...more, '--', kid]);
+const dryRun = async (kid: string) => {
+  const { code, stderr, json } = await revoke(kid, '--dry-run', '--json');
+  expect([code, stderr]).toEqual([0, '']);
+  return json;
+};
+const activations = () => service.sql('select * from activation order by license_id, id');
+const inState = async (state: string) => (await ring()).find((key) => key.state === state)!.kid;
+
+/** As if the next key had been made a minute ago: one that is younger than some seconds does not sign yet. */
+function ageNextKey(): void {
+  const file = join(service.dataDir, 'keys', 'tokens', 'ring.json');
+  const { keys } = JSON.parse(readFileSync(file, 'utf8')) as { keys: { state: string; since: string }[] };
+  const next = keys.find(({ state }) => state === 'next')!;
+  next.since = new Date(Date.parse(next.since) - 60_000).toISOString();
+  writeFileSync(file, JSON.stringify({ keys }));
+}
+
+test('keys revoke --dry-run counts the machines by what became of their licenses, and changes nothing', async () => {
+  const [, rekeyed, readdressed, both, released] = license_ids;
+  for (const id of [rekeyed!, both!, released!]) await terminal.json(['license', 'rekey', id, ...WHY]);
+  for (const id of [readdressed!, both!]) {
+    await terminal.json(['license', 'set', id, '--email', `new-${id}@example.com`, ...WHY]);
+  }
+  const binding = desks[4]!.activation;
+  await service.app.get(ReleaseService).release(binding, { actor: 'test', reason: 'a drill' });
+
+  const before = [await ring(), await activations()];
+  const [active, next] = [await inState('active'), await inState('next')];
+  const counts = {
+    activations: 4,
+    unchanged: 1,
+    key_replaced: 1,
+    address_changed: 1,
+    key_replaced_and_address_changed: 1,
+    key_not_recorded: 0,
+  };
+  expect(await dryRun(active)).toEqual({ kid: active, state: 'active', ...counts });
+  expect(await dryRun(next)).toEqual({ kid: next, state: 'next', ...NOTHING });
+  const text = await revoke(active, '--dry-run');
+  expect(text).toMatchObject({ code: 0, stderr: '' });
+  expect(text.stdout).toContain(`Key           ${active} (active)\nMachines      4 at most hold a token`);
+  expect(text.stdout).toContain('Both          1 on a license where both happened\n');
+  expect(text.stdout).not.toContain('may be refused');
+  expect([await ring(), await activations()]).toEqual(before);
+});
+
+test('of a key that only verifies it counts those that activated while it signed', async () => {
+  const signed = await inState('active');
+  ageNextKey();
+  await terminal.json(['keys', 'rotate']);
+  await service.app.get(KeyRing).reload();
+  service.clock.advance(60_000);
+  await addDesk('late@example.com');
+  expect(await dryRun(signed)).toMatchObject({ state: 'verifying', activations: 4 });
+  expect(await dryRun(await inState('active'))).toMatchObject({ activations: 5 });
+});
+
+test('a license that was rekeyed where replaced keys were not recorded is counted apart, and said', async () => {
+  const id = license_ids[1]!;
+  const taken = await service.sql('delete from replaced_key where license_id = $1 returning *', [id]);
+  const active = await inState('active');
+  expect(await dryRun(active)).toMatchObject({ activations: 5, key_replaced: 0, key_not_recorded: 1 });
+  const { stdout } = await revoke(active, '--dry-run');
+  expect(stdout).toContain('\n1 may be refused, and stop 7 days after their last heartbeat');
+  for (const { license_id, key_hash, replaced_at } of taken) {
+    await service.sql('insert into replaced_key values ($1, $2, $3)', [license_id, key_hash, replaced_at]);
+  }
+});
+
+test('an unknown key and a revoked one are refused as by the revocation itself', async () => {
+  const run = await revoke('unknown', '--dry-run');
+  expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has no key unknown') });
+});
+
+test('after the revocation every machine activates again by itself on its seat, and none stops', async () => {
+  const before = await activations();
+  // Five machines hold a token of this key; the sixth activated after the rotation.
+  const leaked = await inState('verifying');
+  expect(desks.map(({ kid }) => kid === leaked)).toEqual([true, true, true, true, true, false]);
+  expect(await revoke(leaked)).toMatchObject({ code: 0 });
+  // Before a heartbeat renews a token with the key that is active.
+  await service.app.get(KeyRing).reload();
+  const machines = desks.slice(0, 5);
+  const seats = machines.map(({ activation }) => activation);
+  for (const desk of machines) desk.begin();
+  while (!machines.every((desk) => desk.activated.length > 1)) await pause(20);
+  for (const desk of machines) await desk.rest();
+
+  for (const [i, desk] of machines.entries()) {
+    expect(desk.activation).toBe(seats[i]);
+    expect(new Set(desk.states.map(({ kind }) => kind))).toEqual(new Set(['not_activated', 'running']));
+    const again = desk.activated.slice(1);
+    // The released one is refused a seat, and runs on until its token ends.
+    const expected = i === 4 ? { status: 404 } : { status: 200, id: seats[i], machines_in_use: 1 };
+    for (const answer of again) expect(answer).toMatchObject(expected);
+  }
+  expect(await activations()).toEqual(before);
+});

@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { MooringClient, type ClientOptions, type Status, type UpdateCheck } from '../../client/src/client.js';
+import { machineId } from '../support/harness.js';
+import { activationOf, kidOf } from './rotation-drill.js';
+
+interface Activated {
+  activation: { id: string };
+  license: { machines_in_use: number };
+}
+
+/** A computer with the reference client, whose calls alternate between the instances, as through a balancer. */
+export class Desk {
+  readonly states: Status[] = [];
+  readonly log: string[] = [];
+  /** Every answer to an activation. */
+  readonly activated: { status: number; id?: string; machines_in_use?: number }[] = [];
+  readonly #stateFile: string;
+  readonly #client: MooringClient;
+  #beating: Promise<void> | undefined;
+  #calls = 0;
+  #stopped = false;
+
+  constructor(
+    readonly license: { license_key: string; email: string },
+    readonly urls: readonly string[],
+    stateFile: string,
+    options: Partial<ClientOptions> = {},
+  ) {
+    this.#stateFile = stateFile;
+    this.#client = new MooringClient({
+      baseUrl: urls[0]!,
+      app: 'EXAMPLE',
+      product: 'com.example.app',
+      appVersion: '3.1.0',
+      trustedKeys: [],
+      stateFile,
+      environment: {},
+      machineId: async () => machineId(stateFile),
+      telemetry: () => ({ os_version: 'macOS 26.1' }),
+      log: (line) => this.log.push(line),
+      onStateChange: (status) => this.states.push(status),
+      fetch: (url, init) => this.#fetch(url, init),
+      ...options,
+    });
+  }
+
+  get #token(): string {
+    return (JSON.parse(readFileSync(this.#stateFile, 'utf8')) as { license: { token: string } }).license
+      .token;
+  }
+
+  get kid(): string {
+    return kidOf(this.#token);
+  }
+
+  get activation(): string {
+    return activationOf(this.#token);
+  }
+
+  /** The user clicks, with the key there is or with another. */
+  async activate({ license_key, email } = this.license): Promise<void> {
+    await this.#client.start();
+    await this.#client.activate(license_key, email, 'Studio Mac');
+  }
+
+  checkForUpdate(): Promise<UpdateCheck> {
+    return this.#client.checkForUpdate();
+  }
+
+  /** Heartbeats from now on, one after the other. */
+  begin(): void {
+    this.#beating = (async () => {
+      while (!this.#stopped) {
+        await this.#client.heartbeatNow();
+        await pause(20);
+      }
+    })();
+  }
+
+  get rests(): boolean {
+    return this.#stopped;
+  }
+
+  async rest(): Promise<void> {
+    this.#stopped = true;
+    await this.#beating;
+  }
+
+  async close(): Promise<void> {
+    await this.rest();
+    await this.#client.close();
+  }
+
+  async #fetch(url: string, init: RequestInit): Promise<Response> {
+    const { pathname } = new URL(url);
+    const answer = await fetch(this.urls[this.#calls++ % this.urls.length]! + pathname, init);
+    if (pathname === '/v1/activate') {
+      const { activation, license } = (await answer.clone().json()) as Partial<Activated>;
+      const { status } = answer;
+      this.activated.push({ status, id: activation?.id, machines_in_use: license?.machines_in_use });
+    }
+    return answer;
+  }
+}

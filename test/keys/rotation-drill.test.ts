@@ -1,0 +1,270 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import type { RingEntry } from '../../src/keys/tokens/ring-file.js';
+import { Terminal } from '../support/processes/cli-harness.js';
+import { call, createDatabase } from '../support/harness.js';
+import { Desk } from './rotation-drill-desk.js';
+import { Fleet, halfHeartbeat, kidOf, type FleetClient } from './rotation-drill.js';
+import { freePort, ServerProcess } from '../support/processes/server-process.js';
+
+/** Two instances, one database, one folder of keys, and clients that never stop. */
+const CLIENTS = 24;
+/** A next key may sign from this age on, counted in the whole seconds that are listed. */
+const SETTLED_MS = 6_000;
+const room = mkdtempSync(join(tmpdir(), 'mooring-drill-'));
+const servers: ServerProcess[] = [];
+const pids: number[] = [];
+const urls: string[] = [];
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let terminal: Terminal;
+let fleet: Fleet;
+/** Clients that for ever send their token of the first, and of the second key. */
+let first: FleetClient[];
+let second: FleetClient[];
+let desks: Desk[];
+
+beforeAll(async () => {
+  database = await createDatabase();
+  terminal = new Terminal({ DATABASE_URL: database.url });
+  const { TOKEN_KEYS_DIR } = await terminal.json(['init', 'secrets']);
+  const settings = { DATABASE_URL: database.url, DATA_DIR: join(room, 'data'), TOKEN_KEYS_DIR };
+  Object.assign(terminal.env, settings);
+  for (let i = 0; i < 2; i++) {
+    const PORT = String(await freePort());
+    servers.push(await new ServerProcess({ ...settings, PORT, LOG_LEVEL: 'warn' }).ready());
+    urls.push(`http://127.0.0.1:${PORT}`);
+  }
+  pids.push(...servers.map(({ child }) => child.pid!));
+  fleet = new Fleet(urls);
+  const licenses = await imported(CLIENTS + 2);
+  for (const license of licenses.slice(2)) await fleet.join(license);
+  desks = licenses.slice(0, 2).map((license, i) => new Desk(license, urls, join(room, `desk-${i}.json`)));
+  for (const desk of desks) await desk.activate();
+  first = fleet.clients.slice(0, 8);
+  second = fleet.clients.slice(8, 12);
+  for (const client of first) client.habit = 'keeps';
+});
+
+afterAll(async () => {
+  await Promise.all((desks ?? []).map((desk) => desk.close()));
+  await fleet?.stop();
+  await Promise.all(servers.map((server) => server.end('SIGKILL')));
+  terminal.close();
+  await database.drop();
+  rmSync(room, { recursive: true, force: true });
+});
+
+test('two rotations under load refuse not one heartbeat, and restart nothing', async () => {
+  const began = fleet.confirmed;
+  const [k1] = await ring();
+  expect(new Set(fleet.clients.map(({ kid }) => kid))).toEqual(new Set([k1!.kid]));
+  const oldest = fleet.clients.map(({ token }) => token);
+
+  for (const wanted of [
+    ['verifying', 'active', 'next'],
+    ['verifying', 'verifying', 'active', 'next'],
+  ]) {
+    const before = await ring();
+    await settled();
+    // In the middle of their heartbeats: with tokens of today's key and of the first.
+    const tokens = [...fleet.clients.slice(-4).map(({ token }) => token), ...oldest.slice(0, 4)];
+    const halves = await Promise.all(tokens.flatMap((token) => urls.map((url) => halfHeartbeat(url, token))));
+    await rotate();
+    const early = await Promise.all(halves.splice(0, 4).map((half) => half.finish()));
+    const active = await followed();
+    expect(before.find(({ kid }) => kid === active)?.state).toBe('next');
+    const late = await Promise.all(halves.map((half) => half.finish()));
+    // A machine that stood still asks to be called again, which refuses nobody.
+    const answered = ({ client_action }: { client_action?: string }) => client_action !== 'retry';
+    const answers = [...early, ...late].filter(answered);
+    expect(answers.length).toBeGreaterThan(8);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(late.filter(answered).map(({ token }) => kidOf(token!)))).toEqual(new Set([active]));
+    expect(fleet.refusals).toEqual([]);
+    expect((await ring()).map(({ state }) => state)).toEqual(wanted);
+    await expectPublished();
+    // Those that keep a token of the second key begin with it now.
+    await fleet.more(2);
+    for (const client of second) client.habit = 'keeps';
+  }
+
+  const [, k2, k3] = await ring();
+  expect(new Set(second.map(({ kid }) => kid))).toEqual(new Set([k2!.kid]));
+  expect(new Set(first.map(({ kid }) => kid))).toEqual(new Set([k1!.kid]));
+  expect(new Set(fleet.clients.slice(12).map(({ kid }) => kid))).toEqual(new Set([k3!.kid]));
+  // Tokens from before the first rotation, at both instances.
+  for (const token of oldest.slice(-4))
+    for (const url of urls) expect((await beat(url, token)).status).toBe(200);
+
+  expect(fleet.refusals).toEqual([]);
+  expect(Math.min(...fleet.clients.map(({ beats }) => beats))).toBeGreaterThan(4);
+  expect(fleet.confirmed - began).toBeGreaterThan(200);
+  expectSameProcesses();
+});
+
+test('a revoked active key: its clients activate again by themselves, on the seats they have', async () => {
+  const [k1, k2, k3, k4] = (await ring()) as [RingEntry, RingEntry, RingEntry, RingEntry];
+  const renewing = fleet.clients.slice(12);
+  const leaked = renewing.map(({ token }) => token);
+  for (const desk of desks) desk.begin();
+  await fleet.until(() => desks.every(({ kid }) => kid === k3.kid));
+  const seats = desks.map(({ activation }) => activation);
+
+  await revoke(k3.kid);
+  expect(await followed()).toBe(k4.kid);
+  await fleet.until(() => renewing.every(({ kid }) => kid === k4.kid));
+  await fleet.until(() => desks.every(({ kid }) => kid === k4.kid));
+
+  // Each was refused in so many words, and is back.
+  const refusals = fleet.refusals;
+  for (const { refusals: own, activations } of renewing)
+    expect([own.length, activations]).toEqual([activations, activations]);
+  // One whose heartbeat was under way just then may have a token of the new key by that.
+  expect(refusals.length).toBeGreaterThanOrEqual(renewing.length / 2);
+  for (const refusal of refusals)
+    expect(refusal).toMatchObject({
+      kid: k3.kid,
+      status: 403,
+      code: 'token_invalid',
+      client_action: 'reactivate',
+    });
+  // And is refused no more; those with other keys' tokens never were.
+  await fleet.more(4);
+  expect(fleet.refusals).toHaveLength(refusals.length);
+  expect([...first, ...second].flatMap((client) => client.refusals)).toEqual([]);
+  expect(new Set(first.map(({ kid }) => kid))).toEqual(new Set([k1.kid]));
+  expect(new Set(second.map(({ kid }) => kid))).toEqual(new Set([k2.kid]));
+
+  // The reference client: running all the time, on its one seat.
+  for (const [i, desk] of desks.entries()) {
+    await desk.rest();
+    expect(desk.log).toContain('the service asked for a new activation');
+    expect(new Set(desk.states.map(({ kind }) => kind))).toEqual(new Set(['not_activated', 'running']));
+    expect(desk.states.slice(1).every(({ kind }) => kind === 'running')).toBe(true);
+    expect(desk.activation).toBe(seats[i]);
+    expect(desk.activated[0]).toMatchObject({ status: 201 });
+    expect(desk.activated.length).toBeGreaterThan(1);
+    for (const { status, id, machines_in_use } of desk.activated.slice(1))
+      expect([status, id, machines_in_use]).toEqual([200, seats[i], 1]);
+  }
+  await expectOneSeatEach();
+  await expectPublished();
+  for (const token of leaked) for (const url of urls) await expectRefused(url, token);
+  expectSameProcesses();
+});
+
+test('a revoked verifying key: its tokens alone are refused', async () => {
+  const [k1, k2, , k4] = (await ring()) as [RingEntry, RingEntry, RingEntry, RingEntry];
+  const before = fleet.refusals.length;
+  const leaked = second.map(({ token }) => token);
+  await revoke(k2.kid);
+  await fleet.until(() => second.every(({ kid }) => kid === k4.kid));
+  await expectPublished();
+  await fleet.more(4);
+
+  const refusals = second.flatMap((client) => client.refusals);
+  expect(fleet.refusals).toHaveLength(before + refusals.length);
+  for (const refusal of refusals) expect(refusal).toMatchObject({ kid: k2.kid, code: 'token_invalid' });
+  expect(refusals.length).toBeGreaterThanOrEqual(second.length);
+  for (const token of leaked) for (const url of urls) await expectRefused(url, token);
+  expect(first.flatMap((client) => client.refusals)).toEqual([]);
+  expect(new Set(first.map(({ kid }) => kid))).toEqual(new Set([k1.kid]));
+  expect((await ring()).map(({ state }) => state)).toEqual([
+    'verifying',
+    'revoked',
+    'revoked',
+    'active',
+    'next',
+  ]);
+  await expectOneSeatEach();
+  expectSameProcesses();
+  for (const { stderr } of servers) expect(stderr).not.toMatch(/"level":"(warn|error)/);
+});
+
+const ring = () => terminal.json(['keys', 'list']) as Promise<Omit<RingEntry, 'file'>[]>;
+
+const beat = (url: string, token: string) =>
+  call(url, 'POST', '/v1/heartbeat', { token, app_version: '3.2.0' });
+
+/** Licenses for one machine each, which one command makes. */
+async function imported(count: number): Promise<{ license_key: string; email: string }[]> {
+  const licenses = Array.from({ length: count }, (_, i) => ({
+    license_key: `ACME_AAAA-BBBB-CCCC-${String(i).padStart(4, '0')}`,
+    email: `holder-${i}@example.com`,
+  }));
+  const lines = licenses.map(({ license_key, email }) => `${license_key},${email},1`);
+  writeFileSync(terminal.file('customers.csv'), ['license_key,email,machines_allowed', ...lines].join('\n'));
+  await terminal.json(['license', 'import', 'customers.csv']);
+  return licenses;
+}
+
+/** Runs a command on the keys, and as it says: again after the seconds that it asks to wait, once. */
+async function changed(...args: string[]): Promise<void> {
+  const keys = () => terminal.run(['keys', ...args]);
+  let run = await keys();
+  const wait = /try again in (\d) s\.\n$/.exec(run.stderr)?.[1];
+  if (run.code === 1 && wait) {
+    await pause(Number(wait) * 1_000);
+    run = await keys();
+  }
+  expect([run.code, run.stderr]).toEqual([0, expect.stringMatching(/^(Every|Tokens) /)]);
+}
+
+/** So that what is half sent waits for a rotation, and not for its turn: a service waits 20 seconds for the rest. */
+async function settled(): Promise<void> {
+  const { since } = (await ring()).find(({ state }) => state === 'next')!;
+  await pause(Math.max(0, Date.parse(since) + SETTLED_MS - Date.now()));
+}
+
+const rotate = () => changed('rotate');
+const revoke = (kid: string) => changed('revoke', '--', kid);
+
+/** Waits until both instances sign with the key that is active. @returns its kid */
+async function followed(): Promise<string> {
+  const { kid } = (await ring()).find(({ state }) => state === 'active')!;
+  await fleet.until(() => fleet.signs.every((each) => each === kid));
+  return kid;
+}
+
+/** Waits until both instances show every key of the ring but the revoked. */
+async function expectPublished(): Promise<void> {
+  const kids = (await ring()).filter(({ state }) => state !== 'revoked').map(({ kid }) => kid);
+  for (const url of urls) {
+    while (!isDeepStrictEqual(await shown(url), kids.toSorted())) await fleet.more(1);
+  }
+}
+
+async function shown(url: string): Promise<string[]> {
+  const { keys } = (await call(url, 'GET', '/v1/keys')).json as { keys: { kid: string; for: string }[] };
+  return keys
+    .filter((key) => key.for === 'license-token')
+    .map(({ kid }) => kid)
+    .toSorted();
+}
+
+async function expectRefused(url: string, token: string): Promise<void> {
+  const { status, json } = await beat(url, token);
+  expect([status, json.code, json.client_action]).toEqual([403, 'token_invalid', 'reactivate']);
+}
+
+/** Nobody has taken a second seat, and nobody has lost one: one binding a license, active. */
+async function expectOneSeatEach(): Promise<void> {
+  const client = new pg.Client(database.url);
+  await client.connect();
+  const sql = `
+    select count(*)::int as bindings, count(*) filter (where ended_at is null)::int as active
+    from activation group by license_id`;
+  const { rows } = await client.query(sql);
+  await client.end();
+  expect(rows).toEqual(Array.from({ length: CLIENTS + 2 }, () => ({ bindings: 1, active: 1 })));
+}
+
+function expectSameProcesses(): void {
+  expect(servers.map(({ running, child }) => running && child.pid)).toEqual(pids);
+  for (const { stderr } of servers) expect(stderr.match(/The command line: /g)).toHaveLength(1);
+}

@@ -1,0 +1,163 @@
+import { EventEmitter, once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { activation, call } from '../support/harness.js';
+
+/** Between two heartbeats of one client: six hours in life. */
+const PACE_MS = 20;
+/** A machine that stood still is answered 503 and asks again, as the contract's client does. */
+const AGAIN_MS = 200;
+
+/** Which token a client sends: the one of its last answer, or for ever the one it began to keep. */
+export type Habit = 'renews' | 'keeps';
+
+interface Said {
+  readonly status: number;
+  readonly token?: string;
+  readonly code?: string;
+  readonly client_action?: string;
+}
+
+/** A refusal, and the key that had signed the token it was for. */
+export interface Refusal extends Said {
+  readonly kid: string;
+}
+
+export const kidOf = (token: string): string => headerOf(token).kid;
+export const activationOf = (token: string): string => claimsOf(token).sub;
+
+const part = (token: string, i: number) => Buffer.from(token.split('.')[i]!, 'base64url').toString();
+const headerOf = (token: string) => JSON.parse(part(token, 0)) as { kid: string };
+const claimsOf = (token: string) => JSON.parse(part(token, 1)) as { sub: string };
+
+/** One computer that never stops its heartbeats. On `reactivate` it activates again, as every client does. */
+export class FleetClient {
+  beats = 0;
+  activations = 0;
+  readonly refusals: Refusal[] = [];
+
+  constructor(
+    readonly license: { license_key: string; email: string },
+    public token: string,
+    public habit: Habit = 'renews',
+  ) {}
+
+  get kid(): string {
+    return kidOf(this.token);
+  }
+}
+
+/** Clients whose heartbeats alternate between the instances of a service, without a pause in between. */
+export class Fleet {
+  readonly clients: FleetClient[] = [];
+  /** The key that each instance last signed with. */
+  readonly signs: string[];
+  /** Heartbeats that were confirmed, and answers of a machine that stood still. */
+  confirmed = 0;
+  shed = 0;
+  readonly #answers = new EventEmitter<{ answer: [] }>().setMaxListeners(0);
+  readonly #loops: Promise<void>[] = [];
+  #stopped = false;
+
+  constructor(readonly urls: readonly string[]) {
+    this.signs = urls.map(() => '');
+  }
+
+  get refusals(): Refusal[] {
+    return this.clients.flatMap(({ refusals }) => refusals);
+  }
+
+  /** Activates a machine, which goes on with its heartbeats from now on. */
+  async join(license: { license_key: string; email: string }): Promise<FleetClient> {
+    const i = this.clients.length;
+    const { status, json } = await call(this.#url(i), 'POST', '/v1/activate', activation(license));
+    if (status !== 201) throw new Error(`no activation: ${status} ${JSON.stringify(json)}`);
+    const client = new FleetClient(license, json.token as string);
+    this.clients.push(client);
+    this.#loops.push(this.#live(client, i));
+    return client;
+  }
+
+  /** Looks again after each answer that any client gets. */
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) await once(this.#answers, 'answer');
+  }
+
+  /** Until each client was answered so many times more. */
+  async more(beats: number): Promise<void> {
+    const goals = this.clients.map((client) => client.beats + beats);
+    await this.until(() => this.clients.every((client, i) => client.beats >= goals[i]!));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all(this.#loops);
+  }
+
+  #url(i: number): string {
+    return this.urls[i % this.urls.length]!;
+  }
+
+  async #live(client: FleetClient, first: number): Promise<void> {
+    for (let i = first; !this.#stopped; i++) {
+      const { token } = client;
+      const said = await this.#call(i, '/v1/heartbeat', { token, app_version: '3.2.0' });
+      if (said.status === 200) this.confirmed += 1;
+      else client.refusals.push({ ...said, kid: kidOf(token) });
+      if (said.status === 200 && client.habit === 'renews') client.token = said.token!;
+      if (said.client_action === 'reactivate') await this.#activateAgain(client, i + 1);
+      client.beats += 1;
+      this.#answers.emit('answer');
+      await pause(PACE_MS);
+    }
+  }
+
+  async #activateAgain(client: FleetClient, i: number): Promise<void> {
+    const { license } = client;
+    const said = await this.#call(i, '/v1/activate', activation(license));
+    // 200 and not 201: the seat is the one it had.
+    if (said.status !== 200) return void client.refusals.push({ ...said, kid: client.kid });
+    client.token = said.token!;
+    client.activations += 1;
+  }
+
+  async #call(i: number, path: string, body: object): Promise<Said> {
+    const headers = { 'content-type': 'application/json' };
+    for (;;) {
+      const answer = await fetch(this.#url(i) + path, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      });
+      const { token, code, client_action } = (await answer.json()) as Said;
+      if (token) this.signs[i % this.urls.length] = kidOf(token);
+      if (client_action !== 'retry') return { status: answer.status, token, code, client_action };
+      this.shed += 1;
+      await pause(AGAIN_MS);
+    }
+  }
+}
+
+/** A heartbeat of which half has arrived: the head, and half of the token. `finish` sends the rest. */
+export async function halfHeartbeat(base: string, token: string): Promise<{ finish(): Promise<Said> }> {
+  const { hostname, port } = new URL(base);
+  const body = JSON.stringify({ token, app_version: '3.2.0' });
+  const half = body.length >> 1;
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const ended = once(socket, 'end');
+  const head = `host: ${hostname}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close`;
+  await new Promise((sent) =>
+    socket.write(`POST /v1/heartbeat HTTP/1.1\r\n${head}\r\n\r\n${body.slice(0, half)}`, sent),
+  );
+  return {
+    async finish() {
+      socket.write(body.slice(half));
+      await ended;
+      const [top, said] = Buffer.concat(chunks).toString().split('\r\n\r\n') as [string, string];
+      return { ...(JSON.parse(said) as Said), status: Number(top.split(' ')[1]) };
+    },
+  };
+}

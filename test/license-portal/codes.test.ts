@@ -1,0 +1,278 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createHmac, randomUUID } from 'node:crypto';
+import { Config } from '../../src/core/config.js';
+import { licenseKeySecret } from '../../src/keys/key-material.js';
+import { everyRow, noJobs, outbox } from '../erasure/harness.js';
+import { Service } from '../support/harness.js';
+import { Browser, codesOf, withoutIds, wrong } from './harness.js';
+
+const NOON = '2026-11-20T13:00:00Z';
+const CODE_MS = 10 * 60_000;
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start()));
+beforeEach(() => service.clock.set(NOON));
+afterAll(() => service.close());
+
+/** A browser of somebody with a license, who has asked for a code and reads it. */
+async function asked(email = `${randomUUID()}@example.com`) {
+  await service.issue({ email });
+  const browser = new Browser(service);
+  return { email, browser, code: await browser.ask(email) };
+}
+
+const type = (browser: Browser, email: string, code: string) =>
+  browser.call('POST', '/session', { email, code });
+const refused = { status: 403, json: { code: 'code_invalid', client_action: 'fix' } };
+const signedIn = { status: 204, text: '' };
+const triesOf = (email: string) => service.sql('select tries from one_time_code where email = $1', [email]);
+
+test('the mail says the code, how long it works and where; no table and no log holds it', async () => {
+  const { email, code, browser } = await asked();
+  const [mail, ...more] = (await outbox(service)).filter(({ to }) => to === email);
+  expect(more).toEqual([]);
+  expect(mail!.subject).toMatch(/^Your code to sign in to /);
+  expect(mail!.text).toContain('It works once, within 10 minutes, in the browser that asked for it.');
+  expect((await everyRow(service)).join('\n')).not.toContain(code);
+  expect(await type(browser, email, code)).toMatchObject(signedIn);
+  expect(service.logged.join('')).not.toContain(code);
+});
+
+test.each([
+  ['1234 5678', (code: string) => `${code.slice(0, 4)} ${code.slice(4)}`],
+  [' 12 34 56 78 ', (code: string) => ` ${code.replaceAll(/(..)/g, '$1 ')}`],
+  ['1234(no-break space)5678', (code: string) => `${code.slice(0, 4)}\u00a0${code.slice(4)}`],
+])('spaces in it are read kindly: %s', async (_what, spelled) => {
+  const { email, browser, code } = await asked();
+  expect(await type(browser, ` ${email.toUpperCase()}`, spelled(code))).toMatchObject(signedIn);
+});
+
+test('works once, and its cookie is taken back', async () => {
+  const { email, browser, code } = await asked();
+  const cookie = `mooring_code=${browser.cookies.get('mooring_code')}`;
+  expect(await type(browser, email, code)).toMatchObject(signedIn);
+  expect([...browser.cookies.keys()]).toEqual(['mooring_holder']);
+  const again = await browser.call('POST', '/session', { email, code }, { cookie });
+  expect(again).toMatchObject(refused);
+  expect(again.cookies).toEqual([]);
+  expect(await triesOf(email)).toEqual([]);
+});
+
+test('ten who type it at once: one is signed in', async () => {
+  const { email, browser, code } = await asked();
+  const answers = await Promise.all(Array.from({ length: 10 }, () => type(browser, email, code)));
+  // On a busy machine one may be told to come again: it did not sign in.
+  expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+  expect(await service.sql('select 1 from session where email = $1', [email])).toHaveLength(1);
+});
+
+test('works for 10 minutes, to the instant', async () => {
+  const first = await asked();
+  service.clock.advance(CODE_MS - 1);
+  expect(await type(first.browser, first.email, first.code)).toMatchObject(signedIn);
+  service.clock.set(NOON);
+  const second = await asked();
+  service.clock.advance(CODE_MS);
+  expect(await type(second.browser, second.email, second.code)).toMatchObject(refused);
+});
+
+test('is mailed no more once it has ended', async () => {
+  const email = 'late@example.com';
+  await service.issue({ email });
+  // The job finds what was asked for ten minutes ago.
+  const id = randomUUID();
+  await service.sql('insert into one_time_code (id, email, created_at, expires_at) values ($1, $2, $3, $3)', [
+    id,
+    email,
+    service.clock.now(),
+  ]);
+  await service.sql(`select graphile_worker.add_job('mail_sign_in_code', $1)`, [
+    JSON.stringify({ mail_id: randomUUID(), about: id }),
+  ]);
+  await noJobs(service, 'mail_sign_in_code');
+  expect(await codesOf(service, email)).toEqual([]);
+});
+
+describe('works only in the browser that asked for it', () => {
+  const others: [string, (email: string, id: string) => Promise<string | undefined>][] = [
+    ['no cookie', async () => undefined],
+    ['a code of its own', async () => (await asked()).browser.cookies.get('mooring_code')],
+    [
+      'a code of its own for the same address',
+      async (email) => {
+        const other = new Browser(service);
+        await other.call('POST', '/session/code', { email });
+        return other.cookies.get('mooring_code');
+      },
+    ],
+    ['an id nobody has', async () => randomUUID()],
+    ['no id', async () => 'x'],
+    ['an id and more', async (_email, id) => `${id}0`],
+  ];
+
+  test.each(others)('and not in one with %s', async (_what, cookieOf) => {
+    const { email, browser, code } = await asked();
+    const other = new Browser(service);
+    const cookie = await cookieOf(email, browser.cookies.get('mooring_code')!);
+    if (cookie) other.cookies.set('mooring_code', cookie);
+    expect(await type(other, email, code)).toMatchObject(refused);
+    expect(await type(browser, email, code)).toMatchObject(signedIn);
+  });
+
+  test('nor for another address, and that costs it no try', async () => {
+    const { email, browser, code } = await asked();
+    for (let times = 0; times < 6; times += 1)
+      expect(await type(browser, `x${email}`, code)).toMatchObject(refused);
+    expect(await type(browser, email, code)).toMatchObject(signedIn);
+  });
+});
+
+test('LICENSE_KEY_SECRET and the id in the cookie do not give the code', async () => {
+  const { email, browser, code } = await asked();
+  const secret = await licenseKeySecret(service.app.get(Config));
+  const id = browser.cookies.get('mooring_code')!;
+  // The derivations that need nothing from the database: the one before decision 0027, and the new one without its nonce.
+  const guesses = ['mooring sign-in code v1\0', 'mooring sign-in code v2\0'].map((domain) => {
+    const digest = createHmac('sha256', secret).update(domain).update(id).digest('hex');
+    return String(BigInt(`0x${digest}`) % 10n ** 8n).padStart(8, '0');
+  });
+  for (const guess of guesses) expect(await type(browser, email, guess)).toMatchObject(refused);
+  expect(await type(browser, email, code)).toMatchObject(signedIn);
+});
+
+describe('five tries', () => {
+  test('the fifth may be right', async () => {
+    const { email, browser, code } = await asked();
+    for (let times = 0; times < 4; times += 1)
+      expect(await type(browser, email, wrong(code))).toMatchObject(refused);
+    expect(await type(browser, email, code)).toMatchObject(signedIn);
+  });
+
+  test('the sixth may not', async () => {
+    const { email, browser, code } = await asked();
+    for (let times = 0; times < 5; times += 1)
+      expect(await type(browser, email, wrong(code))).toMatchObject(refused);
+    expect(await type(browser, email, code)).toMatchObject(refused);
+    expect(await triesOf(email)).toEqual([{ tries: 5 }]);
+  });
+
+  test('are five however many come at once', async () => {
+    const { email, browser, code } = await asked();
+    await Promise.all(Array.from({ length: 30 }, () => type(browser, email, wrong(code))));
+    expect(await triesOf(email)).toEqual([{ tries: 5 }]);
+    expect(await type(browser, email, code)).toMatchObject(refused);
+  });
+
+  test('a new code has five of its own', async () => {
+    const { email, browser, code } = await asked();
+    for (let times = 0; times < 5; times += 1) await type(browser, email, wrong(code));
+    const next = await browser.ask(email);
+    expect(await type(browser, email, next)).toMatchObject(signedIn);
+  });
+});
+
+test('all that is wrong with a code is one answer', async () => {
+  const { email, browser, code } = await asked();
+  const answers = [
+    await type(browser, email, wrong(code)),
+    await type(new Browser(service), email, code),
+    await type(browser, 'nobody@example.com', code),
+  ];
+  service.clock.advance(CODE_MS);
+  answers.push(await type(browser, email, code));
+  const [first, ...others] = answers.map(withoutIds);
+  for (const other of others) expect(other).toEqual(first);
+});
+
+describe('who asks learns nothing of whether a license has the address', () => {
+  const bare = (answer: Awaited<ReturnType<Browser['call']>>) => {
+    const { headers, ...rest } = withoutIds(answer) as { headers: Record<string, string> };
+    return { ...rest, ...headers, 'set-cookie': headers['set-cookie']?.replace(/=[0-9a-f-]{36};/, '=…;') };
+  };
+
+  test('the same answer, and a mail only where one has', async () => {
+    const known = 'known@example.com';
+    await service.issue({ email: known });
+    const ask = (email: string) => new Browser(service).call('POST', '/session/code', { email });
+    const [to, stranger] = [await ask(known), await ask('stranger@example.com')];
+    expect(to).toMatchObject({ status: 202, text: '' });
+    expect(bare(stranger)).toEqual(bare(to));
+    await noJobs(service, 'mail_sign_in_code');
+    expect(await codesOf(service, known)).toHaveLength(1);
+    expect((await outbox(service)).filter(({ to: whom }) => whom === 'stranger@example.com')).toEqual([]);
+  });
+
+  test('nor does /health/ready tell, where mails cannot be delivered', async () => {
+    const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings;
+    const fails = async (kind: string) => {
+      const key = `${kind} ${randomUUID()}`;
+      await service.sql(
+        "select graphile_worker.add_job('mail_' || $1, '{}', job_key := $2, run_at := now() + interval '1 hour')",
+        [kind, key],
+      );
+      await service.sql(
+        "update graphile_worker._private_jobs set attempts = 5, last_error = 'a test' where key = $1",
+        [key],
+      );
+      return () => service.sql('select graphile_worker.remove_job($1)', [key]);
+    };
+    const ended = [await fails('sign_in_code')];
+    expect(await warnings()).toEqual([]);
+    ended.push(await fails('license_key'));
+    expect(await warnings()).toEqual([expect.stringMatching(/^Undelivered mails: 1, because a test;/)]);
+    for (const end of ended) await end();
+  });
+
+  test('an erased holder is a stranger', async () => {
+    const email = 'erased@example.com';
+    const { license_id } = await service.issue({ email });
+    await service.sql('update license set email = null where id = $1', [license_id]);
+    await new Browser(service).call('POST', '/session/code', { email });
+    await noJobs(service, 'mail_sign_in_code');
+    expect(await codesOf(service, email)).toEqual([]);
+  });
+
+  test('429 for the eleventh of a day, with a license as without one, and for no other address', async () => {
+    await service.issue({ email: 'eleven@example.com' });
+    const last = async (email: string) => {
+      for (let times = 0; times < 10; times += 1) {
+        const { status } = await new Browser(service).call('POST', '/session/code', { email });
+        expect(status).toBe(202);
+      }
+      const answer = await new Browser(service).call('POST', '/session/code', { email });
+      expect(answer).toMatchObject({ status: 429, json: { code: 'too_many_requests' }, cookies: [] });
+      const seconds = Number(answer.headers['retry-after']);
+      expect(seconds > 86_000 && seconds <= 86_400).toBe(true);
+      const { 'retry-after': _spread, ...headers } = answer.headers;
+      return bare({ ...answer, headers });
+    };
+    expect(await last('eleven@example.com')).toEqual(await last('eleven-strangers@example.com'));
+    // In whatever case it is written, and with the first ten still good.
+    const again = await new Browser(service).call('POST', '/session/code', { email: 'ELEVEN@example.com' });
+    expect(again.status).toBe(429);
+    await asked();
+  });
+
+  test('the key goes on to sign in whom the codes keep waiting', async () => {
+    const license = await service.issue({ email: 'waiting@example.com' });
+    const ask = () => new Browser(service).call('POST', '/session/code', { email: license.email });
+    for (let times = 0; times < 11; times += 1) await ask();
+    await new Browser(service).byKey(license);
+  });
+});
+
+test('a stranger who types wrong codes is told to wait, and keeps the owner from nothing', async () => {
+  const { email, browser, code } = await asked();
+  const stranger = new Browser(service);
+  await stranger.call('POST', '/session/code', { email });
+  const statuses = [];
+  for (let times = 0; times < 52; times += 1)
+    statuses.push((await type(stranger, email, wrong(code))).status);
+  expect(statuses).toEqual([...Array<number>(50).fill(403), 429, 429]);
+  const { headers, json } = await type(new Browser(service), email, code);
+  expect([json.code, Number(headers['retry-after']) > 0]).toEqual(['too_many_requests', true]);
+  expect(await type(browser, email, code)).toMatchObject(signedIn);
+  // Another address is another matter.
+  const other = await asked();
+  expect(await type(other.browser, other.email, wrong(other.code))).toMatchObject(refused);
+});

@@ -1,0 +1,365 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { ReleaseService } from '../../src/releases/release.service.js';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
+import { RetentionJob } from '../../src/retention/retention.job.js';
+import { noJobs, outbox, sell, until } from '../erasure/harness.js';
+import { FakeClock, machineId, Service } from '../support/harness.js';
+import { Browser, COMMON_REFUSALS, commonRefusals, unseen } from './harness.js';
+import { whileGone, whileLocked } from '../support/tables.js';
+
+/** Far from any day on which this may run: the queue itself goes by the database's clock. */
+const NOON = '2096-02-10T12:00:00Z';
+const HOUR_MS = 3_600_000;
+
+let service: Service;
+beforeAll(async () => {
+  const environment = { SELF_RELEASES_PER_YEAR: '1' };
+  service = await Service.start({ clock: new FakeClock(new Date(NOON)), environment });
+});
+beforeEach(() => service.clock.set(NOON));
+afterAll(() => service.close());
+
+const someone = () => `${randomUUID()}@example.com`;
+const byCode = (email: string) => new Browser(service).byCode(email);
+const mailsOf = async (email: string, subject: RegExp) =>
+  (await outbox(service)).filter((mail) => mail.to === email && subject.test(mail.subject));
+
+describe('GET export', () => {
+  test('holds everything that is held of the holder, as a file', async () => {
+    const email = someone();
+    const transaction_id = `pi_${randomUUID()}`;
+    const sold = await sell(service, email, transaction_id);
+    const keys = service.app.get(LicensesService);
+    const license = { license_id: sold, license_key: (await keys.currentKey(sold))!, email };
+    const act = { actor: 'grace@staff.example', reason: 'two desks' };
+    await service.setLicense(sold, { machines_allowed: 2 });
+    await keys.set(sold, { machines_allowed: 3 }, act);
+    const bound = async (machine: string) =>
+      (await service.activate(license, machine, { hostname_hint: `The ${machine}` })).json.activation
+        .id as string;
+    const [first, second, third] = [await bound('first'), await bound('second'), await bound('third')];
+    const byKey = await new Browser(service).byKey(license);
+    await byKey.call('POST', `/activations/${second}/release-request`, { reason: 'Sold.' });
+    await service.app.get(ReleaseService).release(first, act);
+    const holder = await byCode(email);
+    await holder.call('POST', `/activations/${third}/release`);
+    await new Browser(service).call('POST', '/session/code', { email });
+    await holder.call('POST', '/erasure');
+    const { status, json, headers } = await holder.call('GET', '/export');
+    expect([status, headers['content-type'], headers['content-disposition']]).toEqual([
+      200,
+      expect.stringMatching(/^application\/json/),
+      'attachment; filename="my-license-data.json"',
+    ]);
+    const binding = { app_version: '3.2.0', activated_at: NOON, release_requests: [] };
+    const active = { state: 'active', ended_at: null, ended_reason: null, released_by_holder: false };
+    const released = { state: 'released', ended_at: NOON, ended_reason: 'released' };
+    const named = (id: string, machine: string) => ({
+      id,
+      hostname_hint: `The ${machine}`,
+      machine_id: machineId(machine),
+    });
+    const asked = { asked_at: NOON, reason: 'Sold.', decided_at: null, decision: null };
+    const set = { at: NOON, action: 'license.set' };
+    const session = { created_at: NOON, expires_at: '2096-02-10T12:30:00Z' };
+    expect(json).toEqual({
+      exported_at: NOON,
+      email,
+      licenses: [
+        {
+          id: sold,
+          key_hint: license.license_key.slice(-2),
+          email,
+          status: 'active',
+          expires_at: null,
+          on_expiry: 'keep',
+          machines_allowed: 3,
+          machines_in_use: 1,
+          created_at: NOON,
+          staff_status: 'active',
+          key_generation: 1,
+          ended_at: null,
+          activations: [
+            { ...binding, ...active, ...named(second, 'second'), release_requests: [asked] },
+            { ...binding, ...released, ...named(third, 'third'), released_by_holder: true },
+            { ...binding, ...released, ...named(first, 'first'), released_by_holder: false },
+          ],
+          history: [
+            { at: NOON, action: 'activation.release', reason: 'two desks', change: { activation_id: first } },
+            { ...set, reason: 'two desks', change: { machines_allowed: 3 } },
+            { ...set, reason: 'a test', change: { machines_allowed: 2 } },
+          ],
+        },
+      ],
+      purchases: [
+        { transaction_id, email, state: 'paid', paid: true, recorded_on: '2096-02-10', license_id: sold },
+      ],
+      erasure: { id: expect.any(String), received_on: '2096-02-10', runs_at: '2096-02-13T12:00:00Z' },
+      sessions: expect.arrayContaining([
+        { license_id: null, ...session },
+        { license_id: sold, ...session },
+      ]),
+      sign_in_codes: [{ tries: 0, created_at: NOON, expires_at: '2096-02-10T12:10:00Z' }],
+      mails_waiting: [],
+      not_here: expect.arrayContaining([expect.stringContaining('Telemetry')]),
+    });
+  });
+
+  test('says what each side says of a license, since when it has ended, and how often its key was replaced', async () => {
+    const email = someone();
+    const license_id = await sell(service, email, `pi_${randomUUID()}`);
+    await service.app.get(LicensesService).rekey(license_id, { actor: 'cli', reason: 'leaked' });
+    await service.setLicense(license_id, { staff_status: 'revoked' });
+    const { json } = await (await byCode(email)).call('GET', '/export');
+    expect(json.licenses).toEqual([
+      expect.objectContaining({ staff_status: 'revoked', key_generation: 2, ended_at: NOON }),
+    ]);
+  });
+
+  test('holds no secret, no hash of one, and nobody of the staff', async () => {
+    const email = someone();
+    const license = await service.issue({ email });
+    await service.activate(license);
+    const holder = await byCode(email);
+    await service.app.get(LicensesService).sendKey(license.license_id, {
+      actor: 'grace@staff.example',
+      reason: null,
+    });
+    const { text } = await holder.call('GET', '/export');
+    const secrets = await service.sql<{ secret: string }>(
+      `select encode(key_hash, 'hex') as secret from license union select encode(token_hash, 'hex') from session
+       union select id::text from session union select id::text from one_time_code`,
+    );
+    for (const each of [license.license_key, 'grace@staff.example', ...holder.cookies.values()])
+      expect(text).not.toContain(each);
+    for (const { secret } of secrets) expect(text).not.toContain(secret);
+  });
+
+  test('holds nothing of anybody else', async () => {
+    const [email, other] = [someone(), someone()];
+    const theirs = await service.issue({ email: other });
+    await service.activate(theirs, 'theirs', { hostname_hint: 'Theirs' });
+    await sell(service, other, 'their-purchase');
+    await byCode(other);
+    const own = await service.issue({ email });
+    const { json, text } = await (await byCode(email)).call('GET', '/export');
+    expect(json.licenses).toMatchObject([{ id: own.license_id }]);
+    expect([json.purchases, json.sessions.length]).toEqual([[], 1]);
+    for (const word of [other, theirs.license_id, 'Theirs', machineId('theirs'), 'their-purchase'])
+      expect(text).not.toContain(word);
+  });
+
+  test('of a license that got another address names neither of the two to the other', async () => {
+    const [buyer, owner] = [someone(), someone()];
+    const transaction_id = `pi_${randomUUID()}`;
+    const id = await sell(service, buyer, transaction_id);
+    await service.issue({ email: buyer });
+    await service.setLicense(id, { email: owner });
+    const held = async (email: string) => (await (await byCode(email)).call('GET', '/export')).text;
+    const [buyers, owners] = [await held(buyer), await held(owner)];
+    for (const text of [buyers, owners]) expect(text).toContain(transaction_id);
+    expect(buyers).not.toContain(owner);
+    expect(owners).not.toContain(buyer);
+    expect(JSON.parse(owners).purchases).toMatchObject([{ transaction_id, email: null, license_id: id }]);
+  });
+
+  test('holds a purchase that no license names any more', async () => {
+    const email = someone();
+    const license_id = await sell(service, email, randomUUID());
+    const holder = await byCode(email);
+    await service.sql('delete from license where id = $1', [license_id]);
+    const { json } = await holder.call('GET', '/export');
+    expect(json).toMatchObject({ licenses: [], purchases: [{ email, license_id: null }] });
+  });
+
+  test('401, 403, 500, 503', async () => {
+    const license = await service.issue({ email: someone() });
+    const get = (from: Browser) => from.call('GET', '/export');
+    expect((await get(new Browser(service))).json.code).toBe('sign_in_required');
+    expect((await get(await new Browser(service).byKey(license))).json.code).toBe('mailbox_proof_needed');
+    const holder = await byCode(license.email);
+    const broken = await whileGone(service, 'mail_recipient', () => get(holder));
+    expect(broken.json.code).toBe('internal_error');
+    expect(broken.headers['content-disposition']).toBeUndefined();
+    const away = await whileLocked(service, 'mail_recipient', () => get(holder));
+    expect(away.json.code).toBe('unavailable');
+  });
+});
+
+describe('POST and DELETE erasure', () => {
+  const ask = (from: Browser) => from.call('POST', '/erasure');
+  const takeBack = (from: Browser) => from.call('DELETE', '/erasure');
+  const state = async (from: Browser) => (await from.call('GET', '/licenses')).json.erasure;
+  const isErased = async (id: string) =>
+    (await service.sql('select 1 from license where id = $1 and email is null', [id])).length === 1;
+  const hourlyRun = async () => {
+    const job = service.app.get(RetentionJob);
+    job.run();
+    await job.whenIdle();
+  };
+
+  test('asked, it waits three days, is seen by every session of the address, and is told by mail', async () => {
+    const license = await service.issue({ email: someone() });
+    const holder = await byCode(license.email);
+    const { status, json } = await ask(holder);
+    const waiting = {
+      id: expect.any(String),
+      received_on: '2096-02-10',
+      runs_at: '2096-02-13T12:00:00Z',
+    };
+    expect([status, json]).toEqual([202, { erasure: waiting }]);
+    expect(await state(holder)).toEqual(json.erasure);
+    expect(await state(await new Browser(service).byKey(license))).toEqual(json.erasure);
+    await until(async () => (await mailsOf(license.email, /^You asked for your data/)).length === 1);
+    expect((await service.activate(license)).status).toBe(201);
+  });
+
+  test('asked twice or ten times at once, it is one', async () => {
+    const email = someone();
+    await service.issue({ email });
+    const holder = await byCode(email);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => ask(holder)));
+    const ids = answers.filter(({ status }) => status === 202).map(({ json }) => json.erasure.id as string);
+    expect(new Set(ids).size).toBe(1);
+    service.clock.advance(60_000);
+    expect((await ask(holder)).json.erasure).toMatchObject({ id: ids[0], runs_at: '2096-02-13T12:00:00Z' });
+    expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toHaveLength(1);
+  });
+
+  test('after three days it runs by itself; sessions and codes end with it, and nobody signs in any more', async () => {
+    const license = await service.issue({ email: someone() });
+    await service.activate(license);
+    const first = await byCode(license.email);
+    await ask(first);
+    service.clock.advance(72 * HOUR_MS);
+    const [holder, byKey] = [await byCode(license.email), await new Browser(service).byKey(license)];
+    const waiting = new Browser(service);
+    const code = await waiting.ask(license.email);
+    await hourlyRun();
+    expect(await isErased(license.license_id)).toBe(true);
+    for (const each of [holder, byKey])
+      expect((await each.call('GET', '/licenses')).json.code).toBe('sign_in_required');
+    expect(
+      await service.sql('select 1 from session where email = $1 or license_id = $2', [
+        license.email,
+        license.license_id,
+      ]),
+    ).toEqual([]);
+    const { email, license_key } = license;
+    expect((await waiting.call('POST', '/session', { email, code })).json.code).toBe('code_invalid');
+    const again = await new Browser(service).call('POST', '/session', { email, license_key });
+    expect(again.json.code).toBe('license_not_found');
+    await until(async () => (await mailsOf(email, /was deleted$/)).length === 1);
+  });
+
+  test('whoever spends a code while it runs has no session after it', async () => {
+    const { email } = await service.issue({ email: someone() });
+    const { id } = (await ask(await byCode(email))).json.erasure;
+    await new Browser(service).ask(email);
+    // A sign-in that has got as far as this.
+    const signIn = await service.database.connect();
+    await signIn.query('begin');
+    await signIn.query('delete from one_time_code where email = $1', [email]);
+    await signIn.query(
+      `insert into session (id, token_hash, email, created_at, expires_at)
+       values (gen_random_uuid(), $2, $1, $3, $3::timestamptz + interval '1 hour')`,
+      [email, randomBytes(32), service.clock.now()],
+    );
+    const run = () =>
+      service.app
+        .get(ErasureService)
+        .run(id)
+        .catch(() => undefined);
+    const seen = { end: false };
+    const running = run().finally(() => (seen.end = true));
+    const waits = `select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
+    await until(async () => seen.end || (await service.sql(waits)).length > 0);
+    await signIn.query('commit');
+    signIn.release();
+    // It waits for nobody long, and is tried again, as its job would.
+    if (!(await running)) await run();
+    expect(await service.sql('select 1 from session where email = $1', [email])).toEqual([]);
+    expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toEqual([]);
+  });
+
+  test('asked once more while it runs, it brings no address back', async () => {
+    const { email } = await service.issue({ email: someone() });
+    const holder = await byCode(email);
+    const { id } = (await ask(holder)).json.erasure;
+    // An erasure that has got as far as this.
+    const erasure = await service.database.connect();
+    await erasure.query('begin');
+    await erasure.query('select 1 from erasure_request where id = $1 for update', [id]);
+    await erasure.query('delete from session where email = $1', [email]);
+    await erasure.query(
+      "update erasure_request set email = null, honoured_at = $2, erased = '{}' where id = $1",
+      [id, service.clock.now()],
+    );
+    const seen = { end: false };
+    const again = ask(holder).finally(() => (seen.end = true));
+    const waits = `select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
+    await until(async () => seen.end || (await service.sql(waits)).length > 0);
+    await erasure.query('commit');
+    erasure.release();
+    const { status, json } = await again;
+    expect([status, json.code]).toEqual([401, 'sign_in_required']);
+    expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toEqual([]);
+  });
+
+  test('taken back, it does not run, and can be asked for anew', async () => {
+    const license = await service.issue({ email: someone() });
+    const holder = await byCode(license.email);
+    const { id } = (await ask(holder)).json.erasure;
+    const { status, text } = await takeBack(holder);
+    expect([status, text]).toEqual([204, '']);
+    expect(await state(holder)).toBeNull();
+    const again = (await ask(holder)).json.erasure;
+    expect(again.id).not.toBe(id);
+    await takeBack(holder);
+    service.clock.advance(100 * HOUR_MS);
+    await hourlyRun();
+    expect(await isErased(license.license_id)).toBe(false);
+  });
+
+  test('404 for one that nobody asked for, that is taken back already, or that is somebody else’s', async () => {
+    const [own, other] = [
+      await service.issue({ email: someone() }),
+      await service.issue({ email: someone() }),
+    ];
+    const [holder, stranger] = [await byCode(own.email), await byCode(other.email)];
+    expect((await takeBack(holder)).json.code).toBe('not_found');
+    await ask(holder);
+    expect((await takeBack(stranger)).json.code).toBe('not_found');
+    const answers = await Promise.all([takeBack(holder), takeBack(holder), takeBack(holder)]);
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+    expect((await takeBack(holder)).json.code).toBe('not_found');
+  });
+
+  test('403 for who signed in by a key: an office shares it', async () => {
+    const license = await service.issue({ email: someone() });
+    const byKey = await new Browser(service).byKey(license);
+    await ask(await byCode(license.email));
+    for (const answer of [await ask(byKey), await takeBack(byKey)])
+      expect([answer.status, answer.json.code]).toEqual([403, 'mailbox_proof_needed']);
+    expect(await state(byKey)).not.toBeNull();
+  });
+
+  test('whatever else keeps somebody out', async () => {
+    const license = await service.issue({ email: someone() });
+    const holder = await byCode(license.email);
+    expect(await commonRefusals(holder, { path: '/erasure' })).toEqual(COMMON_REFUSALS);
+    expect(await commonRefusals(holder, { method: 'DELETE', path: '/erasure' })).toEqual(COMMON_REFUSALS);
+    expect((await ask(new Browser(service))).json.code).toBe('sign_in_required');
+    expect((await takeBack(new Browser(service))).json.code).toBe('sign_in_required');
+    expect(await state(holder)).toBeNull();
+  });
+});
+
+test('every documented answer is one that was seen here', async () => {
+  await noJobs(service, 'mail_%');
+  expect(unseen(/ \/portal\/api\/(export|erasure)/)).toEqual([]);
+});

@@ -1,0 +1,107 @@
+import { outbox, until } from '../erasure/harness.js';
+import type { Answer, Service } from '../support/harness.js';
+import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
+import { whileGone, whileLocked } from '../support/tables.js';
+import { ORIGIN, Visitor } from '../support/http/visitor.js';
+
+export const PORTAL = '/portal/api';
+const CODE_MAIL = /^Your code to sign in to /;
+
+/** A holder's browser. */
+export class Browser extends Visitor {
+  constructor(service: Service, origin = ORIGIN) {
+    super(service, PORTAL, origin);
+  }
+
+  /** Asks for a code, and reads it in the mailbox. */
+  async ask(email: string): Promise<string> {
+    return codeAfter(this.service, email, async () => {
+      const { status } = await this.call('POST', '/session/code', { email });
+      if (status !== 202) throw new Error(`asking for a code answers ${status}`);
+    });
+  }
+
+  async byCode(email: string): Promise<this> {
+    const { status } = await this.call('POST', '/session', { email, code: await this.ask(email) });
+    if (status !== 204) throw new Error(`signing in by code answers ${status}`);
+    return this;
+  }
+
+  async byKey({ email, license_key }: { email: string; license_key: string }): Promise<this> {
+    const { status } = await this.call('POST', '/session', { email, license_key });
+    if (status !== 204) throw new Error(`signing in by key answers ${status}`);
+    return this;
+  }
+}
+
+/** The codes in a mailbox. */
+export async function codesOf(service: Service, email: string): Promise<string[]> {
+  const mails = (await outbox(service)).filter((mail) => mail.to === email && CODE_MAIL.test(mail.subject));
+  return mails.map(({ text }) => /^ {4}(\d{8})$/m.exec(text)![1]!);
+}
+
+/** The code that is mailed after `ask`. */
+export async function codeAfter(
+  service: Service,
+  email: string,
+  ask: () => Promise<unknown>,
+): Promise<string> {
+  const before = await codesOf(service, email);
+  await ask();
+  const fresh = async () => (await codesOf(service, email)).filter((code) => !before.includes(code));
+  await until(async () => (await fresh()).length > 0);
+  return (await fresh())[0]!;
+}
+
+/** A code that is not this one, but for its last digit. */
+export function wrong(code: string): string {
+  return code.slice(0, -1) + String((Number(code.at(-1)) + 1) % 10);
+}
+
+/** An answer without what is its own: its id, and the moment. */
+export function withoutIds({ status, text, headers }: Answer): unknown {
+  const { date: _date, ...rest } = headers;
+  return { status, text: text.replace(/"request_id":"[^"]*"/, ''), headers: rest };
+}
+
+interface Write {
+  readonly method?: string;
+  readonly path: string;
+  readonly body?: unknown;
+  /** That it needs: gone, or held by somebody else. */
+  readonly table?: string;
+}
+
+/** The refusals that every write has, in this order: of another site, broken, too large, of another type, ours, the database's. */
+export async function commonRefusals(
+  browser: Browser,
+  { method = 'POST', path, body, table = 'session' }: Write,
+): Promise<[number, string][]> {
+  const ask = (sent: unknown, headers: Record<string, string> = {}) =>
+    browser.call(method, path, sent, headers);
+  const answers = [
+    await ask(body, { origin: 'https://evil.example' }),
+    await ask('{'),
+    await ask(JSON.stringify({ more: 'x'.repeat(20_000) })),
+    await ask('{}', { 'content-type': 'text/plain' }),
+    await whileGone(browser.service, table, () => ask(body)),
+    await whileLocked(browser.service, table, () => ask(body)),
+  ];
+  return answers.map(({ status, json }) => [status, json.code]);
+}
+
+export const COMMON_REFUSALS = [
+  [403, 'cross_origin'],
+  [400, 'malformed_request'],
+  [413, 'body_too_large'],
+  [415, 'unsupported_media_type'],
+  [500, 'internal_error'],
+  [503, 'unavailable'],
+];
+
+/** The documented answers of these routes that no test of this file has seen. */
+export function unseen(routes: RegExp): string[] {
+  const documented = documentedAnswers().filter((answer) => routes.test(answer));
+  if (documented.length === 0) throw new Error('no such route is documented');
+  return documented.filter((answer) => !seenAnswers().has(answer));
+}

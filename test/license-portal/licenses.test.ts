@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { ReleaseService } from '../../src/releases/release.service.js';
+import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { ACT, noJobs, outbox, sell } from '../erasure/harness.js';
+import { Service } from '../support/harness.js';
+import { Browser, COMMON_REFUSALS, commonRefusals, unseen, withoutIds } from './harness.js';
+import { whileGone, whileLocked } from '../support/tables.js';
+
+const NOON = '2026-11-20T13:00:00Z';
+const HOUR_MS = 3_600_000;
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '2' } })));
+beforeEach(() => service.clock.set(NOON));
+afterAll(() => service.close());
+
+const someone = () => `${randomUUID()}@example.com`;
+const licenses = async (from: Browser) => (await from.call('GET', '/licenses')).json;
+
+describe('GET licenses', () => {
+  test('shows all there is to know of a license and its machines: active ones first, newest first', async () => {
+    const email = someone();
+    const license = await service.issue({ email, machines_allowed: 3, expires_at: new Date(NOON) });
+    const made: Record<string, string> = {};
+    for (const [at, machine] of ['released', 'older', 'newer'].entries()) {
+      service.clock.set(new Date(Date.parse(NOON) - (3 - at) * HOUR_MS));
+      const { json } = await service.activate(license, machine, { hostname_hint: `The ${machine}` });
+      made[machine] = json.activation.id as string;
+    }
+    service.clock.set(NOON);
+    await service.app.get(ReleaseService).release(made['released']!, ACT);
+    const holder = await new Browser(service).byCode(email);
+    await holder.call('POST', `/activations/${made['older']}/release-request`, { reason: 'Sold.' });
+    const active = { app_version: '3.2.0', state: 'active', ended_at: null, ended_reason: null };
+    expect(await licenses(holder)).toEqual({
+      signed_in_by: 'code',
+      email,
+      erasure: null,
+      purchases_kept_until: null,
+      licenses: [
+        {
+          id: license.license_id,
+          key_hint: license.license_key.slice(-2),
+          status: 'active',
+          expires_at: NOON,
+          on_expiry: 'keep',
+          machines_allowed: 3,
+          machines_in_use: 2,
+          self_releases_left: 2,
+          activations: [
+            {
+              id: made['newer'],
+              hostname_hint: 'The newer',
+              activated_at: '2026-11-20T12:00:00Z',
+              release_requested_at: null,
+              ...active,
+            },
+            {
+              id: made['older'],
+              hostname_hint: 'The older',
+              activated_at: '2026-11-20T11:00:00Z',
+              release_requested_at: NOON,
+              ...active,
+            },
+            {
+              id: made['released'],
+              hostname_hint: 'The released',
+              activated_at: '2026-11-20T10:00:00Z',
+              app_version: '3.2.0',
+              state: 'released',
+              ended_at: NOON,
+              ended_reason: 'released',
+              release_requested_at: null,
+            },
+          ],
+        },
+      ],
+    });
+  });
+
+  test('says until when the law keeps purchases, the last of them, to who reads the mailbox alone', async () => {
+    const email = someone();
+    await sell(service, email, randomUUID());
+    service.clock.set('2024-02-29T13:00:00Z');
+    await sell(service, email, randomUUID());
+    service.clock.set(NOON);
+    await sell(service, someone(), randomUUID());
+    const byCode = await new Browser(service).byCode(email);
+    expect((await licenses(byCode)).purchases_kept_until).toBe('2036-12-31');
+    const own = await service.issue({ email });
+    expect((await licenses(await new Browser(service).byKey(own))).purchases_kept_until).toBeNull();
+  });
+
+  test('of an address without a license any more it is an empty list', async () => {
+    const email = someone();
+    const { license_id } = await service.issue({ email });
+    const holder = await new Browser(service).byCode(email);
+    await service.sql('delete from license where id = $1', [license_id]);
+    expect(await licenses(holder)).toMatchObject({ email, licenses: [] });
+  });
+
+  test('a request that was declined is open no more, and can be made again', async () => {
+    const license = await service.issue({ email: someone() });
+    const { id } = (await service.activate(license)).json.activation;
+    const holder = await new Browser(service).byKey(license);
+    const ask = () => holder.call('POST', `/activations/${id}/release-request`, {});
+    const requested = async () => (await licenses(holder)).licenses[0].activations[0].release_requested_at;
+    await ask();
+    const decline =
+      "update release_request set decision = 'decline', decided_at = $2 where activation_id = $1";
+    await service.sql(decline, [id, service.clock.now()]);
+    expect(await requested()).toBeNull();
+    service.clock.advance(HOUR_MS / 4);
+    await ask();
+    expect(await requested()).toBe('2026-11-20T13:15:00Z');
+  });
+
+  test('500 where the service is broken, 503 where the database is away', async () => {
+    const holder = await new Browser(service).byKey(await service.issue({ email: someone() }));
+    const get = () => holder.call('GET', '/licenses');
+    expect((await whileGone(service, 'release_request', get)).json.code).toBe('internal_error');
+    expect((await whileLocked(service, 'release_request', get)).json.code).toBe('unavailable');
+  });
+});
+
+describe('POST licenses/:id/send-key', () => {
+  const send = (from: Browser, id: string) => from.call('POST', `/licenses/${id}/send-key`);
+  const keyMails = async (email: string) => {
+    await noJobs(service, 'mail_license_key_again');
+    return (await outbox(service)).filter((mail) => mail.to === email && /license key/.test(mail.subject));
+  };
+
+  test('mails the key to the address of the license, and never answers it', async () => {
+    const license = await service.issue({ email: someone() });
+    const { status, text } = await send(await new Browser(service).byKey(license), license.license_id);
+    expect([status, text]).toEqual([202, '']);
+    const [mail, ...more] = await keyMails(license.email);
+    expect(more).toEqual([]);
+    expect(mail!.text).toContain(license.license_key);
+    // What holders do for themselves is not what the audit is about: it holds what staff did.
+    const trail = `select 1 from audit_event where license_id = $1 and action <> 'license.issue'`;
+    expect(await service.sql(trail, [license.license_id])).toEqual([]);
+  });
+
+  test('a session by code sends each of its licenses, one by key its own alone', async () => {
+    const email = someone();
+    const [first, second] = [await service.issue({ email }), await service.issue({ email })];
+    const byKey = await new Browser(service).byKey(first);
+    expect((await send(byKey, second.license_id)).status).toBe(404);
+    const byCode = await new Browser(service).byCode(email);
+    expect((await send(byCode, second.license_id)).status).toBe(202);
+  });
+
+  test("another holder's license answers as one that does not exist", async () => {
+    const { license_id } = await service.issue({ email: someone() });
+    const own = await service.issue({ email: someone() });
+    const strangers = [await new Browser(service).byKey(own), await new Browser(service).byCode(own.email)];
+    for (const stranger of strangers) {
+      const [other, ...none] = await Promise.all(
+        [license_id, randomUUID(), 'x', '%00', own.license_key].map((id) => send(stranger, id)),
+      );
+      expect(other!.json).toMatchObject({ status: 404, code: 'not_found' });
+      for (const answer of none) expect(withoutIds(answer)).toEqual(withoutIds(other!));
+    }
+    expect(await keyMails(own.email)).toEqual([]);
+  });
+
+  test('429 for the eleventh of a day, however its id is written, and for no other license', async () => {
+    const email = someone();
+    const [license, other] = [await service.issue({ email }), await service.issue({ email })];
+    const holder = await new Browser(service).byCode(email);
+    for (let times = 0; times < 10; times += 1)
+      expect((await send(holder, license.license_id)).status).toBe(202);
+    for (const id of [license.license_id, license.license_id.toUpperCase()]) {
+      const { status, json, headers } = await send(holder, id);
+      expect([status, json.code, Number(headers['retry-after']) > 0]).toEqual([
+        429,
+        'too_many_requests',
+        true,
+      ]);
+    }
+    expect((await send(holder, other.license_id)).status).toBe(202);
+    // Others' tries at it count for nothing.
+    const stranger = await new Browser(service).byKey(await service.issue({ email: someone() }));
+    for (let times = 0; times < 11; times += 1)
+      expect((await send(stranger, other.license_id)).status).toBe(404);
+    expect((await send(holder, other.license_id)).status).toBe(202);
+  });
+
+  test('409 for a key that is not known here, or whose purchase was refunded', async () => {
+    const imported = await service.issue({ email: someone() });
+    await service.sql('update license set key_hash = $2 where id = $1', [
+      imported.license_id,
+      randomBytes(32),
+    ]);
+    const email = someone();
+    const transaction_id = randomUUID();
+    const refunded = await sell(service, email, transaction_id);
+    await service.app.get(PurchasesService).record({ transaction_id, status: 'refunded' });
+    for (const [whose, id, reason] of [
+      [imported.email, imported.license_id, 'not_made_here'],
+      [email, refunded, 'refunded'],
+    ] as const) {
+      const { status, json } = await send(await new Browser(service).byCode(whose), id);
+      expect([status, json.code, json.reason]).toEqual([409, 'key_not_mailable', reason]);
+    }
+  });
+
+  test('whatever else keeps somebody out', async () => {
+    const license = await service.issue({ email: someone() });
+    const holder = await new Browser(service).byKey(license);
+    const path = `/licenses/${license.license_id}/send-key`;
+    expect(await commonRefusals(holder, { path })).toEqual(COMMON_REFUSALS);
+    expect((await send(new Browser(service), license.license_id)).json.code).toBe('sign_in_required');
+    expect((await new Browser(service).call('GET', '/licenses')).json.code).toBe('sign_in_required');
+    expect(await keyMails(license.email)).toEqual([]);
+  });
+});
+
+test('every documented answer is one that was seen here', () => {
+  expect(unseen(/ \/portal\/api\/licenses/)).toEqual([]);
+});

@@ -1,0 +1,262 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { hash, randomBytes } from 'node:crypto';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { ACT, until } from '../erasure/harness.js';
+import { Service } from '../support/harness.js';
+import { Browser } from './harness.js';
+import { freePort } from '../support/processes/server-process.js';
+
+const NOON = '2026-11-20T13:00:00Z';
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start()));
+beforeEach(() => service.clock.set(NOON));
+afterAll(() => service.close());
+
+const browser = () => new Browser(service);
+const isSignedIn = async (from: Browser) => (await from.call('GET', '/licenses')).status === 200;
+const idsSeen = async (from: Browser) => {
+  const { json } = await from.call('GET', '/licenses');
+  return (json.licenses as { id: string }[]).map(({ id }) => id);
+};
+
+describe('a session', () => {
+  const signedIn = async (email: string) => browser().byKey(await service.issue({ email }));
+
+  test.each([
+    ['no cookie', ''],
+    ['an empty one', 'mooring_holder='],
+    ['one nobody has', `mooring_holder=${randomBytes(32).toString('base64url')}`],
+    ['something else', 'mooring_holder=%00%ff;x'],
+    ['a code', 'mooring_holder=0198f3c2-7b1a-4c3d-9e4f-a1b2c3d4e5f6'],
+  ])('is none with %s: 401 on every route', async (_what, cookie) => {
+    const from = (method: string, path: string) =>
+      service.call(method, `/portal/api${path}`, undefined, { cookie, origin: 'http://localhost:3000' });
+    for (const [method, path] of [
+      ['GET', '/licenses'],
+      ['DELETE', '/session'],
+      ['POST', '/licenses/x/send-key'],
+      ['POST', '/activations/x/release'],
+      ['GET', '/export'],
+      ['POST', '/erasure'],
+      ['DELETE', '/erasure'],
+    ] as const) {
+      const { status, json } = await from(method, path);
+      expect([method, path, status, json.code]).toEqual([method, path, 401, 'sign_in_required']);
+    }
+  });
+
+  test('of a person of the staff opens nothing here', async () => {
+    const token = randomBytes(32).toString('base64url');
+    await service.staffToken();
+    await service.sql(
+      `insert into session (id, token_hash, staff_id, created_at, expires_at)
+       select gen_random_uuid(), $1, id, $2, $2::timestamptz + interval '1 hour' from staff limit 1`,
+      [hash('sha256', token, 'buffer'), service.clock.now()],
+    );
+    const holder = browser();
+    holder.cookies.set('mooring_holder', token);
+    expect(await isSignedIn(holder)).toBe(false);
+    expect((await holder.call('DELETE', '/session')).json.code).toBe('sign_in_required');
+  });
+
+  test('lives on while it is used, and ends after 30 minutes without, to the instant', async () => {
+    const holder = await signedIn('idle@example.com');
+    service.clock.advance(30 * MINUTE_MS - 1);
+    expect(await isSignedIn(holder)).toBe(true);
+    service.clock.advance(30 * MINUTE_MS - 1);
+    expect(await isSignedIn(holder)).toBe(true);
+    service.clock.advance(30 * MINUTE_MS);
+    expect(await isSignedIn(holder)).toBe(false);
+  });
+
+  test('is written again at most once a minute', async () => {
+    const license = await service.issue({ email: 'written@example.com' });
+    const holder = await browser().byKey(license);
+    const began = service.clock.now().getTime();
+    const idleSince = async () => {
+      expect(await isSignedIn(holder)).toBe(true);
+      const [row] = await service.sql<{ expires_at: Date }>(
+        'select expires_at from session where license_id = $1',
+        [license.license_id],
+      );
+      return row!.expires_at.getTime() - 30 * MINUTE_MS - began;
+    };
+    service.clock.advance(MINUTE_MS - 1);
+    expect(await idleSince()).toBe(0);
+    service.clock.advance(1);
+    expect(await idleSince()).toBe(MINUTE_MS);
+  });
+
+  test('ends after 12 hours however much it is used, to the instant', async () => {
+    const holder = await signedIn('busy@example.com');
+    const began = service.clock.now().getTime();
+    for (let minutes = 25; minutes < 12 * 60; minutes += 25) {
+      service.clock.set(new Date(began + minutes * MINUTE_MS));
+      expect(await isSignedIn(holder)).toBe(true);
+    }
+    service.clock.set(new Date(began + 12 * HOUR_MS - 1));
+    expect(await isSignedIn(holder)).toBe(true);
+    service.clock.set(new Date(began + 12 * HOUR_MS));
+    expect(await isSignedIn(holder)).toBe(false);
+  });
+
+  test('signed out, it is over for good, and no other one is', async () => {
+    const license = await service.issue({ email: 'out@example.com' });
+    const [holder, elsewhere] = [await browser().byKey(license), await browser().byKey(license)];
+    const cookie = `mooring_holder=${holder.cookies.get('mooring_holder')}`;
+    const { status, cookies, text } = await holder.call('DELETE', '/session');
+    expect([status, text, cookies.length]).toEqual([204, '', 1]);
+    expect(holder.cookies.size).toBe(0);
+    const again = await holder.call('DELETE', '/session', undefined, { cookie });
+    expect([again.status, again.json.code]).toEqual([401, 'sign_in_required']);
+    expect(await isSignedIn(elsewhere)).toBe(true);
+  });
+});
+
+test('signing in anew ends the session that the browser had, and no other one', async () => {
+  const license = await service.issue({ email: 'anew@example.com' });
+  const [holder, elsewhere] = [await browser().byKey(license), await browser().byKey(license)];
+  const cookie = `mooring_holder=${holder.cookies.get('mooring_holder')}`;
+  await holder.byKey(license);
+  expect((await browser().call('GET', '/licenses', undefined, { cookie })).status).toBe(401);
+  expect(await isSignedIn(holder)).toBe(true);
+  expect(await isSignedIn(elsewhere)).toBe(true);
+});
+
+describe('what another site asks', () => {
+  const cases: [string, Record<string, string>][] = [
+    ['another origin', { origin: 'https://evil.example' }],
+    ['another port', { origin: 'http://localhost:3001' }],
+    ['another scheme', { origin: 'https://localhost:3000' }],
+    ['a hidden origin', { origin: 'null' }],
+    ['an origin like ours', { origin: 'http://localhost:3000.evil.example' }],
+    ['no origin, from another site', { origin: '', 'sec-fetch-site': 'cross-site' }],
+    ['no origin, from a neighbour', { origin: '', 'sec-fetch-site': 'same-site' }],
+    ['no origin, and nothing but the cookie', { origin: '' }],
+  ];
+
+  test.each(cases)('is refused before anything else: %s', async (_what, headers) => {
+    const license = await service.issue({ email: 'origin@example.com' });
+    const holder = await browser().byKey(license);
+    for (const [method, path, body] of [
+      ['DELETE', '/session', undefined],
+      ['POST', '/session', { email: license.email, license_key: license.license_key }],
+      ['POST', '/session/code', { email: license.email }],
+      ['POST', `/licenses/${license.license_id}/send-key`, undefined],
+      ['POST', '/erasure', undefined],
+    ] as const) {
+      const { status, json, cookies } = await holder.call(method, path, body, headers);
+      expect([path, status, json.code, cookies]).toEqual([path, 403, 'cross_origin', []]);
+    }
+    const anonymous = await browser().call('POST', '/erasure', undefined, {
+      ...headers,
+      cookie: 'mooring_holder=x',
+    });
+    expect(anonymous.json.code).toBe('cross_origin');
+    expect(await isSignedIn(holder)).toBe(true);
+  });
+
+  test('its reads are not: a browser shows it no answer, and a link from elsewhere works', async () => {
+    const holder = await browser().byKey(await service.issue({ email: 'link@example.com' }));
+    const { status } = await holder.call('GET', '/licenses', undefined, { 'sec-fetch-site': 'cross-site' });
+    expect(status).toBe(200);
+  });
+
+  test('a browser that sends no origin is believed where it says that it is our page', async () => {
+    const license = await service.issue({ email: 'fetch@example.com' });
+    const { status } = await browser().call(
+      'POST',
+      '/session',
+      { email: license.email, license_key: license.license_key },
+      { origin: '', 'sec-fetch-site': 'same-origin' },
+    );
+    expect(status).toBe(204);
+  });
+});
+
+test('on a port of its own the page is at home at http://localhost with that port', async () => {
+  const port = await freePort();
+  const { databaseUrl, dataDir } = service;
+  const there = await Service.start({ databaseUrl, dataDir, environment: { PORT: String(port) } });
+  try {
+    expect(there.url).toBe(`http://127.0.0.1:${port}`);
+    const license = await service.issue({ email: 'port@example.com' });
+    await new Browser(there, `http://localhost:${port}`).byKey(license);
+    await expect(new Browser(there).byKey(license)).rejects.toThrow('403');
+  } finally {
+    await there.close();
+  }
+});
+
+describe('a session that a key began is over', () => {
+  const began = async (email: string) => {
+    const license = await service.issue({ email });
+    return { ...license, byKey: await browser().byKey(license), byCode: await browser().byCode(email) };
+  };
+
+  test('when the key is replaced; one that a code began goes on', async () => {
+    const { license_id, byKey, byCode } = await began('rekeyed@example.com');
+    await service.app.get(LicensesService).rekey(license_id, ACT);
+    expect([await isSignedIn(byKey), await idsSeen(byCode)]).toEqual([false, [license_id]]);
+  });
+
+  test('when the license gets another address; one that a code began does not see it any more', async () => {
+    const { license_id, byKey, byCode } = await began('moved@example.com');
+    await service.setLicense(license_id, { email: 'elsewhere@example.com' });
+    expect([await isSignedIn(byKey), await idsSeen(byCode)]).toEqual([false, []]);
+  });
+
+  test('and not for any other change, nor with another license', async () => {
+    const { license_id, byKey } = await began('kept@example.com');
+    const other = await began('another@example.com');
+    await service.setLicense(license_id, { machines_allowed: 2, email: 'kept@example.com' });
+    await service.app.get(LicensesService).rekey(other.license_id, ACT);
+    expect(await isSignedIn(byKey)).toBe(true);
+  });
+
+  test('and shows nothing of the next holder where it is read while the license gets another address', async () => {
+    const { license_id, byKey } = await began('read-meanwhile@example.com');
+    const staff = await service.database.connect();
+    await staff.query('begin; lock table license in access exclusive mode');
+    const seen = { answer: false };
+    const read = byKey.call('GET', '/licenses').finally(() => (seen.answer = true));
+    const waits = `select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
+    await until(async () => seen.answer || (await service.sql(waits)).length > 0);
+    await staff.query("update license set email = 'next-holder@example.com' where id = $1", [license_id]);
+    await staff.query('delete from session where license_id = $1', [license_id]);
+    await staff.query('commit');
+    staff.release();
+    const { status, text } = await read;
+    expect([200, 401]).toContain(status);
+    expect(text).not.toContain('next-holder@example.com');
+  });
+
+  test('also where the key is typed while it is replaced', async () => {
+    const license = await service.issue({ email: 'meanwhile@example.com' });
+    const staff = await service.database.connect();
+    await staff.query('begin');
+    await staff.query('update license set key_hash = $2 where id = $1', [
+      license.license_id,
+      randomBytes(32),
+    ]);
+    const typed = browser().call('POST', '/session', {
+      email: license.email,
+      license_key: license.license_key,
+    });
+    const waits = `select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
+    const seen = { answer: false };
+    void typed.then(() => (seen.answer = true));
+    await until(async () => seen.answer || (await service.sql(waits)).length > 0);
+    await staff.query('commit');
+    staff.release();
+    // A machine that stalls meanwhile is told that the database is away.
+    expect([404, 503]).toContain((await typed).status);
+    const sessions = await service.sql('select 1 from session where license_id = $1', [license.license_id]);
+    expect(sessions).toEqual([]);
+  });
+});

@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { hash } from 'node:crypto';
+import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { sell } from '../erasure/harness.js';
+import { Service } from '../support/harness.js';
+import { Browser, COMMON_REFUSALS, commonRefusals, unseen, withoutIds } from './harness.js';
+
+const NOON = '2026-11-20T13:00:00Z';
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start()));
+beforeEach(() => service.clock.set(NOON));
+afterAll(() => service.close());
+
+const browser = () => new Browser(service);
+const licenses = async (from: Browser) => (await from.call('GET', '/licenses')).json;
+const idsSeen = async (from: Browser) =>
+  ((await licenses(from)).licenses as { id: string }[]).map(({ id }) => id);
+
+test('a mailed code shows every license of the address, the newest first', async () => {
+  const first = await service.issue({ email: 'two@example.com' });
+  const second = await service.issue({ email: 'two@example.com' });
+  await service.issue({ email: 'other@example.com' });
+  const holder = await browser().byCode('two@example.com');
+  expect(await licenses(holder)).toMatchObject({ signed_in_by: 'code', email: 'two@example.com' });
+  expect(await idsSeen(holder)).toEqual([second.license_id, first.license_id]);
+});
+
+test('a license key shows its one license, and is read as kindly as by activate', async () => {
+  const license = await service.issue({ email: 'kind@example.com' });
+  await service.issue({ email: 'kind@example.com' });
+  const typed = { email: ' Kind@Example.com', license_key: ` ${license.license_key.toLowerCase()} ` };
+  const holder = await browser().byKey(typed);
+  expect(await licenses(holder)).toMatchObject({ signed_in_by: 'key', email: 'kind@example.com' });
+  expect(await idsSeen(holder)).toEqual([license.license_id]);
+});
+
+test('404 for an unknown key, a wrong e-mail, a typing error and an erased license: the same bytes', async () => {
+  const known = await service.issue({ email: 'known@example.com' });
+  const erased = await service.issue({ email: 'erased@example.com' });
+  await service.sql('update license set email = null where id = $1', [erased.license_id]);
+  const key = known.license_key;
+  const typo = key.slice(0, -1) + (key.endsWith('7') ? '8' : '7');
+  const answers = await Promise.all(
+    [
+      { email: known.email, license_key: 'MOOR_E6S7-Z8KJ-TB3R-QKX6' },
+      { email: known.email, license_key: typo },
+      { email: 'somebody@example.com', license_key: key },
+      { email: erased.email, license_key: erased.license_key },
+    ].map((body) => browser().call('POST', '/session', body)),
+  );
+  expect(answers[0]!.json).toMatchObject({ status: 404, code: 'license_not_found' });
+  expect(answers[0]!.cookies).toEqual([]);
+  const [first, ...others] = answers.map(withoutIds);
+  for (const other of others) expect(other).toEqual(first);
+});
+
+describe('a license of any state can be signed in to, and says its state', () => {
+  test.each(['active', 'suspended', 'revoked'] as const)('%s', async (staff_status) => {
+    const email = `${staff_status}@example.com`;
+    const license = await service.issue({ email });
+    await service.setLicense(license.license_id, { staff_status });
+    for (const holder of [await browser().byKey(license), await browser().byCode(email)])
+      expect((await licenses(holder)).licenses).toMatchObject([{ status: staff_status }]);
+  });
+
+  test('refunded', async () => {
+    const email = 'refunded@example.com';
+    await sell(service, email, 'refunded');
+    await service.app.get(PurchasesService).record({ transaction_id: 'refunded', status: 'refunded' });
+    const holder = await browser().byCode(email);
+    expect((await licenses(holder)).licenses).toMatchObject([{ status: 'refunded' }]);
+  });
+
+  test('expired', async () => {
+    const expires_at = new Date('2026-01-01T00:00:00Z');
+    const license = await service.issue({ email: 'expired@example.com', expires_at, on_expiry: 'stop' });
+    const holder = await browser().byKey(license);
+    expect((await licenses(holder)).licenses).toMatchObject([
+      { status: 'active', expires_at: '2026-01-01T00:00:00Z', on_expiry: 'stop' },
+    ]);
+  });
+});
+
+test.each([
+  ['no e-mail', { license_key: 'MOOR_E6S7-Z8KJ-TB3R-QKX6' }, ['/email']],
+  ['an e-mail that is none', { email: 'ada', code: '12345678' }, ['/email']],
+  ['neither key nor code', { email: 'ada@example.com' }, ['/license_key', '/code']],
+  ['both', { email: 'a@example.com', license_key: 'x', code: '12345678' }, ['/license_key', '/code']],
+  ['a key of another shape', { email: 'a@example.com', license_key: 'MOOR' }, ['/license_key']],
+  ['a key that is no text', { email: 'a@example.com', license_key: null }, ['/license_key']],
+  ['7 digits', { email: 'a@example.com', code: '1234567' }, ['/code']],
+  ['9 digits', { email: 'a@example.com', code: '123456789' }, ['/code']],
+  ['digits of another script', { email: 'a@example.com', code: '١٢٣٤٥٦٧٨' }, ['/code']],
+  ['a number', { email: 'a@example.com', code: 12345678 }, ['/code']],
+])('422 for %s', async (_what, body, pointers) => {
+  const { status, json } = await browser().call('POST', '/session', body);
+  expect([status, json.code]).toEqual([422, 'invalid_request']);
+  expect(json.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(pointers);
+});
+
+test.each([[{}], [{ email: 'ada' }], [{ email: null }], [{ email: 'a\0@example.com' }]])(
+  '422 for a code asked for with %j',
+  async (body) => {
+    const { status, json, cookies } = await browser().call('POST', '/session/code', body);
+    expect([status, json.errors[0].pointer, cookies]).toEqual([422, '/email', []]);
+  },
+);
+
+describe('the cookies', () => {
+  const attributes = (line: string) =>
+    line
+      .split('; ')
+      .slice(1)
+      .filter((each) => !each.startsWith('Expires='))
+      .toSorted();
+
+  test('over http: no script reads them, no other site sends them, and only `code` outlives the browser', async () => {
+    const license = await service.issue({ email: 'cookies@example.com' });
+    const by = (body: unknown) => browser().call('POST', '/session', body);
+    const [session] = (await by({ email: license.email, license_key: license.license_key })).cookies;
+    expect(session).toMatch(/^mooring_holder=[\w-]{43};/);
+    expect(attributes(session!)).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict']);
+    const [code] = (await browser().call('POST', '/session/code', { email: license.email })).cookies;
+    expect(code).toMatch(
+      /^mooring_code=[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12};/,
+    );
+    expect(attributes(code!)).toEqual(['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Strict']);
+  });
+
+  test('over https: secure, and bound to this very host by their names', async () => {
+    const origin = 'https://licenses.example.org';
+    const secure = await Service.start({
+      databaseUrl: service.databaseUrl,
+      dataDir: service.dataDir,
+      environment: { PUBLIC_URL: `${origin}/shop` },
+    });
+    try {
+      const license = await service.issue({ email: 'secure@example.com' });
+      const holder = new Browser(secure, origin);
+      const lines = [
+        ...(await holder.call('POST', '/session/code', { email: license.email })).cookies,
+        ...(await holder.byKey(license).then(() => holder.call('DELETE', '/session'))).cookies,
+      ];
+      expect(lines.map((line) => line.split('=')[0])).toEqual([
+        '__Host-mooring_code',
+        '__Host-mooring_holder',
+      ]);
+      for (const line of lines) {
+        expect(attributes(line)).toEqual(
+          expect.arrayContaining(['HttpOnly', 'Path=/', 'SameSite=Strict', 'Secure']),
+        );
+        expect(line).not.toMatch(/domain/i);
+      }
+    } finally {
+      await secure.close();
+    }
+  });
+
+  test('the database holds a hash of the session alone', async () => {
+    const license = await service.issue({ email: 'hashed@example.com' });
+    const holder = await browser().byKey(license);
+    const token = holder.cookies.get('mooring_holder')!;
+    const rows = await service.sql('select token_hash from session where license_id = $1', [
+      license.license_id,
+    ]);
+    expect(rows).toEqual([{ token_hash: hash('sha256', token, 'buffer') }]);
+  });
+});
+
+test('whatever else keeps somebody out', async () => {
+  const license = await service.issue({ email: 'common@example.com' });
+  const body = { email: license.email, license_key: license.license_key };
+  expect(await commonRefusals(browser(), { path: '/session', body })).toEqual(COMMON_REFUSALS);
+  const code = { path: '/session/code', body: { email: license.email }, table: 'one_time_code' };
+  expect(await commonRefusals(browser(), code)).toEqual(COMMON_REFUSALS);
+  const holder = await browser().byKey(license);
+  expect(await commonRefusals(holder, { method: 'DELETE', path: '/session' })).toEqual(COMMON_REFUSALS);
+  expect((await browser().call('DELETE', '/session')).json.code).toBe('sign_in_required');
+});
+
+test('every documented answer is one that was seen here, or in portal-codes.test.ts', () => {
+  const tooOften = ['POST /portal/api/session 429', 'POST /portal/api/session/code 429'];
+  expect(unseen(/ \/portal\/api\/session/)).toEqual(tooOften);
+});

@@ -1,0 +1,409 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { machineDigest } from '../../client/src/license-token.js';
+import { at, DAY, HOUR, MINUTE, START } from '../client/harness.js';
+import { ServiceDesk } from '../client/service-desk.js';
+import { machineId, Service } from '../support/harness.js';
+
+type State = Awaited<ReturnType<ServiceDesk['state']>>;
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start()));
+beforeEach(() => service.clock.set(new Date(START)));
+afterAll(() => service.close());
+
+const activeMachines = async ({ license_id }: { license_id: string }) => {
+  const sql = 'select machine_id from activation where license_id = $1 and ended_at is null';
+  return (await service.sql<{ machine_id: Buffer }>(sql, [license_id])).map(({ machine_id }) =>
+    machine_id.toString('hex'),
+  );
+};
+
+/** A license for one machine, the machine that has it, and five others with a copy of its file. */
+async function copied() {
+  const license = await service.issue();
+  const owner = await ServiceDesk.on(service, 'the owner');
+  await owner.activate(license);
+  const names = ['a copy', 'a second copy', 'a third copy', 'a fourth copy', 'a fifth copy'];
+  const copies = await Promise.all(names.map((name) => owner.copiedTo(name)));
+  const { token } = (await owner.state()).license;
+  return { license, owner, copies, token, exp: decodeJwt(token).exp! * 1000 };
+}
+
+/** What a user may write into the file without a key of the service's. */
+const EDITS: [name: string, edit: (state: State) => void][] = [
+  ['not edited', () => undefined],
+  ['with offline_until far away', ({ license }) => void (license.offline_until = at(START + 400 * DAY))],
+  [
+    'with offline_until far away and no highest time seen',
+    (state) => {
+      state.license.offline_until = at(START + 400 * DAY);
+      state.time.highest_seen = null;
+    },
+  ],
+  [
+    'with offline_until far away and the highest time seen long ago',
+    (state) => {
+      state.license.offline_until = at(START + 400 * DAY);
+      state.time.highest_seen = at(START - 400 * DAY);
+    },
+  ],
+];
+
+describe('license.json copied to five other machines, for a license of one', () => {
+  test('each activates in the background instead of sending the token, and the limit holds', async () => {
+    const { license, owner, copies, token } = await copied();
+    for (const copy of copies) {
+      expect((await copy.open()).kind).toBe('running');
+      await copy.pass(2 * MINUTE);
+      expect(copy.said).toEqual([]);
+      await copy.pass(8 * MINUTE);
+      expect(copy.said).toEqual(['/v1/activate 409']);
+      const [{ body } = { body: {} }] = copy.answered;
+      // The label was typed for the other machine.
+      expect(body).toEqual({
+        license_key: license.license_key,
+        email: license.email,
+        machine_id: machineId(copy.hardware!),
+        app_version: '3.1.0',
+      });
+      expect(copy.client.status).toMatchObject({
+        kind: 'running',
+        machine_limit_reached: {
+          machines_allowed: 1,
+          machines_in_use: 1,
+          portal_url: expect.stringMatching(/\/portal\/$/),
+        },
+      });
+      expect(copy.states.at(-1)).toEqual(copy.client.status);
+    }
+    await owner.pass(DAY);
+    for (const copy of copies) await copy.pass(2 * DAY);
+    expect(owner.client.status).not.toHaveProperty('machine_limit_reached');
+    for (const copy of copies) {
+      expect(copy.client.status.kind).toBe('running');
+      expect(copy.answered.length).toBeGreaterThan(6);
+      expect(new Set(copy.said)).toEqual(new Set(['/v1/activate 409']));
+    }
+    expect(await activeMachines(license)).toEqual([machineId('the owner')]);
+    expect(owner.sentTokens[0]).toBe(token);
+  });
+
+  test('a copy that stays up stops at the first refusal past exp', async () => {
+    const { copies, exp } = await copied();
+    const copy = copies[0]!;
+    await copy.open();
+    await copy.pass(exp - copy.time.wall + 7 * HOUR);
+    expect(copy.client.status).toMatchObject({ kind: 'stopped', reason: 'machine_limit_reached' });
+    expect(copy.sentTokens).toEqual([]);
+  });
+
+  test.each(EDITS)('past exp none of them starts any more: %s', async (_name, edit) => {
+    const { owner, copies, exp, license } = await copied();
+    expect((await owner.client.heartbeatNow()).kind).toBe('running');
+    for (const [index, copy] of copies.entries()) {
+      await copy.open();
+      // One has been used until then, the others not.
+      await copy.pass(index === 0 ? 6.9 * DAY : HOUR);
+      await copy.client.close();
+      copy.time.wall = exp + MINUTE;
+      await copy.edit(edit);
+      copy.isOnline = false;
+      const status = await copy.open();
+      expect(status.kind === 'needs_network' && Date.parse(status.offline_until)).toBe(exp);
+      copy.isOnline = true;
+      expect(await copy.client.heartbeatNow()).toMatchObject({
+        kind: 'stopped',
+        reason: 'machine_limit_reached',
+      });
+      const calls = copy.answered.length;
+      expect((await copy.restart()).kind).toBe('stopped');
+      // A start in `stopped` asks nothing, and nothing runs in the background.
+      await copy.pass(3 * DAY);
+      expect(copy.answered).toHaveLength(calls);
+      expect(copy.sentTokens).toEqual([]);
+    }
+    expect(await activeMachines(license)).toEqual([machineId('the owner')]);
+  });
+
+  test.each([null, at(START - 400 * DAY)])(
+    'editing every time in the file at once gains 7 days an edit, and no place on the license (%s)',
+    async (highest_seen) => {
+      const { copies, exp, license } = await copied();
+      const copy = copies[0]!;
+      copy.time.wall = exp + 30 * DAY;
+      await copy.edit((state) => {
+        state.license.offline_until = at(START + 400 * DAY);
+        state.time = { highest_seen, clock_ahead_seconds: (400 * DAY) / 1000 };
+      });
+      expect((await copy.open()).kind).toBe('running');
+      await copy.pass(6 * DAY);
+      expect((await copy.restart()).kind).toBe('running');
+      await copy.pass(1.5 * DAY);
+      expect((await copy.restart()).kind).toBe('stopped');
+      expect(new Set(copy.said)).toEqual(new Set(['/v1/activate 409']));
+      expect(await activeMachines(license)).toHaveLength(1);
+    },
+  );
+
+  test('one whose machine gets a place runs with a token of its own', async () => {
+    const { license, copies, owner } = await copied();
+    await service.setLicense(license.license_id, { machines_allowed: 2 });
+    const copy = copies[0]!;
+    await copy.open();
+    await copy.pass(DAY);
+    expect(copy.said.slice(0, 2)).toEqual(['/v1/activate 201', '/v1/heartbeat 200']);
+    expect((await copy.state()).license.hostname_hint).toBeNull();
+    await owner.pass(DAY);
+    expect(owner.said.slice(0, 2)).toEqual(['/v1/activate 201', '/v1/heartbeat 200']);
+    expect(await activeMachines(license)).toHaveLength(2);
+  });
+});
+
+/** The token as a user may write it: for this machine, for 400 days unless `change` says otherwise. */
+function edited(token: string, machine: string, kid?: string, change: object = {}): string {
+  const [head, payload, mark] = token.split('.');
+  const read = (part?: string) => JSON.parse(Buffer.from(part!, 'base64url').toString()) as object;
+  const write = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
+  const claims = {
+    ...read(payload),
+    mch: machineDigest(machineId(machine)),
+    exp: (START + 400 * DAY) / 1000,
+    ...change,
+  };
+  return `${kid ? write({ ...read(head), kid }) : head}.${write(claims)}.${mark}`;
+}
+
+/** The last second that a token's times may hold. */
+const YEAR_9999_ENDS = 253_402_300_799;
+
+describe('a copied license.json whose token was edited', () => {
+  async function editedCopy(areKeysShipped: boolean, change: (token: string, machine: string) => string) {
+    const { copies, exp, license } = await copied();
+    const { json } = await service.call('GET', '/v1/keys');
+    const keys = (json as { keys: { for: string; x: string }[] }).keys.filter(
+      (key) => key.for === 'license-token',
+    );
+    const tokenKeys = areKeysShipped ? keys.map(({ x }) => x) : [];
+    const copy = copies[0]!;
+    await copy.edit((state) => {
+      state.license.token = change(state.license.token, copy.hardware!);
+      state.license.offline_until = at(START + 400 * DAY);
+    });
+    copy.isOnline = false;
+    return { copy, exp, license, start: () => copy.open({ tokenKeys }) };
+  }
+
+  test.each([
+    ['to another format', () => 'no token at all'],
+    ['under the kid of the service', (token: string, machine: string) => edited(token, machine)],
+    [
+      'under an invented kid, for longer than 7 days',
+      (token: string, machine: string) => edited(token, machine, 'invented'),
+    ],
+    [
+      'under an invented kid, with an exp that is not after iat',
+      (token: string, machine: string) =>
+        edited(token, machine, 'invented', { iat: YEAR_9999_ENDS, exp: YEAR_9999_ENDS }),
+    ],
+  ])('%s, with token keys shipped: it gains nothing', async (_name, change) => {
+    const { copy, license, start } = await editedCopy(true, change);
+    expect((await start()).kind).toBe('needs_network');
+    copy.isOnline = true;
+    expect(await copy.client.heartbeatNow()).toMatchObject({
+      kind: 'stopped',
+      reason: 'machine_limit_reached',
+    });
+    expect(copy.said).toEqual(['/v1/heartbeat 403', '/v1/activate 409']);
+    expect(await activeMachines(license)).toHaveLength(1);
+  });
+
+  test.each([
+    [
+      'with an invented kid, though token keys are shipped',
+      true,
+      'invented',
+      { exp: START / 1000 + 7 * 86_400 },
+    ],
+    ['in any way, without token keys', false, undefined, {}],
+  ])('%s: it gains 7 days, and no place on the license', async (_name, areKeysShipped, kid, claims) => {
+    const { copy, exp, license, start } = await editedCopy(areKeysShipped, (token, machine) =>
+      edited(token, machine, kid, claims),
+    );
+    expect((await start()).kind).toBe('running');
+    await copy.client.close();
+    copy.time.wall = exp + MINUTE;
+    expect((await start()).kind).toBe('needs_network');
+    copy.isOnline = true;
+    expect((await copy.client.heartbeatNow()).kind).toBe('stopped');
+    expect(await activeMachines(license)).toHaveLength(1);
+  });
+
+  describe.each([true, false])('with an iat far in the future, token keys shipped: %p', (areKeysShipped) => {
+    const farAway = async (iat: number, exp: number) => {
+      const given = await editedCopy(areKeysShipped, (token, machine) =>
+        edited(token, machine, 'invented', { iat, exp }),
+      );
+      await given.copy.edit(({ license }) => void (license.offline_until = '9999-12-31T23:59:59Z'));
+      return given;
+    };
+
+    test('one edit allows no start after the running time up to exp', async () => {
+      const { copy, start, license } = await farAway(YEAR_9999_ENDS - 60, YEAR_9999_ENDS);
+      expect((await start()).kind).toBe('running');
+      await copy.pass(8 * HOUR);
+      for (const days of [0, 8, 30, 365, 3000]) {
+        await copy.client.close();
+        copy.time.wall = START + days * DAY;
+        expect([days, (await start()).kind]).toEqual([days, 'needs_network']);
+        await copy.pass(HOUR);
+      }
+      copy.isOnline = true;
+      expect((await copy.client.heartbeatNow()).kind).toBe('stopped');
+      expect(await activeMachines(license)).toHaveLength(1);
+    });
+
+    test.each([YEAR_9999_ENDS - 8 * 86_400, Date.parse('2060-01-01T00:00:00Z') / 1000])(
+      'one edit to %i gains 7 days of running time, however long they take',
+      async (iat) => {
+        const { copy, start, license } = await farAway(iat, iat + 7 * 86_400);
+        for (let day = 0; day < 7; day++) {
+          expect([day, (await start()).kind]).toEqual([day, 'running']);
+          await copy.pass(DAY);
+          await copy.client.close();
+          copy.time.wall += 100 * DAY;
+        }
+        // The end itself is the last moment of a start.
+        await start();
+        await copy.pass(MINUTE);
+        await copy.client.close();
+        for (const days of [0, 100, 3000]) {
+          copy.time.wall += days * DAY;
+          expect([days, (await start()).kind]).toEqual([days, 'needs_network']);
+          await copy.client.close();
+        }
+        expect(await activeMachines(license)).toHaveLength(1);
+      },
+    );
+  });
+
+  test('to another format, without token keys: offline_until alone counts, as docs/clients.md says', async () => {
+    const { copy, exp, license, start } = await editedCopy(false, () => 'no token at all');
+    copy.time.wall = exp + 30 * DAY;
+    expect((await start()).kind).toBe('running');
+    copy.isOnline = true;
+    await copy.client.heartbeatNow();
+    expect(copy.said).toEqual(['/v1/heartbeat 403', '/v1/activate 409']);
+    expect(await activeMachines(license)).toHaveLength(1);
+  });
+});
+
+describe('a stop that was kept, beside the token of another machine', () => {
+  async function stoppedCopy(code: 'suspended' | 'released') {
+    const { license, owner, copies } = await copied();
+    if (code === 'suspended') await service.setLicense(license.license_id, { staff_status: 'suspended' });
+    else
+      await service.sql(
+        `update activation set ended_at = $2, ended_reason = 'released' where license_id = $1`,
+        [license.license_id, new Date(START)],
+      );
+    expect((await owner.client.heartbeatNow()).kind).toBe('stopped');
+    const copy = await owner.copiedTo(copies[0]!.hardware!);
+    return { license, owner, copy };
+  }
+
+  test('a start asks nothing; Retry activates here, with what it is refused or given', async () => {
+    const { license, copy, owner } = await stoppedCopy('suspended');
+    expect(await copy.open()).toMatchObject({ kind: 'stopped', reason: 'license_suspended' });
+    await copy.pass(DAY);
+    expect(copy.said).toEqual([]);
+    await service.setLicense(license.license_id, { staff_status: 'active' });
+    expect(await copy.client.heartbeatNow()).toMatchObject({
+      kind: 'stopped',
+      reason: 'machine_limit_reached',
+    });
+    expect((await owner.client.heartbeatNow()).kind).toBe('running');
+    await service.setLicense(license.license_id, { machines_allowed: 2 });
+    expect((await copy.client.heartbeatNow()).kind).toBe('running');
+    expect(copy.sentTokens).toEqual([]);
+  });
+
+  test('after a release only Activate takes the free place', async () => {
+    const { license, copy } = await stoppedCopy('released');
+    expect(await copy.open()).toMatchObject({ kind: 'stopped', reason: 'binding_released' });
+    expect((await copy.client.heartbeatNow()).kind).toBe('stopped');
+    expect(copy.said).toEqual([]);
+    expect((await copy.client.activate(license.license_key, license.email)).kind).toBe('running');
+    expect(await activeMachines(license)).toEqual([machineId(copy.hardware!)]);
+  });
+});
+
+describe('a released machine whose stored token was replaced', () => {
+  // docs/clients.md, "What copying the file gains".
+  const REPLACED: [name: string, change: (token: string, machine: string) => string, calls: string[]][] = [
+    ['text that is no token', () => 'no token at all', ['/v1/heartbeat 403']],
+    ['an mch of another machine', (token) => edited(token, 'another machine'), []],
+    ['an unknown kid', (token, machine) => edited(token, machine, 'unknown'), ['/v1/heartbeat 403']],
+  ];
+
+  async function released(change: (token: string, machine: string) => string) {
+    const { license, owner } = await copied();
+    await owner.client.close();
+    await service.sql(
+      `update activation set ended_at = $2, ended_reason = 'released' where license_id = $1`,
+      [license.license_id, new Date(START)],
+    );
+    await owner.edit(({ license: stored }) => {
+      stored.token = change(stored.token, owner.hardware!);
+    });
+    owner.answered.length = 0;
+    return { license, owner };
+  }
+
+  test.each(REPLACED)(
+    'by %s: it takes a seat that is free, in the background',
+    async (_name, change, calls) => {
+      const { license, owner } = await released(change);
+      expect((await owner.open()).kind).toBe('running');
+      await owner.pass(10 * MINUTE);
+      expect(owner.said).toEqual([...calls, '/v1/activate 201']);
+      expect(await activeMachines(license)).toEqual([machineId('the owner')]);
+    },
+  );
+
+  test.each(REPLACED)(
+    'by %s: the limit holds, and it says machine_limit_reached',
+    async (_name, change, calls) => {
+      const { license, owner } = await released(change);
+      const other = await ServiceDesk.on(service, 'the machine that has the seat now');
+      await other.activate(license);
+      expect((await owner.open()).kind).toBe('running');
+      await owner.pass(10 * MINUTE);
+      expect(owner.said).toEqual([...calls, '/v1/activate 409']);
+      expect(owner.client.status).toMatchObject({ kind: 'running', machine_limit_reached: {} });
+      owner.time.wall += 8 * DAY;
+      await owner.restart();
+      expect(await owner.client.heartbeatNow()).toMatchObject({ reason: 'machine_limit_reached' });
+      expect(await activeMachines(license)).toEqual([machineId('the machine that has the seat now')]);
+    },
+  );
+});
+
+test('copies whose machine id cannot be read are confirmed for as long as that lasts, and no longer', async () => {
+  const { license, copies, owner } = await copied();
+  for (const copy of copies) {
+    const { hardware } = copy;
+    copy.hardware = null;
+    await copy.open();
+    await copy.pass(DAY);
+    copy.time.wall += 8 * DAY;
+    expect((await copy.restart()).kind).toBe('running');
+    expect(new Set(copy.said)).toEqual(new Set(['/v1/heartbeat 200']));
+    copy.hardware = hardware;
+    copy.answered.length = 0;
+    await copy.restart();
+    await copy.pass(DAY);
+    expect(new Set(copy.said)).toEqual(new Set(['/v1/activate 409']));
+  }
+  expect(await activeMachines(license)).toEqual([machineId(owner.hardware!)]);
+});

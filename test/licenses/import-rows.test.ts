@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { DataSource, type EntityManager } from 'typeorm';
+import { Clock } from '../../src/core/clock.js';
+import { Config } from '../../src/core/config.js';
+import { licenseKeyHash } from '../../src/keys/license-key.js';
+import { importLicenses, ImportRefused, type ImportColumn } from '../../src/licenses/license-import.js';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { Service } from '../support/harness.js';
+
+const ACT = { actor: 'test', reason: 'moved here' };
+const NOON = '2026-11-20T13:00:00.000Z';
+const KNOWN = 'a license has this key already, or had it until it was replaced';
+const COLUMNS: ImportColumn[] = ['license_key', 'email', 'machines_allowed', 'expires_at', 'on_expiry'];
+
+let service: Service;
+let dataSource: DataSource;
+beforeAll(async () => {
+  service = await Service.start();
+  dataSource = service.app.get(DataSource);
+});
+beforeEach(() => service.clock.set(NOON));
+afterAll(() => service.close());
+
+let made = 0;
+const newKey = () => `ACME_AAAA-BBBB-${String((made += 1)).padStart(4, '0')}-CCCC`;
+/** A row below the header, which is line 1. */
+const row = (key: string, ...more: string[]) => [key, ...(more.length > 0 ? more : ['ada@example.com'])];
+const filled = (cells: string[]) => COLUMNS.map((_name, i) => cells[i] ?? '');
+
+function importing(rows: string[][], source: Pick<DataSource, 'transaction'> = dataSource): Promise<number> {
+  async function* lines() {
+    for (const [i, cells] of rows.entries()) yield { line: i + 2, cells: filled(cells) };
+  }
+  const parts = { config: service.app.get(Config), clock: service.app.get(Clock) };
+  return importLicenses({ ...parts, dataSource: source as DataSource }, COLUMNS, lines(), ACT);
+}
+
+/** The same database; how many rows each statement writes is added to a list. */
+function noting(written: number[]): Pick<DataSource, 'transaction'> {
+  const transaction = (work: (manager: EntityManager) => Promise<number>) =>
+    dataSource.transaction((manager) => {
+      const query = manager.query.bind(manager) as EntityManager['query'];
+      manager.query = (sql: string, values?: unknown[]) => {
+        if (sql.includes('insert into license')) written.push((values![0] as unknown[]).length);
+        return query(sql, values);
+      };
+      return work(manager);
+    });
+  return { transaction } as Pick<DataSource, 'transaction'>;
+}
+
+const stored = (keys: string[]) =>
+  service.sql(
+    `select id, key_hash, key_hint, email, machines_allowed, expires_at, on_expiry, created_at, end_changed_at,
+       staff_status, purchase_id from license where key_hash = any($1) order by email`,
+    [keys.map(licenseKeyHash)],
+  );
+const everything = async () => [
+  await service.sql('select * from license order by id'),
+  await service.sql('select * from audit_event order by id'),
+];
+
+/** The faults of an import that must be refused and must leave nothing. */
+async function faultsOf(rows: string[][], source = dataSource as Pick<DataSource, 'transaction'>) {
+  const before = await everything();
+  const refusal = await importing(rows, source).catch((error: unknown) => error);
+  expect(refusal).toBeInstanceOf(ImportRefused);
+  expect(await everything()).toEqual(before);
+  expect((refusal as ImportRefused).message).toBe('Nothing was imported.');
+  return (refusal as ImportRefused).faults;
+}
+
+test('each license has what its row says, or the defaults, and one entry counts them', async () => {
+  const [a, b] = [newKey(), newKey()];
+  const rows = [row(a, 'a@example.com', '7', '2027-01-04', 'stop'), row(b.toLowerCase(), 'B@example.com')];
+  expect(await importing(rows)).toBe(2);
+  const at = new Date(NOON);
+  const ofAll = { id: expect.any(String), key_hint: 'CC', staff_status: 'active', purchase_id: null };
+  const common = { ...ofAll, created_at: at, end_changed_at: at };
+  expect(await stored([a, b])).toEqual([
+    {
+      ...common,
+      key_hash: licenseKeyHash(a),
+      email: 'a@example.com',
+      machines_allowed: 7,
+      expires_at: new Date('2027-01-04'),
+      on_expiry: 'stop',
+    },
+    {
+      ...common,
+      key_hash: licenseKeyHash(b),
+      email: 'b@example.com',
+      machines_allowed: 1,
+      expires_at: null,
+      on_expiry: 'keep',
+    },
+  ]);
+  expect(await service.sql('select actor, action, license_id, reason, change, at from audit_event')).toEqual([
+    { ...ACT, action: 'license.import', license_id: null, change: { licenses: 2 }, at },
+  ]);
+});
+
+test('2,000 rows are one statement, and the rest of them another', async () => {
+  const written: number[] = [];
+  const keys = Array.from({ length: 2_003 }, newKey);
+  const rows = keys.map((key) => row(key));
+  expect(await importing(rows, noting(written))).toBe(2_003);
+  expect(written).toEqual([2_000, 3]);
+  expect(await stored(keys)).toHaveLength(2_003);
+});
+
+test('what is wrong is told by line, in their order, and nothing is written', async () => {
+  const [here, replaced, twice] = [newKey(), newKey(), newKey()];
+  await importing([row(here), row(replaced)]);
+  const [{ id }] = (await stored([replaced])) as [{ id: string }];
+  await service.app.get(LicensesService).rekey(id, ACT);
+
+  // The first statement finds what is taken; a fault of the rows themselves has the others looked up.
+  expect(await faultsOf([row(newKey()), row(here), row(replaced)])).toEqual([
+    `line 3: ${KNOWN}`,
+    `line 4: ${KNOWN}`,
+  ]);
+  expect(
+    await faultsOf([
+      row(here),
+      row(twice),
+      row(newKey(), 'nobody', '0'),
+      row(replaced),
+      row(twice),
+      row('no key'),
+      row(here),
+    ]),
+  ).toEqual([
+    `line 2: ${KNOWN}`,
+    'line 4: email must be an e-mail address of at most 254 characters',
+    'line 4: machines_allowed must be a whole number from 1 to 100000',
+    `line 5: ${KNOWN}`,
+    'line 6: this key is already in line 3 (O counts as 0, I and L as 1)',
+    'line 7: license_key must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX',
+    'line 8: this key is already in line 2 (O counts as 0, I and L as 1)',
+  ]);
+});
+
+test('rows that follow a fault in an earlier batch are looked up, and not written', async () => {
+  const first = newKey();
+  await importing([row(first)]);
+  const rows = [row('no key'), ...Array.from({ length: 2_000 }, () => row(newKey())), row(first)];
+  const written: number[] = [];
+  const shape = 'license_key must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX';
+  expect(await faultsOf(rows, noting(written))).toEqual([`line 2: ${shape}`, `line 2003: ${KNOWN}`]);
+  expect(await faultsOf([...rows, row(newKey(), '')], noting(written))).toEqual([
+    `line 2: ${shape}`,
+    `line 2003: ${KNOWN}`,
+    'line 2004: email is missing',
+  ]);
+  expect(written).toEqual([]);
+});
+
+test.each([
+  [20, []],
+  [21, ['… and 1 more']],
+  [2_100, ['… and 2080 more']],
+])('of %i faults 20 are told, and the others counted', async (count, more) => {
+  const faults = await faultsOf(Array.from({ length: count }, () => row(newKey(), 'nobody')));
+  expect(faults.map((fault) => fault.replace(/: .*/, ''))).toEqual([
+    ...Array.from({ length: 20 }, (_, i) => `line ${i + 2}`),
+    ...more,
+  ]);
+});
+
+test('a file without a row is refused', async () => {
+  const before = await everything();
+  const refusal = await importing([]).catch((error: unknown) => error);
+  expect(refusal).toMatchObject({ message: 'The file holds no licenses.', faults: [] });
+  expect(refusal).toBeInstanceOf(ImportRefused);
+  expect(await everything()).toEqual(before);
+});
+
+test('an import waits for another one, and requests do not wait for it', async () => {
+  const other = await service.database.connect();
+  const state = { isOver: false };
+  try {
+    await other.query('begin; lock table license in share update exclusive mode');
+    const running = importing([row(newKey())]).finally(() => (state.isOver = true));
+    const waiting = "select 1 from pg_locks where relation = 'license'::regclass and not granted";
+    while (!state.isOver && (await service.sql(waiting)).length === 0);
+    expect(state.isOver).toBe(false);
+    expect((await service.activate(await service.issue())).status).toBe(201);
+    await other.query('commit');
+    expect(await running).toBe(1);
+  } finally {
+    other.release();
+  }
+});

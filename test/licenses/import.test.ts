@@ -1,0 +1,426 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { licenseKeyHash } from '../../src/keys/license-key.js';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { CLI, Terminal, type Run } from '../support/processes/cli-harness.js';
+import { Service } from '../support/harness.js';
+import { formsOfText, LeakSearch } from '../support/leak-search.js';
+
+// MOORING_SEED=… repeats a run.
+const seed = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 32));
+console.info(`MOORING_SEED=${seed}`);
+
+/** Beside a running service: one database, one folder of keys. */
+let service: Service;
+let terminal: Terminal;
+beforeAll(async () => {
+  service = await Service.start();
+  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+});
+afterAll(async () => {
+  terminal.close();
+  await service.close();
+});
+
+let state = seed;
+/** A number from 0 to n - 1 (mulberry32). */
+function random(n: number): number {
+  state = (state + 0x6d2b79f5) | 0;
+  let t = Math.imul(state ^ (state >>> 15), 1 | state);
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+  return ((t ^ (t >>> 14)) >>> 0) % n;
+}
+
+/** A key of another maker, canonical. */
+function newKey(): string {
+  const symbol = () => '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.charAt(random(32));
+  const group = () => Array.from({ length: 4 }, symbol).join('');
+  return `ACME_${Array.from({ length: 4 }, group).join('-')}`;
+}
+
+const newKeys = (count: number) => Array.from({ length: count }, newKey);
+const HEAD = 'license_key,email';
+const linesOf = (keys: readonly string[]) => keys.map((key, i) => `${key},user${i}@example.com`);
+
+/** Runs the import of a file with this content. */
+function importing(content: string | Buffer | string[], ...args: string[]): Promise<Run> {
+  return terminal.run(['license', 'import', written(content), ...args]);
+}
+
+function written(content: string | Buffer | string[]): string {
+  const name = `${random(2 ** 32)}.csv`;
+  writeFileSync(terminal.file(name), Array.isArray(content) ? `${content.join('\n')}\n` : content);
+  return name;
+}
+
+const rowsOf = (keys: readonly string[]) =>
+  service.sql(
+    `select email, machines_allowed, expires_at, on_expiry, key_hint, key_generation, staff_status, purchase_id
+     from license where key_hash = any($1) order by email`,
+    [keys.map(licenseKeyHash)],
+  );
+
+/** How much there is of what an import could leave behind. */
+async function counts() {
+  const [row] = await service.sql<{ licenses: number; entries: number }>(
+    `select (select count(*)::int from license) as licenses, (select count(*)::int from audit_event) as entries`,
+  );
+  return row!;
+}
+
+/** Runs what must be refused and must leave nothing. @returns what was told */
+async function refused(run: () => Promise<Run>): Promise<string[]> {
+  const before = await counts();
+  const { code, stdout, stderr } = await run();
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(await counts()).toEqual(before);
+  return stderr.replaceAll(`${terminal.dir}/`, '').trimEnd().split('\n');
+}
+
+describe('a file', () => {
+  test('becomes licenses, with one audit entry and no mail', async () => {
+    const before = await counts();
+    const [a, b, c] = newKeys(3) as [string, string, string];
+    const file = written([
+      'Expires_At, EMAIL ,license_key,on_expiry,machines_allowed',
+      `2030-01-04,Ada@Example.com,${a},keep,7`,
+      `never,bob@example.com,${b},,`,
+      `,eve@example.com,${c.toLowerCase()},,`,
+    ]);
+    const env = { DEFAULT_MACHINES_PER_LICENSE: '3', DEFAULT_ON_EXPIRY: 'stop' };
+    const imported = await terminal.json(['license', 'import', file, '--as', 'grace'], { env });
+    expect(imported).toEqual({ imported: 3 });
+    const made = { key_generation: 1, staff_status: 'active', purchase_id: null };
+    const usual = { ...made, machines_allowed: 3, expires_at: null, on_expiry: 'stop' };
+    const told = { machines_allowed: 7, expires_at: new Date('2030-01-04T00:00:00Z'), on_expiry: 'keep' };
+    expect(await rowsOf([a, b, c])).toEqual([
+      { ...made, ...told, email: 'ada@example.com', key_hint: a.slice(-2) },
+      { ...usual, email: 'bob@example.com', key_hint: b.slice(-2) },
+      { ...usual, email: 'eve@example.com', key_hint: c.slice(-2) },
+    ]);
+    const { licenses, entries } = before;
+    expect(await counts()).toEqual({ licenses: licenses + 3, entries: entries + 1 });
+    expect(
+      await service.sql(
+        'select actor, action, license_id, reason, change from audit_event order by id desc limit 1',
+      ),
+    ).toEqual([
+      { actor: 'grace', action: 'license.import', license_id: null, reason: null, change: { licenses: 3 } },
+    ]);
+    expect(await service.sql('select count(*)::int as jobs from graphile_worker._private_jobs')).toEqual([
+      { jobs: 0 },
+    ]);
+  });
+
+  test('is told of in a sentence without --json, and on standard output alone', async () => {
+    const one = await importing([HEAD, ...linesOf(newKeys(1))]);
+    expect(one).toMatchObject({ code: 0, stdout: '1 license imported.\n', stderr: '' });
+    expect((await importing([HEAD, ...linesOf(newKeys(2))])).stdout).toBe('2 licenses imported.\n');
+  });
+
+  // A and B stand for keys.
+  test.each([
+    ['with a BOM', '\ufefflicense_key,email\nA,a@x.org\nB,b@x.org\n'],
+    ['with a BOM and quotes', '\ufeff"license_key","email"\n"A","a@x.org"\nB,"b@x.org"\n'],
+    ['with semicolons', 'license_key;email\nA;a@x.org\nB;b@x.org\n'],
+    ['with CRLF', 'license_key,email\r\nA,a@x.org\r\nB,b@x.org\r\n'],
+    ['with CR', 'license_key,email\rA,a@x.org\r\rB,b@x.org'],
+    ['with line ends of all kinds', '\r\nlicense_key,email\nA,a@x.org\r\n\r\n\n\rB,b@x.org\r'],
+    ['without a last line end', 'license_key,email\nA,a@x.org\nB,b@x.org'],
+    ['with space around quotes', 'license_key,email\n "A" , "a@x.org" \nB, b@x.org\n'],
+    ['with line ends in quotes', 'license_key,email\r\n"A\r\n","\r\na@x.org"\r\nB,"b@x.org\r\n"\r\n'],
+    ['with rows left empty', 'license_key,email\n,\nA,a@x.org\n" ",\nB,b@x.org\n,\n,\n'],
+  ])('may come %s', async (_what, content) => {
+    const [a, b] = newKeys(2) as [string, string];
+    const file = content.replaceAll(/\b[AB]\b/g, (name) => (name === 'A' ? a : b));
+    expect(await importing(file, '--json')).toMatchObject({ stderr: '', json: { imported: 2 } });
+    expect(await rowsOf([a, b])).toMatchObject([{ email: 'a@x.org' }, { email: 'b@x.org' }]);
+  });
+
+  test.each([
+    ['CR', '\r', 2_000],
+    ['CR', '\r', 500],
+    ['CRLF', '\r\n', 2_000],
+  ])('of many lines may end them with %s: %j, %i of them', async (_what, lineEnd, count) => {
+    const keys = newKeys(count);
+    const content = [HEAD, ...linesOf(keys)].join(lineEnd);
+    expect(content.length).toBeGreaterThan(16 * 1024);
+    expect(await importing(content, '--json')).toMatchObject({ stderr: '', json: { imported: count } });
+    const told = await refused(() => importing(`${content}${lineEnd}x,x@y.z`, '--json'));
+    expect(told.at(-2)).toBe(`… and ${count - 19} more`);
+  });
+
+  test.each([-1, 0, 1])('is read in pieces, and a CRLF between two is one line end: %i', async (aside) => {
+    const piece = 64 * 1024;
+    const [lines, more] = [linesOf(newKeys(1_300)), linesOf(newKeys(1_000))];
+    const start = [HEAD, ...lines].join('\r\n');
+    // Its CR is the last byte of a piece, or next to it.
+    const padded = `${start.padEnd(piece - 1 + aside)}\r\n`;
+    const faulty = [...more, `${newKey()},nobody`].join('\r\n');
+    expect(await refused(() => importing(padded + faulty, '--json'))).toEqual([
+      'line 2302: email must be an e-mail address of at most 254 characters',
+      'Nothing was imported.',
+    ]);
+    const imported = { stderr: '', json: { imported: 2_300 } };
+    expect(await importing(padded + more.join('\r\n'), '--json')).toMatchObject(imported);
+  });
+
+  test('does not give a license a key that was replaced', async () => {
+    const key = newKey();
+    const file = [HEAD, ...linesOf([key])];
+    expect((await importing(file, '--json')).json).toEqual({ imported: 1 });
+    const [license] = await service.sql<{ id: string }>('select id from license where key_hash = $1', [
+      licenseKeyHash(key),
+    ]);
+    await service.app.get(LicensesService).rekey(license!.id, { actor: 'test', reason: 'a test' });
+    for (const content of [file, [...file, `${newKey()},nobody`]])
+      expect((await refused(() => importing(content, '--json')))[0]).toBe(
+        'line 2: a license has this key already, or had it until it was replaced',
+      );
+  });
+
+  test('of 20,000 lines is imported whole, and once', async () => {
+    const keys = newKeys(20_000);
+    const file = [HEAD, ...linesOf(keys)];
+    expect((await importing(file, '--json')).json).toEqual({ imported: 20_000 });
+    const hashes = keys.map(licenseKeyHash);
+    const sql = 'select count(distinct id)::int as licenses from license where key_hash = any($1)';
+    expect(await service.sql(sql, [hashes])).toEqual([{ licenses: 20_000 }]);
+    const told = await refused(() => importing(file, '--json'));
+    expect(told[0]).toBe('line 2: a license has this key already, or had it until it was replaced');
+    expect(told.slice(19)).toEqual([
+      'line 21: a license has this key already, or had it until it was replaced',
+      '… and 19980 more',
+      'Nothing was imported.',
+    ]);
+  });
+});
+
+describe('is refused as a whole', () => {
+  const row = `${newKey()},ada@example.com\n`;
+  const none = 'The file holds no licenses.';
+  const known = 'known are license_key, email, machines_allowed, expires_at, on_expiry.';
+  const needed =
+    'The first line must name the columns license_key and email, with commas or semicolons between.';
+  const quote = 'a quotation mark is missing or out of place, or the row is too long.';
+  const encoding = 'this is not UTF-8; save the file in that encoding.';
+  // F stands for the file.
+  test.each<[what: string, sentence: string, content: string | Buffer]>([
+    ['nothing at all', needed, ''],
+    ['empty lines', needed, '\n\r\n\n'],
+    ['no header', needed, row + row],
+    ['a header alone', none, `${HEAD}\n`],
+    ['a header and empty lines', none, `${HEAD}\r\n\r\n,\r\n`],
+    ['an unknown column', `The column Note is unknown; ${known}`, `${HEAD},Note\n${row}`],
+    ['a column twice', 'The column email is named twice.', `${HEAD},EMAIL\n${row}`],
+    ['UTF-16', `F, line 1: ${encoding}`, Buffer.from(`\ufeff${HEAD}\n${row}`, 'utf16le')],
+    [
+      'Latin-1, in the line that shows it',
+      `F, line 2003: ${encoding}`,
+      Buffer.from(`${HEAD}\r\n${row.repeat(2001)}${newKey()},j\u00fcrgen@example.com\n${row}`, 'latin1'),
+    ],
+    ['a character cut off', `F, line 2: ${encoding}`, Buffer.from(`${HEAD}\na\u00fc`).subarray(0, -1)],
+    ['a quote that never ends', `F, line 4: ${quote}`, `${HEAD}\n\n${row}"${row}${row}`],
+    ['one that ends far below', `F, line 3: ${quote}`, `${HEAD}\n${row}"${row.repeat(5000)}",a@b.c\n`],
+    ['text after a quote', `F, line 3: ${quote}`, `${HEAD}\n${row}"${newKey()}"x,a@b.c\n`],
+    ['a quote within text', `F, line 2: ${quote}`, `${HEAD}\n${newKey()},a"b"@c.d\n`],
+    ['a line that is too long', `F, line 3: ${quote}`, `${HEAD}\n${row}${'x'.repeat(200_000)}\n${row}`],
+  ])('%s', async (_what, sentence, content) => {
+    const file = written(content);
+    const told = await refused(() => terminal.run(['license', 'import', file, '--json']));
+    expect(told).toEqual([sentence.replace('F,', `${file},`)]);
+  });
+
+  test('a line without an end, before it is read whole', async () => {
+    const file = written(`${HEAD}\n${row}`);
+    truncateSync(terminal.file(file), 2 ** 30);
+    const told = await refused(() => terminal.run(['license', 'import', file, '--json']));
+    expect(told).toEqual([`${file}, line 3: ${quote}`]);
+  });
+
+  test.each([
+    ['does not exist', 'none.csv', 'none.csv does not exist, or its folder does not.'],
+    ['is a folder', '.', 'F is not a file.'],
+  ])('a file that %s', async (_what, file, sentence) => {
+    const told = await refused(() => terminal.run(['license', 'import', file, '--json']));
+    expect(told).toEqual([sentence.replace('F', terminal.dir)]);
+  });
+});
+
+test('what is wrong is told by line and column, and neither keys nor addresses are repeated', async () => {
+  const [a, b, taken] = newKeys(3) as [string, string, string];
+  await importing([HEAD, `${taken},old@example.com`]);
+  const file = [
+    'license_key;email;machines_allowed;expires_at;on_expiry',
+    `${a};first@example.com;;;`,
+    '',
+    `${b.slice(0, -1)};second@example.com;;;`,
+    `${newKey()};third.example.com;0;;`,
+    ` ${a.toLowerCase()} ;fourth@example.com;;;`,
+    `"${newKey()}`,
+    `";fifth@example.com;;04.01.2030;Stop`,
+    `${newKey()};sixth@example.com`,
+    `;seventh@example.com;;;`,
+    `"${taken}";old@example.com;;;`,
+    `${taken};eighth@example.com;x;;`,
+    `${newKey()};;;;`,
+  ];
+  expect(await refused(() => importing(file.join('\r\n'), '--json'))).toEqual([
+    'line 4: license_key must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX',
+    'line 5: email must be an e-mail address of at most 254 characters',
+    'line 5: machines_allowed must be a whole number from 1 to 100000',
+    'line 6: this key is already in line 2 (O counts as 0, I and L as 1)',
+    'line 7: expires_at must be a day such as 2027-01-04 or a time such as 2027-01-04T12:00:00Z, or never',
+    'line 7: on_expiry must be one of keep, stop',
+    'line 9: the number of cells must be 5, as in the header',
+    'line 10: license_key is missing',
+    'line 11: a license has this key already, or had it until it was replaced',
+    'line 12: machines_allowed must be a whole number from 1 to 100000',
+    'line 12: this key is already in line 11 (O counts as 0, I and L as 1)',
+    'line 13: email is missing',
+    'Nothing was imported.',
+  ]);
+});
+
+describe('at the same time', () => {
+  test('two imports of the same keys: one has all of them, the other is refused and leaves nothing', async () => {
+    const before = await counts();
+    const keys = newKeys(12_000);
+    const file = (owner: string, order: readonly string[]) =>
+      written([HEAD, ...order.map((key) => `${key},${owner}@example.com`)]);
+    const files = [
+      file('one', [...keys, ...newKeys(50)]),
+      file('two', [...newKeys(50), ...keys.toReversed()]),
+    ];
+    const runs = await Promise.all(files.map((name) => terminal.run(['license', 'import', name, '--json'])));
+    const [won, lost] = runs.toSorted((a, b) => a.code! - b.code!) as [Run, Run];
+    expect(won).toMatchObject({ code: 0, stderr: '', json: { imported: 12_050 } });
+    expect(lost).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/ more\nNothing was imported\.\n$/),
+    });
+    expect(lost.stderr).toMatch(
+      /^(line \d+: a license has this key already, or had it until it was replaced\n){20}… and 11980 more\n/,
+    );
+    const { licenses, entries } = before;
+    expect(await counts()).toEqual({ licenses: licenses + 12_050, entries: entries + 1 });
+    const owners = await service.sql('select distinct email from license where key_hash = any($1)', [
+      keys.map(licenseKeyHash),
+    ]);
+    expect(owners).toEqual([{ email: runs[0] === won ? 'one@example.com' : 'two@example.com' }]);
+  });
+
+  test.each([
+    ['commit', 'it is refused'],
+    ['rollback', 'it has them'],
+  ])('a key that another is writing: after its %s %s, and requests go on meanwhile', async (end) => {
+    const keys = newKeys(3);
+    const other = await service.database.connect();
+    try {
+      await other.query('begin');
+      await other.query(
+        `insert into license (id, key_hash, key_hint, machines_allowed, on_expiry, created_at)
+         values (gen_random_uuid(), $1, 'ZZ', 1, 'keep', now())`,
+        [licenseKeyHash(keys[1]!)],
+      );
+      const run = importing([HEAD, ...linesOf(keys)], '--json');
+      await until(
+        `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%insert into license%'`,
+      );
+      expect((await service.activate(await service.issue())).status).toBe(201);
+      await other.query(end);
+      const told =
+        'line 3: a license has this key already, or had it until it was replaced\nNothing was imported.\n';
+      expect(await run).toMatchObject(
+        end === 'commit' ? { code: 1, stdout: '', stderr: told } : { code: 0, json: { imported: 3 } },
+      );
+      expect(await rowsOf(keys)).toHaveLength(end === 'commit' ? 1 : 3);
+    } finally {
+      other.release();
+    }
+  });
+});
+
+test('an import that is killed leaves nothing, and the next one has it all', async () => {
+  const before = await counts();
+  const file = written([HEAD, ...linesOf(newKeys(60_000))]);
+  const [{ size }] = (await service.sql("select pg_relation_size('license') as size")) as [{ size: string }];
+  const child = terminal.start(CLI, ['license', 'import', file]);
+  // Then rows are being written, though nobody sees them.
+  await until("select 1 where pg_relation_size('license') > $1::bigint + 1000000", size);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await until(
+    `select 1 where not exists (select 1 from pg_locks where relation = 'license'::regclass and pid in
+       (select pid from pg_stat_activity where application_name = 'mooring (maintenance)'))`,
+  );
+  expect([child.exitCode, await counts()]).toEqual([null, before]);
+  expect(await terminal.json(['license', 'import', file])).toEqual({ imported: 60_000 });
+});
+
+describe('an imported license', () => {
+  const email = 'holder@example.com';
+  let license_key: string;
+  let license_id: string;
+  beforeAll(async () => {
+    license_key = newKey().replace(/.{4}$/, '01UU');
+    await importing([HEAD, `${license_key},${email}`]);
+    license_id = (await terminal.json(['license', 'show', license_key])).id;
+  });
+
+  test('activates with its key, kindly read', async () => {
+    const spelled = ` ${license_key.toLowerCase().replace(/01uu$/, 'oluu')}`;
+    expect((await service.activate({ license_key: spelled, email: 'Holder@Example.com' })).status).toBe(201);
+    expect((await service.activate({ license_key, email: 'other@example.com' })).status).not.toBe(201);
+  });
+
+  test('has a key that is never mailed, until it has a new one', async () => {
+    expect(await refused(() => terminal.run(['license', 'send-key', license_id, '--json']))).toEqual([
+      'This key was imported, or the secret that makes keys has changed, so it is not known here. A new key can be made instead.',
+    ]);
+    const rekeyed = await terminal.json(['license', 'rekey', license_id, '--reason', 'lost']);
+    // The machine of the test before, which stays active.
+    expect((await service.activate({ ...rekeyed, email })).status).toBe(200);
+    expect((await service.activate({ license_key, email }, 'another machine')).status).toBe(422);
+    await mailed(rekeyed.license_key);
+    expect(await terminal.json(['license', 'send-key', license_id])).toEqual({ license_id, mailed: true });
+  });
+
+  test('leaves its key in no table and no log, in whatever form', async () => {
+    const [key] = newKeys(1) as [string];
+    await importing([HEAD, `${key},leak@example.com`]);
+    await refused(() => importing([HEAD, `${key},leak@example.com`]));
+    const symbols = key.slice(5).replaceAll('-', '');
+    const forms = [key, key.slice(5), symbols, symbols.slice(0, 14)].flatMap(formsOfText);
+    // Its hash is kept, by which it is known.
+    const search = new LeakSearch(forms.filter(({ what }) => !what.startsWith('sha256 of ACME')));
+    const tables = await service.sql<{ name: string }>(
+      `select format('%I.%I', schemaname, tablename) as name from pg_tables
+       where schemaname not in ('pg_catalog', 'information_schema')`,
+    );
+    expect(tables.map(({ name }) => name)).toContain('graphile_worker._private_jobs');
+    for (const { name } of tables) {
+      const rows = await service.sql<{ row: string }>(`select t::text as row from ${name} t`);
+      expect([name, ...search.in(rows.map(({ row }) => row).join('\n'))]).toEqual([name]);
+    }
+    expect([...search.in(service.logged.join(''))]).toEqual([]);
+    expect([...search.in(`${HEAD}\n${key}`)]).toContain(key);
+  });
+});
+
+/** Waits until a query has a row. */
+async function until(sql: string, ...values: unknown[]): Promise<void> {
+  while ((await service.sql(sql, values)).length === 0) await wait(5);
+}
+
+/** Waits until a mail holds this text. */
+async function mailed(text: string): Promise<void> {
+  const outbox = join(service.dataDir, 'outbox');
+  const mails = () => (existsSync(outbox) ? readdirSync(outbox) : []).filter((name) => name.endsWith('.eml'));
+  while (!mails().some((name) => readFileSync(join(outbox, name), 'utf8').includes(text))) await wait(50);
+}

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { DataSource } from 'typeorm';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { Service } from '../support/harness.js';
+import { lastEntry } from '../support-api/harness.js';
+
+const ACT = { actor: 'test', reason: 'a test' };
+const NOON = new Date('2026-11-20T13:00:00Z');
+const LATER = new Date('2026-11-20T14:00:00Z');
+
+let service: Service;
+let licenses: LicensesService;
+beforeAll(async () => {
+  service = await Service.start();
+  licenses = service.app.get(LicensesService);
+});
+beforeEach(() => service.clock.set(NOON.toISOString()));
+afterAll(() => service.close());
+
+const rowOf = async (id: string) => (await service.sql('select * from license where id = $1', [id]))[0]!;
+
+/** The mails that a sale announces, looked at before any of them can be sent. */
+async function announcedBySale(refunded: boolean): Promise<unknown[]> {
+  const ids = { license_id: randomUUID(), purchase_id: randomUUID() };
+  return service.app.get(DataSource).transaction(async (manager) => {
+    await manager.query(
+      "insert into purchase (id, transaction_id, state, recorded_on) values ($1, $1::uuid::text, 'paid', now())",
+      [ids.purchase_id],
+    );
+    await licenses.issueForPurchase(manager, ids, 'ada@example.com', refunded);
+    const sql = 'select task_identifier as task from graphile_worker.jobs where key = $1';
+    return (await manager.query(sql, [`license_key ${ids.license_id}`])) as unknown[];
+  });
+}
+
+test('a sale announces its key, unless it was refunded by then', async () => {
+  expect(await announcedBySale(false)).toEqual([{ task: 'mail_license_key' }]);
+  expect(await announcedBySale(true)).toEqual([]);
+});
+
+test('a key that is mailed again leaves an entry where staff ask for it, and none where the holder does', async () => {
+  const { license_id } = await service.issue();
+  const entries = () =>
+    service.sql("select actor from audit_event where license_id = $1 and action = 'license.send_key'", [
+      license_id,
+    ]);
+  await licenses.sendKey(license_id);
+  expect(await entries()).toEqual([]);
+  await licenses.sendKey(license_id, ACT);
+  expect(await entries()).toEqual([{ actor: 'test' }]);
+});
+
+test('a license of an erased holder gets no key, neither its own nor a new one', async () => {
+  const { license_id } = await service.issue();
+  await service.sql('update license set email = null, ended_at = $2 where id = $1', [license_id, NOON]);
+  const refusal = { code: 'key_not_mailable', members: { reason: 'erased' } };
+  const before = await rowOf(license_id);
+  for (const attempt of [licenses.sendKey(license_id, ACT), licenses.rekey(license_id, ACT)])
+    await expect(attempt).rejects.toMatchObject(refusal);
+  expect(await rowOf(license_id)).toEqual(before);
+  expect(await licenses.currentKey(license_id)).toBeNull();
+});
+
+describe('a change', () => {
+  test('of the end counts from its own moment, and any other leaves that as it was', async () => {
+    const expires_at = new Date('2027-01-01T00:00:00Z');
+    const { license_id } = await service.issue({ expires_at, on_expiry: 'stop' });
+    service.clock.set(LATER.toISOString());
+    await licenses.set(license_id, { machines_allowed: 4 }, ACT);
+    expect(await rowOf(license_id)).toMatchObject({ expires_at, end_changed_at: NOON, ended_at: null });
+    await licenses.set(license_id, { expires_at: null }, ACT);
+    expect(await rowOf(license_id)).toMatchObject({ expires_at: null, end_changed_at: LATER });
+  });
+
+  test('of the status ends a license at its own moment, and takes that back', async () => {
+    const { license_id } = await service.issue();
+    service.clock.set(LATER.toISOString());
+    await licenses.set(license_id, { staff_status: 'revoked' }, ACT);
+    expect(await rowOf(license_id)).toMatchObject({ ended_at: LATER, end_changed_at: LATER });
+    await licenses.set(license_id, { staff_status: 'active' }, ACT);
+    expect(await rowOf(license_id)).toMatchObject({ ended_at: null });
+  });
+
+  test('to the address that it has is none: no moment, no mail, and sessions go on', async () => {
+    const { license_id, email, license_key } = await service.issue({ email: 'same@example.com' });
+    const signIn = await service.call('POST', '/portal/api/session', { email, license_key });
+    expect(signIn.status).toBeLessThan(300);
+    await licenses.set(license_id, { email }, ACT);
+    expect((await rowOf(license_id))['email_since']).toBeNull();
+    expect((await lastEntry(service)).change).toEqual({});
+    const sessions = 'select from session where license_id = $1';
+    expect(await service.sql(sessions, [license_id])).toHaveLength(1);
+    await licenses.set(license_id, { email: 'next@example.com' }, ACT);
+    expect((await rowOf(license_id))['email_since']).toEqual(NOON);
+    expect(await service.sql(sessions, [license_id])).toEqual([]);
+  });
+
+  test('of the terms is possible where the holder was erased; of the address only where a restore lost it', async () => {
+    const { license_id } = await service.issue();
+    await service.sql('update license set email = null, ended_at = $2 where id = $1', [license_id, NOON]);
+    await licenses.set(license_id, { machines_allowed: 2 }, ACT);
+    expect(await rowOf(license_id)).toMatchObject({ machines_allowed: 2, email: null, ended_at: NOON });
+    const back = { email: 'back@example.com' };
+    await expect(licenses.set(license_id, back, ACT)).rejects.toMatchObject({ code: 'license_erased' });
+    await service.sql('update license set address_lost_at = $2 where id = $1', [license_id, NOON]);
+    await licenses.set(license_id, back, ACT);
+    expect(await rowOf(license_id)).toMatchObject({ ...back, address_lost_at: null, ended_at: null });
+  });
+});

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ACT, PostOffice } from './harness.js';
+
+let office: PostOffice;
+beforeAll(async () => {
+  office = await PostOffice.open();
+});
+afterAll(() => office.close());
+
+/** Mails a key to an address as it is stored. @returns the license's id */
+async function send(email: string): Promise<string> {
+  const { license_id } = await office.service.issue();
+  await office.service.sql('update license set email = $2 where id = $1', [license_id, email]);
+  await office.licenses.sendKey(license_id, ACT);
+  return license_id;
+}
+
+/** Addresses that a reader of lists would take apart, with how SMTP writes the same address. */
+const addresses: [email: string, written: string][] = [
+  ['a,b@example.com', '"a,b"@example.com'],
+  [',b@example.com', '",b"@example.com'],
+  ['a;b@example.com', '"a;b"@example.com'],
+  ['a:b@example.com', '"a:b"@example.com'],
+  ['undisclosed:b@example.com;', '"undisclosed:b"@example.com;'],
+  ['(a)b@example.com', '"(a)b"@example.com'],
+  ['"b@example.com', '"\\"b"@example.com'],
+  ['"x"@example.com', '"x"@example.com'],
+  ['"a,b"@example.com', '"a,b"@example.com'],
+  ['a\\b@example.com', '"a\\\\b"@example.com'],
+  ['b%evil.example@example.com', 'b%evil.example@example.com'],
+  ['b@example.com,', 'b@example.com,'],
+  ['b@example.com,evil.example', 'b@example.com,evil.example'],
+  ['b@evil(example).com', 'b@evil(example).com'],
+  ['b@exa%6dple.com', 'b@exa%6dple.com'],
+  ["o'hara+tag@example.com", "o'hara+tag@example.com"],
+  ['jörg@example.com', 'jörg@example.com'],
+  ['jörg@exämple.com', 'jörg@exämple.com'],
+  ['b@exämple.com', 'b@xn--exmple-cua.com'],
+];
+
+test.each(addresses)('a mail to %s goes there and nowhere else', async (email, written) => {
+  const before = office.smtp.received.length;
+  const id = await send(email);
+  await office.jobs.done('license_key_again', id);
+  const mails = office.smtp.received.slice(before);
+  expect(mails.map(({ to }) => to)).toEqual([[written]]);
+  // In the header a list is read too: what is no plain address stands in brackets.
+  const plain = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/.test(written);
+  expect(mails[0]!.headers['to']).toBe(plain ? written : `<${written}>`);
+});
+
+test.each([
+  '<b@evil.example>@example.com',
+  '<b>@example.com',
+  'a<b>@example.com',
+  'b@example.com>',
+  '<b@example.com>',
+  'b@example.com><c@evil.example',
+])('a mail to %s is sent to nobody, and the job says why', async (email) => {
+  const before = office.smtp.received.length;
+  const { last_error } = await office.jobs.failed(await send(email));
+  expect(last_error).toBe('the e-mail address has a bracket in it, which cannot be sent');
+  expect(office.smtp.received.slice(before)).toEqual([]);
+});

@@ -1,0 +1,149 @@
+import { EventEmitter, once } from 'node:events';
+import pg from 'pg';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { Service, type ServiceOptions } from '../support/harness.js';
+import { SmtpServer } from './smtp-server.js';
+
+export const ACT = { actor: 'test', reason: 'a test' };
+export const MAIL_FROM = 'Example App <licenses@example.com>';
+export const PUBLIC_URL = 'https://licenses.example.org/shop';
+
+/** A job after something became of it. */
+export interface Job {
+  /** The kind of mail. */
+  readonly kind: string;
+  readonly about: string;
+  readonly mail_id: string;
+  readonly attempts: number;
+  readonly last_error: string;
+  /** Until it is tried again. */
+  readonly retry_seconds: number;
+}
+
+type Heard = Job & { readonly done: boolean };
+
+/** Says at each end of a try what became of the job, in the transaction in which it is written. */
+const WATCH = `
+  create or replace function test_watch() returns trigger language plpgsql as $$
+  begin
+    perform pg_notify('test_watch', json_build_object(
+      'done', tg_op = 'DELETE', 'about', old.payload->>'about', 'mail_id', old.payload->>'mail_id',
+      'attempts', old.attempts,
+      'kind', (select substr(identifier, 6) from graphile_worker._private_tasks where id = old.task_id),
+      'last_error', case tg_op when 'UPDATE' then new.last_error end,
+      'retry_seconds', case tg_op when 'UPDATE' then extract(epoch from new.run_at - now()) end)::text);
+    return null;
+  end $$;
+  create or replace trigger test_done after delete on graphile_worker._private_jobs
+    for each row execute function test_watch();
+  create or replace trigger test_failed after update on graphile_worker._private_jobs
+    for each row when (old.locked_by is not null and new.locked_by is null) execute function test_watch();
+  listen test_watch`;
+
+/** Hears what becomes of the jobs of a database. */
+export class JobWatch {
+  readonly #heard: Heard[] = [];
+  readonly #events = new EventEmitter().setMaxListeners(0);
+
+  private constructor(private readonly client: pg.Client) {
+    client.on('notification', ({ payload }) => {
+      this.#heard.push(JSON.parse(payload!) as Heard);
+      this.#events.emit('heard');
+    });
+  }
+
+  static async on(databaseUrl: string): Promise<JobWatch> {
+    const client = new pg.Client(databaseUrl);
+    await client.connect();
+    const watch = new JobWatch(client);
+    await client.query(WATCH);
+    return watch;
+  }
+
+  /** The job that this is about, as soon as this many tries have failed. */
+  async failed(about: string, attempts = 1): Promise<Job> {
+    const failed = (job: Heard) => !job.done && job.about === about && job.attempts >= attempts;
+    return (await this.#until(1, failed))[0]!;
+  }
+
+  /** The jobs of this kind, as soon as so many of them have nothing left to do. */
+  async done(kind: string, about?: string, count = 1): Promise<Job[]> {
+    const of = (job: Heard) => job.kind === kind && (about === undefined || job.about === about);
+    return this.#until(count, (job) => job.done && of(job));
+  }
+
+  close(): Promise<void> {
+    return this.client.end();
+  }
+
+  async #until(count: number, wanted: (job: Heard) => boolean): Promise<Job[]> {
+    for (;;) {
+      const found = this.#heard.filter(wanted);
+      if (found.length >= count) return found;
+      await once(this.#events, 'heard');
+    }
+  }
+}
+
+const RESCHEDULE = `select graphile_worker.reschedule_jobs(
+  array(select id from graphile_worker.jobs where locked_by is null and attempts < max_attempts)`;
+
+interface PostOfficeOptions extends ServiceOptions {
+  /** Before and after the mail server's name in SMTP_URL. */
+  readonly credentials?: `${string}@`;
+  readonly parameters?: `?${string}`;
+}
+
+/** A service, the mail server it hands its mail to, and what becomes of its jobs. */
+export class PostOffice {
+  private constructor(
+    readonly smtp: SmtpServer,
+    readonly service: Service,
+    readonly jobs: JobWatch,
+  ) {}
+
+  static async open(options: PostOfficeOptions = {}): Promise<PostOffice> {
+    const smtp = await SmtpServer.start();
+    const SMTP_URL = `smtp://${options.credentials ?? ''}127.0.0.1:${smtp.port}${options.parameters ?? ''}`;
+    const environment = { SMTP_URL, MAIL_FROM, PUBLIC_URL, ...options.environment };
+    const service = await Service.start({ ...options, environment });
+    return new PostOffice(smtp, service, await JobWatch.on(service.databaseUrl));
+  }
+
+  get licenses(): LicensesService {
+    return this.service.app.get(LicensesService);
+  }
+
+  /** Somebody buys a license. @returns its id */
+  async sell(email: string, transaction_id = `sold to ${email}`.replaceAll(' ', '-')): Promise<string> {
+    const purchases = this.service.app.get(PurchasesService);
+    return (await purchases.record({ transaction_id, email, status: 'paid' })).license_id!;
+  }
+
+  /** The kinds of mail that are not done about something. */
+  async waiting(about: string): Promise<string[]> {
+    const sql = `select substr(identifier, 6) as kind from graphile_worker._private_jobs
+      join graphile_worker._private_tasks t on t.id = task_id where payload->>'about' = $1 order by 1`;
+    return (await this.service.sql<{ kind: string }>(sql, [about])).map(({ kind }) => kind);
+  }
+
+  /** What failed is tried now, not later. @param attempts how often it is taken to have been tried before */
+  async tryAgain(attempts?: number): Promise<void> {
+    await this.service.sql(
+      `${RESCHEDULE}, run_at := now(), attempts := $1), pg_notify('jobs:insert', '{"count": 5}')`,
+      [attempts ?? null],
+    );
+  }
+
+  /** What failed is not tried before it is told to: a busy machine may take longer than the first pauses. */
+  async hold(): Promise<void> {
+    await this.service.sql(`${RESCHEDULE}, run_at := now() + interval '1 hour')`);
+  }
+
+  async close(): Promise<void> {
+    await this.jobs.close();
+    await this.smtp.close();
+    await this.service.close();
+  }
+}

@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Logger, runTaskList } from 'graphile-worker';
+import type pg from 'pg';
+import { DatabaseUrl, jobsPool } from '../../src/database/data-source.js';
+import { AppLogger } from '../../src/core/logger.js';
+import { JobWorker } from '../../src/mail/job-worker.js';
+import { createDatabase } from '../support/harness.js';
+
+let database: Awaited<ReturnType<typeof createDatabase>>;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(async () => {
+  await database?.drop();
+});
+
+/** Makes LISTEN fail when it is told to, as where its connection breaks. @returns what breaks it */
+function failingListen(pool: pg.Pool): Promise<() => void> {
+  return new Promise((resolve) => {
+    pool.on('connect', (client) => {
+      const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+      const failing = (...args: unknown[]) =>
+        String(args[0]).startsWith('LISTEN')
+          ? new Promise((_, reject) => resolve(() => reject(new Error('Connection terminated unexpectedly'))))
+          : query(...args);
+      client.query = failing as typeof client.query;
+    });
+  });
+}
+
+test('workers that end while the connection that listens for jobs breaks leave the process alone', async () => {
+  const pool = jobsPool(database.url);
+  const thrown: unknown[] = [];
+  const listening = failingListen(pool);
+  const workers = runTaskList(
+    { noHandleSignals: true, logger: new Logger(() => () => undefined) },
+    { task: () => undefined },
+    pool,
+  );
+  const onRejection = (error: unknown) => void thrown.push(error);
+  process.on('unhandledRejection', onRejection);
+  try {
+    const breakListen = await listening;
+    const ended = workers.gracefulShutdown();
+    breakListen();
+    await Promise.allSettled([ended, workers.promise]);
+    await pool.end();
+    // A rejection that nothing handles is told a turn of the event loop later.
+    await new Promise(setImmediate);
+  } finally {
+    process.off('unhandledRejection', onRejection);
+  }
+  expect(thrown).toEqual([]);
+});
+
+test('a connection of the job queue that is released twice is released once', async () => {
+  const pool = jobsPool(database.url);
+  const released: unknown[] = [];
+  pool.on('release', () => void released.push(1));
+  await new Promise<void>((resolve, reject) =>
+    pool.connect((error, _client, release) => {
+      if (error) return reject(error);
+      release();
+      release();
+      resolve();
+    }),
+  );
+  expect(released).toHaveLength(1);
+  await pool.end();
+});
+
+/** With one task in each of the two pools. */
+function jobWorker(databaseUrl: string): JobWorker {
+  const worker = new JobWorker(new DatabaseUrl(databaseUrl), new AppLogger('fatal', new PassThrough()));
+  worker.register('task', async () => undefined);
+  worker.register('code', async () => undefined, 'sign_in_codes');
+  return worker;
+}
+
+test('workers that are told to end before they have begun do not begin', async () => {
+  const worker = jobWorker(database.url);
+  worker.onApplicationBootstrap();
+  await worker.beforeApplicationShutdown();
+});
+
+test('while the database is away no worker is started, for each that ever was stays in memory', async () => {
+  const asked: string[] = [];
+  const away = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', (startup) => {
+      asked.push(startup.toString('latin1'));
+      socket.destroy();
+      away.emit('asked');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(away, 'listening');
+  const { port } = away.address() as AddressInfo;
+  const worker = jobWorker(`postgres://mooring@127.0.0.1:${port}/mooring`);
+  worker.onApplicationBootstrap();
+  // Each of the two pools has tried more than once.
+  while (asked.length < 5) await once(away, 'asked');
+  await worker.beforeApplicationShutdown();
+  away.close();
+  // The connections of a worker bear its name.
+  expect(asked.filter((startup) => startup.includes('pool-'))).toEqual([]);
+});

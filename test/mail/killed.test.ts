@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { createDatabase } from '../support/harness.js';
+import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { SmtpServer } from './smtp-server.js';
+import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'mooring-mail-'));
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let smtp: SmtpServer;
+
+class Instance extends ServerProcess {
+  constructor(
+    readonly port: number,
+    /** Told by it at the mail server. */
+    readonly from: string,
+  ) {
+    super({
+      PORT: String(port),
+      DATA_DIR: directory,
+      DATABASE_URL: database.url,
+      // Parameters that would print what is said to the mail server.
+      SMTP_URL: `smtp://127.0.0.1:${smtp.port}?logger=true&debug=true&transactionLog=true`,
+      MAIL_FROM: from,
+      ...TAKES_PURCHASES,
+      LOG_LEVEL: 'trace',
+    });
+  }
+
+  /** Tells it of a purchase. @returns when it has answered that it knows */
+  async sell(email: string): Promise<void> {
+    const body = { transaction_id: randomUUID(), email, status: 'paid' };
+    const { status } = await report({ url: `http://127.0.0.1:${this.port}` }, body);
+    expect(status).toBe(204);
+  }
+
+  /** Tells it of a purchase, and waits until its mail is with the mail server, which says nothing. */
+  async stallAt(email: string): Promise<void> {
+    smtp.misbehave('message', 'stall');
+    const stalled = smtp.reached('message');
+    await this.sell(email);
+    await stalled;
+  }
+
+  /** Ends, and the mail server notices. */
+  async leave(signal: 'SIGKILL' | 'SIGTERM') {
+    const left = smtp.left();
+    const ended = await this.end(signal);
+    await left;
+    return ended;
+  }
+}
+
+const instances: Instance[] = [];
+
+async function start(): Promise<Instance> {
+  const instance = new Instance(await freePort(), `instance-${instances.length}@example.com`);
+  instances.push(instance);
+  await instance.ready();
+  return instance;
+}
+
+beforeAll(async () => {
+  database = await createDatabase();
+  smtp = await SmtpServer.start();
+  await Promise.all([start(), start()]);
+});
+afterEach(() => smtp.behave());
+afterAll(async () => {
+  await smtp?.close();
+  await Promise.all(instances.map((process) => process.end()));
+  await database?.drop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const mailsTo = (email: string) => smtp.received.filter(({ to }) => to.includes(email));
+const delivered = (email: string) => smtp.mail(({ to }) => to.includes(email));
+/** It came once more, as the same mail. */
+function expectTwice(email: string): void {
+  const [first, second, ...more] = mailsTo(email);
+  expect([first!.accepted, second!.accepted, more]).toEqual([false, true, []]);
+  expect(second!.headers['message-id']).toBe(first!.headers['message-id']);
+}
+
+/** The one that the next test begins with. */
+let running: Instance;
+
+test('an instance takes over what another was at when it was killed', async () => {
+  const [one, two] = instances as [Instance, Instance];
+  await one.sell('before@example.com');
+  await delivered('before@example.com');
+  await one.stallAt('taken-over@example.com');
+  const killed = smtp.received.at(-1)!.from === one.from ? one : two;
+  running = killed === one ? two : one;
+  await killed.leave('SIGKILL');
+  smtp.behave();
+  expect((await delivered('taken-over@example.com')).from).toBe(running.from);
+  expectTwice('taken-over@example.com');
+});
+
+test('a mail that was on its way when its instance was killed is sent by the next', async () => {
+  await running.stallAt('on-its-way@example.com');
+  await running.leave('SIGKILL');
+  smtp.behave();
+  running = await start();
+  await delivered('on-its-way@example.com');
+  expectTwice('on-its-way@example.com');
+});
+
+test('a purchase that was acknowledged has its mail, though all was killed right after and no mail server was there', async () => {
+  await smtp.goAway();
+  await running.sell('acknowledged@example.com');
+  await running.end('SIGKILL');
+  await smtp.comeBack();
+  running = await start();
+  await delivered('acknowledged@example.com');
+  expect(mailsTo('acknowledged@example.com')).toHaveLength(1);
+});
+
+test('an instance that is told to end does not wait for a mail server that says nothing', async () => {
+  await running.stallAt('patient@example.com');
+  // By itself: one that waits for more than 10 seconds ends with another code (`src/server/serve.ts`).
+  expect(await running.leave('SIGTERM')).toEqual({ code: 0, signal: null });
+  smtp.behave();
+  await start();
+  await delivered('patient@example.com');
+  expectTwice('patient@example.com');
+});
+
+test('no parameter of SMTP_URL makes an instance print what it mails', () => {
+  for (const { stdout } of instances) {
+    expect(stdout.length).toBeGreaterThan(100);
+    for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg');
+    expect(stdout).not.toMatch(/@example\.com|MOOR_|RCPT|EHLO/);
+  }
+});

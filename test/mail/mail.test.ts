@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ReleaseService } from '../../src/releases/release.service.js';
+import { ACT, PostOffice, PUBLIC_URL } from './harness.js';
+import type { Received } from './smtp-server.js';
+
+let office: PostOffice;
+beforeAll(async () => {
+  office = await PostOffice.open();
+});
+afterAll(() => office.close());
+
+const KEY = /MOOR_[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/g;
+const mailTo = (email: string, subject = /./) =>
+  office.smtp.mail((mail) => mail.to.includes(email) && subject.test(mail.headers['subject']!));
+
+/** What a reader of the HTML part sees. */
+function seen(html: string): string {
+  const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
+  return html
+    .replace(/.*<body[^>]*>/s, '')
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/&([^;]+);/g, (_entity, name: string) => entities[name]!);
+}
+/** Words alone: in a table a name has no colon. */
+const wordsOf = (text: string) =>
+  text
+    .replaceAll(/:(?=\s)/g, ' ')
+    .split(/\s+/)
+    .filter(Boolean);
+
+/** Does what a kind of mail tells of, for a holder of this address. */
+const kinds: Record<string, { subject: string; happen: (email: string) => Promise<unknown> }> = {
+  license_key: {
+    subject: 'Your license key for Example App',
+    happen: (email) => office.sell(email),
+  },
+  license_key_again: {
+    subject: 'Your license key for Example App',
+    happen: async (email) => office.licenses.sendKey((await office.service.issue({ email })).license_id, ACT),
+  },
+  license_key_replaced: {
+    subject: 'Your new license key for Example App',
+    happen: async (email) => office.licenses.rekey((await office.service.issue({ email })).license_id, ACT),
+  },
+  email_changed: {
+    subject: 'The e-mail address of your license for Example App has changed',
+    happen: async (email) => {
+      const { license_id } = await office.service.issue({ email: `old-${email}` });
+      await office.service.setLicense(license_id, { email });
+    },
+  },
+  binding_released: {
+    subject: 'A machine was released from your license for Example App',
+    happen: async (email) => release(email, 'Studio Mac'),
+  },
+};
+
+async function release(email: string, hostname_hint: string): Promise<void> {
+  const license = await office.service.issue({ email });
+  const { json } = await office.service.activate(license, 'a machine', { hostname_hint });
+  await office.service.app.get(ReleaseService).release(json.activation.id, ACT);
+}
+
+describe.each(Object.entries(kinds))('%s', (kind, { subject, happen }) => {
+  const email = `${kind}@example.com`;
+  let mail: Received;
+  beforeAll(async () => {
+    await happen(email);
+    mail = await mailTo(email);
+  });
+
+  test('goes to its recipient alone, from us, and wants no holiday note', () => {
+    expect([mail.from, mail.to, mail.helo]).toEqual([
+      'licenses@example.com',
+      [email],
+      'licenses.example.org',
+    ]);
+    expect(mail.headers).toEqual({
+      from: 'Example App <licenses@example.com>',
+      to: email,
+      subject,
+      'message-id': expect.stringMatching(
+        /^<[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}@licenses\.example\.org>$/,
+      ),
+      'auto-submitted': 'auto-generated',
+      date: expect.anything(),
+      'mime-version': '1.0',
+      'content-type': expect.stringMatching(/^multipart\/alternative;/),
+    });
+  });
+
+  test('says the same in plain text and in HTML', () => {
+    expect(wordsOf(seen(mail.html))).toEqual(wordsOf(mail.text));
+    expect(mail.html).toContain(`<title>${subject}</title>`);
+    expect(mail.text.length).toBeGreaterThan(100);
+  });
+
+  test('loads nothing from anywhere, and leads nowhere but to the portal', () => {
+    expect(mail.html).not.toMatch(
+      /\b(src|srcset|background|action|poster|data)\s*=|url\(|@import|<(link|script|img|form|iframe)/i,
+    );
+    const links = `${mail.html}${mail.text}`.match(/\b\w+:\/\/[^\s"<]+/g) ?? [];
+    expect([...new Set(links)]).toEqual(kind === 'email_changed' ? [] : [`${PUBLIC_URL}/portal/`]);
+  });
+});
+
+test.each(['license_key', 'license_key_again', 'license_key_replaced'])(
+  'the key in %s activates',
+  async (kind) => {
+    const email = `${kind}@example.com`;
+    const { text, html } = await mailTo(email);
+    const [license_key, ...more] = text.match(KEY)!;
+    expect([more, html.match(KEY)]).toEqual([[], [license_key]]);
+    expect((await office.service.activate({ license_key: license_key!, email })).status).toBe(201);
+  },
+);
+
+test('a replaced key has a mail of its own, and the old key is in none', async () => {
+  const license = await office.service.issue({ email: 'rekey@example.com' });
+  const { license_key } = await office.licenses.rekey(license.license_id, ACT);
+  const { text } = await mailTo('rekey@example.com');
+  expect(text).toContain(license_key);
+  expect(text).not.toContain(license.license_key);
+});
+
+test('a key tells when it expires, and on how many machines it runs', async () => {
+  const expires_at = new Date('2027-03-04T10:30:00Z');
+  const { license_id } = await office.service.issue({
+    email: 'dated@example.com',
+    machines_allowed: 3,
+    expires_at,
+  });
+  await office.licenses.sendKey(license_id, ACT);
+  expect((await mailTo('dated@example.com')).text).toMatch(/Machines: 3\nExpires: .*2027/);
+});
+
+test('a change of address is told to both, and neither is told the other', async () => {
+  const { license_id } = await office.service.issue({ email: 'from-here@example.com' });
+  await office.service.setLicense(license_id, { email: 'to-there@example.com' });
+  const [before, after] = [await mailTo('from-here@example.com'), await mailTo('to-there@example.com')];
+  expect(JSON.stringify(before)).not.toContain('to-there');
+  expect(JSON.stringify(after)).not.toContain('from-here');
+  expect(before.headers['message-id']).not.toBe(after.headers['message-id']);
+  await office.jobs.done('email_changed', license_id, 2);
+  expect(await office.service.sql('select * from mail_recipient')).toEqual([]);
+});
+
+test('an address that stays as it was is told to nobody', async () => {
+  const { license_id } = await office.service.issue({ email: 'stays@example.com' });
+  await office.service.setLicense(license_id, { email: 'stays@example.com', machines_allowed: 2 });
+  expect(await office.waiting(license_id)).toEqual([]);
+  expect(office.smtp.received.filter(({ to }) => to.includes('stays@example.com'))).toEqual([]);
+});
+
+test.each([
+  [
+    'marks of HTML',
+    `<img src=x onerror=1> & "x" 'y'`,
+    '&lt;img src=x onerror=1&gt; &amp; &quot;x&quot; &#39;y&#39;',
+  ],
+  ['an entity', '&lt;b&gt;', '&amp;lt;b&amp;gt;'],
+  ['other letters', 'Büro–Mac 🖥 =3D', 'Büro–Mac 🖥 =3D'],
+  ['a header', 'a: b', 'a: b'],
+])('the name of a machine with %s in it stands as it is', async (what, hint, escaped) => {
+  const email = `${what.replaceAll(' ', '-').toLowerCase()}@example.com`;
+  await release(email, hint);
+  const { text, html } = await mailTo(email);
+  expect(text).toContain(`Machine: ${hint}\n`);
+  expect(html).toContain(`<td>${escaped}</td>`);
+});
+
+test('a machine without a name is said to have none', async () => {
+  await release('nameless@example.com', '');
+  expect((await mailTo('nameless@example.com')).text).toContain('Machine: without a name\n');
+});
+
+test('a binding that is released twice is told of once', async () => {
+  const license = await office.service.issue({ email: 'once@example.com' });
+  const { json } = await office.service.activate(license);
+  const releases = office.service.app.get(ReleaseService);
+  await releases.release(json.activation.id, ACT);
+  await mailTo('once@example.com');
+  await office.jobs.done('binding_released', json.activation.id);
+  await releases.release(json.activation.id, ACT);
+  expect(await office.waiting(json.activation.id)).toEqual([]);
+  expect(office.smtp.received.filter(({ to }) => to.includes('once@example.com'))).toHaveLength(1);
+});

@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { Service } from '../support/harness.js';
+import { JobWatch, PUBLIC_URL } from './harness.js';
+import { parseMail } from './message.js';
+
+let service: Service;
+let jobs: JobWatch;
+let outbox: string;
+beforeAll(async () => {
+  service = await Service.start({ environment: { PUBLIC_URL, PRODUCT: 'com.example.editor' } });
+  jobs = await JobWatch.on(service.databaseUrl);
+  outbox = join(service.dataDir, 'outbox');
+});
+afterAll(async () => {
+  await jobs.close();
+  await service.close();
+});
+
+async function sell(email: string): Promise<string> {
+  const report = { transaction_id: email, email, status: 'paid' } as const;
+  return (await service.app.get(PurchasesService).record(report)).license_id!;
+}
+
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+const read = (name: string) => parseMail(readFileSync(join(outbox, name), 'latin1'));
+
+test('without a mail server a mail is a file of its own, whole, which nobody else can read', async () => {
+  const id = await sell('ada@example.com');
+  const [job] = await jobs.done('license_key', id);
+  const name = `${job!.mail_id}.eml`;
+  expect(readdirSync(outbox)).toEqual([name]);
+  expect([modeOf(outbox), modeOf(join(outbox, name))]).toEqual(['700', '600']);
+  const { headers, text, html } = read(name);
+  expect(headers).toMatchObject({
+    from: '"com.example.editor" <licenses@localhost>',
+    to: 'ada@example.com',
+    subject: 'Your license key for com.example.editor',
+    'message-id': `<${job!.mail_id}@licenses.example.org>`,
+    'auto-submitted': 'auto-generated',
+  });
+  const [license_key] = /MOOR_\S+/.exec(text)!;
+  expect(html).toContain(license_key);
+  expect((await service.activate({ license_key: license_key!, email: 'ada@example.com' })).status).toBe(201);
+});
+
+test('written once more it takes its own place, and the others stay', async () => {
+  const [id, other] = [await sell('again@example.com'), await sell('other@example.com')];
+  const [[job]] = [await jobs.done('license_key', id), await jobs.done('license_key', other)];
+  const { mail_id } = job!;
+  const before = readdirSync(outbox).toSorted();
+  writeFileSync(join(outbox, `${mail_id}.eml`), 'half a ma');
+  // As where an instance was killed after it had written it.
+  await service.sql("select graphile_worker.add_job('mail_license_key', $1::json)", [{ mail_id, about: id }]);
+  await jobs.done('license_key', id, 2);
+  expect(readdirSync(outbox).toSorted()).toEqual(before);
+  expect(read(`${mail_id}.eml`).headers['to']).toBe('again@example.com');
+  expect(modeOf(join(outbox, `${mail_id}.eml`))).toBe('600');
+});
+
+test('an outbox that cannot be written is said, and the mail is written later under the same name', async () => {
+  rmSync(outbox, { recursive: true });
+  writeFileSync(outbox, 'in the way');
+  const id = await sell('late@example.com');
+  const { last_error, mail_id } = await jobs.failed(id);
+  expect(last_error).toBe('DATA_DIR/outbox cannot be written (EEXIST)');
+  rmSync(outbox);
+  await service.sql(
+    `select graphile_worker.reschedule_jobs(array(select id from graphile_worker.jobs), run_at := now()),
+       pg_notify('jobs:insert', '{"count": 1}')`,
+  );
+  await jobs.done('license_key', id);
+  expect(readdirSync(outbox)).toEqual([`${mail_id}.eml`]);
+});

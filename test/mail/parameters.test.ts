@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { Config } from '../../src/core/config.js';
+import { Mailer } from '../../src/mail/mailer.js';
+import { MAIL_FROM, PUBLIC_URL } from './harness.js';
+import { SmtpServer } from './smtp-server.js';
+
+let smtp: SmtpServer;
+beforeAll(async () => {
+  smtp = await SmtpServer.start();
+});
+afterEach(() => void jest.restoreAllMocks());
+afterAll(() => smtp.close());
+
+/** Nobody listens there. */
+const NOWHERE = '127.0.0.1:9';
+
+// Whoever sets SMTP_URL means a mail server by it: not to lose mail, nor to read it in a log.
+test.each([
+  'logger=true&debug=true',
+  'logger=true&transactionLog=true',
+  '%6cogger=true&debug=true',
+  `proxy=http://${NOWHERE}`,
+  `url=smtp://${NOWHERE}`,
+  'service=gmail',
+  'name=kanari.example.com',
+  'lmtp=true',
+  'sendmail=true',
+  'streamTransport=true',
+  'jsonTransport=true',
+  'SES=true',
+])(
+  'with %s in SMTP_URL a mail comes to its server all the same, and nothing is printed',
+  async (parameters) => {
+    const prints = (['log', 'info', 'debug', 'warn', 'error'] as const).map((name) =>
+      jest.spyOn(console, name).mockImplementation(() => undefined),
+    );
+    const SMTP_URL = `smtp://127.0.0.1:${smtp.port}?${parameters}`;
+    const postman = new Mailer(new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL }));
+    const mailId = randomUUID();
+    const letter = { subject: parameters, body: ['Hello.'] };
+    await postman.deliver(mailId, 'ada@example.com', letter, { signal: new AbortController().signal });
+    const mail = await smtp.mail(({ headers }) => headers['message-id']!.includes(mailId));
+    expect([mail.to, mail.helo, mail.text]).toEqual([['ada@example.com'], 'licenses.example.org', 'Hello.']);
+    for (const print of prints) expect(print).not.toHaveBeenCalled();
+  },
+);

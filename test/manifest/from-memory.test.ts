@@ -1,0 +1,76 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Service } from '../support/harness.js';
+import { publish } from './publish.js';
+import { exchange, request } from '../support/http/raw-http.js';
+
+let service: Service;
+let etag: string;
+beforeAll(async () => {
+  service = await Service.start();
+  await publish(service, '1.0.0');
+  ({ etag } = (await service.call('GET', '/v1/manifest')).headers as { etag: string });
+});
+afterAll(() => service.close());
+
+// Fetch sends the second spelling as it is: it takes the ordinary way through the framework, the first one does not.
+test.each([
+  ['GET', '', undefined],
+  ['HEAD', '', undefined],
+  ['GET', '?x=1', undefined],
+  ['GET', '', () => etag],
+  ['GET', '', () => `"a", W/${etag}`],
+])('%s with %j is answered alike, whatever way the request takes', async (method, query, tags) => {
+  const headers: Record<string, string> = tags ? { 'if-none-match': tags() } : {};
+  const ask = async (path: string) => {
+    const answer = await fetch(`${service.url}/v1/${path}${query}`, { method, headers });
+    const told = { ...Object.fromEntries(answer.headers), date: '' };
+    return { status: answer.status, headers: told, body: await answer.text() };
+  };
+  const [first, other] = [await ask('manifest'), await ask('%6Danifest')];
+  expect(first.status).toBe(tags ? 304 : 200);
+  expect(other).toEqual(first);
+});
+
+test('takes the way through the framework only where it is spelled otherwise', async () => {
+  const handled: unknown[] = [];
+  const note = (message: unknown) => handled.push((message as { request: { url: string } }).request.url);
+  subscribe('tracing:fastify.request.handler:start', note);
+  try {
+    for (const headers of [{}, { 'if-none-match': etag }])
+      for (const path of ['manifest', 'manifest?x=1', '%6Danifest'])
+        await (await fetch(`${service.url}/v1/${path}`, { headers })).text();
+  } finally {
+    unsubscribe('tracing:fastify.request.handler:start', note);
+  }
+  expect(handled).toEqual(['/v1/%6Danifest', '/v1/%6Danifest']);
+});
+
+test('a request without a host, and with a method of its own, is refused as everywhere', async () => {
+  const [[hostless], [posted]] = await Promise.all([
+    exchange(service.url, ['GET /v1/manifest HTTP/1.1\r\n\r\n']),
+    exchange(service.url, [request('POST', '/v1/manifest', '{}')]),
+  ]);
+  expect([hostless!.status, posted!.status, posted!.headers['allow']]).toEqual([400, 405, 'GET, HEAD']);
+});
+
+test('behind a request that takes longer on the same connection, it is answered second', async () => {
+  const body = JSON.stringify({ token: 'x', app_version: '1.0.0' });
+  const bytes = Buffer.concat([request('POST', '/v1/heartbeat', body), request('GET', '/v1/manifest')]);
+  const answers = await exchange(service.url, [bytes], 2);
+  expect(answers.map(({ status }) => status)).toEqual([403, 200]);
+});
+
+test('has its line in the log like any other answer, with an id of its own', async () => {
+  const from = service.logged.length;
+  await service.call('GET', '/v1/manifest?canary');
+  await service.call('GET', '/v1/manifest', undefined, { 'if-none-match': etag });
+  const lines = service.logged.slice(from).map((line) => JSON.parse(line) as Record<string, unknown>);
+  const told = { route: '/v1/manifest', method: 'GET', milliseconds: expect.any(Number), msg: 'request' };
+  expect(lines).toEqual([
+    expect.objectContaining({ ...told, status: 200 }),
+    expect.objectContaining({ ...told, status: 304 }),
+  ]);
+  expect(new Set(lines.map(({ request_id }) => request_id)).size).toBe(2);
+  expect(JSON.stringify(lines)).not.toContain('canary');
+});

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createPublicKey, verify, type JsonWebKey } from 'node:crypto';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { SignedManifest } from '../../src/keys/manifests/signed-manifest.js';
+import { Service } from '../support/harness.js';
+import { loopTime } from '../support/loop-time.js';
+import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
+import { publish } from './publish.js';
+
+/** Two instances on one database, as behind a balancer. */
+let service: Service;
+let other: Service;
+beforeAll(async () => {
+  service = await Service.start();
+  other = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
+});
+afterAll(async () => {
+  await other.close();
+  await service.close();
+});
+
+const read = (headers: Record<string, string> = {}, path = '/v1/manifest', method = 'GET') =>
+  service.call(method, path, undefined, headers);
+
+test('404 that stops nothing, before the first version is published', async () => {
+  const { status, json, headers } = await read();
+  expect([status, json.code, json.client_action]).toEqual([404, 'no_version_published', 'retry']);
+  expect(headers).toMatchObject({ 'cache-control': 'no-store' });
+});
+
+describe('once a version is published', () => {
+  let document: SignedManifest;
+  beforeAll(async () => {
+    document = await publish(service, '1.0.0', '2027-01-01T00:00:00Z');
+  });
+
+  test('is what the publisher signed, and may be kept for 5 minutes', async () => {
+    const { status, json, headers, text } = await read();
+    expect(status).toBe(200);
+    expect(json).toEqual(document);
+    expect(headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': String(Buffer.byteLength(text)),
+      'cache-control': 'public, max-age=300, stale-if-error=86400',
+      etag: expect.stringMatching(/^"[\w-]{20,}"$/),
+    });
+  });
+
+  test('is the same for everyone, to the byte and the header, whatever they say of themselves', async () => {
+    const first = await read();
+    const asked: [Record<string, string>, string?][] = [
+      [{}, '/v1/manifest?license_key=MOOR_E6S7-Z8KJ-TB3R-QKX6&x[]=%zz'],
+      [{ authorization: 'Bearer x', cookie: 'session=x' }],
+      [
+        {
+          'user-agent': 'App/3.2',
+          'accept-language': 'de',
+          accept: 'text/html',
+          'accept-encoding': 'gzip, br',
+        },
+      ],
+      [{ origin: 'https://elsewhere.example', referer: 'https://elsewhere.example/' }],
+      [{ range: 'bytes=0-10' }],
+    ];
+    for (const [headers, path] of asked) {
+      const { status, text, headers: answered } = await read(headers, path);
+      expect([status, text]).toEqual([200, first.text]);
+      expect({ ...answered, date: '' }).toEqual({ ...first.headers, date: '' });
+    }
+    for (const name of ['set-cookie', 'vary', 'server', 'x-powered-by', 'access-control-allow-credentials']) {
+      expect(first.headers).not.toHaveProperty(name);
+    }
+  });
+
+  test.each([
+    ['its etag', (etag: string) => etag],
+    ['its etag, weak', (etag: string) => `W/${etag}`],
+    ['a list that holds it', (etag: string) => `"a", ${etag},W/"b"`],
+    ['a list that holds it, weak', (etag: string) => `"a",W/${etag}`],
+    ['anything', () => '*'],
+  ])('304 without a body to whoever has %s', async (_what, tags) => {
+    const { headers } = await read();
+    const kept = await read({ 'if-none-match': tags(headers['etag']!) });
+    expect([kept.status, kept.text]).toEqual([304, '']);
+    const { etag, 'cache-control': cacheControl } = kept.headers;
+    expect({ etag, 'cache-control': cacheControl }).toEqual({
+      etag: headers['etag'],
+      'cache-control': headers['cache-control'],
+    });
+    const head = await read({ 'if-none-match': tags(headers['etag']!) }, '/v1/manifest', 'HEAD');
+    expect([head.status, head.text]).toEqual([304, '']);
+  });
+
+  test.each([
+    ['another etag', () => '"other"'],
+    ['nothing', () => ''],
+    ['its etag without quotes', (etag: string) => etag.replaceAll('"', '')],
+    ['half of its etag', (etag: string) => `${etag.slice(0, 10)}"`],
+    ['broken quotes', () => '"'],
+    [
+      'its etag with the mark of a weak one inside',
+      (etag: string) => `${etag.slice(0, 5)}W/${etag.slice(5)}`,
+    ],
+  ])('200 to whoever has %s', async (_what, tags) => {
+    const { headers, text } = await read();
+    const answer = await read({ 'if-none-match': tags(headers['etag']!) });
+    expect([answer.status, answer.text]).toEqual([200, text]);
+  });
+
+  test('HEAD has the headers of GET, the length too, and no body', async () => {
+    const get = await read();
+    const { head, body } = await rawHead();
+    expect(body).toBe('');
+    expect(head).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+    for (const name of ['content-length', 'content-type', 'etag', 'cache-control']) {
+      expect(head.toLowerCase()).toContain(`${name}: ${get.headers[name]}`.toLowerCase());
+    }
+    expect((await read({}, '/v1/manifest', 'HEAD')).status).toBe(200);
+  });
+
+  test('405 to any other method, with what is allowed', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
+      const { status, json, headers } = await read({}, '/v1/manifest', method);
+      expect([status, json.code]).toEqual([405, 'method_not_allowed']);
+      expect(headers['allow']).toMatch(/\bGET\b/);
+    }
+  });
+
+  test('every instance serves a new version within 5 seconds, with another etag and the same bytes', async () => {
+    const before = await read();
+    await publish(service, '1.1.0');
+    const published = loopTime();
+    const here = await read({ 'if-none-match': before.headers['etag']! });
+    expect([here.status, here.json.version]).toEqual([200, '1.1.0']);
+    let there = await other.call('GET', '/v1/manifest');
+    while (there.json.version !== '1.1.0' && loopTime() - published < 5_000) {
+      await pause(50);
+      there = await other.call('GET', '/v1/manifest');
+    }
+    expect(there.text).toBe(here.text);
+    expect(there.headers['etag']).toBe(here.headers['etag']);
+  });
+
+  test('the signature holds over the exact bytes of signed, by a key that /v1/keys shows', async () => {
+    const { json } = await read();
+    const { keys } = (await service.call('GET', '/v1/keys')).json as { keys: JsonWebKey[] };
+    const jwk = keys.find(({ kid }) => kid === json.key_id)!;
+    const key = createPublicKey({ key: jwk, format: 'jwk' });
+    const signature = Buffer.from((json as SignedManifest).signature, 'base64url');
+    const holds = (signed: string) => verify(null, Buffer.from(signed), key, signature);
+    expect([holds(json.signed), holds(`${json.signed} `)]).toEqual([true, false]);
+    expect(jwk['for']).toBe('update-manifest');
+  });
+});
+
+test('a version a month for five years, each with a higher minimum, is offered to all who own it', async () => {
+  const own = await Service.start();
+  try {
+    const minimum = (month: number) => new Date(Date.UTC(2027, month, 1)).toISOString().replace('.000Z', 'Z');
+    for (let month = 0; month < 60; month++) await publish(own, `2.${month}`, minimum(month));
+    const { json } = await own.call('GET', '/v1/manifest');
+    const { also_available } = JSON.parse(json.signed) as { also_available: { version: string }[] };
+    expect(also_available.map(({ version }) => version)).toEqual(
+      Array.from({ length: 59 }, (_, i) => `2.${58 - i}`),
+    );
+  } finally {
+    await own.close();
+  }
+});
+
+test('every documented answer of the manifest is one that was seen here, but those of a broken service', () => {
+  const documented = documentedAnswers().filter((answer) => answer.startsWith('GET /v1/manifest '));
+  const unseen = documented.filter((answer) => !seenAnswers().has(answer));
+  // It is served from memory: what would break it takes the whole process with it.
+  expect(unseen).toEqual(['GET /v1/manifest 500', 'GET /v1/manifest 503']);
+});
+
+/** A HEAD as it comes over the wire: a client library would hide a body that should not be there. */
+async function rawHead(): Promise<{ head: string; body: string }> {
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+  socket.write('HEAD /v1/manifest HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
+  const [head, body] = (await text(socket)).split('\r\n\r\n') as [string, string];
+  return { head, body };
+}

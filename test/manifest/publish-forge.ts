@@ -1,0 +1,99 @@
+import { createPrivateKey, createPublicKey, hash, type KeyObject } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Clock } from '../../src/core/clock.js';
+import { Config } from '../../src/core/config.js';
+import { maintenanceDataSource } from '../../src/database/data-source.js';
+import { AppLogger } from '../../src/core/logger.js';
+import { signText, thumbprint } from '../../src/keys/ed25519.js';
+import { ManifestKeys } from '../../src/keys/manifests/manifest-keys.js';
+import {
+  alsoAvailable,
+  manifestBytes,
+  signManifest,
+  trustedKeys,
+  type ManifestContent,
+  type SignedManifest,
+} from '../../src/keys/manifests/signed-manifest.js';
+import { Manifest } from '../../src/manifest/manifest.entity.js';
+import { nextManifest, MANIFEST_VALIDITY_DAYS, type LiveContent } from '../../src/manifest/manifest.rules.js';
+import { ManifestService } from '../../src/manifest/manifest.service.js';
+import { downloadUrl } from './publish.js';
+
+const PRODUCT = 'com.example.app';
+const ACT = { actor: 'test', reason: null };
+
+/** Any text, signed by this key, with the outer fields of a content: what our own tools refuse to make. */
+export function forged(signed: string, content: ManifestContent, key: KeyObject): SignedManifest {
+  const [key_id, signature] = [thumbprint(key), signText(key, signed)];
+  const { version, dmg, minimum_license_expiry } = content;
+  const copies = { version, dmg_sha256: dmg.sha256, minimum_license_expiry };
+  return { ...copies, signature, key_id, signed, signatures: [{ key_id, signature }] };
+}
+
+export const keyOf = (file: string) => createPrivateKey(readFileSync(file));
+export const digest = (name: string) => hash('sha256', name);
+
+export interface Manifests extends AsyncDisposable {
+  readonly service: ManifestService;
+  /** Publishes what a content says, signed by the key. */
+  publish(content: ManifestContent, isWithdrawal?: boolean): Promise<SignedManifest>;
+  /** The content of a version on top of the live one, as the tools make it. */
+  next(version: string, minimum?: string | null): ManifestContent;
+  /** The content that takes the live version back. */
+  withdrawal(): Promise<ManifestContent>;
+  sign(content: ManifestContent): SignedManifest;
+}
+
+/** What is published in a database, without a command: the ground that a test of the commands stands on. */
+export async function manifestsAt(databaseUrl: string, key: KeyObject): Promise<Manifests> {
+  // A publisher's transaction and its look take a connection each.
+  const options = { entities: [Manifest], poolSize: 12 };
+  const dataSource = await maintenanceDataSource(databaseUrl, options).initialize();
+  const trusted = new ManifestKeys(trustedKeys([createPublicKey(key)]));
+  const config = new Config({ DATABASE_URL: databaseUrl, PRODUCT });
+  const service = new ManifestService(
+    dataSource,
+    trusted,
+    config,
+    new Clock(),
+    new AppLogger('warn', process.stderr),
+  );
+  await service.refresh();
+  const sign = (content: ManifestContent) => signManifest(manifestBytes(content), [key]);
+  return {
+    service,
+    sign,
+    async publish(content, isWithdrawal) {
+      const document = sign(content);
+      await service.publish(document, ACT, isWithdrawal);
+      return document;
+    },
+    next: (version, minimum = null) => nextContent(service.live, version, minimum),
+    async withdrawal() {
+      const before = JSON.parse((await service.findWithdrawalTarget())!.signed) as ManifestContent;
+      return { ...nextContent(service.live, before.version, null), ...offerOf(before) };
+    },
+    [Symbol.asyncDispose]: () => dataSource.destroy(),
+  };
+}
+
+export const offerOf = ({ version, dmg, minimum_license_expiry, also_available }: ManifestContent) => ({
+  version,
+  dmg,
+  minimum_license_expiry,
+  also_available,
+});
+
+/** A version on top of what is live; its image is made of its name. */
+export function nextContent(
+  live: LiveContent | null,
+  version: string,
+  minimum: string | null,
+): ManifestContent {
+  const now = new Date();
+  const dmg = { url: downloadUrl(version), size: 1_000_000, sha256: digest(version) };
+  const entry = { version, dmg, minimum_license_expiry: minimum };
+  const also_available = live ? alsoAvailable(minimum, live.content) : [];
+  const expires = new Date(now.getTime() + MANIFEST_VALIDITY_DAYS * 86_400_000);
+  return nextManifest(live, { entry, also_available, expires }, { product: PRODUCT, now });
+}

@@ -1,0 +1,111 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { LOCKS } from '../../src/database/locks.js';
+import { parseSigned, type ManifestContent } from '../../src/keys/manifests/signed-manifest.js';
+import { manifestDigest, PublishRefused } from '../../src/manifest/manifest.rules.js';
+import { Publisher } from '../support/processes/cli-harness.js';
+import { createDatabase } from '../support/harness.js';
+import { keyOf, manifestsAt } from './publish-forge.js';
+
+const ROUNDS = 20;
+const RIVALS = 5;
+
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let sql: pg.Client;
+beforeAll(async () => {
+  database = await createDatabase();
+  sql = new pg.Client(database.url);
+  await sql.connect();
+});
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+const rows = async () =>
+  (await sql.query('select sequence::int, signed from manifest order by sequence')).rows;
+const told = (live: ManifestContent) =>
+  `Another manifest is live now (sequence ${live.sequence}, version ${live.version}): sign again on top of it.`;
+
+test('of two commands at once one publishes, and the other is told what is live now', async () => {
+  const publisher = await Publisher.at(database.url);
+  try {
+    await using manifests = await manifestsAt(database.url, keyOf(publisher.file('two.pem')));
+    await manifests.publish(manifests.next('1.0'));
+    const rivals = ['1.1', '1.2'].map((version) => manifests.sign(manifests.next(version)));
+    // Both are held at the door, so that neither is the earlier one by its start.
+    await sql.query('select pg_advisory_lock($1)', [LOCKS.publish]);
+    const runs = rivals.map((document) =>
+      publisher.run([
+        'manifest',
+        'publish',
+        publisher.written(`${document.version}.json`, document),
+        '--json',
+      ]),
+    );
+    const waiting = `select count(*)::int from pg_locks where locktype = 'advisory' and not granted and objid = $1
+      and database = (select oid from pg_database where datname = current_database())`;
+    for (let count = 0; count < 2;) count = (await sql.query(waiting, [LOCKS.publish])).rows[0].count;
+    await sql.query('select pg_advisory_unlock($1)', [LOCKS.publish]);
+    const [winner, loser] = (await Promise.all(runs)).toSorted((a, b) => a.code! - b.code!);
+    await manifests.service.refresh();
+    const live = manifests.service.live!.content;
+    expect(winner).toMatchObject({ code: 0, json: { sequence: 2, version: live.version } });
+    expect(loser).toMatchObject({ code: 1, stdout: '', stderr: `${told(live)}\n` });
+    expect(await rows()).toHaveLength(2);
+    const audit = await sql.query('select change from audit_event order by at desc, id desc limit 1');
+    expect(audit.rows).toEqual([{ change: { sequence: 2, version: live.version } }]);
+  } finally {
+    publisher.close();
+  }
+});
+
+test(`${ROUNDS} rounds of ${RIVALS} publishers at each of two instances: one wins, and the chain has no gap`, async () => {
+  const own = await createDatabase();
+  const client = new pg.Client(own.url);
+  await client.connect();
+  try {
+    const { privateKey } = generateKeyPairSync('ed25519');
+    await using here = await manifestsAt(own.url, privateKey);
+    await using there = await manifestsAt(own.url, privateKey);
+    const winners: string[] = [];
+    for (let round = 1; round <= ROUNDS; round++) {
+      const attempts = Array.from({ length: 2 * RIVALS }, (_, i) => {
+        const content = here.next(`${round}.${i}`);
+        return { at: i % 2 === 0 ? here : there, content };
+      });
+      const ends = await Promise.allSettled(attempts.map(({ at, content }) => at.publish(content)));
+      const won = attempts.filter((_, i) => ends[i]!.status === 'fulfilled');
+      expect(won).toHaveLength(1);
+      const live = won[0]!.content;
+      const lost = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
+      expect(lost).toHaveLength(2 * RIVALS - 1);
+      for (const refusal of lost) expect(refusal).toEqual(new PublishRefused(told(live)));
+      for (const each of [here, there]) {
+        await each.service.refresh();
+        expect(each.service.live!.content).toEqual(live);
+      }
+      winners.push(live.version);
+    }
+    const published = await client.query('select signed from manifest order by sequence');
+    const chain = published.rows.map(({ signed }) => ({
+      ...parseSigned(signed),
+      digest: manifestDigest(signed),
+    }));
+    expect(chain.map(({ version, sequence }) => [version, sequence])).toEqual(
+      winners.map((version, i) => [version, i + 1]),
+    );
+    expect(chain.map(({ previous }) => previous)).toEqual([
+      null,
+      ...chain.slice(0, -1).map(({ digest }) => digest),
+    ]);
+    const audit = await client.query(
+      "select count(*)::int from audit_event where action = 'manifest.publish'",
+    );
+    expect(audit.rows).toEqual([{ count: ROUNDS }]);
+  } finally {
+    await client.end();
+    await own.drop();
+  }
+});

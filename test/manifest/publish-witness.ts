@@ -1,0 +1,82 @@
+import { spawnSync } from 'node:child_process';
+import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from '@jest/globals';
+import { publicJwk, publicKeyFromX, thumbprint } from '../../src/keys/ed25519.js';
+import {
+  parseSigned,
+  trustedKeys,
+  verifyManifest,
+  type ManifestContent,
+  type SignedManifest,
+} from '../../src/keys/manifests/signed-manifest.js';
+
+// LibreSSL, which macOS calls openssl, does not know -rawin; there the lesser witnesses are Node's own.
+const help = spawnSync('openssl', ['pkeyutl', '-help']);
+const hasOpenssl = `${help.stdout?.toString()}${help.stderr?.toString()}`.includes('-rawin');
+
+/** Whether a program that nobody here wrote finds the signature good. */
+async function accepts(x: string, bytes: Buffer, signature: Buffer): Promise<boolean> {
+  const key = publicKeyFromX(x);
+  if (!hasOpenssl) return acceptsHere(key, bytes, signature);
+  const dir = mkdtempSync(join(tmpdir(), 'mooring-witness-'));
+  try {
+    const at = (name: string) => join(dir, name);
+    writeFileSync(at('public.pem'), key.export({ format: 'pem', type: 'spki' }));
+    writeFileSync(at('signed'), bytes);
+    writeFileSync(at('signature'), signature);
+    const files = ['-inkey', at('public.pem'), '-in', at('signed'), '-sigfile', at('signature')];
+    const { status, stdout } = spawnSync('openssl', ['pkeyutl', '-verify', '-pubin', '-rawin', ...files]);
+    return status === 0 && stdout.toString().includes('Verified Successfully');
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+}
+
+async function acceptsHere(key: KeyObject, bytes: Buffer, signature: Buffer): Promise<boolean> {
+  const jwk = { ...publicJwk(key) };
+  const imported = await crypto.subtle.importKey('jwk', jwk, 'Ed25519', true, ['verify']);
+  return crypto.subtle.verify('Ed25519', imported, new Uint8Array(signature), new Uint8Array(bytes));
+}
+
+/** Signs a file's bytes with another program, as an HSM would. @returns the 64 bytes */
+export function signElsewhere(keyFile: string, file: string, passphrase?: string): Buffer {
+  const pem = readFileSync(keyFile, 'utf8');
+  if (!hasOpenssl) return sign(null, readFileSync(file), createPrivateKey({ key: pem, passphrase }));
+  const pass = passphrase === undefined ? [] : ['-passin', `pass:${passphrase}`];
+  const args = ['pkeyutl', '-sign', '-rawin', '-inkey', keyFile, '-in', file, ...pass];
+  const { status, stdout, stderr } = spawnSync('openssl', args);
+  if (status !== 0) throw new Error(`openssl: ${stderr.toString()}`);
+  return stdout;
+}
+
+/** Every signature of the document, by these public keys in their order, holds for the witness. @returns its content */
+export async function expectWitnessed(document: SignedManifest, ...xs: string[]): Promise<ManifestContent> {
+  const bytes = Buffer.from(document.signed, 'latin1');
+  const signatures = document.signatures.map(({ signature }) => Buffer.from(signature, 'base64url'));
+  expect(document.signatures.map(({ key_id }) => key_id)).toEqual(
+    xs.map((x) => thumbprint(publicKeyFromX(x))),
+  );
+  for (const [i, x] of xs.entries()) expect(await accepts(x, bytes, signatures[i]!)).toBe(true);
+  return parseSigned(document.signed);
+}
+
+/** With any one byte changed, we refuse it, and so does the witness at forty places from one end to the other. */
+export async function expectBrokenByAnyByte(document: SignedManifest, x: string): Promise<void> {
+  const trusted = trustedKeys([publicKeyFromX(x)]);
+  const bytes = Buffer.from(document.signed, 'latin1');
+  const signature = Buffer.from(document.signature, 'base64url');
+  const changed = (i: number) => {
+    const copy = Buffer.from(bytes);
+    copy[i]! ^= 1;
+    return copy;
+  };
+  for (let i = 0; i < bytes.length; i += 1) {
+    const doc = { ...document, signed: changed(i).toString('latin1') };
+    expect(() => verifyManifest(doc, trusted)).toThrow('The signature of the manifest is wrong');
+  }
+  const places = Array.from({ length: 40 }, (_, i) => Math.round((i * (bytes.length - 1)) / 39));
+  for (const i of places) expect([i, await accepts(x, changed(i), signature)]).toEqual([i, false]);
+}

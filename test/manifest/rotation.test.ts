@@ -1,0 +1,192 @@
+import { writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { MooringClient, type UpdateCheck } from '../../client/src/client.js';
+import { thumbprint, publicKeyFromX } from '../../src/keys/ed25519.js';
+import type { SignedManifest } from '../../src/keys/manifests/signed-manifest.js';
+import { ALONE, Terminal, unkeyed, type Run } from '../support/processes/cli-harness.js';
+import { Service } from '../support/harness.js';
+
+/** The keys of one product's life, each made by `keygen`, and the applications that shipped with them. */
+const NAMES = ['k1', 'k2', 'k3', 'k4'] as const;
+type Name = (typeof NAMES)[number];
+const publicKeys: Record<string, string> = {};
+let service: Service;
+let terminal: Terminal;
+/** By the two keys each generation of the application trusts: the current one and the next. */
+let older: App;
+let middle: App;
+let newest: App;
+/** As they were published. */
+const documents: SignedManifest[] = [];
+
+beforeAll(async () => {
+  terminal = new Terminal({});
+  for (const name of NAMES) {
+    const keygen = ['manifest', 'keygen', '--out', `${name}.pem`, '--no-passphrase'];
+    publicKeys[name] = (await terminal.json(keygen, SIGNER)).public_key;
+  }
+  writeFileSync(terminal.file('App.dmg'), 'an image');
+  service = await Service.start({ environment: { MANIFEST_PUBLIC_KEYS: trusting('k1', 'k2') } });
+  terminal.env['DATABASE_URL'] = service.databaseUrl;
+  terminal.env['PUBLIC_URL'] = service.url;
+  [older, middle, newest] = [new App('k1', 'k2'), new App('k2', 'k3'), new App('k3', 'k4')];
+});
+afterAll(async () => {
+  for (const app of [older, middle, newest]) await app.quit();
+  await service.close();
+  terminal.close();
+});
+
+test('the key of today and the next one sign: whoever trusts either gets the update', async () => {
+  const live = await publish(await sign(['k1', 'k2'], '1.1.0', '--first'), ['k1', 'k2']);
+  expect(live.json).toMatchObject({ version: '1.1.0', sequence: 1, served: true });
+  expect(await offers()).toEqual(['1.1.0', '1.1.0', 'untrusted']);
+});
+
+test('a new key signs without a restart: the command is told of it, and the running server serves it', async () => {
+  const document = await sign(['k2', 'k3'], '1.2.0');
+  // The server still runs with the keys it was started with, and the command refuses what it is not told of.
+  const live = await publish(document, ['k2', 'k3']);
+  expect(live.json).toMatchObject({ version: '1.2.0', sequence: 2, served: true });
+  expect(live.stderr).toBe(`${service.url}/v1/manifest serves it.\n`);
+  expect(await offers()).toEqual(['1.2.0', '1.2.0', '1.2.0']);
+  expect(await shownKeys()).toEqual(['k1', 'k2']);
+});
+
+test('a key that was dropped publishes nothing more, whatever it calls itself', async () => {
+  const before = await service.call('GET', '/v1/manifest');
+  const alone = await sign(['k1'], '1.3.0', '--public-key', publicKeys['k2']!);
+  const untrusted = 'The manifest is signed by no trusted key.\n';
+  for (const more of [[], ['--dry-run'], ['--withdraw']])
+    expect(await publish(alone, ['k2', 'k3'], ...more)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: untrusted,
+    });
+  const disguised = { ...alone, key_id: idOf('k2') };
+  disguised.signatures = [{ ...alone.signatures[0]!, key_id: idOf('k2') }];
+  expect(await publish(disguised, ['k2', 'k3'])).toMatchObject({
+    code: 1,
+    stderr: 'The signature of the manifest is wrong: its bytes were changed.\n',
+  });
+  expect((await service.call('GET', '/v1/manifest')).text).toBe(before.text);
+  // Nor does what it has signed count on a publisher's machine that no longer trusts it.
+  const previous = terminal.file('by-k1.json');
+  writeFileSync(previous, JSON.stringify(alone));
+  const built = await terminal.run(signing(['k3'], '1.4.0', '--previous', previous), SIGNER);
+  expect(built).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot be built upon') });
+});
+
+test('with the old key dropped, all who have updated since go on, and those who slept through it are told of nothing', async () => {
+  const live = await publish(await sign(['k3'], '1.3.0'), ['k3', 'k4']);
+  expect(live.json).toMatchObject({ version: '1.3.0', sequence: 3, served: true });
+  expect(await offers()).toEqual(['untrusted', '1.3.0', '1.3.0']);
+  expect(older.log).toContain('no update available: untrusted');
+  // A mirror that brings an older one back fools nobody who has seen a later one under one of its keys.
+  for (const app of [older, middle, newest]) app.mirror = JSON.stringify(documents[0]);
+  expect(await offers()).toEqual(['sequence_too_low', 'sequence_too_low', 'untrusted']);
+  for (const app of [older, middle, newest]) app.mirror = undefined;
+});
+
+test('whoever slept gets the update again from a manifest that an old key signs too', async () => {
+  const live = await publish(await sign(['k2', 'k3'], '1.4.0'), ['k2', 'k3', 'k4']);
+  expect(live.json).toMatchObject({ sequence: 4, served: true });
+  expect(await offers()).toEqual(['1.4.0', '1.4.0', '1.4.0']);
+});
+
+test('a stolen key harms those alone who trust it, and the other key of theirs heals them', async () => {
+  // Not published: put in the way by whoever has the key and the network.
+  const forged = JSON.stringify(await sign(['k1'], '9.0.0', '--first', '--sequence', '900'));
+  for (const app of [older, middle, newest]) app.mirror = forged;
+  expect(await offers()).toEqual(['9.0.0', 'untrusted', 'untrusted']);
+  for (const app of [older, middle, newest]) app.mirror = undefined;
+  // What the stolen key signs too is below what they have seen under it; so it must sign no more.
+  const trusted: Name[] = ['k1', 'k2', 'k3'];
+  await publish(await sign(['k1', 'k2', 'k3'], '1.5.0'), trusted);
+  expect(await offers()).toEqual(['sequence_too_low', '1.5.0', '1.5.0']);
+  await publish(await sign(['k2', 'k3'], '1.5.1'), ['k2', 'k3']);
+  expect(await offers()).toEqual(['1.5.1', '1.5.1', '1.5.1']);
+});
+
+test('the next start of the server shows the new keys, and serves what is live', async () => {
+  const environment = { MANIFEST_PUBLIC_KEYS: trusting('k3', 'k4') };
+  const before = await service.call('GET', '/v1/manifest');
+  const { databaseUrl, dataDir } = service;
+  const restarted = await Service.start({ databaseUrl, dataDir, environment });
+  try {
+    expect(await shownKeys(restarted)).toEqual(['k3', 'k4']);
+    const { text, headers } = await restarted.call('GET', '/v1/manifest');
+    expect([text, headers['etag']]).toEqual([before.text, before.headers['etag']]);
+  } finally {
+    await restarted.close();
+  }
+});
+
+/** An application out there that was built with these two keys: the reference client. */
+class App {
+  readonly log: string[] = [];
+  /** What a mirror in between serves instead. */
+  mirror: string | undefined;
+  readonly #client: MooringClient;
+
+  constructor(...keys: Name[]) {
+    this.#client = new MooringClient({
+      baseUrl: service.url,
+      app: 'EXAMPLE',
+      product: 'com.example.app',
+      appVersion: '1.0.0',
+      trustedKeys: keys.map((name) => publicKeys[name]!),
+      stateFile: terminal.file(`${keys.join('-')}.json`),
+      environment: {},
+      log: (line) => this.log.push(line),
+      fetch: (url, init) =>
+        this.mirror === undefined
+          ? fetch(url, init)
+          : Promise.resolve(new Response(this.mirror, { headers: { 'content-type': 'application/json' } })),
+    });
+  }
+
+  /** The version that is offered, or why there is none. */
+  async look(): Promise<string> {
+    const check: UpdateCheck = await this.#client.checkForUpdate();
+    return check.available ? check.offer.version : check.reason;
+  }
+
+  quit(): Promise<void> {
+    return this.#client.close();
+  }
+}
+
+const offers = async () => [await older.look(), await middle.look(), await newest.look()];
+const trusting = (...names: Name[]) => names.map((name) => publicKeys[name]).join(',');
+const idOf = (name: Name) => thumbprint(publicKeyFromX(publicKeys[name]!));
+
+/** The publisher's machine: its own keys, the public address, and no server's settings. */
+const SIGNER = { env: ALONE };
+
+function signing(names: readonly Name[], version: string, ...more: string[]): string[] {
+  const keys = names.flatMap((name) => ['--key', `${name}.pem`]);
+  return unkeyed(version, ...keys, ...more);
+}
+
+function sign(names: readonly Name[], version: string, ...more: string[]): Promise<SignedManifest> {
+  return terminal.json(signing(names, version, ...more), SIGNER);
+}
+
+/** Runs `publish` as a server's operator would who trusts these keys. */
+async function publish(document: SignedManifest, names: readonly Name[], ...more: string[]): Promise<Run> {
+  writeFileSync(terminal.file('manifest.json'), JSON.stringify(document));
+  const run = await terminal.run(['manifest', 'publish', 'manifest.json', '--json', ...more], {
+    env: { MANIFEST_PUBLIC_KEYS: trusting(...names) },
+  });
+  if (run.code === 0) documents.push(document);
+  return run;
+}
+
+/** What a server shows of its manifest keys. */
+async function shownKeys(of = service): Promise<(string | undefined)[]> {
+  const { keys } = (await of.call('GET', '/v1/keys')).json as { keys: { x: string; for: string }[] };
+  return keys
+    .filter((key) => key.for === 'update-manifest')
+    .map(({ x }) => NAMES.find((name) => publicKeys[name] === x));
+}

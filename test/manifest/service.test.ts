@@ -1,0 +1,188 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { Writable } from 'node:stream';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import pg from 'pg';
+import type { DataSource } from 'typeorm';
+import { Clock } from '../../src/core/clock.js';
+import { Config } from '../../src/core/config.js';
+import { LOCKS } from '../../src/database/locks.js';
+import { AppLogger } from '../../src/core/logger.js';
+import { ManifestKeys } from '../../src/keys/manifests/manifest-keys.js';
+import {
+  manifestBytes,
+  signManifest,
+  type SignedManifest,
+} from '../../src/keys/manifests/signed-manifest.js';
+import { PublishRefused } from '../../src/manifest/manifest.rules.js';
+import { ManifestService } from '../../src/manifest/manifest.service.js';
+import { createDatabase } from '../support/harness.js';
+import { forged, manifestsAt, nextContent, type Manifests } from './publish-forge.js';
+
+const ACT = { actor: 'test', reason: null };
+// prettier-ignore
+const ALL_BUT_INTERVALS = [
+  'Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setTimeout',
+  'clearTimeout',
+] as const;
+const { privateKey } = generateKeyPairSync('ed25519');
+
+describe('a publisher', () => {
+  let database: Awaited<ReturnType<typeof createDatabase>>;
+  let sql: pg.Client;
+  let manifests: Manifests;
+  beforeAll(async () => {
+    database = await createDatabase();
+    sql = new pg.Client(database.url);
+    await sql.connect();
+    manifests = await manifestsAt(database.url, privateKey);
+  });
+  afterAll(async () => {
+    await manifests[Symbol.asyncDispose]();
+    await sql.end();
+    await database.drop();
+  });
+
+  const audit = async () => (await sql.query('select action, change from audit_event order by at, id')).rows;
+
+  test('has nothing to go back to before the second version', async () => {
+    expect(await manifests.service.findWithdrawalTarget()).toBeNull();
+    await manifests.publish(manifests.next('1.0'));
+    expect(await manifests.service.findWithdrawalTarget()).toBeNull();
+  });
+
+  test('rehearses and changes nothing, then publishes the same', async () => {
+    const before = await audit();
+    const content = manifests.next('2.0');
+    const document = manifests.sign(content);
+    expect(await manifests.service.checkPublishable(document)).toEqual(content);
+    expect([await audit(), manifests.service.live!.content.version]).toEqual([before, '1.0']);
+    expect(await manifests.service.publish(document, ACT)).toEqual(content);
+    expect(manifests.service.live!.content).toEqual(content);
+    expect(await audit()).toEqual([
+      ...before,
+      { action: 'manifest.publish', change: { sequence: 2, version: '2.0' } },
+    ]);
+  });
+
+  test('takes a version back only where it says so, and rehearses that as well', async () => {
+    const document = manifests.sign(await manifests.withdrawal());
+    await expect(manifests.service.checkPublishable(document)).rejects.toThrow(PublishRefused);
+    await expect(manifests.service.publish(document, ACT)).rejects.toThrow(PublishRefused);
+    expect(manifests.service.live!.content.version).toBe('2.0');
+    expect(await manifests.service.checkPublishable(document, true)).toMatchObject({ version: '1.0' });
+    await manifests.service.publish(document, ACT, true);
+    expect(manifests.service.live!.content.version).toBe('1.0');
+    expect((await audit()).at(-1)).toEqual({
+      action: 'manifest.withdraw',
+      change: { sequence: 3, version: '1.0' },
+    });
+  });
+
+  test('is refused where what is outside of the signature differs from what is inside', async () => {
+    const content = manifests.next('3.0');
+    const { signed } = manifests.sign(content);
+    const document = forged(signed, { ...content, version: '3.1' }, privateKey);
+    for (const attempt of [
+      manifests.service.checkPublishable(document),
+      manifests.service.publish(document, ACT),
+    ])
+      await expect(attempt).rejects.toThrow('The outer version differs from the signed one.');
+    expect(manifests.service.live!.content.version).toBe('1.0');
+  });
+
+  test('publishes on top of what another instance published, though it has not looked again', async () => {
+    await using other = await manifestsAt(database.url, privateKey);
+    const stale = manifests.next('4.0');
+    await other.publish(other.next('5.0'));
+    await expect(manifests.service.checkPublishable(manifests.sign(stale))).rejects.toThrow(/5\.0/);
+    expect(manifests.service.live!.content.version).toBe('5.0');
+    expect(manifests.service.versions.find('5.0')).toMatchObject({ sequence: 4, isWithdrawn: false });
+  });
+
+  test('waits for another one that publishes at this moment', async () => {
+    const before = manifests.service.live!.content.sequence;
+    await sql.query('select pg_advisory_lock($1)', [LOCKS.publish]);
+    const state = { isOver: false };
+    const publishing = manifests.publish(manifests.next('6.0')).finally(() => (state.isOver = true));
+    const waiting = `select 1 from pg_locks where locktype = 'advisory' and not granted and objid = $1
+      and database = (select oid from pg_database where datname = current_database())`;
+    while (!state.isOver && (await sql.query(waiting, [LOCKS.publish])).rowCount === 0);
+    expect(state.isOver).toBe(false);
+    await sql.query('select pg_advisory_unlock($1)', [LOCKS.publish]);
+    await publishing;
+    expect(manifests.service.live!.content).toMatchObject({ version: '6.0', sequence: before + 1 });
+  });
+
+  test('a database that went back, as a restored backup does, is what counts', async () => {
+    await sql.query('set session_replication_role = replica'); // the rows are append-only otherwise
+    await sql.query('delete from manifest where sequence >= 4');
+    await manifests.service.refresh();
+    expect(manifests.service.live!.content.version).toBe('1.0');
+    expect(manifests.service.versions.find('5.0')).toBeUndefined();
+    // Another manifest of the same sequence, then none.
+    await sql.query('delete from manifest where sequence = 3');
+    await using other = await manifestsAt(database.url, privateKey);
+    await other.publish(other.next('2.1'));
+    await manifests.service.refresh();
+    expect(manifests.service.live!.content).toMatchObject({ version: '2.1', sequence: 3 });
+    await sql.query('delete from manifest');
+    await manifests.service.refresh();
+    expect([manifests.service.live, manifests.service.versions.find('1.0')]).toEqual([null, undefined]);
+  });
+});
+
+describe('a service', () => {
+  const logged: string[] = [];
+  let query: jest.Mock<(sql: string, values: [number]) => Promise<unknown[]>>;
+  let service: ManifestService;
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: [...ALL_BUT_INTERVALS] });
+    logged.length = 0;
+    query = jest.fn();
+    query.mockRejectedValue(new Error('unreadable'));
+    const sink = new Writable({ write: (chunk, _encoding, done) => (logged.push(String(chunk)), done()) });
+    service = new ManifestService(
+      { query } as unknown as DataSource,
+      new ManifestKeys(new Map()),
+      new Config({ DATABASE_URL: 'postgres://localhost/none' }),
+      new Clock(),
+      new AppLogger('warn', sink),
+    );
+  });
+  afterEach(() => {
+    service.beforeApplicationShutdown();
+    jest.useRealTimers();
+  });
+
+  test('reads each manifest once: after the first look only what is newer', async () => {
+    const rows: (SignedManifest & { sequence: number })[] = [];
+    query.mockImplementation(async (_sql, [from]) => rows.filter(({ sequence }) => sequence >= from));
+    for (const version of ['1.0', '2.0', '3.0']) {
+      const content = nextContent(service.live, version, null);
+      rows.push({ ...signManifest(manifestBytes(content), [privateKey]), sequence: content.sequence });
+      await service.refresh();
+      expect(service.live!.content).toEqual(content);
+    }
+    const { live, versions } = service;
+    await service.refresh();
+    expect(query.mock.calls.map(([, [from]]) => from)).toEqual([0, 1, 2, 3]);
+    expect([service.live === live, service.versions === versions]).toEqual([true, true]);
+    expect(versions.newestBelow('3.0')).toMatchObject({ version: '2.0' });
+  });
+
+  test('that cannot read its manifests starts all the same, and says so', async () => {
+    await service.onModuleInit();
+    expect([service.live, logged]).toEqual([null, [expect.stringContaining('"level":50')]]);
+  });
+
+  test('looks again every two seconds until it ends, and says each time that it failed', async () => {
+    service.onApplicationBootstrap();
+    for (let looks = 1; looks <= 3; looks++) {
+      jest.advanceTimersByTime(2_000);
+      while (logged.length < looks) await new Promise(setImmediate);
+      expect(query).toHaveBeenCalledTimes(looks);
+    }
+    service.beforeApplicationShutdown();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import { LicenseKeys } from '../../../src/keys/license-keys.js';
+import { DEFAULT_MACHINES, SELF_RELEASES } from '../license-model.js';
+import { Service } from '../../support/harness.js';
+import { ORIGIN } from '../../support/http/visitor.js';
+import { TAKES_PURCHASES } from '../../support/http/webhook.js';
+
+/** An instance of the service as the clients see it. */
+export interface Instance {
+  readonly url: string;
+  /** Whether it may confirm a heartbeat by what a replica says. */
+  readonly hasReplica: boolean;
+  /** Clients ask another one meanwhile. */
+  readonly isUp: boolean;
+  /** What its wall clock may have said between two moments of `performance.now()`. */
+  clockBetween(from: number, to: number): readonly [number, number];
+}
+
+/** Instances of the service on one database. */
+export interface Deployment {
+  readonly instances: readonly Instance[];
+  readonly keys: LicenseKeys;
+  /** The wall clock where no fault sets it. */
+  now(): number;
+  sql(text: string, values: unknown[]): Promise<unknown>;
+}
+
+const secret = randomBytes(32);
+export const licenseKeys = new LicenseKeys(secret, 'MOOR');
+
+/** What each instance is set to. */
+export const SETTINGS: Record<string, string> = {
+  ...TAKES_PURCHASES,
+  LICENSE_KEY_SECRET: secret.toString('base64'),
+  LICENSE_KEY_PREFIX: 'MOOR',
+  PUBLIC_URL: ORIGIN,
+  // A line for each request is of no use here.
+  LOG_LEVEL: 'error',
+  DEFAULT_MACHINES_PER_LICENSE: String(DEFAULT_MACHINES),
+  SELF_RELEASES_PER_YEAR: String(SELF_RELEASES),
+};
+
+/** Two instances in this process, by one clock that stands still. */
+export class LocalDeployment implements Deployment {
+  readonly keys = licenseKeys;
+  readonly instances: readonly Instance[];
+
+  private constructor(readonly services: readonly Service[]) {
+    this.instances = services.map(({ url }) => ({
+      url,
+      hasReplica: false,
+      isUp: true,
+      clockBetween: () => [this.now(), this.now()] as const,
+    }));
+  }
+
+  static async start(): Promise<LocalDeployment> {
+    const one = await Service.start({ environment: SETTINGS });
+    const { databaseUrl, dataDir, clock } = one;
+    try {
+      return new LocalDeployment([
+        one,
+        await Service.start({ environment: SETTINGS, databaseUrl, dataDir, clock }),
+      ]);
+    } catch (error) {
+      await one.close();
+      throw error;
+    }
+  }
+
+  now(): number {
+    return this.services[0]!.clock.now().getTime();
+  }
+
+  sql(text: string, values: unknown[]): Promise<unknown> {
+    return this.services[0]!.sql(text, values);
+  }
+
+  async close(): Promise<void> {
+    for (const service of this.services.toReversed()) await service.close();
+  }
+}

@@ -1,0 +1,107 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { migrate } from '../../../src/database/migrations.js';
+import { FragilePostgres } from '../../support/databases/outage-harness.js';
+import { StreamingReplica } from '../../support/databases/replica-harness.js';
+import { licenseKeys, SETTINGS, type Deployment } from './deployment.js';
+import { InstanceProcess } from './instance-process.js';
+
+// A request under way first: what is idle has nothing to lose.
+const KILL_BACKEND = `
+  select pg_terminate_backend(pid) from pg_stat_activity
+  where application_name = 'mooring' and pid <> pg_backend_pid() order by state = 'idle', random() limit 1`;
+
+/** Two instances in processes of their own with a primary and a replica, all of which faults strike. */
+export class FaultedDeployment implements Deployment {
+  readonly keys = licenseKeys;
+  readonly instances: InstanceProcess[] = [];
+  replica!: StreamingReplica;
+  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-histories-'));
+  #database: pg.Pool | undefined;
+
+  readonly #ended: string[] = [];
+
+  private constructor(readonly primary: FragilePostgres) {}
+
+  static async start(): Promise<FaultedDeployment> {
+    const deployment = new FaultedDeployment(await FragilePostgres.start());
+    try {
+      await deployment.#begin();
+    } catch (error) {
+      await deployment.close();
+      throw error;
+    }
+    return deployment;
+  }
+
+  async #begin(): Promise<void> {
+    const { primary } = this;
+    await migrate(primary.url);
+    this.replica = await StreamingReplica.of(primary);
+    this.#database = new pg.Pool({ connectionString: primary.url, max: 4 });
+    this.#database.on('error', () => undefined);
+    const settings: Record<string, string> = {
+      ...SETTINGS,
+      DATA_DIR: this.#directory,
+      DATABASE_URL: primary.url,
+    };
+    // One with the replica and one without: what the second confirms is what the primary says.
+    const withReplica = { ...settings, DATABASE_READ_URL: this.replica.url };
+    for (const each of [withReplica, settings])
+      this.instances.push(await InstanceProcess.start(each, this.#ended));
+  }
+
+  /** What no fault explains: an instance that ended by itself, and errors that one has logged and did not foresee. */
+  get errors(): string[] {
+    return [...this.#ended, ...this.instances.flatMap(({ unforeseen }) => unforeseen)];
+  }
+
+  now(): number {
+    return Date.now();
+  }
+
+  /** Runs a statement that may be run again: a fault may break its connection. */
+  async sql(text: string, values: unknown[] = []): Promise<unknown> {
+    for (;;) {
+      try {
+        return (await this.#database!.query(text, values)).rows;
+      } catch (error) {
+        // An error of the statement itself has a code of class 22, 23 or 42.
+        if (/^(22|23|42)/.test((error as { code?: string }).code ?? '')) throw error;
+      }
+    }
+  }
+
+  async cutClients(instance: number): Promise<void> {
+    this.instances[instance]!.cut();
+  }
+
+  async killBackend(): Promise<void> {
+    await this.sql(KILL_BACKEND);
+  }
+
+  async stepClock(instance: number, offsetMs: number): Promise<void> {
+    await this.instances[instance]!.stepClock(offsetMs);
+  }
+
+  /** Kills an instance and starts it again; its clients ask the other one meanwhile. */
+  async killInstance(instance: number): Promise<void> {
+    await this.allUp();
+    await this.instances[instance]!.kill();
+  }
+
+  async allUp(): Promise<void> {
+    for (const instance of this.instances) await instance.up();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.instances.map((instance) => instance.end()));
+    await this.#database?.end();
+    this.replica?.thaw();
+    await this.replica?.end();
+    await this.primary.end();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { runs } from '../../fuzz/fuzz.js';
+import { campaign, type CampaignResult } from './campaign.js';
+import { FAULT_KINDS } from './faults.js';
+import { FaultedDeployment } from './faulted-deployment.js';
+
+/*
+ * Two instances, a primary and a replica, and every fault: each license's history is linearizable. `npm run bench:histories`
+ * plays far more operations.
+ */
+
+let deployment: FaultedDeployment;
+beforeAll(async () => {
+  deployment = await FaultedDeployment.start();
+});
+afterAll(async () => {
+  await deployment?.close();
+});
+
+/** How often the long form tells how far it is. */
+const PROGRESS_MS = 10_000;
+
+const { numRuns, seed = Math.floor(Math.random() * 1e6) } = runs(500);
+test('each history of a license is linearizable, whatever fails meanwhile', async () => {
+  let toldAt = performance.now();
+  const result = await campaign(
+    deployment,
+    seed,
+    numRuns!,
+    ({ operations, unanswered, faults, findings }, finding) => {
+      // At once: the long form takes a while to its end.
+      if (finding) process.stderr.write(`${finding}\n${deployment.errors.join('\n')}\n`);
+      if (performance.now() - toldAt < PROGRESS_MS) return;
+      toldAt = performance.now();
+      const struck = Object.values(faults).reduce((sum, count) => sum + count, 0);
+      const line = `${operations} operations, ${unanswered} without an answer, ${struck} faults, ${findings.length} findings`;
+      process.stderr.write(`${new Date().toISOString()} ${line}\n`);
+    },
+  );
+  if (numRuns! > 500) process.stderr.write(`${summary(result)}\n`);
+  const { findings, undecided, errors, faults } = result;
+  if (findings.length > 0) throw new Error(`MOORING_SEED=${seed}\n\n${findings.join('\n\n\n')}`);
+  expect({ undecided, errors }).toEqual({ undecided: 0, errors: [] });
+  expect(Object.keys(faults).toSorted()).toEqual(FAULT_KINDS.toSorted());
+});
+
+const summary = ({ findings, ...rest }: CampaignResult) =>
+  JSON.stringify({ seed, ...rest, findings: findings.length }, null, 2);

@@ -1,0 +1,107 @@
+import type { Command, Said } from '../license-model.js';
+import type { Views } from '../license-views.js';
+
+/*
+ * A recorded history of one license: what several clients asked of several instances at once, when each asked and when
+ * each had its answer.
+ */
+
+/** What support and the holder are shown of the license. It is read where no answer of a client is awaited any more. */
+export interface Look {
+  readonly do: 'look';
+  readonly of: number;
+}
+
+export interface Operation {
+  readonly number: number;
+  readonly client: number;
+  /** The place of the instance that was asked. */
+  readonly instance: number;
+  readonly command: Command | Look;
+  /** Milliseconds of a monotonic clock. */
+  readonly invoked: number;
+  /** Null where no answer came, or one that promises nothing (503): the operation may take effect later, or never. */
+  readonly returned: number | null;
+  /** The operation may show the state of a moment before it was invoked, back to this one: a replica's yes. */
+  readonly earliest: number;
+  /** What the instance's wall clock said in between, from and to. */
+  readonly clock: readonly [number, number];
+  /** Null where no answer came. */
+  readonly said: Said | null;
+  /** The id that an activation's answer told, where that answer is left aside: other operations name it. */
+  readonly told?: string;
+  /** Why there is no answer. */
+  readonly lost?: string;
+}
+
+/** What staff and holders are shown, as the answer of a `look`. */
+export type Shown = Said & { readonly shown: Views };
+
+/** An operation that changes nothing, given its answer: it may be left out, and the others contradict the model no less. */
+export function isWithoutEffect({ command, said }: Operation): boolean {
+  return command.do === 'heartbeat' || command.do === 'look' || (said !== null && said.says.startsWith('4'));
+}
+
+/** An operation of which it is not known whether it happened. */
+export const unanswered = (operation: Operation): Operation => ({
+  ...operation,
+  returned: null,
+  said: null,
+  ...(operation.command.do === 'activate' && operation.said?.binding && { told: operation.said.binding }),
+  clock: [operation.clock[0], Math.max(...operation.clock) + UNKNOWN_CLOCK_MS],
+});
+
+/** How long after its last sign of life an operation without an answer may still read the clock. */
+export const UNKNOWN_CLOCK_MS = 60_000;
+
+/** The history as a person reads it: a line for each operation, in the order in which they were invoked. */
+export function printed(operations: readonly Operation[]): string {
+  const all = operations.toSorted((a, b) => a.invoked - b.invoked);
+  const start = all[0]?.invoked ?? 0;
+  const time = (at: number) => (at - start).toFixed(1);
+  const names = namesOfBindings(all);
+  return all
+    .map((operation) => {
+      const { client, instance, command, invoked, returned, said, lost } = operation;
+      const interval = `${time(invoked)}–${returned === null ? '' : time(returned)} ms`;
+      const { do: name, ...asked } = command;
+      const { says, ...facts } = said ?? { says: `no answer (${lost ?? 'not needed'})` };
+      const line = `${interval}, client ${client}, instance ${instance}: ${name} ${words(asked)} → ${says} ${words(facts)}`;
+      return named(line, names);
+    })
+    .join('\n');
+}
+
+const HIDDEN = new Set([
+  'token',
+  'of',
+  'email',
+  'telemetry',
+  'app_version',
+  'holders',
+  'clients',
+  'requested',
+]);
+/** Numbers from here on are times. */
+const TIMES_FROM = 1e12;
+
+const words = (value: object) =>
+  JSON.stringify(value, (key, each: unknown) => {
+    if (HIDDEN.has(key)) return undefined;
+    return typeof each === 'number' && each > TIMES_FROM ? new Date(each).toISOString().slice(0, 19) : each;
+  })
+    .replaceAll(/["{}]/g, '')
+    .replaceAll(',', ', ');
+
+/** Activations get short names in the order in which they were made known. */
+function namesOfBindings(operations: readonly Operation[]): Map<string, string> {
+  const ids = operations.flatMap(({ command, said }) => [
+    ...('binding' in command ? [command.binding] : []),
+    ...(said?.binding ? [said.binding] : []),
+  ]);
+  return new Map([...new Set(ids)].map((id, i) => [id, `activation ${i + 1}`]));
+}
+
+function named(line: string, names: ReadonlyMap<string, string>): string {
+  return [...names].reduce((text, [id, name]) => text.replaceAll(id, name), line);
+}

@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Front } from '../../support/databases/outage-harness.js';
+import { freePort, ServerProcess } from '../../support/processes/server-process.js';
+import type { Instance } from './deployment.js';
+
+const STEPPED_CLOCK = fileURLToPath(new URL('../../support/processes/wrong-clock.mjs', import.meta.url));
+
+/** An instance in a process of its own, behind an address whose connections can be cut. */
+export class InstanceProcess implements Instance {
+  isUp = false;
+  readonly hasReplica: boolean;
+  readonly #front = new Front();
+  readonly #settings: Readonly<Record<string, string>>;
+  #process!: ServerProcess;
+  #starting: Promise<void> = Promise.resolve();
+  #isEnding = false;
+  /** How far the clock is set, with the moments between which it may have been so. */
+  #offsets: { readonly ms: number; readonly from: number; until: number }[] = [];
+
+  private constructor(
+    settings: Record<string, string>,
+    private readonly errors: string[],
+  ) {
+    this.#settings = settings;
+    this.hasReplica = 'DATABASE_READ_URL' in settings;
+  }
+
+  static async start(settings: Record<string, string>, errors: string[]): Promise<InstanceProcess> {
+    const port = await freePort();
+    const instance = new InstanceProcess({ ...settings, PORT: String(port) }, errors);
+    instance.#front.target = port;
+    await instance.#front.open();
+    await instance.#begin();
+    return instance;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#front.port}`;
+  }
+
+  async #begin(): Promise<void> {
+    this.#offsets = [{ ms: 0, from: -Infinity, until: Infinity }];
+    for (;;) {
+      this.#process = new ServerProcess(this.#settings, {
+        ipc: true,
+        limitsOfProduction: true,
+        nodeArguments: ['--import', STEPPED_CLOCK],
+      });
+      const isReady = await this.#process.ready().then(
+        () => true,
+        () => false,
+      );
+      // A fault at its start ends it; whoever looks after a service starts it again.
+      if (isReady) break;
+      await this.#process.end('SIGKILL');
+    }
+    this.isUp = true;
+    void this.#watch(this.#process);
+  }
+
+  /** Notes what it logs of errors that it did not foresee, and starts it again where it ends by itself. */
+  async #watch(running: ServerProcess): Promise<void> {
+    const { code, signal } = await running.exited;
+    this.errors.push(...unforeseenIn(running));
+    if (!this.isUp || this.#isEnding) return;
+    this.errors.push(`An instance ended by itself (${code ?? signal}): ${running.stderr.slice(-2000)}`);
+    this.isUp = false;
+    this.#starting = this.#begin();
+    this.#starting.catch(() => undefined);
+  }
+
+  readonly clockBetween = (from: number, to: number): readonly [number, number] => {
+    const offsets = this.#offsets.filter((each) => each.from <= to && each.until >= from).map(({ ms }) => ms);
+    const now = Date.now() - performance.now();
+    return [now + from + Math.min(...offsets) - 1, now + to + Math.max(...offsets) + 1];
+  };
+
+  async stepClock(ms: number): Promise<void> {
+    await this.up();
+    const before = this.#offsets.at(-1)!;
+    this.#offsets.push({ ms, from: performance.now(), until: Infinity });
+    const { child, exited } = this.#process;
+    const told = once(child, 'message');
+    // One that has ended meanwhile starts again with the right time.
+    child.send(ms, () => undefined);
+    await Promise.race([told, exited]);
+    before.until = performance.now();
+  }
+
+  cut(): void {
+    this.#front.cut();
+  }
+
+  /** Ends it without a word; it starts again in the background. */
+  async kill(): Promise<void> {
+    this.isUp = false;
+    await this.#process.end('SIGKILL');
+    this.#starting = this.#begin();
+    this.#starting.catch(() => undefined);
+  }
+
+  up(): Promise<void> {
+    return this.#starting;
+  }
+
+  /** Errors that the running process has logged and did not foresee. */
+  get unforeseen(): string[] {
+    return unforeseenIn(this.#process);
+  }
+
+  async end(): Promise<void> {
+    await this.#starting;
+    this.#isEnding = true;
+    await this.#process.end('SIGKILL');
+    this.#front.close();
+  }
+}
+
+const unforeseenIn = ({ stdout }: ServerProcess): string[] =>
+  stdout.split('\n').filter((line) => /internal_error|uncaught/.test(line));

@@ -1,0 +1,115 @@
+import { Random } from '../../client/random.js';
+import type { OnExpiry } from '../../../src/core/config.js';
+
+/*
+ * What a seed plans: the operations of the clients of one license, as wishes that know nothing of ids. Which activation a
+ * wish is about is chosen when its turn comes, among those that the clients know by then.
+ */
+
+const KINDS = {
+  activate: 12,
+  heartbeat: 8,
+  release: 4,
+  'self-release': 3,
+  ask: 1,
+  rekey: 1,
+  machines: 3,
+  status: 3,
+  expiry: 2,
+  on_expiry: 1,
+  erase: 0.3,
+} as const;
+/** Of a license that is sold also what the payment processor reports. */
+const REPORTS = { paid: 2, disputed: 1, dispute_won: 1, refunded: 0.7 } as const;
+export type Kind = keyof typeof KINDS | keyof typeof REPORTS;
+
+export interface Wish {
+  readonly kind: Kind;
+  /** Which of what there is to choose from. */
+  readonly pick: number;
+  /** Whether something unusual is meant: a replaced key, an activation that has ended. */
+  readonly odd: boolean;
+  /** Which instance is asked, where it is up. */
+  readonly instance: number;
+}
+
+export interface Scenario {
+  readonly seed: number;
+  readonly isSold: boolean;
+  readonly machines_allowed: number;
+  readonly on_expiry: OnExpiry;
+  /** One after the other, before the clients begin. */
+  readonly prologue: readonly Wish[];
+  /** Each client's, one after the other; the clients beside each other. */
+  readonly clients: readonly (readonly Wish[])[];
+}
+
+export interface ScenarioShape {
+  readonly clients: number;
+  /** Wishes of each client. */
+  readonly wishes: number;
+  /** Chosen by the seed where it is not given. */
+  readonly isSold?: boolean;
+  /** Kinds that are left out, or come more often: instead of those that are planned otherwise. */
+  readonly kinds?: Partial<Record<Kind, number>>;
+}
+
+/** Wishes of these kinds alone. */
+export function only(...kinds: readonly Kind[]): Partial<Record<Kind, number>> {
+  const all = Object.keys({ ...KINDS, ...REPORTS }) as Kind[];
+  return Object.fromEntries(all.map((kind) => [kind, kinds.includes(kind) ? 1 : 0]));
+}
+
+/** The shape of the scenarios that faults strike. */
+export const USUAL_SHAPE: ScenarioShape = { clients: 3, wishes: 8 };
+
+export function plan(seed: number, shape: ScenarioShape = USUAL_SHAPE): Scenario {
+  const random = new Random(seed);
+  // One seed and the next would begin alike.
+  for (let skipped = 0; skipped < 4; skipped += 1) random.unit();
+  const isSold = random.chance(0.5);
+  const planned = { ...shape, isSold: shape.isSold ?? isSold };
+  const first = random.pick<Kind[]>([
+    ['paid'],
+    ['paid'],
+    ['paid'],
+    ['paid'],
+    ['paid'],
+    ['refunded'],
+    ['disputed'],
+    [],
+  ]);
+  const opening = [
+    ...(planned.isSold ? first : []),
+    ...random.pick<Kind[]>([[], ['activate'], ['activate', 'activate']]),
+  ];
+  return {
+    seed,
+    isSold: planned.isSold,
+    machines_allowed: 1 + random.below(3),
+    on_expiry: random.pick(['keep', 'stop', 'stop'] as const),
+    prologue: opening.map((kind) => ({ ...wish(random, planned), kind, odd: false })),
+    clients: Array.from({ length: shape.clients }, () =>
+      Array.from({ length: shape.wishes }, () => wish(random, planned)),
+    ),
+  };
+}
+
+function wish(random: Random, { isSold, kinds = {} }: ScenarioShape): Wish {
+  const weights = Object.entries({ ...KINDS, ...(isSold && REPORTS), ...kinds }) as [Kind, number][];
+  return {
+    kind: weighted(random, weights),
+    pick: random.below(1000),
+    odd: random.chance(0.2),
+    instance: random.below(2),
+  };
+}
+
+function weighted(random: Random, weights: readonly (readonly [Kind, number])[]): Kind {
+  let left = random.unit() * weights.reduce((sum, [, weight]) => sum + weight, 0);
+  for (const [kind, weight] of weights) {
+    left -= weight;
+    if (left < 0) return kind;
+  }
+  return weights[0]![0];
+}

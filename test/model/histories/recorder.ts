@@ -1,0 +1,175 @@
+import type { Answer } from '../../support/harness.js';
+import { DEFAULT_MACHINES, type Command, type License, type Said } from '../license-model.js';
+import { said } from '../license-views.js';
+import { commandOf, type Known } from './commands.js';
+import type { Deployment } from './deployment.js';
+import { UNKNOWN_CLOCK_MS, type Operation, type Shown } from './history.js';
+import type { Scenario, Wish } from './plan.js';
+import { isConnectionLost } from '../../support/harness.js';
+import { LicenseRequests } from './requests.js';
+import type { State } from './transition.js';
+
+/** How far behind the primary a replica's yes may be (docs/decisions/0013), and how often an instance looks at it. */
+const REPLICA_LAG_MS = 65_000;
+/** A clock that is wrong by more than this refuses nothing as expired (docs/decisions/0015). */
+const CLOCK_TOLERANCE_MS = 3_600_000;
+/** A refusal of the request itself, which says nothing of the license: the clock of the instance is wrong. */
+const SAYS_NOTHING = /webhook_signature_invalid/;
+
+export interface Recorded {
+  readonly scenario: Scenario;
+  readonly initial: State;
+  readonly operations: readonly Operation[];
+}
+
+/** What the recorder tells while a scenario is played. */
+export interface Observer {
+  /** An operation is about to be sent. */
+  invoked?(): void;
+  returned?(command: Command): void;
+  /** So many clients have operations left. */
+  clients?(left: number): void;
+}
+
+/** Plays a scenario and records the history of its license. */
+export async function record(
+  deployment: Deployment,
+  scenario: Scenario,
+  name: string,
+  observer: Observer = {},
+): Promise<Recorded> {
+  const requests = await LicenseRequests.begin(deployment, scenario, name);
+  const recorder = new Recorder(deployment, requests, observer);
+  const { prologue, clients } = scenario;
+  observer.clients?.(1);
+  for (const wish of prologue) await recorder.play(wish, 0);
+  let left = clients.length;
+  observer.clients?.(left);
+  await Promise.all(
+    clients.map(async (wishes, i) => {
+      for (const wish of wishes) await recorder.play(wish, i + 1);
+      observer.clients?.((left -= 1));
+    }),
+  );
+  await recorder.look();
+  return {
+    scenario,
+    initial: initialState(deployment, scenario, requests.email),
+    operations: recorder.operations,
+  };
+}
+
+class Recorder {
+  readonly operations: Operation[] = [];
+  readonly #known: Known;
+
+  constructor(
+    private readonly deployment: Deployment,
+    private readonly requests: LicenseRequests,
+    private readonly observer: Observer,
+  ) {
+    // In whole seconds, as times are written on the wire.
+    const start = Math.floor(deployment.now() / 1000) * 1000;
+    this.#known = {
+      start,
+      email: requests.email,
+      generation: 1,
+      tokens: new Map(),
+      ended: new Set(),
+    };
+  }
+
+  async play(wish: Wish, client: number): Promise<void> {
+    const command = commandOf(wish, this.#known);
+    const at = this.instance(wish.instance);
+    const instance = this.deployment.instances[at]!;
+    this.observer.invoked?.();
+    const invoked = performance.now();
+    const answer = await this.requests.send(instance, command).catch((error: unknown) => {
+      if (!isConnectionLost(error)) throw error;
+    });
+    const returned = performance.now();
+    const [from, to] = instance.clockBetween(invoked, returned);
+    const told = answer && tells(answer) ? said(command, answer) : null;
+    // A yes of an instance with a replica may be what the replica says.
+    const isCopy = command.do === 'heartbeat' && instance.hasReplica && told?.says === '200';
+    this.operations.push({
+      number: this.operations.length + 1,
+      client,
+      instance: at + 1,
+      command,
+      invoked,
+      returned: told && returned,
+      earliest: isCopy ? invoked - REPLICA_LAG_MS : invoked,
+      clock: told ? this.credible(told, [from, to]) : [from, to + UNKNOWN_CLOCK_MS],
+      said: told,
+      ...(!told && { lost: answer ? String(answer.json?.code ?? answer.status) : 'connection lost' }),
+    });
+    if (told) this.learn(command, told, answer!);
+    this.observer.returned?.(command);
+  }
+
+  /** The times by which an answer may have been given: none that is further ahead than a clock may be for a refusal. */
+  private credible({ says }: Said, [from, to]: readonly [number, number]): readonly [number, number] {
+    if (!says.includes('license_expired')) return [from, to];
+    const latest = this.deployment.now() + CLOCK_TOLERANCE_MS;
+    return [Math.min(from, latest), Math.min(to, latest)];
+  }
+
+  /** What all clients together see in the end. */
+  async look(): Promise<void> {
+    const invoked = performance.now();
+    const shown = await this.requests.look(() => this.deployment.instances[this.instance(0)]!);
+    const returned = performance.now();
+    const answer: Shown = { says: '200', shown };
+    const common = { number: this.operations.length + 1, client: 0, instance: 1, invoked, returned };
+    const command = { do: 'look', of: 0 } as const;
+    this.operations.push({ ...common, command, earliest: invoked, clock: [0, 0], said: answer });
+  }
+
+  /** The one that is wished for, or else one that is up. */
+  private instance(wished: number): number {
+    const { instances } = this.deployment;
+    const others = [...instances.keys()].filter((i) => instances[i]!.isUp);
+    return instances[wished]!.isUp ? wished : (others[0] ?? wished);
+  }
+
+  private learn(command: Command, { says, binding }: Said, { json }: Answer): void {
+    const { tokens, ended } = this.#known;
+    if (says.startsWith('20') && binding && json.token) tokens.set(binding, json.token);
+    if (says.startsWith('20') && command.do.endsWith('release') && 'binding' in command)
+      ended.add(command.binding);
+    if (says.startsWith('20') && command.do === 'rekey') this.#known.generation += 1;
+  }
+}
+
+/** Whether an answer says what became of the operation. 503 does not: it may have been carried out. */
+const tells = ({ status, json }: Answer): boolean =>
+  status !== 503 && !(status >= 400 && SAYS_NOTHING.test(json?.code));
+
+function initialState(
+  deployment: Deployment,
+  { isSold, machines_allowed, on_expiry }: Scenario,
+  email: string,
+): State {
+  const license: License = {
+    email: isSold ? null : email,
+    is_issued: !isSold,
+    email_since: null,
+    generation: 1,
+    replaced_at: [],
+    machines_allowed: isSold ? DEFAULT_MACHINES : machines_allowed,
+    expires_at: null,
+    on_expiry: isSold ? 'keep' : on_expiry,
+    staff_status: 'active',
+    ended_at: null,
+    end_changed_at: 0,
+    is_gone: false,
+    reports: isSold ? [] : null,
+    bindings: [],
+  };
+  return {
+    life: { now: deployment.now(), licenses: [license], erased: [], forgotten: [] },
+    holders: [email],
+  };
+}

@@ -1,0 +1,163 @@
+import { hash, randomBytes } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
+import { rfc3339 } from '../../../src/core/clock.js';
+import { call, isConnectionLost, machineId, type Answer } from '../../support/harness.js';
+import type { Command, Terms } from '../license-model.js';
+import { shownToHolder, shownToStaff, type Views } from '../license-views.js';
+import { ORIGIN } from '../../support/http/visitor.js';
+import { report, unixTime } from '../../support/http/webhook.js';
+import type { Deployment, Instance } from './deployment.js';
+import type { Scenario } from './plan.js';
+
+const DAY_MS = 86_400_000;
+const reason = 'a test';
+
+/** Where the requests for one license go, with what proves who sends them. */
+export class LicenseRequests {
+  private constructor(
+    private readonly deployment: Deployment,
+    readonly email: string,
+    readonly license_id: string,
+    private readonly transaction_id: string,
+    private readonly staff: Record<string, string>,
+    private readonly holder: Record<string, string>,
+  ) {}
+
+  /** Issues the license, unless it is sold, and signs in staff and its holder. */
+  static async begin(
+    deployment: Deployment,
+    { isSold, machines_allowed, on_expiry }: Scenario,
+    name: string,
+  ): Promise<LicenseRequests> {
+    const email = `${name}@example.com`;
+    const staff = { authorization: `Bearer ${await staffToken(deployment)}` };
+    const holder = await session(deployment, email);
+    const issue = async (): Promise<string> => {
+      const body = { email, machines_allowed, on_expiry };
+      const { url } = deployment.instances.find(({ isUp }) => isUp)!;
+      return (await untilAnswered(() => call(url, 'POST', '/support/api/licenses', body, staff))).json.license
+        .id;
+    };
+    const license_id = isSold ? deployment.keys.soldIds(name).license_id : await issue();
+    return new LicenseRequests(deployment, email, license_id, name, staff, holder);
+  }
+
+  async send({ url, clockBetween }: Instance, command: Command): Promise<Answer> {
+    const { email, staff, holder } = this;
+    const asStaff = (method: string, path: string, body?: object) =>
+      call(url, method, `/support/api/${path}`, { reason, ...body }, staff);
+    const asHolder = (path: string) => call(url, 'POST', `/portal/api/${path}`, {}, holder);
+    switch (command.do) {
+      case 'report': {
+        const now = performance.now();
+        // The signature has the time of the instance, which refuses one of another time.
+        const at = unixTime() + Math.round((clockBetween(now, now)[1] - this.deployment.now()) / 1000);
+        const { transaction_id } = this;
+        return report({ url }, { transaction_id, email, status: command.status }, { at });
+      }
+      case 'activate': {
+        const { hostname_hint, app_version, generation, machine } = command;
+        const { license_key } = this.deployment.keys.derive(this.license_id, generation);
+        const body = {
+          license_key,
+          email,
+          machine_id: machineId(`${this.email} ${machine}`),
+          hostname_hint,
+          app_version,
+        };
+        return call(url, 'POST', '/v1/activate', body);
+      }
+      case 'heartbeat':
+        return call(url, 'POST', '/v1/heartbeat', { token: command.token, app_version: command.app_version });
+      case 'release':
+        return asStaff('POST', `activations/${command.binding}/release`);
+      case 'self-release':
+        return asHolder(`activations/${command.binding}/release`);
+      case 'ask':
+        return asHolder(`activations/${command.binding}/release-request`);
+      case 'change':
+        return asStaff('PATCH', `licenses/${this.license_id}`, wire(command.terms));
+      case 'rekey':
+        return asStaff('POST', `licenses/${this.license_id}/rekey`);
+      case 'erase': {
+        const asked = await asStaff('POST', 'erasures', { email });
+        return asked.status === 202 ? asStaff('POST', `erasures/${asked.json.erasure.id}/run`) : asked;
+      }
+      default:
+        throw new Error(`no request of a client: ${command.do}`);
+    }
+  }
+
+  /** What support sees and the holder: read until two answers in a row are alike, for each is made of several reads. */
+  async look(instance: () => Instance): Promise<Views> {
+    for (let before = ''; ;) {
+      const staff = [await this.seenByStaff(instance)];
+      const views = { staff, holders: [[await this.seenByHolder(instance)]], clients: {} };
+      const now = JSON.stringify(views);
+      if (now === before) return views;
+      before = now;
+    }
+  }
+
+  private async seenByStaff(instance: () => Instance): Promise<unknown> {
+    const path = `/support/api/licenses/${this.license_id}`;
+    const { status, json } = await untilAnswered(() =>
+      call(instance().url, 'GET', path, undefined, this.staff),
+    );
+    return status === 404 ? null : shownToStaff(json.license);
+  }
+
+  private async seenByHolder(instance: () => Instance): Promise<unknown> {
+    for (;;) {
+      // An erasure may have ended the one that the clients use, and one whose answer was lost may end this one.
+      const holder = await session(this.deployment, this.email);
+      const ask = () => call(instance().url, 'GET', '/portal/api/licenses', undefined, holder);
+      const { status, json } = await untilAnswered(ask);
+      if (status === 401) continue;
+      const license = json.licenses.find(({ id }: { id: string }) => id === this.license_id);
+      return license ? shownToHolder(license) : null;
+    }
+  }
+}
+
+/** Asks again where no answer came. */
+async function untilAnswered(ask: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    const answer = await ask().catch((error: unknown) => {
+      if (!isConnectionLost(error)) throw error;
+    });
+    if (answer && answer.status !== 503) return answer;
+  }
+}
+
+/** A change in the words of the wire. */
+const wire = ({ expires_at, staff_status, ...terms }: Terms) => ({
+  ...terms,
+  ...(expires_at !== undefined && { expires_at: expires_at && rfc3339(new Date(expires_at)) }),
+  ...(staff_status && { status: staff_status }),
+});
+
+/** A session and a token begin a day ago and end in a day, so that they hold by a clock that is stepped. */
+async function session(deployment: Deployment, email: string): Promise<Record<string, string>> {
+  const token = randomBytes(32).toString('base64url');
+  await deployment.sql(
+    'insert into session (id, token_hash, email, created_at, expires_at) values ($1, $2, $3, $4, $5) on conflict do nothing',
+    [uuidv7(), hash('sha256', token, 'buffer'), email, ...aroundNow(deployment)],
+  );
+  return { cookie: `mooring_holder=${token}`, origin: ORIGIN };
+}
+
+async function staffToken(deployment: Deployment): Promise<string> {
+  const token = `mst_${randomBytes(32).toString('base64url')}`;
+  await deployment.sql(
+    `with member as (
+       insert into staff (id, email, role, created_at) values ($1, 'admin@staff.example', 'admin', $3)
+       on conflict (email) do update set role = 'admin' returning id)
+     insert into staff_token (id, staff_id, token_hash, created_at, expires_at) select $1, id, $2, $3, $4 from member on conflict do nothing`,
+    [uuidv7(), hash('sha256', token, 'buffer'), ...aroundNow(deployment)],
+  );
+  return token;
+}
+
+const aroundNow = (deployment: Deployment): Date[] =>
+  [-DAY_MS, DAY_MS].map((offset) => new Date(deployment.now() + offset));

@@ -1,0 +1,233 @@
+import { expect } from '@jest/globals';
+import { isDeepStrictEqual } from 'node:util';
+import type { Answer } from '../support/harness.js';
+import {
+  activeOf,
+  isOfFormerHolder,
+  purchaseState,
+  refusal,
+  selfReleasesLeft,
+  statusOf,
+  UNGUARDED,
+  type Binding,
+  type Command,
+  type License,
+  type Life,
+  type Said,
+} from './license-model.js';
+import { step } from './license-steps.js';
+
+/*
+ * What the model and the service are compared by: the license as staff see it, as its holder sees it, and whether there is
+ * an order of commands sent at once that explains every answer and what is left.
+ */
+
+/** A command with its answer; none where it may have been carried out or not, as one that was shed with 503. */
+export interface Told {
+  readonly command: Command;
+  readonly said: Said | null;
+}
+export interface Views {
+  /** By the license's place; null where there is none yet. */
+  readonly staff: readonly unknown[];
+  readonly holders: readonly unknown[];
+  /** What a heartbeat of each binding says. */
+  readonly clients: Readonly<Record<string, string>>;
+}
+
+const time = (text: string | null) => text && Date.parse(text);
+
+/** What an answer says, in the model's words. */
+export function said({ do: of }: Command, { status, json }: Answer): Said {
+  if (status >= 400) {
+    const { code, client_action, expired_at, machines_allowed, machines_in_use } = json;
+    const facts = {
+      ...(expired_at && { expired_at: time(expired_at) }),
+      ...(code === 'machine_limit_reached' && { machines_allowed, machines_in_use }),
+    };
+    return { says: `${status} ${code} ${client_action}`, ...facts };
+  }
+  const says = String(status);
+  if (of === 'erase') return { says, state: json.erasure.state };
+  if (of === 'decide') {
+    const { decision, decided_at } = json.release_request;
+    return { says, decision, decided_at: time(decided_at) };
+  }
+  if (of === 'release' || of === 'self-release')
+    return { says, state: json.activation.state, ended_at: time(json.activation.ended_at) };
+  if (of !== 'activate' && of !== 'heartbeat') return { says };
+  const { token, offline_until, server_time, license } = json;
+  const { sub, lxp, exp } = JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString());
+  // The token says what its answer says, and holds for seven days from this moment.
+  expect([sub, lxp && lxp * 1000]).toEqual([json.activation?.id ?? sub, time(license.expires_at)]);
+  expect([exp * 1000, Date.parse(offline_until) - Date.parse(server_time)]).toEqual([
+    time(offline_until),
+    604_800_000,
+  ]);
+  const { status: _active, expires_at, ...seats } = license;
+  const facts = { binding: sub, expires_at: time(expires_at), ...seats };
+  if (of === 'heartbeat') return { says, telemetry: 'telemetry' in json, ...facts };
+  const { activated_at, hostname_hint } = json.activation;
+  return { says, hostname_hint, activated_at: time(activated_at), ...facts };
+}
+
+const inOrder = (bindings: readonly Binding[]) =>
+  bindings.toSorted(
+    (a, b) =>
+      Number(a.ended !== null) - Number(b.ended !== null) ||
+      b.activated_at - a.activated_at ||
+      (a.id < b.id ? 1 : -1),
+  );
+
+const common = (license: License) => ({
+  status: statusOf(license),
+  expires_at: license.expires_at,
+  on_expiry: license.on_expiry,
+  machines_allowed: license.machines_allowed,
+  machines_in_use: activeOf(license).length,
+});
+
+const bindingOf = ({ id, hostname_hint, app_version, activated_at, ended }: Binding) => ({
+  id,
+  hostname_hint,
+  app_version,
+  activated_at,
+  state: ended?.reason ?? 'active',
+  ended_at: ended?.at ?? null,
+  ended_reason: ended?.reason ?? null,
+});
+
+/** What must be shown. */
+export function expectedViews(
+  { licenses, forgotten, now }: Life,
+  holders: readonly string[],
+  asked: Views,
+): Views {
+  const staff = licenses.map((license) => {
+    if (!license.is_issued || license.is_gone) return null;
+    const requests = license.bindings.flatMap(({ id, requests: all }) =>
+      all.map(({ at, decision, decided_at }) => ({ activation_id: id, at, decision, decided_at })),
+    );
+    const { email, staff_status } = license;
+    const activations = inOrder(license.bindings).map(bindingOf);
+    const requested = sorted(requests);
+    return {
+      ...common(license),
+      email,
+      staff_status,
+      purchase: purchaseState(license),
+      activations,
+      requested,
+    };
+  });
+  const seenBy = (email: string) =>
+    licenses.map((license) => {
+      if (license.email !== email) return null;
+      const own = license.bindings.filter((binding) => !isOfFormerHolder(license, binding));
+      const activations = inOrder(own).map((binding) => {
+        const open = binding.ended ? undefined : binding.requests.find(({ decision }) => decision === null);
+        return { ...bindingOf(binding), release_requested_at: open?.at ?? null };
+      });
+      return { ...common(license), self_releases_left: selfReleasesLeft(license, now), activations };
+    });
+  const clients = licenses.flatMap((license) =>
+    license.bindings
+      .filter(({ id }) => id in asked.clients)
+      .map((binding) => [binding.id, refusal(license, binding, UNGUARDED, now)?.says ?? '200']),
+  );
+  const strangers = forgotten
+    .filter((id) => id in asked.clients)
+    .map((id) => [id, '403 token_invalid reactivate']);
+  return {
+    staff,
+    holders: asked.holders.map((_, i) => seenBy(holders[i]!)),
+    clients: Object.fromEntries([...clients, ...strangers]),
+  };
+}
+
+/* oxlint-disable no-explicit-any -- answers, whose shape docs/openapi.yaml holds */
+const shownBinding = ({ activated_at, ended_at, release_requested_at, ...rest }: any) => ({
+  ...rest,
+  activated_at: time(activated_at),
+  ended_at: time(ended_at),
+  ...(release_requested_at !== undefined && { release_requested_at: time(release_requested_at) }),
+});
+
+const shownCommon = ({ status, expires_at, on_expiry, machines_allowed, machines_in_use }: any) => ({
+  status,
+  expires_at: time(expires_at),
+  on_expiry,
+  machines_allowed,
+  machines_in_use,
+});
+
+/** What staff are shown of a license. */
+export const shownToStaff = (license: any) => ({
+  ...shownCommon(license),
+  email: license.email,
+  staff_status: license.staff_status,
+  purchase: license.purchase?.state ?? null,
+  activations: license.activations.map(shownBinding),
+  requested: sorted(
+    license.release_requests.map(({ activation_id, asked_at, decision, decided_at }: any) => ({
+      activation_id,
+      at: time(asked_at),
+      decision,
+      decided_at: time(decided_at),
+    })),
+  ),
+});
+
+/** What a holder is shown of a license. */
+export const shownToHolder = (license: any) => ({
+  ...shownCommon(license),
+  self_releases_left: license.self_releases_left,
+  activations: license.activations.map(shownBinding),
+});
+/* oxlint-enable no-explicit-any */
+
+// Both as plain data of one realm: a test's own objects have other prototypes than what structuredClone makes.
+const isSame = (a: unknown, b: unknown) => isDeepStrictEqual(structuredClone(a), structuredClone(b));
+
+const sorted = (all: object[]) =>
+  all.map((each) => JSON.stringify(each, Object.keys(each).toSorted())).toSorted();
+
+/**
+ * Finds an order of commands sent at once in which each has the answer it got, and which leaves what is shown.
+ * @returns what the licenses are then; undefined where no order explains it
+ */
+export function explained(
+  life: Life,
+  told: readonly Told[],
+  shown: Views,
+  holders: readonly string[],
+): Life | undefined {
+  if (told.every((each) => each.said === null)) {
+    const ended = named(life, shown);
+    if (isSame(expectedViews(ended, holders, shown), shown)) return ended;
+  }
+  for (const each of told) {
+    const after = structuredClone(life);
+    const answer = step(after, each.command, each.said ?? undefined);
+    if (each.said && !isSame(answer, each.said)) continue;
+    const found = explained(
+      after,
+      told.filter((other) => other !== each),
+      shown,
+      holders,
+    );
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** A binding whose answer was lost goes by the id that is shown. */
+function named(life: Life, { staff }: Views): Life {
+  const after = structuredClone(life);
+  for (const [of, { bindings }] of after.licenses.entries()) {
+    const ids = (staff[of] as { activations: { id: string }[] } | null)?.activations.map(({ id }) => id);
+    const unknown = ids?.filter((id) => bindings.every((binding) => binding.id !== id)) ?? [];
+    for (const binding of bindings) if (binding.id === '?') binding.id = unknown.shift() ?? '?';
+  }
+  return after;
+}

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, test } from '@jest/globals';
+import { SchedulerRegistry } from '@nestjs/schedule';
+import fc from 'fast-check';
+import { rfc3339 } from '../../src/core/clock.js';
+import { runs } from '../fuzz/fuzz.js';
+import { FakeClock, Service } from '../support/harness.js';
+import { DEFAULT_MACHINES, GUARDED, SELF_RELEASES } from './license-model.js';
+import { Player } from './license-player.js';
+import { alsoAtOnce, inTurn, type Wish } from './license-wishes.js';
+import { publish } from '../manifest/publish.js';
+import { TAKES_PURCHASES } from '../support/http/webhook.js';
+
+/*
+ * Random lives of licenses, each answer held against the contract's rules as license-model.ts has them. On failure
+ * fast-check tells its seed, the life, and what was done.
+ */
+
+const live = (lives: number, bags: fc.Arbitrary<Wish[][]>) =>
+  fc.assert(fc.asyncProperty(bags, play), runs(lives));
+
+/** By these clocks years pass within seconds: the hour of retention, told by the system's, must not strike meanwhile. */
+async function stopClockwork({ app }: Service): Promise<void> {
+  for (const job of app.get(SchedulerRegistry).getCronJobs().values()) await job.stop();
+}
+
+let startAnew: () => Promise<void>;
+/** Two instances on one database, as behind a balancer. */
+const instances: Service[] = [];
+beforeAll(async () => {
+  const environment = {
+    ...TAKES_PURCHASES,
+    DEFAULT_MACHINES_PER_LICENSE: String(DEFAULT_MACHINES),
+    SELF_RELEASES_PER_YEAR: String(SELF_RELEASES),
+  };
+  const clock = new FakeClock();
+  const one = await Service.start({ environment, clock });
+  instances.push(one);
+  await publish(one, GUARDED.version, rfc3339(new Date(GUARDED.minimum)));
+  const { databaseUrl, dataDir } = one;
+  startAnew = async () => {
+    await instances.splice(1)[0]?.close();
+    instances.push(await Service.start({ environment, clock, databaseUrl, dataDir }));
+    await stopClockwork(instances[1]!);
+  };
+  await startAnew();
+  await stopClockwork(one);
+  // Weeks of years take a while to be counted, and are no part of a license's life.
+  await one.sql(`insert into fleet_week values ('2100-01-03')`);
+});
+afterAll(async () => {
+  for (const service of instances.toReversed()) await service.close();
+});
+
+let lives = 0;
+async function play(life: Wish[][]): Promise<void> {
+  lives += 1;
+  await new Player(instances, startAnew, `life-${lives}`).play(life);
+}
+
+test('one command after the other: each has the answer that the contract says, and is shown so', () =>
+  live(6, inTurn));
+
+test('commands sent at once: an order of them explains every answer, and what is left', () =>
+  live(5, alsoAtOnce));

@@ -1,0 +1,154 @@
+import { METHODS } from 'node:http';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { LIMITS } from '../../src/http/limits/load-shedding.js';
+import { PROBLEMS } from '../../src/http/problems/problem.js';
+import { Service } from '../support/harness.js';
+import { exchange, request } from '../support/http/raw-http.js';
+import { change, labelsOf, scrape, scrapeText, scrapeUntil } from '../support/http/scrape.js';
+import { endingWaits, whileRowsHeld } from '../support/tables.js';
+
+const SECONDS = 'mooring_http_request_duration_seconds';
+const count = (route: string, method: string, status: number) =>
+  `${SECONDS}_count{route="${route}",method="${method}",status="${status}"}`;
+const refusal = (code: string) => `mooring_refusals_total{code="${code}"}`;
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start({ environment: { METRICS_PORT: '0' } })));
+afterAll(() => service.close());
+
+/** What requests have changed of the counts. */
+async function counted(work: () => Promise<unknown>): Promise<Record<string, number>> {
+  const moved = await change(service, work);
+  return Object.fromEntries(
+    Object.entries(moved).filter(
+      ([name]) => name.startsWith(`${SECONDS}_count`) || /refusals|shed/.test(name),
+    ),
+  );
+}
+
+test('a request is counted by the template of its route, its method and its status', async () => {
+  const token = await service.staffToken('admin');
+  const headers = { authorization: `Bearer ${token}` };
+  const license = await service.issue();
+  const moved = await counted(async () => {
+    await service.activate(license);
+    await service.activate(license, 'another');
+    await service.call('GET', `/support/api/licenses/${license.license_id}`, undefined, headers);
+    await service.call('GET', '/health/live');
+    await service.call('GET', '/health/live');
+  });
+  expect(moved).toEqual({
+    [count('/v1/activate', 'POST', 201)]: 1,
+    [count('/v1/activate', 'POST', 409)]: 1,
+    [count('/support/api/licenses/:id', 'GET', 200)]: 1,
+    [count('/health/live', 'GET', 200)]: 2,
+    [refusal('machine_limit_reached')]: 1,
+  });
+});
+
+test('its seconds fall into buckets, the last of which holds them all', async () => {
+  const { json } = await service.activate(await service.issue());
+  await service.heartbeat(json.token);
+  const samples = await scrape(service);
+  const labels = 'route="/v1/heartbeat",method="POST",status="200"';
+  const buckets = Object.entries(samples).filter(([name]) => name.startsWith(`${SECONDS}_bucket{${labels}`));
+  const counts = buckets.map(([, value]) => value);
+  expect(buckets.at(-1)![0]).toContain('le="+Inf"');
+  expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+  expect(counts.at(-1)).toBe(samples[`${SECONDS}_count{${labels}}`]);
+  expect(samples[`${SECONDS}_sum{${labels}}`]).toBeGreaterThan(0);
+});
+
+test('no stranger makes a new series: unknown paths and methods are one, whatever they are', async () => {
+  const known = await service.call('GET', '/nowhere').then(() => scrapeText(service));
+  // CONNECT has no answer of HTTP's, and HEAD one that does not say where it ends.
+  const strange = METHODS.filter((method) => !['CONNECT', 'HEAD'].includes(method));
+  for (const [index, method] of strange.entries()) {
+    await exchange(service.url, [request(method, `/kanari-${index}`)]);
+    await exchange(service.url, [request(method, '/v1/heartbeat')]);
+  }
+  const paths = [
+    '/%',
+    '/%c3%28',
+    '/v1/%00',
+    '/assets/kanari.js',
+    '/portal/kanari',
+    `/support/api/licenses/${'9'.repeat(200)}`,
+    '/v1/activate?kanari=1',
+    '/v1//activate',
+    '//kanari.example.com/',
+    '/"kanari"}\\n',
+    '*',
+  ];
+  for (const path of paths) await exchange(service.url, [request('GET', path)]);
+  const text = await scrapeText(service);
+  const [before, after] = [labelsOf(known), labelsOf(text)];
+  const routes = [...after.get('route')!].filter((route) => !before.get('route')!.has(route));
+  // Two of the paths are those of a route.
+  expect(routes.filter((route) => !['/v1/activate', '/support/api/licenses/:id'].includes(route))).toEqual(
+    [],
+  );
+  expect(new Set(after.get('method'))).toEqual(
+    new Set(['DELETE', 'GET', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'other']),
+  );
+  expect(text).not.toMatch(/kanari/i);
+});
+
+test('problems are counted by code, also those to what never was a request', async () => {
+  const moved = await counted(async () => {
+    await exchange(service.url, ['GARBAGE\r\n\r\n']);
+    await exchange(service.url, [`GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`]);
+    await exchange(service.url, [request('GET', '/%')]);
+    await service.call('POST', '/v1/activate', '{');
+    await service.call('POST', '/v1/heartbeat', { token: 'no', app_version: '1.0.0' });
+    await service.call('GET', '/v1/activate');
+    await service.call('GET', '/v1/manifest');
+  });
+  expect(moved).toEqual({
+    [refusal('malformed_request')]: 4,
+    [refusal('token_invalid')]: 1,
+    [refusal('method_not_allowed')]: 1,
+    [refusal('no_version_published')]: 1,
+    [count('none', 'GET', 400)]: 1,
+    [count('none', 'GET', 405)]: 1,
+    [count('/v1/activate', 'POST', 400)]: 1,
+    [count('/v1/heartbeat', 'POST', 403)]: 1,
+    [count('/v1/manifest', 'GET', 404)]: 1,
+  });
+  const codes = labelsOf(await scrapeText(service)).get('code');
+  expect([...codes!]).toEqual(Object.keys(PROBLEMS));
+});
+
+test('requests under way are shown while they are', async () => {
+  const license = await service.issue();
+  const underWay = ({ mooring_http_requests_under_way }: Record<string, number>) =>
+    mooring_http_requests_under_way;
+  // Its rows alone: the metrics read the table.
+  await whileRowsHeld(service, 'license', async () => {
+    const held = service.activate(license);
+    await scrapeUntil(service, (samples) => underWay(samples) === 1);
+    const answer = await endingWaits(
+      (sql) => service.sql(sql),
+      async () => held,
+    );
+    expect(answer.status).toBe(503);
+  });
+  await scrapeUntil(service, (samples) => underWay(samples) === 0);
+});
+
+test('what is turned away is counted, with why', async () => {
+  const { load } = service.app.getHttpAdapter().getInstance().traffic!;
+  const moved = await counted(async () => {
+    // As if as many were under way as one process carries.
+    load.underWay += LIMITS.concurrentRequests;
+    await service.call('GET', '/v1/manifest');
+    await service.call('GET', '/health/live');
+    load.underWay -= LIMITS.concurrentRequests;
+  });
+  expect(moved).toEqual({
+    'mooring_http_requests_shed_total{reason="concurrent_requests"}': 1,
+    [refusal('unavailable')]: 1,
+    [count('/v1/manifest', 'GET', 503)]: 1,
+    [count('/health/live', 'GET', 200)]: 1,
+  });
+});

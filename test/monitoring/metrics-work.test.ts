@@ -1,0 +1,141 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { packageVersion } from '../../src/core/package-version.js';
+import { Service } from '../support/harness.js';
+import { change, labelsOf, only, scrape, scrapeText, scrapeUntil } from '../support/http/scrape.js';
+import { whileLocked } from '../support/tables.js';
+
+let service: Service;
+let token: string;
+beforeAll(async () => {
+  service = await Service.start({ environment: { METRICS_PORT: '0' } });
+  token = (await service.activate(await service.issue())).json.token as string;
+});
+afterAll(() => service.close());
+
+describe('heartbeats', () => {
+  test('are counted by whose word it was, a no as well as a yes', async () => {
+    const released = (await service.activate(await service.issue())).json;
+    await service.sql(`update activation set ended_at = now(), ended_reason = 'released' where id = $1`, [
+      released.activation.id,
+    ]);
+    const moved = await change(service, async () => {
+      expect((await service.heartbeat(token)).status).toBe(200);
+      expect((await service.heartbeat(released.token)).status).toBe(403);
+      expect((await service.heartbeat('no token')).status).toBe(403);
+    });
+    expect(only(moved, 'mooring_heartbeats')).toEqual({ 'mooring_heartbeats_total{database="primary"}': 2 });
+  });
+
+  test('share statements, whose sizes are told', async () => {
+    const moved = await change(service, () =>
+      Promise.all(
+        Array.from({ length: 20 }, () => service.heartbeat(token, { telemetry: { uptime_hours: 1 } })),
+      ),
+    );
+    for (const batch of ['bindings', 'telemetry']) {
+      const statements = moved[`mooring_batch_size_count{batch="${batch}"}`]!;
+      expect(moved[`mooring_batch_size_sum{batch="${batch}"}`]).toBe(20);
+      expect(statements).toBeGreaterThan(0);
+      expect(moved[`mooring_batch_size_bucket{batch="${batch}",le="+Inf"}`]).toBe(statements);
+    }
+  });
+
+  test('bring telemetry that is stored, refused or failed; dropped members are a number without names', async () => {
+    const blocks = 'mooring_telemetry_blocks_total';
+    const beat = (telemetry: unknown) => service.heartbeat(token, { telemetry });
+    const moved = await change(service, async () => {
+      await beat({ uptime_hours: 'kanari', os_version: { kanari: 1 }, kanari_member: 'kanari' });
+      await beat({ uptime_hours: 2 });
+      await beat('kanari');
+      await beat({ log: 'x'.repeat(9_000) });
+      await whileLocked(service, 'telemetry_inbox', () => beat({ uptime_hours: 3 }));
+    });
+    expect(only(moved, blocks, 'mooring_telemetry_members')).toEqual({
+      [`${blocks}{outcome="stored"}`]: 2,
+      [`${blocks}{outcome="refused"}`]: 2,
+      [`${blocks}{outcome="failed"}`]: 1,
+      mooring_telemetry_members_dropped_total: 2,
+    });
+    expect(await scrapeText(service)).not.toMatch(/kanari|uptime_hours|os_version/);
+  });
+});
+
+function busyFor(milliseconds: number): void {
+  for (const until = performance.now() + milliseconds; performance.now() < until;) continue;
+}
+
+describe('the process', () => {
+  test('tells its version, age, memory and processor time', async () => {
+    const moved = await change(service, async () => busyFor(150));
+    expect(moved['mooring_uptime_seconds']).toBeGreaterThan(0.15);
+    expect(moved['mooring_cpu_seconds_total{mode="user"}']).toBeGreaterThan(0.01);
+    const samples = await scrape(service);
+    expect(samples['mooring_resident_memory_bytes']).toBeGreaterThan(10_000_000);
+    expect(samples[`mooring_info{version="${packageVersion()}"}`]).toBe(1);
+  });
+
+  test('tells how late its event loop was since the scrape before', async () => {
+    const latest = 'mooring_event_loop_delay_seconds{stat="max"}';
+    for (let delay = 0; delay < 0.25; delay = (await scrape(service))[latest]!) {
+      // What measures it begins anew with a scrape, and needs a turn or two for that.
+      await pause(30);
+      busyFor(300);
+    }
+    await scrapeUntil(service, (samples) => samples[latest]! < 0.25);
+  });
+
+  test('tells that the token keys on disk cannot be used', async () => {
+    expect((await scrape(service))['mooring_token_keys_trouble']).toBe(0);
+    const ring = join(service.dataDir, 'keys', 'tokens', 'ring.json');
+    const text = readFileSync(ring);
+    writeFileSync(ring, 'no ring');
+    await scrapeUntil(service, (samples) => samples['mooring_token_keys_trouble'] === 1);
+    writeFileSync(ring, text);
+  });
+
+  test('tells how long it collected garbage', async () => {
+    const minor = 'mooring_gc_seconds_total{kind="minor"}';
+    const before = (await scrape(service))[minor]!;
+    let held: unknown[] = [];
+    await scrapeUntil(service, (samples) => {
+      held = Array.from({ length: 200_000 }, (_each, index) => ({ index }));
+      return samples[minor]! > before;
+    });
+    expect(held).toHaveLength(200_000);
+  });
+});
+
+test('nothing names anyone, and each label has its closed set', async () => {
+  const license = await service.issue({ email: 'kanari@example.com' });
+  const { json } = await service.activate(license, 'kanari', { hostname_hint: 'Kanari Mac' });
+  await service.heartbeat(json.token, { app_version: '9.9.9-kanari', telemetry: { mac_model: 'Kanari1,1' } });
+  await service.call('POST', '/v1/activate', { ...license, license_key: 'KANARI-KEY' });
+  const text = await scrapeText(service);
+  expect(text).not.toMatch(/kanari|@|[0-9a-f]{8}-[0-9a-f]{4}|9\.9\.9|127\.0\.0|localhost/i);
+  const { route, le, task, code, ...few } = Object.fromEntries(labelsOf(text));
+  for (const [labels, shape] of [
+    [route, /^(none|\/[a-z0-9:*/_-]*)$/],
+    [le, /^(\d+(\.\d+)?|\+Inf)$/],
+    [task, /^(mail_[a-z_]+|erasure|other)$/],
+    [code, /^[a-z_]+$/],
+  ] as const) {
+    for (const label of labels!) expect(label).toMatch(shape);
+  }
+  expect(Object.keys(few).toSorted()).toEqual([
+    'batch',
+    'database',
+    'kind',
+    'method',
+    'mode',
+    'of',
+    'outcome',
+    'reason',
+    'stat',
+    'status',
+    'table',
+    'version',
+  ]);
+});

@@ -1,0 +1,157 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { MetricsService } from '../../src/monitoring/metrics/metrics.service.js';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
+import { noJobs } from '../erasure/harness.js';
+import { createDatabase, Service } from '../support/harness.js';
+import { publish } from '../manifest/publish.js';
+import { ServerProcess } from '../support/processes/server-process.js';
+import { metricsUrl, scrape } from '../support/http/scrape.js';
+
+let service: Service;
+let url: string;
+beforeAll(async () => {
+  service = await Service.start({
+    environment: { METRICS_PORT: '0', SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'a@example.com' },
+  });
+  url = metricsUrl(service);
+});
+afterAll(() => service.close());
+
+const samples = () => scrape(service);
+
+test('where nothing waits, nothing has an age', async () => {
+  const { mooring_mails_waiting, mooring_mails_failing, mooring_warnings, ...others } = await samples();
+  expect([mooring_mails_waiting, mooring_mails_failing, mooring_warnings]).toEqual([0, 0, 0]);
+  expect(Object.keys(others).filter((name) => /age_days|erasure_overdue|expires/.test(name))).toEqual([]);
+  const jobs = Object.entries(others).filter(([name]) => name.startsWith('mooring_jobs_'));
+  expect(new Set(jobs.map(([, count]) => count))).toEqual(new Set([0]));
+});
+
+test('the ages of the data, in days; what has gone has none any more', async () => {
+  await service.sql(`insert into telemetry_inbox (id, received_on) values
+    (gen_random_uuid(), '2026-11-20'), (gen_random_uuid(), '2026-11-17')`);
+  await service.sql(`insert into telemetry (id, received_on) values (gen_random_uuid(), '2026-11-01')`);
+  const { json } = await service.activate(await service.issue());
+  await service.sql(
+    `update activation set ended_at = '2026-10-21T15:00:00Z', ended_reason = 'released' where id = $1`,
+    [json.activation.id],
+  );
+  expect(await samples()).toMatchObject({
+    'mooring_oldest_age_days{of="telemetry_inbox"}': 3,
+    'mooring_oldest_age_days{of="telemetry"}': 19,
+    'mooring_oldest_age_days{of="ended_activation"}': 30,
+    mooring_warnings: 1,
+  });
+  await service.sql('truncate telemetry_inbox, telemetry, activation, license cascade');
+  expect(Object.keys(await samples()).filter((name) => name.includes('age_days'))).toEqual([]);
+});
+
+test('how long the most urgent deletion request is overdue, and no such line where there is none', async () => {
+  const erasures = service.app.get(ErasureService);
+  const { id } = await erasures.request('ada@example.com');
+  expect((await samples())['mooring_erasure_overdue_days']).toBe(-30);
+  service.clock.advance(33 * 86_400_000);
+  expect(await samples()).toMatchObject({
+    mooring_erasure_overdue_days: 3,
+    mooring_warnings: expect.any(Number),
+  });
+  await erasures.cancel(id);
+  expect(await samples()).not.toHaveProperty('mooring_erasure_overdue_days');
+  // The mail about it has nobody to go to any more, and ends at its next try.
+  await noJobs(service);
+});
+
+test('deletion requests that TOMBSTONE_FILE lacks, and licenses that a restore left without an address', async () => {
+  const before = await samples();
+  expect(before).toMatchObject({ mooring_erasures_unrecorded: 0, mooring_licenses_without_address: 0 });
+  await service.sql(
+    `insert into erasure_request (id, asked_by, received_on, runs_at, honoured_at, erased)
+     values (gen_random_uuid(), 'staff', '2026-11-20', $1, $1, '{}')`,
+    [service.clock.now()],
+  );
+  const { license_id } = await service.issue();
+  await service.sql('update license set email = null, address_lost_at = now() where id = $1', [license_id]);
+  expect(await samples()).toMatchObject({
+    mooring_erasures_unrecorded: 1,
+    mooring_licenses_without_address: 1,
+    mooring_warnings: before['mooring_warnings']! + 2,
+  });
+  await service.sql('truncate erasure_request, license cascade');
+});
+
+test('mails that wait, and those that fail', async () => {
+  const before = (await samples())['mooring_mails_waiting']!;
+  await service.sql(
+    `select graphile_worker.add_job('mail_later', job_key := 'test a', run_at := now() + interval '1 day')`,
+  );
+  await service.sql(
+    `select graphile_worker.add_job('mail_later', job_key := 'test b', run_at := now() + interval '1 day')`,
+  );
+  await service.sql(
+    `update graphile_worker._private_jobs set attempts = 1, last_error = 'no' where key = 'test b'`,
+  );
+  const { mooring_mails_waiting, mooring_mails_failing } = await samples();
+  expect(mooring_mails_waiting).toBe(before + 2);
+  expect(mooring_mails_failing).toBeGreaterThanOrEqual(1);
+});
+
+test.each(['/', '/metrics/', '/metrics?x=1', '/health/ready', '/v1/manifest'])(
+  'on its port there is no %s',
+  async (path) => {
+    const response = await fetch(url + path);
+    expect([response.status, await response.text()]).toEqual([404, '']);
+  },
+);
+
+test('on the main port there are none', async () => {
+  expect((await service.call('GET', '/metrics')).status).toBe(404);
+});
+
+test('without METRICS_PORT nothing more listens, and no request is counted', async () => {
+  const without = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
+  try {
+    expect(without.app.get(MetricsService).address()).toBeUndefined();
+    expect(without.app.getHttpAdapter().getInstance().traffic).toBeUndefined();
+  } finally {
+    await without.close();
+  }
+});
+
+test('a METRICS_PORT that is taken, or none, is one sentence and exit code 2', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'mooring-metrics-'));
+  const { url: DATABASE_URL, drop } = await createDatabase();
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const port = String((taken.address() as AddressInfo).port);
+  const settings = { PORT: '0', DATA_DIR: directory, DATABASE_URL };
+  const [busy, wrong] = [port, '65536'].map(
+    (METRICS_PORT) => new ServerProcess({ ...settings, METRICS_PORT }),
+  );
+  try {
+    expect([(await busy!.exited).code, busy!.stderr]).toEqual([
+      2,
+      `Nothing can listen on HOST 127.0.0.1, METRICS_PORT ${port} (EADDRINUSE).\n`,
+    ]);
+    expect([(await wrong!.exited).code, wrong!.stderr]).toEqual([
+      2,
+      'METRICS_PORT must be a whole number from 0 to 65535.\n',
+    ]);
+  } finally {
+    await Promise.all([busy!, wrong!].map((process) => process.end('SIGKILL')));
+    taken.close();
+    await drop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+test('how many days the live manifest is still good for', async () => {
+  await publish(service, '1.0.0');
+  expect((await samples())['mooring_manifest_expires_in_days']).toBe(90);
+  service.clock.advance(91 * 86_400_000);
+  expect((await samples())['mooring_manifest_expires_in_days']).toBe(-1);
+});

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { RetentionService } from '../../src/retention/retention.service.js';
+import { Service } from '../support/harness.js';
+import { whileGone, whileLocked } from '../support/tables.js';
+
+const NOON = '2026-11-20T13:00:00Z';
+
+interface Table {
+  readonly name: string;
+  readonly what: string;
+  readonly kept: string;
+  readonly leaves: boolean;
+  readonly oldest: string | null;
+  readonly last_deleted: { readonly on: string; readonly rows: number } | null;
+  readonly columns: readonly { readonly name: string; readonly what: string }[];
+}
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start()));
+// Each test asks anew.
+beforeEach(() => service.clock.advance(60_000));
+afterAll(() => service.close());
+
+const read = () => service.call('GET', '/privacy/data');
+const run = (asOf: string) => service.app.get(RetentionService).run(new Date(asOf));
+
+async function tables(): Promise<Map<string, Table>> {
+  const { status, json } = await read();
+  expect(status).toBe(200);
+  return new Map((json.tables as Table[]).map((table) => [table.name, table]));
+}
+
+test('anyone may read what is stored, why and how long: of every table and every column', async () => {
+  const { status, headers, json } = await read();
+  expect([status, headers['cache-control']]).toEqual([200, 'public, max-age=60']);
+  const found = await service.sql<{ name: string; columns: string[] }>(
+    `select case table_schema when 'public' then '' else table_schema || '.' end || table_name as name,
+            array_agg(column_name::text order by ordinal_position) as columns
+     from information_schema.columns join information_schema.tables using (table_schema, table_name)
+     where table_schema in ('public', 'graphile_worker') and table_type = 'BASE TABLE'
+       and table_name !~ '^telemetry_\\d{4}_\\d{2}$' group by 1 order by 1`,
+  );
+  const told = (json.tables as Table[]).map(({ name, columns }) => ({
+    name,
+    columns: columns.map((column) => column.name),
+  }));
+  expect(told.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual(
+    found.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+  );
+  const words = (json.tables as Table[]).flatMap(({ what, kept, columns }) => [
+    what,
+    kept,
+    ...columns.map((column) => column.what),
+  ]);
+  for (const text of words) expect(text).toMatch(/\w{3}/);
+});
+
+test('it holds nothing of anybody’s: no key, e-mail, label, id or token of what is stored', async () => {
+  const license = await service.issue({ email: 'kanari@example.com' });
+  const { json } = await service.activate(license, 'studio', { hostname_hint: 'Kanari Mac' });
+  await service.sql(
+    `update activation set ended_at = '2020-01-01', ended_reason = 'released' where license_id = $1`,
+    [license.license_id],
+  );
+  await run(NOON);
+  const { text } = await read();
+  const ids = [license.license_id, json.activation.id, license.license_key, json.token];
+  for (const secret of ['kanari', 'Kanari', ...ids]) expect(text).not.toContain(secret);
+  expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-|@/);
+});
+
+test('it says what was last deleted and how old the oldest row is, from the ledger', async () => {
+  await service.sql('truncate retention_run');
+  await service.sql(
+    `insert into telemetry_inbox (id, received_on) select gen_random_uuid(), day
+     from unnest('{2024-11-18, 2024-11-20, 2024-11-21}'::date[]) day`,
+  );
+  service.clock.set('2026-11-18T13:00:00Z');
+  await run('2026-11-18T00:05:00Z');
+  expect((await tables()).get('telemetry')).toMatchObject({
+    kept: '24 months from the day it was received',
+    oldest: '2024-11-20',
+    last_deleted: { on: '2026-11-18', rows: 1 },
+  });
+  service.clock.set('2026-11-20T13:00:00Z');
+  await run('2026-11-20T00:05:00Z');
+  const { json } = await read();
+  expect(json.last_run).toEqual({ as_of: '2026-11-20T00:05:00Z', finished_at: '2026-11-20T13:00:00Z' });
+  service.clock.set('2026-11-20T14:00:00Z');
+  // One that had nothing to delete leaves that standing; one that was cut short says nothing.
+  await run('2026-11-20T01:05:00Z');
+  await service.sql(
+    `insert into retention_run (id, as_of, started_at) values (gen_random_uuid(), now(), '2027-01-01')`,
+  );
+  expect((await tables()).get('telemetry')).toMatchObject({
+    oldest: '2024-11-21',
+    last_deleted: { on: '2026-11-20', rows: 1 },
+  });
+});
+
+test('it says of what rows are deleted, and what stays or leaves with something else', async () => {
+  const all = await tables();
+  for (const name of ['telemetry', 'activation', 'session']) expect(all.get(name)!.leaves).toBe(true);
+  for (const name of ['staff', 'manifest', 'fleet_cell']) expect(all.get(name)!.leaves).toBe(false);
+});
+
+test('the database is asked once a minute at most, however many ask', async () => {
+  const first = await read();
+  await whileGone(service, 'retention_run', async () => {
+    expect((await read()).text).toBe(first.text);
+    service.clock.advance(59_999);
+    expect((await read()).text).toBe(first.text);
+    service.clock.advance(1);
+    expect((await read()).status).toBe(500);
+  });
+  // Not even a clock that was set back keeps an old answer for longer.
+  await read();
+  service.clock.advance(-3_600_000);
+  await whileGone(service, 'retention_run', async () => expect((await read()).status).toBe(500));
+});
+
+test('while the database does not answer it says 503, and after that what is so', async () => {
+  const asked = await whileLocked(service, 'retention_run', () => Promise.all([read(), read()]));
+  expect(asked.map(({ status, json }) => [status, json.code])).toEqual([
+    [503, 'unavailable'],
+    [503, 'unavailable'],
+  ]);
+  expect((await read()).status).toBe(200);
+});

@@ -1,0 +1,180 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { until } from '../erasure/harness.js';
+import { Service } from '../support/harness.js';
+import { exchange, request } from '../support/http/raw-http.js';
+import { Pages } from './browser.js';
+import { startForBrowser } from './service.js';
+
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+const PAGES = ['/portal/', '/support/', '/privacy/'];
+const dist = new URL('../../web/dist/', import.meta.url);
+
+let service: Service;
+let origin: string;
+beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+afterAll(() => service.close());
+const browser = Pages.forThisFile();
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  fetch(origin + path, { method, headers, redirect: 'manual' });
+
+/** The addresses of a page's own files, as its HTML names them. */
+const filesOf = (page: string) =>
+  [
+    ...readFileSync(new URL(`.${page}index.html`, dist), 'utf8').matchAll(
+      /(?:src|href)="(\.\.\/assets\/[^"]+)"/g,
+    ),
+  ].map(([, path]) => new URL(path!, `${origin}${page}`).pathname);
+
+describe.each(PAGES)('%s', (path) => {
+  test('is a page with the headers that keep it to itself', async () => {
+    const answer = await get(path);
+    expect(answer.status).toBe(200);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': POLICY,
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'permissions-policy': expect.stringContaining('camera=()'),
+      'cache-control': 'no-cache',
+      etag: expect.any(String),
+    });
+    // Over plain HTTP it would be a promise that nobody can keep.
+    expect(answer.headers.get('strict-transport-security')).toBeNull();
+    expect(answer.headers.get('set-cookie')).toBeNull();
+  });
+
+  test('is not sent again to who has it', async () => {
+    const etag = (await get(path)).headers.get('etag')!;
+    // Not by fetch: it asks for a fresh one by itself.
+    const [again] = await exchange(origin, [
+      request('GET', path, undefined, `if-none-match: ${etag}\r\nconnection: close\r\n`),
+    ]);
+    expect([again!.status, again!.body]).toEqual([304, '']);
+    expect(again!.headers['cache-control']).toBe('no-cache');
+  });
+
+  test('without its slash leads to it, and takes no other method', async () => {
+    const answer = await get(path.slice(0, -1));
+    expect([answer.status, answer.headers.get('location')]).toEqual([301, path]);
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const refused = await get(path, {}, method);
+      expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+      expect(await refused.json()).toMatchObject({ code: 'method_not_allowed' });
+    }
+  });
+
+  test('has files that may be kept for ever, compressed where that is understood', async () => {
+    const files = filesOf(path);
+    expect(files.length).toBeGreaterThan(2);
+    for (const file of files) {
+      for (const [accepted, encoding] of [
+        ['gzip, br', 'br'],
+        ['gzip', 'gzip'],
+        ['identity', null],
+      ] as const) {
+        const answer = await get(file, { 'accept-encoding': accepted });
+        expect(answer.status).toBe(200);
+        expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+        expect(answer.headers.get('content-encoding')).toBe(encoding);
+        expect(answer.headers.get('content-type')).toMatch(
+          /^(text\/css|application\/javascript|image\/svg\+xml)/,
+        );
+        expect(answer.headers.get('vary')).toBe('accept-encoding');
+        await answer.arrayBuffer();
+      }
+    }
+  });
+
+  test('opens without a complaint of the browser', async () => {
+    const page = await browser.page(origin);
+    await page.goto(path);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
+  });
+});
+
+test.each([
+  'portal',
+  'portal/nonsense',
+  'portal/api/nonsense',
+  'support/api',
+  'v1/nonsense',
+  'assets/',
+  'assets/x.js',
+])('a problem, never a page, at /%s…', async (path) => {
+  const answer = await get(`/${path}x`);
+  expect(answer.status).toBe(404);
+  expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+  expect(await answer.json()).toMatchObject({ code: 'not_found' });
+});
+
+test.each([
+  '/portal/..%2findex.html',
+  '/portal//',
+  '/assets/..%2f..%2fpackage.json',
+  '/assets/%00',
+  '/portal/.mooring-build',
+  '/.mooring-build',
+])('no file beside the pages is reached by %s', async (path) => {
+  const answer = await get(path);
+  expect([404, 400]).toContain(answer.status);
+  expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+});
+
+test('over TLS a browser is told to come back by TLS alone', async () => {
+  const secure = await Service.start({ environment: { PUBLIC_URL: 'https://licenses.example.com' } });
+  const answer = await fetch(`${secure.url}/portal/`);
+  expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000');
+  await secure.close();
+});
+
+test('what a page must not do is stopped by the browser, and would fail the test that saw it', async () => {
+  const page = await browser.page(origin);
+  await page.goto('/portal/');
+  const attempts = {
+    "fetch('http://127.0.0.1:9/').catch(() => {})": /connect-src/,
+    "document.body.append(Object.assign(new Image(), { src: 'http://127.0.0.1:9/x.png' }))": /img-src/,
+    "try { document.body.innerHTML = '<b>x</b>' } catch {}": /TrustedHTML/,
+    "document.body.setAttribute('style', 'color: red')": /style-src/,
+  };
+  for (const [attempt, complaint] of Object.entries(attempts)) {
+    await page.evaluate(attempt);
+    await until(async () => browser.faults.some((fault) => complaint.test(fault)));
+  }
+  await until(async () => browser.faults.some((fault) => fault.startsWith('asked of another origin')));
+  browser.faults.splice(0);
+});
+
+test.each([
+  ['portal', 40],
+  ['privacy', 40],
+  ['support', 80],
+])('the script of %s has at most %d KiB, compressed', (page, kib) => {
+  const scripts = filesOf(`/${page}/`).filter((file) => file.endsWith('.js'));
+  const sizes = scripts.map((file) => gzipSync(readFileSync(new URL(`.${file}`, dist))).length);
+  expect(scripts.length).toBeGreaterThan(0);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(kib * 1024);
+});
+
+test('the licenses of what the pages bundle stand beside them', async () => {
+  const answer = await get('/licenses.md');
+  expect(answer.status).toBe(200);
+  expect(await answer.text()).toBe(readFileSync(new URL('licenses.md', dist), 'utf8'));
+});
+
+test('no file of the pages names another origin', () => {
+  for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.(js|css|html)$/.test(name),
+  )) {
+    const addresses = readFileSync(new URL(file, dist), 'utf8').match(/https?:\/\/[^\s"'`)]+/g) ?? [];
+    // Names of vocabularies, which nobody fetches.
+    expect(addresses.filter((address) => !address.startsWith('http://www.w3.org/'))).toEqual([]);
+  }
+});

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { answered, FakeClock, Service } from '../support/harness.js';
+import { noJobs, sell } from '../erasure/harness.js';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { Browser, codeAfter } from '../license-portal/harness.js';
+import { Pages } from './browser.js';
+import { headline, openByCode, openByKey } from './portal-browser.js';
+import { bind, expectFocus, said, type Holder } from './steps.js';
+import { startForBrowser } from './service.js';
+
+/** Far from any day on which this may run: the queue, which deletes, goes by the database's own clock. */
+const NOW = '2096-02-10T12:00:00Z';
+
+let service: Service;
+let origin: string;
+beforeAll(async () => {
+  ({ service, origin } = await startForBrowser({ clock: new FakeClock(new Date(NOW)) }));
+});
+afterAll(() => service.close());
+const browser = Pages.forThisFile();
+
+let license: Holder;
+beforeEach(async () => {
+  const email = `${randomUUID()}@example.com`;
+  const id = await sell(service, email, `pi_${randomUUID()}`);
+  license = { email, license_key: (await service.app.get(LicensesService).currentKey(id))! };
+  await bind(service, license, 'Studio Mac');
+});
+
+/** How many requests of theirs wait. */
+const waiting = async () =>
+  (
+    await service.sql('select from erasure_request where email = $1 and cancelled_at is null', [
+      license.email,
+    ])
+  ).length;
+
+test('everything held is downloaded as one file', async () => {
+  const page = await browser.page(origin, { now: NOW });
+  await openByCode(page, origin, service, license.email);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download' }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe('my-license-data.json');
+  const text = await readFile(await download.path(), 'utf8');
+  expect(JSON.parse(text)).toMatchObject({ email: license.email });
+  expect(text).toContain('Studio Mac');
+  await said(page, 'The file is downloaded.');
+});
+
+test('deletion says plainly what it ends and what is kept, is asked for, and is taken back', async () => {
+  const page = await browser.page(origin, { now: NOW });
+  await openByCode(page, origin, service, license.email);
+  await page.getByRole('button', { name: 'Delete my data …' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Delete everything held about you?' });
+  expect(await dialog.getByRole('listitem').allTextContents()).toEqual([
+    'Your license ends for good, on every machine.',
+    'The application stops on 1 machine.',
+    'Your e-mail address, and the names and ids of your machines, are erased.',
+    expect.stringMatching(/^Of a purchase .* stay until 31 December 2106, because tax law asks for them\./),
+    'For 3 days you can take this back here. After that it cannot be undone.',
+  ]);
+  await expectFocus(dialog.getByRole('button', { name: 'Keep everything' }));
+  await browser.expectGoodLooks(page);
+  await dialog.getByRole('button', { name: 'Keep everything' }).click();
+  await expectFocus(page.getByRole('button', { name: 'Delete my data …' }));
+  expect(await waiting()).toBe(0);
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('button', { name: 'Delete my data' }).click();
+  await said(page, 'Deletion is asked for.');
+  const notice = page.getByText('Deletion asked for on 10 February 2096.');
+  await expectFocus(page.locator('#erasure'));
+  await page.getByText('It runs on 13 February 2096 at 12:00. Until then you can take it back.').waitFor();
+  await browser.expectGoodLooks(page);
+  expect(await waiting()).toBe(1);
+  await page.reload();
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await said(page, 'Taken back. Nothing is deleted.');
+  expect(await notice.count()).toBe(0);
+  await expectFocus(headline(page));
+  expect(await waiting()).toBe(0);
+});
+
+test('a key alone neither downloads nor deletes: the way to the code stands there, and leads on', async () => {
+  // Others have asked for as many codes for this address as there are in a day.
+  const askAsOthers = () =>
+    new Browser(service, origin).call('POST', '/session/code', { email: license.email });
+  for (let times = 0; times < 10; times += 1) await answered(askAsOthers);
+  expect((await answered(askAsOthers)).status).toBe(429);
+  await noJobs(service, 'mail_sign_in_code');
+  const page = await browser.page(origin, { now: NOW });
+  await openByKey(page, origin, license);
+  await page.getByText('a key may lie on many machines').waitFor();
+  expect(await page.getByRole('button', { name: /Download|Delete|Send me the key/ }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Sign in with a code' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Sign in with a code' });
+  await browser.expectGoodLooks(page);
+  const ask = () => dialog.getByRole('button', { name: 'Mail me a code' }).click();
+  await dialog.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, ask));
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Download' }).waitFor();
+  await page.getByRole('button', { name: 'Delete my data …' }).waitFor();
+});
+
+test('a session that ended before the download is told, and no file is made', async () => {
+  const page = await browser.page(origin, { now: NOW });
+  await openByCode(page, origin, service, license.email);
+  await service.sql('delete from session');
+  await page.getByRole('button', { name: 'Download' }).click();
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+});

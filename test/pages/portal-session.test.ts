@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { Service } from '../support/harness.js';
+import { codeAfter } from '../license-portal/harness.js';
+import { Pages } from './browser.js';
+import { headline, machine, openByCode, openByKey } from './portal-browser.js';
+import { bind, said, type Holder } from './steps.js';
+import { startForBrowser } from './service.js';
+
+let service: Service;
+let origin: string;
+beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+afterAll(() => service.close());
+const browser = Pages.forThisFile();
+
+let license: Holder;
+beforeEach(async () => {
+  license = await service.issue({ email: `${randomUUID()}@example.com` });
+  await bind(service, license, 'Studio Mac');
+});
+
+/** Types a reason, and sends it when the session is over. */
+async function sendTooLate(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
+  await page.getByLabel('Reason').fill('The old one broke.');
+  await service.sql('delete from session');
+  await page.getByRole('button', { name: 'Send to support' }).click();
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+}
+
+const sentReasons = async () =>
+  (
+    await service.sql<{ reason: string }>(
+      `select r.reason from release_request r join activation a on a.id = r.activation_id
+     join license l on l.id = a.license_id where l.email = $1`,
+      [license.email],
+    )
+  ).map(({ reason }) => reason);
+
+test('a session that has ended keeps what was typed: signing in again happens in front of it', async () => {
+  const page = await browser.page(origin);
+  await openByKey(page, origin, license);
+  await sendTooLate(page);
+  await browser.expectGoodLooks(page);
+  const again = page.getByRole('dialog', { name: 'Your session has ended' });
+  expect(await again.getByLabel('E-mail address').inputValue()).toBe(license.email);
+  await again.getByLabel('License key').fill(license.license_key);
+  await again.getByRole('button', { name: 'Show my machines' }).click();
+  await said(page, 'You are signed in again.');
+  expect(await page.getByLabel('Reason').inputValue()).toBe('The old one broke.');
+  await page.getByText('nothing was done').waitFor();
+  await page.getByRole('button', { name: 'Send to support' }).click();
+  await machine(page, 'Studio Mac').getByText('Asked on').waitFor();
+  expect(await sentReasons()).toEqual(['The old one broke.']);
+});
+
+test('who was signed in by a code is mailed another', async () => {
+  const page = await browser.page(origin);
+  await openByCode(page, origin, service, license.email);
+  await sendTooLate(page);
+  const again = page.getByRole('dialog', { name: 'Your session has ended' });
+  const ask = () => again.getByRole('button', { name: 'Mail me a code' }).click();
+  await again.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, ask));
+  await again.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Send to support' }).click();
+  await machine(page, 'Studio Mac').getByText('Asked on').waitFor();
+});
+
+test('signing in again can wait, and the page then says that it may be out of date', async () => {
+  const page = await browser.page(origin);
+  await openByKey(page, origin, license);
+  await sendTooLate(page);
+  await page.keyboard.press('Escape');
+  expect(await page.getByLabel('Reason').inputValue()).toBe('The old one broke.');
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByText('what you see may be out of date').waitFor();
+  await browser.expectGoodLooks(page);
+  await page.getByRole('button', { name: 'Sign in again' }).click();
+  await page.getByLabel('License key').fill(license.license_key);
+  await page.keyboard.press('Enter');
+  await said(page, 'You are signed in again.');
+  expect(await page.getByText('what you see may be out of date').count()).toBe(0);
+});
+
+test('signed out in another tab, this one finds out when it next asks, and signs out as well', async () => {
+  const page = await browser.page(origin);
+  await openByKey(page, origin, license);
+  const other = await page.context().newPage();
+  await other.goto('/portal/');
+  await other.getByRole('button', { name: 'Sign out' }).click();
+  await other.getByLabel('License key').waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await said(page, 'You are signed out.');
+});
+
+test('the service away in the middle of it: what was typed stays, and goes through afterwards', async () => {
+  const page = await browser.page(origin);
+  await openByKey(page, origin, license);
+  await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
+  await page.getByLabel('Reason').fill('The old one broke.');
+  await page.route('**/portal/api/**', (route) => route.abort());
+  await page.getByRole('button', { name: 'Send to support' }).click();
+  await page.getByRole('alert').getByText('What you typed is still here').waitFor();
+  await browser.expectGoodLooks(page);
+  await page.unroute('**/portal/api/**');
+  await page.getByRole('button', { name: 'Send to support' }).click();
+  await machine(page, 'Studio Mac').getByText('Asked on').waitFor();
+  expect(await sentReasons()).toEqual(['The old one broke.']);
+});
+
+test('a session that lasts shows the same after the page is loaded again', async () => {
+  const page = await browser.page(origin);
+  await openByKey(page, origin, license);
+  await page.reload();
+  await headline(page).waitFor();
+  await machine(page, 'Studio Mac').waitFor();
+});

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { Service } from '../support/harness.js';
+import { codeAfter } from '../license-portal/harness.js';
+import { Pages } from './browser.js';
+import { headline, openByKey } from './portal-browser.js';
+import { bind, expectFocus, said, type Holder } from './steps.js';
+import { startForBrowser } from './service.js';
+
+let service: Service;
+let origin: string;
+let license: Holder;
+beforeAll(async () => {
+  ({ service, origin } = await startForBrowser());
+  license = await service.issue();
+  await bind(service, license, 'Studio Mac');
+});
+afterAll(() => service.close());
+const browser = Pages.forThisFile();
+
+const email = (page: Page) => page.getByLabel('E-mail address');
+const key = (page: Page) => page.getByLabel('License key');
+const code = (page: Page) => page.getByLabel('Code', { exact: true });
+const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+
+async function open(): Promise<Page> {
+  const page = await browser.page(origin);
+  await page.goto('/portal/');
+  await key(page).waitFor();
+  return page;
+}
+
+test('by e-mail address and license key, by keyboard alone: the first line answers', async () => {
+  const page = await open();
+  expect(await page.title()).toBe('Where is my license active?');
+  await page.keyboard.press('Tab');
+  await expectFocus(page.getByRole('link', { name: 'Skip to the content' }));
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  await expectFocus(email(page));
+  await page.keyboard.type(license.email);
+  await page.keyboard.press('Tab');
+  await page.keyboard.type(` ${license.license_key.toLowerCase()} `);
+  await page.keyboard.press('Enter');
+  await headline(page).waitFor();
+  expect(await headline(page).textContent()).toBe('1 of 1 machines in use');
+  await expectFocus(headline(page));
+  expect(await page.title()).toBe('1 of 1 machines in use');
+});
+
+test('what is missing or wrong is said at the field, which gets the focus', async () => {
+  const page = await open();
+  await press(page, 'Show my machines');
+  await page.getByText('Enter your e-mail address.').waitFor();
+  await page.getByText('Enter your license key.').waitFor();
+  await expectFocus(email(page));
+  expect(await email(page).getAttribute('aria-invalid')).toBe('true');
+  await browser.expectGoodLooks(page);
+  await email(page).fill(license.email);
+  await key(page).fill('not a key');
+  await press(page, 'Show my machines');
+  await page.getByText('This does not look like a license key.').waitFor();
+  await expectFocus(key(page));
+  expect(await email(page).getAttribute('aria-invalid')).toBeNull();
+});
+
+test('a key that is not of this address is refused in one sentence, and what was typed stays', async () => {
+  const page = await open();
+  await email(page).fill('nobody@example.com');
+  await key(page).fill(license.license_key);
+  await press(page, 'Show my machines');
+  await page
+    .getByRole('alert')
+    .getByText('No license has this key together with this e-mail address.')
+    .waitFor();
+  expect([await email(page).inputValue(), await key(page).inputValue()]).toEqual([
+    'nobody@example.com',
+    license.license_key,
+  ]);
+  await browser.expectGoodLooks(page);
+});
+
+test('"I lost my key": a code by mail, pasted with spaces', async () => {
+  const page = await open();
+  await email(page).fill(license.email);
+  await press(page, 'I lost my key');
+  await expectFocus(email(page));
+  // What was typed for one way is there for the other.
+  expect(await email(page).inputValue()).toBe(license.email);
+  await browser.expectGoodLooks(page);
+  const mailed = await codeAfter(service, license.email, () => press(page, 'Mail me a code'));
+  await page.getByText(`If a license belongs to ${license.email}, a code is on its way there.`).waitFor();
+  await expectFocus(code(page));
+  expect(await code(page).getAttribute('autocomplete')).toBe('one-time-code');
+  await browser.expectGoodLooks(page);
+  await code(page).fill('1234');
+  await press(page, 'Sign in');
+  await page.getByText('The code has 8 digits.').waitFor();
+  await code(page).fill(mailed === '00000000' ? '11111111' : '00000000');
+  await press(page, 'Sign in');
+  await page.getByRole('alert').getByText('This code is wrong or no longer good').waitFor();
+  await code(page).fill(` ${mailed.slice(0, 4)} ${mailed.slice(4)}`);
+  await page.keyboard.press('Enter');
+  await headline(page).waitFor();
+  expect(await headline(page).textContent()).toBe('1 of 1 machines in use');
+  await page.getByRole('button', { name: 'Send me the key' }).waitFor();
+});
+
+test('an address without a license is told the same, and can be changed', async () => {
+  const page = await open();
+  await press(page, 'I lost my key');
+  await email(page).fill('nobody@example.com');
+  await press(page, 'Mail me a code');
+  await page.getByText('If a license belongs to nobody@example.com').waitFor();
+  await press(page, 'Use another address');
+  await expectFocus(email(page));
+  expect(await email(page).inputValue()).toBe('nobody@example.com');
+  await press(page, 'I have my key');
+  expect(await email(page).inputValue()).toBe('nobody@example.com');
+});
+
+test('who signs out sees nothing of theirs any more, nor does the page when it is loaded again', async () => {
+  const page = await browser.page(origin);
+  await openByKey(page, origin, license);
+  await press(page, 'Sign out');
+  await said(page, 'You are signed out.');
+  await expectFocus(page.getByRole('heading', { level: 1, name: 'Where is my license active?' }));
+  expect(await page.getByText(license.email).count()).toBe(0);
+  await page.reload();
+  await key(page).waitFor();
+  expect(await page.getByText('Studio Mac').count()).toBe(0);
+});
+
+test('while the service is away the page says so, and goes on when it is back', async () => {
+  const page = await browser.page(origin);
+  await page.route('**/portal/api/**', (route) => route.abort());
+  await page.goto('/portal/');
+  await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
+  await browser.expectGoodLooks(page);
+  await page.unroute('**/portal/api/**');
+  await press(page, 'Try again');
+  await key(page).waitFor();
+  await email(page).fill(license.email);
+  await key(page).fill(license.license_key);
+  // The second is of somebody in between who answers for everyone.
+  for (const answer of [
+    { status: 502, body: '<h1>Bad gateway</h1>' },
+    { status: 200, body: '<h1>Welcome</h1>' },
+  ]) {
+    await page.route('**/portal/api/**', (route) => route.fulfill(answer));
+    await press(page, 'Show my machines');
+    await page.getByRole('alert').getByText('What you typed is still here').waitFor();
+    await page.unroute('**/portal/api/**');
+  }
+  await press(page, 'Show my machines');
+  await headline(page).waitFor();
+});
+
+test('the page says that it waits, before anything has arrived', async () => {
+  const page = await browser.page(origin);
+  let answer = () => {};
+  const asked = new Promise<void>((resolve) => (answer = resolve));
+  await page.route('**/portal/api/licenses', async (route) => {
+    await asked;
+    await route.continue();
+  });
+  await page.goto('/portal/');
+  await page.getByText('Looking for your license …').waitFor();
+  await browser.expectGoodLooks(page);
+  answer();
+  await key(page).waitFor();
+});

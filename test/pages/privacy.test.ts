@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { RetentionService } from '../../src/retention/retention.service.js';
+import { Service } from '../support/harness.js';
+import { Pages } from './browser.js';
+import { startForBrowser } from './service.js';
+
+let service: Service;
+let origin: string;
+beforeAll(async () => {
+  ({ service, origin } = await startForBrowser());
+  await service.sql(
+    `insert into telemetry_inbox (id, received_on) select gen_random_uuid(), day
+     from unnest('{2024-11-18, 2024-11-21}'::date[]) day`,
+  );
+  // Later than the run of the start, which found none of this.
+  service.clock.advance(60_000);
+  await service.app.get(RetentionService).run(service.clock.now());
+});
+afterAll(() => service.close());
+const browser = Pages.forThisFile();
+
+interface Told {
+  readonly tables: {
+    readonly name: string;
+    readonly columns: { readonly name: string; readonly what: string }[];
+  }[];
+}
+
+test('every table and every column that the service reports is shown, each once', async () => {
+  const page = await browser.page(origin);
+  await page.goto('/privacy/');
+  await page.getByRole('table', { name: 'About license holders' }).waitFor();
+  await browser.expectGoodLooks(page);
+  const { tables } = (await service.call('GET', '/privacy/data')).json as Told;
+  expect(await page.getByRole('rowheader').count()).toBe(tables.length);
+  for (const summary of await page.locator('summary').all()) await summary.click();
+  const shown = (selector: string) => page.locator(selector).allTextContents();
+  expect((await shown('h3 .mono')).toSorted()).toEqual(tables.map(({ name }) => name).toSorted());
+  const columns = tables.flatMap((table) => table.columns);
+  expect((await shown('dt')).toSorted()).toEqual(columns.map(({ name }) => name).toSorted());
+  expect((await shown('dd')).toSorted()).toEqual(columns.map(({ what }) => what).toSorted());
+  await browser.expectGoodLooks(page);
+});
+
+test('it says what was last deleted, and how old the oldest row is', async () => {
+  const page = await browser.page(origin);
+  await page.goto('/privacy/');
+  const telemetry = page.getByRole('row', { name: 'Telemetry of past days' });
+  await telemetry.getByText('24 months from the day it was received').waitFor();
+  await telemetry.getByText('21 November 2024').waitFor();
+  await telemetry.getByText('1 row on 20 November 2026').waitFor();
+  await page
+    .getByText('What is past its time is deleted every hour; last on 20 November 2026 at 13:01.')
+    .waitFor();
+});
+
+test('the plain words need no answer, and the rest can be asked for again', async () => {
+  const page = await browser.page(origin);
+  await page.route('**/privacy/data', (route) => route.fulfill({ status: 503, body: '' }));
+  await page.goto('/privacy/');
+  await page.getByRole('alert').getByText('cannot be listed here').waitFor();
+  await page.getByRole('heading', { name: 'What is not stored' }).waitFor();
+  await browser.expectGoodLooks(page);
+  await page.unroute('**/privacy/data');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('table', { name: 'About license holders' }).waitFor();
+});

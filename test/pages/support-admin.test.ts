@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Service } from '../support/harness.js';
+import { publish } from '../manifest/publish.js';
+import { Pages } from './browser.js';
+import { startForBrowser } from './service.js';
+import { button, dialog, linkFor, openAs, row, sayWhy, title } from './support-browser.js';
+import { expectFocus, said } from './steps.js';
+
+let service: Service;
+let origin: string;
+beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+afterAll(() => service.close());
+const browser = Pages.forThisFile();
+
+test('an admin adds a person, mails a link, gives another role and removes the person', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin', '#staff');
+  await expectFocus(title(page, 'Staff'));
+  await browser.expectGoodLooks(page);
+  await button(page, 'Add a person …').click();
+  await browser.expectGoodLooks(page);
+  await button(dialog(page), 'Add').click();
+  await dialog(page).getByText('This is no e-mail address.').waitFor();
+  await dialog(page).getByLabel('E-mail').fill('New@Example.com');
+  await button(dialog(page), 'Add').click();
+  const person = row(page, 'new@example.com');
+  await expectFocus(person);
+  await said(page, 'Added new@example.com.');
+
+  await button(page, 'Mail a link to new@example.com').click();
+  await page
+    .getByText(/^A link is on its way to new@example.com/)
+    .first()
+    .waitFor();
+  const links = await service.sql<{ id: string }>('select id from staff_link where mailed');
+  expect(links.length).toBeLessThanOrEqual(1);
+
+  await button(page, 'Make admin: new@example.com').click();
+  await sayWhy(page, 'Takes over', 'Make admin');
+  await person.getByRole('cell', { name: 'Admin', exact: true }).waitFor();
+  await button(page, 'Remove new@example.com').click();
+  await dialog(page)
+    .getByText(/^Kept for 24 months in the audit trail/)
+    .waitFor();
+  await browser.expectGoodLooks(page);
+  await sayWhy(page, 'Left', 'Remove');
+  await person.waitFor({ state: 'detached' });
+});
+
+test('the last admin stays one', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin', '#staff');
+  await button(page, 'Make support: admin@example.com').click();
+  await dialog(page).getByLabel('Why?').fill('Enough of it');
+  await button(dialog(page), 'Make support').click();
+  await dialog(page)
+    .getByText(/^This is the last admin/)
+    .waitFor();
+  await browser.expectGoodLooks(page);
+});
+
+test('a script’s token is revoked with a reason', async () => {
+  const token = await service.staffToken('support', 'script@example.com');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin', '#staff');
+  await button(page, 'Revoke the token of script@example.com made on 20 November').click();
+  await browser.expectGoodLooks(page);
+  await sayWhy(page, 'The laptop is lost', 'Revoke');
+  await page.getByText(/^No script has a token/).waitFor();
+  const { status } = await service.call('GET', '/support/api/audit', undefined, {
+    authorization: `Bearer ${token}`,
+  });
+  expect(status).toBe(401);
+});
+
+test('shows what is published, what is live and for how long, and the last retention runs', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#service');
+  await page.getByText('Nothing is published yet.').waitFor();
+  await browser.expectGoodLooks(page);
+  await publish(service, '3.2.0');
+  await publish(service, '3.3.0', '2026-06-01T00:00:00Z');
+  await page.reload();
+  await button(page, 'Later').click();
+  await page.getByText('Version 3.3.0 is live (manifest 2).').waitFor();
+  await row(page, '2').getByText('1 June 2026').waitFor();
+  await page
+    .getByRole('table', { name: /^Last retention runs/ })
+    .getByText('Done')
+    .first()
+    .waitFor();
+  await browser.expectGoodLooks(page);
+});
+
+test('the audit trail tells who did what and why, and can be narrowed', async () => {
+  const license = await service.issue({ email: 'audited@example.com' });
+  await service.sql(
+    "insert into audit_event (id, actor, action, reason, change, at) values (gen_random_uuid(), 'cli', 'staff.role', $1, '{}', now())",
+    ['<img src=x onerror=alert(1)> '.repeat(10)],
+  );
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#audit');
+  await title(page, 'Audit trail').waitFor();
+  await row(page, /^Gave a person another role/)
+    .first()
+    .waitFor();
+  await browser.expectGoodLooks(page);
+  await page.getByLabel('Show only').selectOption('license.issue');
+  await page.getByRole('table', { name: '1 entry, newest first' }).waitFor();
+  await page.getByRole('link', { name: 'Open the license of this entry' }).click();
+  await title(page, /^License …/).waitFor();
+  expect(page.url()).toBe(`${origin}/support/#license/${license.license_id}`);
+});
+
+test('a person whose role was taken away is told that it does not allow this', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin', '#staff');
+  await row(page, /^admin@example.com/).waitFor();
+  await linkFor(service, 'admin', 'second@example.com');
+  await service.sql("update staff set role = 'support' where email = 'admin@example.com'");
+  await button(page, 'Add a person …').click();
+  await dialog(page).getByLabel('E-mail').fill('x@example.com');
+  await button(dialog(page), 'Add').click();
+  await dialog(page)
+    .getByText(/^Your role does not allow this/)
+    .waitFor();
+});
+
+test('who gives up the role of admin is shown the page of the other role', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin', '#staff');
+  await linkFor(service, 'admin', 'stays@example.com');
+  await button(page, 'Make support: admin@example.com').click();
+  await sayWhy(page, 'Goes on leave', 'Make support');
+  await title(page, /^Which binding/).waitFor();
+  await page.getByText(/^Signed in as admin@example.com. Support:/).waitFor();
+  await page.getByRole('link', { name: 'Staff', exact: true }).waitFor({ state: 'detached' });
+});

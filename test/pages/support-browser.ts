@@ -1,0 +1,84 @@
+import { expect } from '@jest/globals';
+import type { CDPSession, Locator, Page } from 'playwright-core';
+import type { Role } from '../../src/staff/staff.entity.js';
+import { StaffService } from '../../src/staff/staff.service.js';
+import type { Service } from '../support/harness.js';
+import { ACT, printedLink } from '../support-api/harness.js';
+
+/** A person of the staff, as the command line adds one. @returns the one-time link of that person, as an address */
+export async function linkFor(service: Service, role: Role, email = `${role}@example.com`): Promise<string> {
+  await service.app.get(StaffService).ensure(email, role, ACT);
+  return `/support/#link=${await printedLink(service, email)}`;
+}
+
+/** Spends a link (as `linkFor` gives it) in this page's browser, as another tab of it would. */
+export async function signInBy(page: Page, origin: string, link: string): Promise<void> {
+  const data = { link: link.split('#link=')[1]! };
+  const answer = await page.request.post(`${origin}/support/api/session/link`, { data, headers: { origin } });
+  expect(answer.status()).toBe(204);
+}
+
+/** Opens the page for someone of this role who signed in by a link and puts a passkey off. */
+export async function openAs(page: Page, origin: string, service: Service, role: Role, hash = '') {
+  await signInBy(page, origin, await linkFor(service, role));
+  await page.goto(`/support/${hash}`);
+  await button(page, 'Later').click();
+  await page.getByRole('navigation', { name: 'Views' }).waitFor();
+}
+
+/** Gives the browser an authenticator of its own machine, that says yes to everything. */
+export async function addAuthenticator(
+  page: Page,
+): Promise<{ session: CDPSession; authenticatorId: string }> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('WebAuthn.enable');
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return { session, authenticatorId };
+}
+
+export const button = (within: Page | Locator, name: string | RegExp): Locator =>
+  within.getByRole('button', { name, exact: true });
+
+export const title = (page: Page, name: string | RegExp): Locator =>
+  page.getByRole('heading', { level: 1, name });
+
+export const row = (page: Page, name: string | RegExp): Locator =>
+  page.getByRole('row').filter({ has: page.getByRole('rowheader', { name, exact: true }) });
+
+export const dialog = (page: Page): Locator => page.getByRole('dialog');
+
+/** The fact of a license by its name. */
+export const fact = (page: Page, name: string): Locator =>
+  page
+    .locator('.facts > div')
+    .filter({ has: page.getByText(name, { exact: true }) })
+    .locator('dd');
+
+/** Says why, and does it. */
+export async function sayWhy(page: Page, why: string, submit: string): Promise<void> {
+  await dialog(page).getByLabel('Why?').fill(why);
+  await button(dialog(page), submit).click();
+  await dialog(page).waitFor({ state: 'detached' });
+}
+
+export async function find(page: Page, text: string): Promise<void> {
+  await page.getByRole('textbox', { name: 'E-mail, license key' }).fill(text);
+  await button(page, 'Find').click();
+}
+
+/** What a holder does in the portal: asks for a machine to be released. */
+export async function askForRelease(service: Service, activationId: string, reason: string | null) {
+  await service.sql(
+    `insert into release_request (id, activation_id, reason, asked_at) values (gen_random_uuid(), $1, $2, $3)`,
+    [activationId, reason, service.clock.now()],
+  );
+}

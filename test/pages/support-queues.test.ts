@@ -1,0 +1,232 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { canonicalEmail } from '../../src/fields/email.js';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
+import { until } from '../erasure/harness.js';
+import type { Service } from '../support/harness.js';
+import { ACT } from '../support-api/harness.js';
+import { Pages, TODAY } from './browser.js';
+import { startForBrowser } from './service.js';
+import { askForRelease, button, dialog, openAs, row, sayWhy, title } from './support-browser.js';
+import { bind, expectFocus, said } from './steps.js';
+
+let service: Service;
+let origin: string;
+beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+afterEach(async () => {
+  await service.sql('delete from release_request');
+  await service.sql('delete from erasure_request');
+});
+afterAll(() => service.close());
+const browser = Pages.forThisFile();
+
+/** A machine that its holder asks to be released. */
+async function asked(email: string, label: string, reason: string | null = null) {
+  const license = await service.issue({ email });
+  const activation = await bind(service, license, label, email);
+  await askForRelease(service, activation, reason);
+  return { ...license, activation };
+}
+
+const comesBack = (page: { evaluate(script: string): Promise<unknown> }) =>
+  page.evaluate('window.dispatchEvent(new Event("focus"))');
+
+test('what waits is counted on its tab, and on the browser’s', async () => {
+  await asked('first@example.com', 'First', 'I sold it');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support');
+  await page.getByRole('link', { name: 'Release requests 1 waits' }).waitFor();
+  await until(async () => (await page.title()) === '(1) Find · Support');
+
+  await asked('second@example.com', 'Second');
+  await service.app.get(ErasureService).request('third@example.com');
+  await comesBack(page);
+  await page.getByRole('link', { name: 'Release requests 2 wait' }).waitFor();
+  await page.getByRole('link', { name: 'Deletion requests 1 waits' }).waitFor();
+  await until(async () => (await page.title()) === '(3) Find · Support');
+});
+
+test('a tab that is hidden asks for nothing', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support');
+  await page.waitForLoadState('networkidle');
+  let requests = 0;
+  page.on('request', () => (requests += 1));
+  await page.evaluate(
+    'Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true })',
+  );
+  await comesBack(page);
+  await page.evaluate('delete document.visibilityState');
+  expect(requests).toBe(0);
+  await comesBack(page);
+  // Both queues, and who is signed in.
+  await until(async () => requests === 3);
+});
+
+test('where nobody is at the keyboard the page stops asking, so that the session can end', async () => {
+  const page = await browser.page(origin);
+  await page.clock.install({ time: TODAY });
+  await openAs(page, origin, service, 'support');
+  await page.waitForLoadState('networkidle');
+  let requests = 0;
+  page.on('request', () => (requests += 1));
+  await page.clock.runFor(61_000);
+  await until(async () => requests === 2);
+  await page.clock.runFor(10 * 60_000);
+  await page.waitForLoadState('networkidle');
+  const before = requests;
+  await page.clock.runFor(10 * 60_000);
+  await page.keyboard.press('Tab');
+  expect(requests).toBe(before);
+  await page.clock.runFor(61_000);
+  await until(async () => requests === before + 2);
+});
+
+test('a request is granted, and the machine is released', async () => {
+  const first = await asked('grant@example.com', 'Old Mac', 'I sold it to <b>Bob</b>');
+  await asked('later@example.com', 'Other Mac');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#requests');
+  await expectFocus(title(page, 'Release requests'));
+  await row(page, 'Old Mac').getByText('I sold it to <b>Bob</b>').waitFor();
+  await browser.expectGoodLooks(page);
+  await button(page, 'Release Old Mac, as asked').click();
+  await dialog(page)
+    .getByText(/^They say/)
+    .waitFor();
+  await browser.expectGoodLooks(page);
+  await button(dialog(page), 'Sold').click();
+  await button(dialog(page), 'Release').click();
+  await row(page, 'Old Mac').waitFor({ state: 'detached' });
+  await row(page, 'Other Mac').waitFor();
+  await said(page, 'Released Old Mac.');
+  await page.getByRole('link', { name: 'Release requests 1 waits' }).waitFor();
+  const [ended] = await service.sql('select ended_reason from activation where id = $1', [first.activation]);
+  expect(ended).toEqual({ ended_reason: 'released' });
+});
+
+test('a request is declined with a reason, and the machine stays', async () => {
+  const only = await asked('decline@example.com', 'Still Mine');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#requests');
+  await button(page, 'Decline to release Still Mine').click();
+  await sayWhy(page, 'Released one last week', 'Decline');
+  await page.getByText(/^Nobody waits/).waitFor();
+  await browser.expectGoodLooks(page);
+  await page.goto(`/support/#license/${only.license_id}`);
+  await page.getByText('1 of 1 machine in use').waitFor();
+  await row(page, /^Decided a release request/)
+    .getByText('Released one last week')
+    .waitFor();
+});
+
+test('of two who decide at once, the second is told what the first one did', async () => {
+  await asked('race@example.com', 'Wanted');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#requests');
+  await button(page, 'Release Wanted, as asked').click();
+  await service.sql("update release_request set decision = 'decline', decided_at = now()");
+  await sayWhy(page, 'Lost', 'Release');
+  await page.getByText('Someone had declined this already. Wanted stays in use.').first().waitFor();
+});
+
+test('a request is decided where its license is shown as well', async () => {
+  const one = await asked('there@example.com', 'Shown Here', 'New machine');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', `#license/${one.license_id}`);
+  await page.getByRole('heading', { name: 'Open requests' }).waitFor();
+  await page.getByText('Holder asks to release it').waitFor();
+  await browser.expectGoodLooks(page);
+  await button(page, 'Release Shown Here, as asked').click();
+  await sayWhy(page, 'As asked', 'Release');
+  await page.getByText('Released on 20 November').first().waitFor();
+  expect(await page.getByRole('heading', { name: 'Open requests' }).count()).toBe(0);
+  await page.getByRole('link', { name: 'Release requests', exact: true }).waitFor();
+});
+
+test('deletion requests stand by days left, and an admin runs one', async () => {
+  const erasures = service.app.get(ErasureService);
+  const today = service.clock.now();
+  for (const [email, daysAgo] of [
+    ['calm@example.com', 0],
+    ['overdue@example.com', 33],
+    ['soon@example.com', 27],
+  ] as const) {
+    await service.issue({ email });
+    const { id } = await erasures.request(canonicalEmail(email)!);
+    const received = new Date(today.getTime() - daysAgo * 86_400_000).toISOString().slice(0, 10);
+    await service.sql('update erasure_request set received_on = $2 where id = $1', [id, received]);
+  }
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin', '#erasures');
+  await row(page, 'calm@example.com').getByText('30 days').waitFor();
+  expect(await page.getByRole('rowheader').allTextContents()).toEqual([
+    'overdue@example.com',
+    'soon@example.com',
+    'calm@example.com',
+  ]);
+  await row(page, 'overdue@example.com').getByText('3 days overdue').waitFor();
+  await browser.expectGoodLooks(page);
+  await button(page, 'Run now: the deletion of overdue@example.com').click();
+  await browser.expectGoodLooks(page);
+  await button(dialog(page), 'Delete now').click();
+  await row(page, 'overdue@example.com').waitFor({ state: 'detached' });
+  await said(page, /^Done/);
+  await expectFocus(page.getByRole('row').filter({ hasText: 'Honoured' }));
+  const [left] = await service.sql(
+    "select count(*)::integer as licenses from license where email = 'overdue@example.com'",
+  );
+  expect(left).toEqual({ licenses: 0 });
+});
+
+test('the role support sees deletion requests, and runs none', async () => {
+  await service.app.get(ErasureService).request('waits@example.com', ACT);
+  await service.app.get(ErasureService).request('holder@example.com');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#erasures');
+  await row(page, 'holder@example.com').waitFor();
+  expect(await page.getByRole('button', { name: /^Run/ }).count()).toBe(0);
+});
+
+test('a queue that cannot be asked for is not an empty one', async () => {
+  const page = await browser.page(origin);
+  await page.route('**/release-requests', (route) => route.fulfill({ status: 503 }));
+  await openAs(page, origin, service, 'support', '#requests');
+  await page.getByText(/^The service cannot be reached/).waitFor();
+  expect(await page.getByText(/^Nobody waits/).count()).toBe(0);
+  await browser.expectGoodLooks(page);
+  await page.unroute('**/release-requests');
+  await button(page, 'Try again').click();
+  await page.getByText(/^Nobody waits/).waitFor();
+});
+
+test('a deletion that its holder takes back while an admin looks at it is told to be so', async () => {
+  const { id } = await service.app.get(ErasureService).request('changed@example.com');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin', '#erasures');
+  await button(page, 'Run now: the deletion of changed@example.com').click();
+  await service.app.get(ErasureService).cancel(id);
+  await button(dialog(page), 'Delete now').click();
+  await page
+    .getByText(/^The holder had taken the request back/)
+    .first()
+    .waitFor();
+  await said(page, /^The holder had taken the request back/);
+  await expectFocus(page.getByRole('row').filter({ hasText: 'Taken back' }));
+  await browser.expectGoodLooks(page);
+});
+
+test('once its session has ended the page stops asking what waits', async () => {
+  const page = await browser.page(origin);
+  await page.clock.install({ time: TODAY });
+  await openAs(page, origin, service, 'support');
+  await page.waitForLoadState('networkidle');
+  await service.sql('delete from session');
+  await page.clock.runFor(61_000);
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+  await page.waitForLoadState('networkidle');
+  let requests = 0;
+  page.on('request', () => (requests += 1));
+  await page.clock.runFor(3 * 61_000);
+  await page.waitForLoadState('networkidle');
+  expect(requests).toBe(0);
+});

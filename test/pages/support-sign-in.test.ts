@@ -1,0 +1,339 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Page, Route } from 'playwright-core';
+import type { Role } from '../../src/staff/staff.entity.js';
+import type { Service } from '../support/harness.js';
+import { Pages } from './browser.js';
+import { startForBrowser } from './service.js';
+import {
+  addAuthenticator,
+  button,
+  dialog,
+  find,
+  linkFor,
+  openAs,
+  row,
+  signInBy,
+  title,
+} from './support-browser.js';
+import { expectFocus, said } from './steps.js';
+
+let service: Service;
+let origin: string;
+beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+afterAll(() => service.close());
+const browser = Pages.forThisFile();
+
+const SEARCH = /^Which binding/;
+const NOT_DONE = /^This was not done/;
+
+test('a link enrols a passkey, which signs in from then on', async () => {
+  const page = await browser.page(origin);
+  await addAuthenticator(page);
+  await page.goto(await linkFor(service, 'support', 'alan@example.com'));
+  await title(page, 'Sign in with this link').waitFor();
+  await browser.expectGoodLooks(page);
+  await button(page, 'Sign in with this link').click();
+
+  await expectFocus(title(page, 'Make a passkey'));
+  await browser.expectGoodLooks(page);
+  await button(page, 'Make a passkey').click();
+  await title(page, SEARCH).waitFor();
+  await said(page, /^The passkey is made/);
+
+  await button(page, 'Sign out').click();
+  await title(page, 'Sign in').waitFor();
+  await browser.expectGoodLooks(page);
+  expect((await page.request.get(`${origin}/support/api/session`)).status()).toBe(401);
+  await button(page, 'Sign in with a passkey').click();
+  await title(page, SEARCH).waitFor();
+  await page.getByText('Signed in as alan@example.com.').waitFor();
+});
+
+test('a link leaves the address at once, is spent by a click alone, and by one only', async () => {
+  const link = await linkFor(service, 'support', 'once@example.com');
+  const first = await browser.page(origin);
+  await first.goto(link);
+  await title(first, 'Sign in with this link').waitFor();
+  expect(first.url()).toBe(`${origin}/support/`);
+
+  const second = await browser.page(origin);
+  await second.goto(link);
+  await button(second, 'Sign in with this link').click();
+  await title(second, 'Make a passkey').waitFor();
+  await button(first, 'Sign in with this link').click();
+  await first.getByText('The link was used or is no longer good').waitFor();
+  await button(first, 'Use a passkey instead').click();
+  await title(first, 'Sign in').waitFor();
+});
+
+test('a link that is pasted into the open page is taken as well', async () => {
+  const page = await browser.page(origin);
+  await page.goto('/support/');
+  await title(page, 'Sign in').waitFor();
+  const link = await linkFor(service, 'support', 'pasted@example.com');
+  await page.evaluate(`location.hash = ${JSON.stringify(link.slice(link.indexOf('#')))}`);
+  await title(page, 'Sign in with this link').waitFor();
+  expect(page.url()).toBe(`${origin}/support/`);
+});
+
+test('who has no passkey here, or cancels, is told so and may try again', async () => {
+  const page = await browser.page(origin);
+  const { session, authenticatorId } = await addAuthenticator(page);
+  await page.goto('/support/');
+  await button(page, 'Sign in with a passkey').click();
+  await page.getByText(/^No passkey was used/).waitFor();
+  await browser.expectGoodLooks(page);
+
+  await page.goto(await linkFor(service, 'support', 'cancels@example.com'));
+  // The page stands at this address already, so only its fragment changes.
+  await button(page, 'Sign in with this link').click();
+  await session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
+  await button(page, 'Make a passkey').click();
+  await page.getByText(/^No passkey was made/).waitFor();
+  await session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
+  await button(page, 'Make a passkey').click();
+  await title(page, SEARCH).waitFor();
+});
+
+test('a browser that knows no passkeys says so', async () => {
+  const page = await browser.page(origin);
+  await page.addInitScript('delete window.PublicKeyCredential');
+  await page.goto('/support/');
+  await button(page, 'Sign in with a passkey').click();
+  await page.getByText(/^This browser knows no passkeys/).waitFor();
+});
+
+test('a session that ends is begun again over the page, with all that was typed', async () => {
+  const page = await browser.page(origin);
+  await addAuthenticator(page);
+  await page.goto(await linkFor(service, 'admin', 'grace@example.com'));
+  await button(page, 'Sign in with this link').click();
+  await button(page, 'Make a passkey').click();
+  const license = await service.issue({ email: 'kept@example.com', machines_allowed: 2 });
+  await find(page, 'kept@example.com');
+  await button(page, 'Change …').click();
+  await dialog(page).getByLabel('Machines allowed').fill('7');
+  await dialog(page).getByLabel('Why?').fill('They bought five more');
+
+  await service.sql('delete from session');
+  await button(dialog(page), 'Change').click();
+  const again = page.getByRole('dialog', { name: 'Your session has ended' });
+  await browser.expectGoodLooks(page);
+  await button(again, 'I have signed in in another tab').click();
+  await again.getByText('There is no new session yet.').waitFor();
+  await button(again, 'Sign in with a passkey').click();
+  await again.waitFor({ state: 'detached' });
+
+  await dialog(page).getByText(NOT_DONE).waitFor();
+  expect(await dialog(page).getByLabel('Machines allowed').inputValue()).toBe('7');
+  expect(await dialog(page).getByLabel('Why?').inputValue()).toBe('They bought five more');
+  await button(dialog(page), 'Change').click();
+  await page.getByText('0 of 7 machines in use').waitFor();
+  const [stored] = await service.sql('select machines_allowed from license where id = $1', [
+    license.license_id,
+  ]);
+  expect(stored).toEqual({ machines_allowed: 7 });
+});
+
+test('says that the service is away, and goes on once it is back', async () => {
+  const page = await browser.page(origin);
+  await page.route('**/support/api/session', (route) => route.abort());
+  await page.goto('/support/');
+  await page.getByText(/^The service cannot be reached/).waitFor();
+  await browser.expectGoodLooks(page);
+  await page.unroute('**/support/api/session');
+  await button(page, 'Try again').click();
+  await title(page, 'Sign in').waitFor();
+});
+
+test('one adds a passkey to one’s account, and takes it away again', async () => {
+  const page = await browser.page(origin);
+  await addAuthenticator(page);
+  await openAs(page, origin, service, 'support', '#account');
+  await expectFocus(title(page, 'My account'));
+  await page.getByText(/^You have no passkey/).waitFor();
+  await browser.expectGoodLooks(page);
+  await button(page, 'Add a passkey').click();
+  await expectFocus(row(page, '20 November'));
+
+  await button(page, 'Add a passkey').click();
+  await page.getByText(/^There is a passkey of yours/).waitFor();
+  await button(page, 'Remove the passkey of 20 November').click();
+  await dialog(page)
+    .getByText(/^It is your last one/)
+    .waitFor();
+  await browser.expectGoodLooks(page);
+  await button(dialog(page), 'Remove').click();
+  await page.getByText(/^You have no passkey/).waitFor();
+  await said(page, 'The passkey is removed.');
+});
+
+test('a tab says who is signed in now, where someone else has signed in in another', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin');
+  await page.getByText('Signed in as admin@example.com.').waitFor();
+  await signInElsewhere(page, 'other@example.com');
+  await comeBack(page);
+  await page.getByText('Signed in as other@example.com.').waitFor();
+  await button(page, 'Later').click();
+  await title(page, SEARCH).waitFor();
+  await page.getByRole('link', { name: 'Staff', exact: true }).waitFor({ state: 'detached' });
+});
+
+test('a refusal that comes before it is known who has signed in elsewhere is forgotten then', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin');
+  const refuse = await hold(page, 'manifests', () => page.getByRole('link', { name: 'Service' }).click());
+  await signInElsewhere(page, 'other@example.com');
+  const session = await nextCall(page, 'session');
+  await comeBack(page);
+  const looking = await session.held;
+  await refuse();
+  await dialog(page).waitFor();
+  await looking.continue();
+  await button(page, 'Later').click();
+  await page.getByText('Nothing is published yet.').waitFor();
+});
+
+test.each(['support@example.com', 'other@example.com'])(
+  'a refusal that comes after %s has signed in elsewhere asks nobody to sign in',
+  async (email) => {
+    const page = await browser.page(origin);
+    await openAs(page, origin, service, 'support');
+    const refuse = await hold(page, 'manifests', () => page.getByRole('link', { name: 'Service' }).click());
+    await signInElsewhere(page, email);
+    await lookAgain(page);
+    if (email !== 'support@example.com') await button(page, 'Later').click();
+    await refuse();
+    await page.getByText('Nothing is published yet.').waitFor();
+    await drawn(page);
+    expect(await dialog(page).count()).toBe(0);
+  },
+);
+
+test('a deed that is refused after its person has signed in elsewhere is not repeated, and that is said', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin');
+  const { license_id } = await service.issue({ email: 'deed@example.com', machines_allowed: 2 });
+  await find(page, 'deed@example.com');
+  await button(page, 'Change …').click();
+  await dialog(page).getByLabel('Machines allowed').fill('7');
+  await dialog(page).getByLabel('Why?').fill('They bought five more');
+  let sent = 0;
+  page.on('request', (request) => void (sent += Number(request.method() === 'PATCH')));
+  const refuse = await hold(page, `licenses/${license_id}`, () => button(dialog(page), 'Change').click());
+  await signInElsewhere(page, 'admin@example.com', 'admin');
+  await lookAgain(page);
+  // By now somebody else's, as the page will learn.
+  await signInElsewhere(page, 'other@example.com', 'admin');
+  await refuse();
+  await dialog(page).getByText(NOT_DONE).waitFor();
+  await drawn(page);
+  expect(sent).toBe(1);
+  const change = "select actor from audit_event where action = 'license.set' and license_id = $1";
+  expect(await service.sql(change, [license_id])).toEqual([]);
+});
+
+test('a sign-out that comes too late signs nobody out who has signed in since', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support');
+  const refuse = await hold(page, 'session', () => button(page, 'Sign out').click());
+  await signInElsewhere(page, 'other@example.com');
+  await comeBack(page);
+  await button(page, 'Later').click();
+  const looked = page.waitForResponse(
+    (answer) => answer.url().endsWith('/support/api/session') && answer.request().method() === 'GET',
+  );
+  await refuse();
+  await (await looked).finished();
+  expect((await looked).status()).toBe(200);
+  await drawn(page);
+  expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
+});
+
+test('of two looks who is signed in the later one counts, whichever is answered first', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin');
+  const look = await nextCall(page, 'session');
+  await comeBack(page);
+  const route = await look.held;
+  const response = await route.fetch();
+  await signInElsewhere(page, 'other@example.com');
+  await comeBack(page);
+  await page.getByText('Signed in as other@example.com.').waitFor();
+  await route.fulfill({ response });
+  await drawn(page);
+  expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
+});
+
+test('a look that is answered counts, although a later one was begun and came to nothing', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin');
+  await signInElsewhere(page, 'other@example.com');
+  const looks: Route[] = [];
+  for (let i = 0; i < 2; i += 1) {
+    const look = await nextCall(page, 'session');
+    await comeBack(page);
+    looks.push(await look.held);
+  }
+  await looks[0]!.continue();
+  await page.getByText('Signed in as other@example.com.').waitFor();
+  await looks[1]!.abort();
+});
+
+test('a session that is begun again in another tab is gone on with here', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#audit');
+  await service.sql('delete from session');
+  // No click: what the page asked for while it opened may have been refused already, and the dialog be there.
+  await page.evaluate('void (location.hash = "service")');
+  const again = page.getByRole('dialog', { name: 'Your session has ended' });
+  await again.waitFor();
+  await signInElsewhere(page, 'support@example.com');
+  await comeBack(page);
+  await again.waitFor({ state: 'detached' });
+  await said(page, /^Signed in again/);
+  await page.getByText('Nothing is published yet.').waitFor();
+});
+
+/** Someone signs in in another tab of the same browser, and the session of before is over. */
+async function signInElsewhere(page: Page, email: string, role: Role = 'support'): Promise<void> {
+  const link = await linkFor(service, role, email);
+  await service.sql('delete from session');
+  await signInBy(page, origin, link);
+}
+
+const comeBack = (page: Page) => page.evaluate('window.dispatchEvent(new Event("focus"))');
+const drawn = (page: Page) =>
+  page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
+
+/** The same, and waits until it is known who is signed in. */
+async function lookAgain(page: Page): Promise<void> {
+  const found = page.waitForResponse('**/support/api/session');
+  await comeBack(page);
+  await (await found).finished();
+}
+
+/** The next call to this address of the staff API, which waits for its answer. */
+async function nextCall(page: Page, path: string): Promise<{ held: Promise<Route> }> {
+  const held = Promise.withResolvers<Route>();
+  let isFirst = true;
+  await page.route(`**/support/api/${path}`, (route) => {
+    if (!isFirst) return route.continue();
+    isFirst = false;
+    held.resolve(route);
+    return undefined;
+  });
+  return { held: held.promise };
+}
+
+/** Holds what is asked for at this address. @returns lets that be answered as it was sent: with the session of before */
+async function hold(page: Page, path: string, ask: () => Promise<void>): Promise<() => Promise<void>> {
+  const cookies = await page.context().cookies();
+  const call = await nextCall(page, path);
+  await ask();
+  const route = await call.held;
+  const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  const headers = { ...route.request().headers(), cookie };
+  return async () => route.fulfill({ response: await route.fetch({ headers }) });
+}

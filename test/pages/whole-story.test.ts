@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Locator, Page } from 'playwright-core';
+import type { Service } from '../support/harness.js';
+import { codeAfter } from '../license-portal/harness.js';
+import { Pages } from './browser.js';
+import { headline, machine } from './portal-browser.js';
+import { startForBrowser } from './service.js';
+import { said, type Holder } from './steps.js';
+import { addAuthenticator, dialog, linkFor, title } from './support-browser.js';
+
+/*
+ * What the pages are for, from end to end: a new machine finds no seat, its owner asks, support releases, and the new one
+ * takes the seat. Twice: with a mouse, and by keyboard alone.
+ */
+
+let service: Service;
+let origin: string;
+beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+afterAll(() => service.close());
+const browser = Pages.forThisFile();
+
+/** How a person works a page. */
+interface Hands {
+  press(control: Locator): Promise<void>;
+  type(field: Locator, text: string): Promise<void>;
+}
+
+const mouse: Hands = {
+  press: (control) => control.click(),
+  type: (field, text) => field.fill(text),
+};
+
+const keyboard: Hands = {
+  async press(control) {
+    await tabTo(control);
+    await control.page().keyboard.press('Enter');
+  },
+  async type(field, text) {
+    await tabTo(field);
+    await field.page().keyboard.type(text);
+  },
+};
+
+/** Goes on with Tab, from wherever the focus is, until it is here. */
+async function tabTo(wanted: Locator): Promise<void> {
+  await wanted.waitFor();
+  const isThere = () => wanted.evaluate((element) => element === element.ownerDocument.activeElement);
+  for (let steps = 0; !(await isThere()); steps += 1) {
+    if (steps === 60) throw new Error(`${String(wanted)} cannot be reached by Tab`);
+    await wanted.page().keyboard.press('Tab');
+  }
+}
+
+const button = (within: Page | Locator, name: string) => within.getByRole('button', { name, exact: true });
+
+test.each([
+  ['with a mouse', mouse, 'ada@example.com'],
+  ['by keyboard alone', keyboard, 'grace@example.com'],
+])('%s: asked for, released, and free for the new machine', async (_how, hands, email) => {
+  const license: Holder = await service.issue({ email });
+  const { token } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
+  expect((await service.activate(license, 'new')).json.code).toBe('machine_limit_reached');
+
+  const holder = await browser.page(origin);
+  await signInByKey(holder, hands, license);
+  expect(await headline(holder).textContent()).toBe('1 of 1 machines in use');
+  await hands.press(button(holder, 'Ask support to release Old Mac'));
+  await hands.type(holder.getByLabel('Reason'), 'The old one was sold.');
+  await hands.press(button(holder, 'Send to support'));
+  await machine(holder, 'Old Mac').getByText('Asked on 20 November').waitFor();
+
+  const staff = await browser.page(origin);
+  await enrol(staff, hands, `support.${email}`);
+  await hands.type(staff.getByRole('textbox', { name: 'E-mail, license key' }), email);
+  await hands.press(button(staff, 'Find'));
+  await staff.getByText('The old one was sold.').waitFor();
+  await hands.press(button(staff.getByRole('table', { name: 'Machines in use' }), 'Release Old Mac'));
+  await hands.press(button(dialog(staff), 'Sold'));
+  await hands.press(button(dialog(staff), 'Release'));
+  await said(staff, 'Released Old Mac.');
+
+  await signInByCode(holder, hands, email);
+  expect(await headline(holder).textContent()).toBe('0 of 1 machines in use');
+  await machine(holder, 'Old Mac').getByText('Released on 20 November').waitFor();
+  expect((await service.heartbeat(token)).json).toMatchObject({
+    code: 'binding_released',
+    client_action: 'stop',
+  });
+  expect((await service.activate(license, 'new', { hostname_hint: 'New Mac' })).status).toBe(201);
+  await holder.reload();
+  await machine(holder, 'New Mac').waitFor();
+  expect(await headline(holder).textContent()).toBe('1 of 1 machines in use');
+});
+
+async function signInByKey(page: Page, hands: Hands, { email, license_key }: Holder): Promise<void> {
+  await page.goto('/portal/');
+  await hands.type(page.getByLabel('E-mail address'), email);
+  await hands.type(page.getByLabel('License key'), license_key);
+  await hands.press(button(page, 'Show my machines'));
+  await headline(page).waitFor();
+}
+
+async function signInByCode(page: Page, hands: Hands, email: string): Promise<void> {
+  await hands.press(button(page, 'Sign out'));
+  await hands.press(button(page, 'I lost my key'));
+  await hands.type(page.getByLabel('E-mail address'), email);
+  const code = await codeAfter(service, email, () => hands.press(button(page, 'Mail me a code')));
+  await hands.type(page.getByLabel('Code'), code);
+  await hands.press(button(page, 'Sign in'));
+  await headline(page).waitFor();
+}
+
+/** By a link that works once to a passkey, and by the passkey in. */
+async function enrol(page: Page, hands: Hands, email: string): Promise<void> {
+  await addAuthenticator(page);
+  await page.goto(await linkFor(service, 'support', email));
+  await hands.press(button(page, 'Sign in with this link'));
+  await hands.press(button(page, 'Make a passkey'));
+  await hands.press(button(page, 'Sign out'));
+  await hands.press(button(page, 'Sign in with a passkey'));
+  await title(page, /^Which binding/).waitFor();
+}

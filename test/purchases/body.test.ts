@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { Service } from '../support/harness.js';
+import { exchange, expectProblem } from '../support/http/raw-http.js';
+import { end, everyRow, PURCHASES, report, signed, TAKES_PURCHASES } from '../support/http/webhook.js';
+
+const LIMIT = 64 * 1024;
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start({ environment: TAKES_PURCHASES })));
+afterAll(() => end(service));
+
+const purchases = async () => (await service.sql('select from purchase')).length;
+
+let count = 0;
+/** A report that was never sent before. */
+const fresh = (more: Record<string, unknown> = {}) => {
+  const transaction_id = `tx-${(count += 1)}`;
+  return JSON.stringify({
+    ...more,
+    transaction_id,
+    email: `${transaction_id}@buyer.example`,
+    status: 'paid',
+  });
+};
+
+test.each(['', ' ', '{', '{}{}', 'null', '1', '"paid"', '[]', '[{"status":"paid"}]', 'undefined'])(
+  '400 where it is no JSON object: %j',
+  async (body) => {
+    const { status, json } = await report(service, body);
+    expect([status, json.code]).toEqual([400, 'malformed_request']);
+  },
+);
+
+test('400 where it is not UTF-8, also where it was signed as what a careless reader makes of it', async () => {
+  const before = await purchases();
+  for (const bytes of ['ff', 'c0af', 'eda080', 'e282']) {
+    const body = Buffer.from(fresh({ x: '#' }).replace('#', '\xff'), 'latin1');
+    const broken = Buffer.concat([
+      body.subarray(0, body.indexOf(0xff)),
+      Buffer.from(bytes, 'hex'),
+      body.subarray(body.indexOf(0xff) + 1),
+    ]);
+    const { json } = await service.call('POST', PURCHASES, broken, {
+      ...signed(broken.toString()),
+      'content-type': 'application/json',
+    });
+    expect(json.code).toBe('malformed_request');
+  }
+  expect(await purchases()).toBe(before);
+});
+
+test('what is not UTF-8 is no wrong signature: however often it comes, a wrong one need not wait', async () => {
+  const body = Buffer.concat([Buffer.from('{"x":"'), Buffer.of(0xff), Buffer.from('"}')]);
+  for (let sent = 0; sent < 61; sent += 1) {
+    const { status, json } = await report(service, body, sent % 2 ? {} : { secret: 'AAAA' });
+    expect([status, json.code]).toEqual([400, 'malformed_request']);
+  }
+  const { status, json } = await report(service, fresh(), { secret: 'AAAA' });
+  expect([status, json.code]).toEqual([403, 'webhook_signature_invalid']);
+});
+
+test.each([
+  ['a null', '"\\u0000nowhere"'],
+  ['a null alone', '"\\u0000"'],
+  ['half a surrogate pair', '"\\ud83dnowhere@buyer.example"'],
+  ['its other half', '"\\ude00nowhere@buyer.example"'],
+  ['what is no text', '{"nowhere":[0]}'],
+])('a refund is never refused for an address, and does not keep it: %s', async (_what, address) => {
+  const { transaction_id, email } = JSON.parse(fresh()) as Record<string, string>;
+  expect((await report(service, { transaction_id, email, status: 'paid' })).status).toBe(204);
+  for (const id of [transaction_id, `${transaction_id}-unpaid`]) {
+    const body = `{"transaction_id":"${id}","status":"refunded","email":${address}}`;
+    expect((await report(service, body)).status).toBe(204);
+  }
+  const sql =
+    'select state, email from purchase where starts_with(transaction_id, $1) order by transaction_id';
+  expect(await service.sql(sql, [transaction_id])).toEqual([
+    { state: 'refunded', email },
+    { state: 'refunded', email: null },
+  ]);
+  const kept = [...(await everyRow(service.database)), ...service.logged];
+  expect(kept.filter((text) => text.includes('nowhere'))).toEqual([]);
+});
+
+test('413 over 64 KiB, whether it says so or not; a client may send 16', async () => {
+  const filled = (size: number) => {
+    const body = fresh({ x: '#' });
+    return body.replace('#', 'x'.repeat(size + 1 - body.length));
+  };
+  for (const size of [60 * 1024, LIMIT]) {
+    const body = filled(size);
+    expect([body.length, (await report(service, body)).status]).toEqual([size, 204]);
+  }
+  const before = await purchases();
+  for (const size of [LIMIT + 1, 10 * LIMIT]) {
+    const { status, json } = await report(service, filled(size));
+    expect([status, json.code]).toEqual([413, 'body_too_large']);
+  }
+  const body = filled(LIMIT + 1);
+  const headers = Object.entries({
+    host: 'x',
+    'content-type': 'application/json',
+    'transfer-encoding': 'chunked',
+    ...signed(body),
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const [answer] = await exchange(service.url, [
+    `POST ${PURCHASES} HTTP/1.1\r\n${headers.join('')}\r\n`,
+    `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+  ]);
+  expectProblem(answer!, 'body_too_large');
+  expect(await purchases()).toBe(before);
+  for (const path of ['/v1/activate', '/v1/heartbeat'])
+    expect((await service.call('POST', path, { x: 'x'.repeat(16 * 1024) })).status).toBe(413);
+});
+
+test.each([
+  ['text/plain', 'identity'],
+  ['application/x-www-form-urlencoded', 'identity'],
+  ['application/json; charset=latin1', 'identity'],
+  ['application/json', 'gzip'],
+])('415 where it is not declared as plain JSON: %s, %s', async (type, encoding) => {
+  const body = fresh();
+  const headers = { ...signed(body), 'content-type': type, 'content-encoding': encoding };
+  expect((await service.call('POST', PURCHASES, body, headers)).status).toBe(415);
+});
+
+/** Reports of every kind: some that fit, some with what no processor would send, some that are something else. */
+const status = fc.constantFrom('paid', 'disputed', 'dispute_won', 'refunded');
+const text = fc.string({ unit: 'binary', maxLength: 12 });
+const anything = fc.oneof(text, fc.jsonValue({ maxDepth: 3 }));
+const reports = fc.oneof(
+  fc.record(
+    {
+      transaction_id: fc.oneof(fc.constantFrom('a', 'b', 'c'), text, anything),
+      email: fc.oneof(fc.constant('ada@buyer.example'), fc.emailAddress(), anything),
+      status: fc.oneof({ weight: 4, arbitrary: status }, anything),
+      other: anything,
+    },
+    { requiredKeys: [] },
+  ),
+  anything,
+);
+
+test('whatever a signed body says, it is recorded or refused, and never a fault of ours', async () => {
+  await fc.assert(
+    fc.asyncProperty(reports, async (body) => {
+      const answer = await report(service, JSON.stringify(body));
+      expect([204, 400, 422]).toContain(answer.status);
+    }),
+    { numRuns: 150 },
+  );
+  expect(service.logged.filter((line) => /"level":[56]0/.test(line))).toEqual([]);
+});

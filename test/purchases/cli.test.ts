@@ -1,0 +1,163 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { Terminal } from '../support/processes/cli-harness.js';
+import { createDatabase, Service } from '../support/harness.js';
+import { buyerOf, end, everyRow, mails, reportOf, sold, TAKES_PURCHASES } from '../support/http/webhook.js';
+
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** At first nothing but a database: whoever has one records purchases, and mails wait for the service. */
+let created: Awaited<ReturnType<typeof createDatabase>>;
+let database: pg.Client;
+let dataDir: string;
+let terminal: Terminal;
+beforeAll(async () => {
+  created = await createDatabase();
+  database = new pg.Client(created.url);
+  await database.connect();
+  dataDir = mkdtempSync(join(tmpdir(), 'mooring-purchases-cli-'));
+  terminal = new Terminal({ DATABASE_URL: created.url, DATA_DIR: dataDir });
+});
+afterAll(async () => {
+  terminal.close();
+  await database.end();
+  await created.drop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const RECORD = ['purchase', 'record'];
+const record = (transaction: string, status: string, ...more: string[]) =>
+  RECORD.concat('--transaction', transaction, '--status', status, more);
+const withEmail = (transaction: string, status: string, ...more: string[]) =>
+  record(transaction, status, '--email', buyerOf(transaction), ...more);
+
+const jobs = async () =>
+  (
+    await database.query<{ key: string; payload: Record<string, string> }>(
+      `select j.key, p.payload from graphile_worker.jobs j
+       join graphile_worker._private_jobs p on p.id = j.id order by j.id`,
+    )
+  ).rows;
+
+describe('purchase record', () => {
+  test('makes a license of a paid one, and its mail waits as a job that names nobody', async () => {
+    const recorded = await terminal.json(withEmail('cli-paid', 'paid'));
+    const license_id = expect.stringMatching(UUID_V7);
+    expect(recorded).toEqual({ transaction_id: 'cli-paid', state: 'paid', license_id });
+    expect(await jobs()).toEqual([
+      {
+        key: `license_key ${recorded.license_id}`,
+        payload: { about: recorded.license_id, mail_id: expect.any(String) },
+      },
+    ]);
+  });
+
+  test('again is the same answer, and no second license or mail', async () => {
+    const first = await terminal.json(withEmail('cli-paid', 'paid'));
+    expect(await terminal.json(record('cli-paid', 'paid', '--email', 'eve@example.com'))).toEqual(first);
+    const { rows } = await database.query('select id, email from license');
+    expect(rows).toEqual([{ id: first.license_id, email: buyerOf('cli-paid') }]);
+    expect(await jobs()).toHaveLength(1);
+  });
+
+  test('needs no address for anything else: a license or none yet is told', async () => {
+    const { license_id } = await terminal.json(withEmail('cli-refund', 'paid'));
+    expect(await terminal.json(record('cli-refund', 'refunded'))).toEqual({
+      transaction_id: 'cli-refund',
+      state: 'refunded',
+      license_id,
+    });
+    expect(await terminal.json(record('cli-early', 'disputed'))).toEqual({
+      transaction_id: 'cli-early',
+      state: 'disputed',
+      license_id: null,
+    });
+    expect((await terminal.run(record('cli-early', 'refunded'))).stdout).toBe(
+      'Transaction  cli-early\nState        refunded\nLicense      none\n',
+    );
+  });
+
+  test.each([
+    ['paid without an address', record('a', 'paid'), /^--email is required with --status paid\.\n$/],
+    ['no address', record('a', 'paid', '--email', 'ada'), /^--email must be an e-mail address\b.*\.\n$/],
+    ['an unknown status', record('a', 'lost'), /^--status must be one of paid, disputed, .*\.\n$/],
+    ['an id with a space', record('a b', 'refunded'), /^--transaction must be a string .*\.\n$/],
+    ['no id', [...RECORD, '--status', 'paid'], /^[^\n]*--transaction[^\n]*\.\n$/],
+  ])('is refused with %s in one sentence, exit code 2, and leaves nothing', async (_, args, sentence) => {
+    const before = await everyRow(database);
+    const { code, stdout, stderr } = await terminal.run(args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(sentence);
+    expect(await everyRow(database)).toEqual(before);
+  });
+
+  test('leaves in the audit trail who recorded what, and no address', async () => {
+    const { license_id } = await terminal.json(withEmail('cli-audit', 'paid', '--as', 'grace'));
+    await terminal.json(withEmail('cli-audit', 'refunded'));
+    await terminal.json(withEmail('cli-audit-early', 'refunded'));
+    const { rows } = await database.query(
+      `select e.actor, e.action, e.license_id, e.reason, e.change - 'purchase_id' as change
+       from audit_event e join purchase p on e.change->>'purchase_id' = p.id::text
+       where p.transaction_id like 'cli-audit%' order by e.at, e.id`,
+    );
+    const entry = { action: 'purchase.record', license_id, reason: null };
+    expect(rows).toEqual([
+      { ...entry, actor: 'grace', change: { status: 'paid' } },
+      { ...entry, actor: 'cli', change: { status: 'refunded' } },
+      { ...entry, actor: 'cli', license_id: null, change: { status: 'refunded' } },
+    ]);
+    const trail = (await everyRow(database)).filter((row) => row.startsWith('public.audit_event:'));
+    expect(trail.filter((row) => /@|buyer/.test(row))).toEqual([]);
+  });
+});
+
+describe('beside a service', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await Service.start({ databaseUrl: created.url, dataDir, environment: TAKES_PURCHASES });
+  });
+  afterAll(() => end(service));
+
+  test('the mails that waited are sent, but to those who were refunded meanwhile', async () => {
+    const sent = await mails(service);
+    expect(sent.map(({ to }) => to)).toEqual([buyerOf('cli-paid')]);
+    const bought = (await sold(service, 'cli-paid'))!;
+    expect(sent[0]!.license_key).toBe(bought.license_key);
+    expect((await service.activate(bought)).status).toBe(201);
+  });
+
+  test('a mail is sent at once, and a refund is told by the next heartbeat', async () => {
+    await terminal.json(withEmail('cli-served', 'paid'));
+    const mail = (await mails(service)).find(({ to }) => to === buyerOf('cli-served'))!;
+    const license = { license_key: mail.license_key!, email: mail.to };
+    const { token } = (await service.activate(license)).json;
+    await terminal.json(record('cli-served', 'refunded'));
+    expect((await service.heartbeat(token)).json.code).toBe('license_refunded');
+  });
+
+  test('the command line and the processor speak of the same purchase', async () => {
+    await reportOf(service, 'cli-same', 'paid');
+    const { license_id } = (await sold(service, 'cli-same'))!;
+    expect(await terminal.json(withEmail('cli-same', 'disputed'))).toEqual({
+      transaction_id: 'cli-same',
+      state: 'disputed',
+      license_id,
+    });
+    await reportOf(service, 'cli-same', 'dispute_won');
+    expect((await terminal.json(withEmail('cli-same', 'paid'))).state).toBe('dispute_won');
+    expect((await mails(service)).filter(({ to }) => to === buyerOf('cli-same'))).toHaveLength(1);
+  });
+
+  test('the processor leaves no entry in the audit trail', async () => {
+    const entries = async () => (await service.sql('select id from audit_event')).length;
+    const before = await entries();
+    for (const status of ['paid', 'disputed', 'dispute_won', 'refunded'] as const)
+      expect((await reportOf(service, 'cli-silent', status)).status).toBe(204);
+    expect(await entries()).toBe(before);
+    await terminal.json(record('cli-silent', 'refunded'));
+    expect(await entries()).toBe(before + 1);
+  });
+});

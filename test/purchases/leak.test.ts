@@ -1,0 +1,182 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { call } from '../support/harness.js';
+import { filesBelow, formsOfAddress, formsOfText, LeakSearch } from '../support/leak-search.js';
+import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { endingWaits } from '../support/tables.js';
+import { everyRow, mailsSent, PURCHASES, SECRET, signed, unixTime } from '../support/http/webhook.js';
+
+/*
+ * A processor's whole event, with all that it knows of the buyer, sent to the built service with its own database. What
+ * is kept of it is looked for in every table, every log and every raw file.
+ */
+
+/** What is kept, of the transaction that is paid, disputed, won and refunded. */
+const TRANSACTION = 'pi_kanari_7f3a';
+const EMAIL = 'kanari.buyer.7f3a@leak.example';
+
+/** What the processor's event knows beside it, and is never kept. */
+const PRIVATE = {
+  card: '4242424242424242',
+  spaced: '4242-4242-4242-4242',
+  holder: 'Kanari Buyer-Lovelace',
+  street: 'Kanaristrasse 77b',
+  postcode: '10117-kanari',
+  iban: 'DE89370400440532013000',
+  license_key: 'MOOR_KANA-R1KA-NAR1-KANA',
+  user_agent: 'KanariAgent/5.1 (Macintosh)',
+  first_email: 'first.kanari@leak.example',
+  other_email: 'other.kanari@leak.example',
+  event: 'evt_kanari_19c2',
+  receipt: 'https://kanari.example/receipt/77',
+  cookie: 'kanari-cookie-5f1c',
+  member: 'kanari-member-name',
+};
+const ADDRESSES = ['203.0.113.77', '2001:db8::77'];
+/** What its headers know. */
+const ID = 'msg_kanari_2b8e';
+const AGENT = 'KanariHooks/2.0';
+/** Not the second of the report: a time of our own must not look like it. */
+const AT = unixTime() - 200;
+
+/** The event of a status, 60 KiB long. The buyer's address stands in it many times, the first time as another's. */
+function eventOf(status: string): string {
+  const { card, spaced, holder, street, postcode, iban, license_key, user_agent, cookie } = PRIVATE;
+  const { first_email, other_email, event, receipt, member } = PRIVATE;
+  const charge = JSON.stringify({
+    card: { card, spaced, iban, holder },
+    billing: { holder, email: EMAIL, lines: [street, postcode] },
+    customer: { email: other_email, license_key, previous: [{ email: EMAIL }, { email: other_email }] },
+    client: { ip: ADDRESSES[0], forwarded: ADDRESSES, user_agent, cookies: { cookie } },
+    [member]: { id: event, receipt },
+  });
+  const facts = `"transaction_id":"${TRANSACTION}","email":"${EMAIL}","status":"${status}"`;
+  const start = `{"email":"${first_email}","id":"${event}","ip":"${ADDRESSES[0]}",${facts},"data":[`;
+  const times = Math.floor((60 * 1024 - start.length) / (charge.length + 1));
+  return `${start}${Array<string>(times).fill(charge).join()}]}`;
+}
+
+const signature = signed(eventOf('paid'), { id: ID, at: AT })['webhook-signature']!.slice('v1,'.length);
+const secrets = new LeakSearch([
+  ...[...Object.values(PRIVATE), ID, AGENT, signature].flatMap(formsOfText),
+  ...ADDRESSES.flatMap(formsOfAddress),
+]);
+const times = new LeakSearch(formsOfText(String(AT)));
+const identities = new LeakSearch([TRANSACTION, EMAIL].flatMap(formsOfText));
+
+let directory: string;
+let server: ServerProcess;
+let database: pg.Client;
+let databaseUrl: string;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'mooring-purchase-leak-'));
+  const port = await freePort();
+  // The control's way into the process: on a signal it prints what a file holds, as a careless line of ours would.
+  const planted = `import { readFileSync } from 'node:fs';
+    process.on('SIGUSR2', () => process.stdout.write(readFileSync(${JSON.stringify(join(directory, 'plant'))}, 'utf8')));`;
+  server = new ServerProcess(
+    {
+      NODE_ENV: 'development',
+      PORT: String(port),
+      DATA_DIR: join(directory, 'data'),
+      LOG_LEVEL: 'trace',
+      PURCHASE_WEBHOOK_SECRET: SECRET,
+    },
+    { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(planted)}`] },
+  );
+  await server.ready();
+  databaseUrl = (JSON.parse(readFileSync(join(directory, 'data/postgres.json'), 'utf8')) as { url: string })
+    .url;
+  database = new pg.Client(databaseUrl);
+  await database.connect();
+  await drive(`http://127.0.0.1:${port}`);
+});
+
+afterAll(async () => {
+  await database?.end();
+  await server?.end();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** The event in every way in which it can be taken, refused, broken off by a fault, and turned away. */
+async function drive(url: string): Promise<void> {
+  const send = async (body: string, headers = signed(body, { id: ID, at: AT })) =>
+    (await call(url, 'POST', PURCHASES, body, { 'user-agent': AGENT, ...headers })).status;
+  const statuses = [
+    await send(eventOf('paid'), {}),
+    await send(eventOf('lost')),
+    await send(eventOf('paid').slice(0, -1)),
+    await send(eventOf('paid') + ' '.repeat(5_000)),
+  ];
+  await database.query('alter table license rename column on_expiry to gone');
+  statuses.push(await send(eventOf('paid')));
+  await database.query('alter table license rename column gone to on_expiry');
+  await database.query('begin; lock table purchase in access exclusive mode');
+  statuses.push(
+    await endingWaits(
+      (sql) => database.query(sql),
+      () => send(eventOf('paid')),
+    ),
+  );
+  await database.query('rollback');
+  for (const status of ['paid', 'paid', 'disputed', 'dispute_won'])
+    statuses.push(await send(eventOf(status)));
+  await mailsSent(databaseUrl);
+  expect(statuses).toEqual([403, 422, 400, 413, 500, 503, 204, 204, 204, 204]);
+}
+
+const logs = () => server.stdout + server.stderr + readFileSync(join(directory, 'data/postgres.log'), 'utf8');
+
+test('of all that an event holds, the tables keep what is to be kept, and nothing else', async () => {
+  const rows = await everyRow(database);
+  expect([...secrets.in(rows.join('\n')), ...times.in(rows.join('\n'))]).toEqual([]);
+  const { rows: purchases } = await database.query(
+    "select to_jsonb(p) - 'id' as facts, pg_typeof(recorded_on)::text as type from purchase p",
+  );
+  const facts = { transaction_id: TRANSACTION, email: EMAIL, state: 'dispute_won', paid: true };
+  const recorded_on = expect.stringMatching(/^\d{4}-\d\d-\d\d$/);
+  expect(purchases).toEqual([{ facts: { ...facts, recorded_on }, type: 'date' }]);
+  // The address stands where it says that it does: with the purchase and with the license.
+  const withAddress = rows.filter((row) => row.toLowerCase().includes(EMAIL));
+  expect(withAddress.map((row) => row.split(':')[0])).toEqual(['public.license', 'public.purchase']);
+  const withTransaction = rows.filter((row) => row.includes(TRANSACTION));
+  expect(withTransaction.map((row) => row.split(':')[0])).toEqual(['public.purchase']);
+});
+
+// Of short values: a long one is compressed there, and found in the tables.
+test('no raw file holds more of it, neither the write-ahead log nor the mail to the buyer', async () => {
+  await database.query('checkpoint');
+  expect(secrets.inFiles(join(directory, 'data'))).toEqual([]);
+  const mails = filesBelow(join(directory, 'data/outbox')).map((file) => readFileSync(file, 'utf8'));
+  expect(mails.filter((mail) => mail.includes(EMAIL))).toHaveLength(1);
+  expect(mails.filter((mail) => mail.includes(TRANSACTION))).toEqual([]);
+});
+
+test('no line of a log at level trace, and no word of PostgreSQL, tells of the event or the buyer', () => {
+  expect(logs()).toContain(`"route":"${PURCHASES}"`);
+  expect([...secrets.in(logs()), ...identities.in(logs())]).toEqual([]);
+});
+
+// Last, for what was planted stays in the files.
+test('the search finds what is planted: in a table, in a log, in a raw file', async () => {
+  const texts = [...secrets.forms, ...identities.forms, ...times.forms].filter(({ binary }) => !binary);
+  const printed = `${texts.map(({ bytes }) => bytes.toString()).join('\n')}\nEND OF PLANT\n`;
+  const everything = new Set(secrets.forms.filter(({ binary }) => !binary).map(({ what }) => what));
+  writeFileSync(join(directory, 'plant'), printed);
+  server.child.kill('SIGUSR2');
+  await server.says('stdout', /END OF PLANT/);
+  expect(secrets.in(logs())).toEqual(everything);
+  expect(identities.in(logs()).size).toBeGreaterThan(20);
+  await database.query('create table planted (form text)');
+  for (const { bytes } of texts) await database.query('insert into planted values ($1)', [bytes.toString()]);
+  const rows = (await everyRow(database)).join('\n');
+  expect(secrets.in(rows)).toEqual(everything);
+  expect(times.in(rows).size).toBeGreaterThan(20);
+  await database.query('checkpoint');
+  const found = secrets.inFiles(join(directory, 'data')).map((line) => line.replace(/^[^:]*: /, ''));
+  expect(new Set(found)).toEqual(everything);
+});

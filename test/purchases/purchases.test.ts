@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Service } from '../support/harness.js';
+import {
+  buyerOf,
+  end,
+  everyRow,
+  mails,
+  PURCHASES,
+  report,
+  reportOf,
+  signed,
+  sold,
+  TAKES_PURCHASES,
+} from '../support/http/webhook.js';
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start({ environment: TAKES_PURCHASES })));
+afterAll(() => end(service));
+
+const mailsTo = async (email: string) => (await mails(service)).filter(({ to }) => to === email);
+
+describe('paid', () => {
+  test('makes one license, and mails the buyer a key that activates with their address', async () => {
+    service.clock.set('2026-11-20T23:59:59Z');
+    const { status, text } = await report(service, {
+      transaction_id: 'pi_3QWErTyUiOp',
+      email: ' Ada.Lovelace@Example.COM ',
+      status: 'paid',
+    });
+    expect([status, text]).toEqual([204, '']);
+    const [mail, ...more] = await mailsTo('ada.lovelace@example.com');
+    expect(more).toEqual([]);
+    expect(mail!.subject).toBe('Your license key for com.example.app');
+    const { status: activated, json } = await service.activate({
+      license_key: mail!.license_key!,
+      email: 'ada.lovelace@example.com',
+    });
+    expect([activated, json.license]).toEqual([
+      201,
+      { status: 'active', expires_at: null, machines_allowed: 1, machines_in_use: 1 },
+    ]);
+    expect(await service.sql('select count(*)::int as licenses from license')).toEqual([{ licenses: 1 }]);
+  });
+
+  test('keeps the transaction id, the address, the status and the day, and nothing else', async () => {
+    service.clock.set('2026-11-20T23:59:59Z');
+    await reportOf(service, 'the-facts', 'paid');
+    const rows = await service.sql(
+      "select to_jsonb(p) - 'id' as facts from purchase p where transaction_id = 'the-facts'",
+    );
+    const facts = { transaction_id: 'the-facts', email: buyerOf('the-facts'), state: 'paid', paid: true };
+    expect(rows).toEqual([{ facts: { ...facts, recorded_on: '2026-11-20' } }]);
+    const columns = await service.sql(
+      "select column_name as name, data_type as type from information_schema.columns where table_name = 'purchase'",
+    );
+    expect(columns.filter(({ name }) => name === 'recorded_on')).toEqual([
+      { name: 'recorded_on', type: 'date' },
+    ]);
+    expect(columns.filter(({ type }) => /time/.test(String(type)))).toEqual([]);
+  });
+
+  test('keeps the day of the first report, whenever the others come', async () => {
+    service.clock.set('2026-11-20T23:59:59Z');
+    await reportOf(service, 'the-day', 'disputed');
+    service.clock.set('2026-11-21T00:00:00Z');
+    await reportOf(service, 'the-day', 'paid');
+    expect(
+      await service.sql("select recorded_on::text as day from purchase where transaction_id = 'the-day'"),
+    ).toEqual([{ day: '2026-11-20' }]);
+  });
+
+  test('makes a license for each transaction, also where one buyer has two', async () => {
+    for (const transaction_id of ['first-of-two', 'second-of-two'])
+      await report(service, { transaction_id, email: 'grace@buyer.example', status: 'paid' });
+    const keys = (await mailsTo('grace@buyer.example')).map(({ license_key }) => license_key);
+    const licenses = [await sold(service, 'first-of-two'), await sold(service, 'second-of-two')];
+    expect(keys.toSorted()).toEqual(licenses.map((license) => license!.license_key).toSorted());
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  test('makes the license as the settings say', async () => {
+    const generous = await Service.start({
+      environment: {
+        ...TAKES_PURCHASES,
+        DEFAULT_MACHINES_PER_LICENSE: '3',
+        DEFAULT_ON_EXPIRY: 'stop',
+        LICENSE_KEY_PREFIX: 'DARK',
+      },
+    });
+    await reportOf(generous, 'generous', 'paid');
+    const { license_key } = (await sold(generous, 'generous'))!;
+    expect(license_key).toMatch(/^DARK_/);
+    expect(await generous.sql('select machines_allowed, on_expiry, expires_at from license')).toEqual([
+      { machines_allowed: 3, on_expiry: 'stop', expires_at: null },
+    ]);
+    expect((await mails(generous))[0]!.text).toContain(license_key);
+    await end(generous);
+  });
+
+  test('is a purchase, a license and a mail, or none of them', async () => {
+    await mails(service);
+    const before = await everyRow(service.database);
+    await service.sql(
+      'alter table graphile_worker._private_jobs add constraint full_up check (false) not valid',
+    );
+    const { status, json } = await reportOf(service, 'whole', 'paid');
+    await service.sql('alter table graphile_worker._private_jobs drop constraint full_up');
+    expect([status, json.client_action]).toEqual([500, 'retry']);
+    expect(await everyRow(service.database)).toEqual(before);
+    await reportOf(service, 'whole', 'paid');
+    expect(await mailsTo(buyerOf('whole'))).toHaveLength(1);
+  });
+});
+
+describe('a report', () => {
+  const good = { transaction_id: 'bad-members', email: 'ada@example.com', status: 'paid' };
+
+  async function refused(body: unknown): Promise<string[]> {
+    const before = await everyRow(service.database);
+    const { status, json } = await report(service, body);
+    expect([status, json.code]).toEqual([422, 'invalid_request']);
+    expect(await everyRow(service.database)).toEqual(before);
+    return (json.errors as { pointer: string }[]).map(({ pointer }) => pointer);
+  }
+
+  beforeAll(() => mails(service));
+
+  test.each([
+    ['transaction_id', [undefined, null, '', ' ', 1, true, [], {}, ['a'], 'a b', 'a\tb', 'a\nb', '\u00a0a']],
+    ['transaction_id', ['\0', 'a\0', '\ud800', 'a\udc00b', 'x'.repeat(201), '\u0085']],
+    ['status', [undefined, null, '', 'PAID', ' paid', 'lost', 'refund', 0, true, [], ['paid'], {}]],
+    ['status', ['__proto__', 'constructor', 'toString', 'paid\0', '\ud800']],
+    ['email', [undefined, null, '', ' ', 'ada', 'ada@', '@example.com', 1, [], ['ada@example.com'], {}]],
+    ['email', ['a@b@c', 'a b@example.com', 'a@example.com\r\nBcc: eve@example.com', 'a\0@b', '\ud800@b']],
+    ['email', [`${'a'.repeat(243)}@example.com`]],
+  ])('with a wrong %s is refused, and leaves nothing (%#)', async (name, values) => {
+    for (const value of values) expect(await refused({ ...good, [name]: value })).toEqual([`/${name}`]);
+  });
+
+  test('names each member that is wrong, and looks at the address with paid alone', async () => {
+    const pointers = await refused({ transaction_id: 1, status: 'paid' });
+    expect(pointers.toSorted()).toEqual(['/email', '/transaction_id']);
+    expect((await refused({ email: 'no address' })).toSorted()).toEqual(['/status', '/transaction_id']);
+  });
+
+  test.each(['disputed', 'dispute_won', 'refunded'])(
+    'of %s needs no address, and takes none',
+    async (status) => {
+      for (const [at, email] of [undefined, null, '', 'no address', 7, {}, 'eve@example.com'].entries()) {
+        const transaction_id = `${status}-${at}`;
+        expect((await report(service, { transaction_id, status, email })).status).toBe(204);
+        const rows = await service.sql('select email, state from purchase where transaction_id = $1', [
+          transaction_id,
+        ]);
+        expect(rows).toEqual([{ email: null, state: status }]);
+      }
+    },
+  );
+
+  test('may have an id of 200 characters, of any kind that is not blank', async () => {
+    for (const transaction_id of [
+      'x'.repeat(200),
+      "';drop/**/table/**/purchase;--",
+      'Käufer/№:1',
+      '__proto__',
+    ]) {
+      expect((await report(service, { ...good, transaction_id })).status).toBe(204);
+      expect((await sold(service, transaction_id))!.state).toBe('paid');
+    }
+  });
+
+  test('may hold anything else: it is not looked at', async () => {
+    const body = `{"id":"evt_1","type":"checkout.completed","__proto__":{"status":"refunded"},"paid":false,
+      "state":"refunded","data":{"status":"refunded","transaction_id":7},"status":"paid","constructor":null,
+      "transaction_id":"among-others","email":"among@buyer.example","a":${'['.repeat(9_000)}${']'.repeat(9_000)}}`;
+    expect((await report(service, body)).status).toBe(204);
+    expect(await sold(service, 'among-others')).toMatchObject({
+      state: 'paid',
+      email: 'among@buyer.example',
+    });
+  });
+});
+
+test('without a secret the address does not exist, whatever is sent there', async () => {
+  const deaf = await Service.start();
+  const nowhere = (await deaf.call('POST', '/v1/nowhere', {})).json;
+  const body = JSON.stringify({ transaction_id: 'nobody', email: 'ada@example.com', status: 'paid' });
+  for (const sent of [body, '{}', '{', '[]', '']) {
+    for (const headers of [{}, signed(sent), signed(sent, { secret: '' })]) {
+      const { status, json } = await deaf.call('POST', PURCHASES, sent, headers);
+      expect([status, { ...json, request_id: '' }]).toEqual([404, { ...nowhere, request_id: '' }]);
+    }
+  }
+  expect(await deaf.sql('select from purchase')).toEqual([]);
+  await deaf.close();
+});

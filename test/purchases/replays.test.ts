@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { LicenseKeys } from '../../src/keys/license-keys.js';
+import type { PurchaseState } from '../../src/licenses/license.rules.js';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { Service } from '../support/harness.js';
+import {
+  buyerOf,
+  end,
+  everyRow,
+  mails,
+  report,
+  reportOf,
+  sold,
+  TAKES_PURCHASES,
+} from '../support/http/webhook.js';
+
+const ACT = { actor: 'test', reason: 'a test' };
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start({ environment: TAKES_PURCHASES })));
+afterAll(() => end(service));
+
+const mailsOf = async (transaction_id: string) =>
+  (await mails(service)).filter(({ to }) => to === buyerOf(transaction_id)).length;
+
+/** Does something after which no row of any table is another. */
+async function changingNothing(work: () => Promise<unknown>): Promise<void> {
+  const sent = (await mails(service)).length;
+  const before = await everyRow(service.database);
+  // Another day: nothing is dated anew either.
+  service.clock.advance(86_400_000);
+  await work();
+  expect((await mails(service)).length).toBe(sent);
+  expect(await everyRow(service.database)).toEqual(before);
+}
+
+const HISTORIES: PurchaseState[][] = [
+  ['paid'],
+  ['disputed'],
+  ['refunded'],
+  ['paid', 'disputed'],
+  ['paid', 'disputed', 'dispute_won'],
+  ['paid', 'disputed', 'refunded'],
+  ['refunded', 'paid'],
+];
+
+test.each(HISTORIES.map((history) => [history.join(', '), history] as const))(
+  'each report of %s, sent again to the byte, is answered alike and changes nothing',
+  async (name, history) => {
+    const transaction_id = name.replaceAll(', ', '-');
+    const sent = history.map((status, at) => ({
+      body: JSON.stringify({ transaction_id, email: buyerOf(transaction_id), status }),
+      id: `msg_${transaction_id}_${at}`,
+    }));
+    for (const { body, id } of sent) expect((await report(service, body, { id })).status).toBe(204);
+    const { license_id, ...bought } = (await sold(service, transaction_id))!;
+    if (license_id) await service.activate({ ...bought });
+    await changingNothing(async () => {
+      for (const { body, id } of [...sent, ...sent.toReversed()]) {
+        const { status, text } = await report(service, body, { id });
+        expect([status, text]).toEqual([204, '']);
+      }
+    });
+  },
+);
+
+test('a report sent again under another id, and with other members around it, changes nothing', async () => {
+  await reportOf(service, 'again', 'paid');
+  await changingNothing(async () => {
+    const again = { transaction_id: 'again', email: 'eve@buyer.example', status: 'paid', attempt: 2 };
+    expect((await report(service, again)).status).toBe(204);
+  });
+});
+
+describe('a paid report that is sent again', () => {
+  const paidAgain = (transaction_id: string) =>
+    changingNothing(async () => expect((await reportOf(service, transaction_id, 'paid')).status).toBe(204));
+
+  async function paid(transaction_id: string): Promise<string> {
+    await reportOf(service, transaction_id, 'paid');
+    expect(await mailsOf(transaction_id)).toBe(1);
+    return (await sold(service, transaction_id))!.license_id!;
+  }
+
+  test('does not undo a change of address', async () => {
+    const id = await paid('moved');
+    await service.setLicense(id, { email: 'new@buyer.example' });
+    await paidAgain('moved');
+    expect(await sold(service, 'moved')).toMatchObject({ license_id: id, email: 'new@buyer.example' });
+  });
+
+  test('brings no erased buyer back, and makes no second license', async () => {
+    const id = await paid('erased');
+    await service.sql('update license set email = null where id = $1', [id]);
+    await service.sql("update purchase set email = null where transaction_id = 'erased'");
+    await paidAgain('erased');
+    expect(await service.sql("select email, paid from purchase where transaction_id = 'erased'")).toEqual([
+      { email: null, paid: true },
+    ]);
+  });
+
+  test('makes no license where it had one that is long since deleted', async () => {
+    const id = await paid('deleted');
+    await service.sql('delete from license where id = $1', [id]);
+    await paidAgain('deleted');
+    expect(await sold(service, 'deleted')).toMatchObject({ paid: true, license_id: null });
+  });
+
+  test('keeps a replaced key, and a machine that runs', async () => {
+    const id = await paid('runs');
+    const { license_key } = await service.app.get(LicensesService).rekey(id, ACT);
+    const bought = { license_key, email: buyerOf('runs') };
+    const { token } = (await service.activate(bought)).json;
+    await paidAgain('runs');
+    expect((await service.heartbeat(token)).status).toBe(200);
+    expect((await service.activate(bought)).status).toBe(200);
+  });
+});
+
+test('a refund still ends a license whose buyer was erased, and is taken where the license is gone', async () => {
+  await reportOf(service, 'erased-refund', 'paid');
+  const bought = (await sold(service, 'erased-refund'))!;
+  const { token } = (await service.activate(bought)).json;
+  await service.sql('update license set email = null where id = $1', [bought.license_id]);
+  expect((await reportOf(service, 'erased-refund', 'refunded')).status).toBe(204);
+  expect((await service.heartbeat(token)).json.code).toBe('license_refunded');
+  await service.sql('delete from activation where license_id = $1', [bought.license_id]);
+  await service.sql('delete from license where id = $1', [bought.license_id]);
+  await changingNothing(async () => {
+    expect((await reportOf(service, 'erased-refund', 'refunded')).status).toBe(204);
+  });
+});
+
+test('a license that outlived what is kept of its purchase is the same one when it is paid for once more', async () => {
+  await reportOf(service, 'old', 'paid');
+  const before = (await sold(service, 'old'))!;
+  await service.setLicense(before.license_id!, { email: 'eve@buyer.example' });
+  await service.sql('update license set purchase_id = null where id = $1', [before.license_id]);
+  await service.sql("delete from purchase where transaction_id = 'old'");
+  const sent = (await mails(service)).length;
+  expect((await reportOf(service, 'old', 'paid')).status).toBe(204);
+  expect(await sold(service, 'old')).toEqual({ ...before, email: 'eve@buyer.example' });
+  expect((await mails(service)).length).toBe(sent);
+});
+
+test('a license that was imported with the key of a lost sale is that sale’s, refund and all', async () => {
+  const { license_id } = service.app.get(LicenseKeys).soldIds('lost');
+  const { key_hash } = service.app.get(LicenseKeys).derive(license_id, 1);
+  const { license_id: imported } = await service.issue({ email: 'eve@buyer.example' });
+  await service.sql('update license set key_hash = $2 where id = $1', [imported, key_hash]);
+  for (const status of ['paid', 'refunded'] as const)
+    expect((await reportOf(service, 'lost', status)).status).toBe(204);
+  expect(await sold(service, 'lost')).toMatchObject({ license_id: imported, state: 'refunded' });
+  expect(await mailsOf('lost')).toBe(0);
+  const purchase = "select email from purchase where transaction_id = 'lost'";
+  expect(await service.sql(purchase)).toEqual([{ email: 'eve@buyer.example' }]);
+});

@@ -1,0 +1,216 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { Service, type Answer } from '../support/harness.js';
+import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
+import { exchange, expectProblem, request } from '../support/http/raw-http.js';
+import { whileGone, whileLocked } from '../support/tables.js';
+import {
+  end,
+  PURCHASES,
+  report,
+  reportOf,
+  SECRET,
+  signed,
+  TAKES_PURCHASES,
+  unixTime,
+} from '../support/http/webhook.js';
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start({ environment: TAKES_PURCHASES })));
+afterAll(() => end(service));
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+let count = 0;
+/** A report that was never sent before. */
+const fresh = () => {
+  const transaction_id = `tx-${(count += 1)}`;
+  return JSON.stringify({ transaction_id, email: `${transaction_id}@buyer.example`, status: 'paid' });
+};
+
+const send = (body: string | Uint8Array, headers: Record<string, string>, to = service) =>
+  to.call('POST', PURCHASES, body, { ...JSON_TYPE, ...headers });
+
+const purchases = async (of = service) => (await of.sql('select transaction_id from purchase')).length;
+
+function expectRefused({ status, json, headers }: Answer): void {
+  expect([status, json.code, json.client_action]).toEqual([403, 'webhook_signature_invalid', 'fix']);
+  expect(headers['retry-after']).toBeUndefined();
+}
+
+test('the signatures of these tests are those of Standard Webhooks, by its own example', () => {
+  const example = { secret: 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', id: 'msg_p5jXN8AQM9LWM0D4loKWxJek' };
+  expect(signed('{"test": 2432232314}', { ...example, at: 1_614_265_330 })).toEqual({
+    'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+    'webhook-timestamp': '1614265330',
+    'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+  });
+});
+
+// All of these together are fewer than the 60 a minute after which the answer is 429.
+describe('403, and nothing stored,', () => {
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    expect(await purchases()).toBe(0);
+  });
+
+  test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('without %s', async (name) => {
+    const body = fresh();
+    const { [name]: _, ...headers } = signed(body);
+    expectRefused(await send(body, headers));
+    expectRefused(await send(body, { ...headers, [name]: '' }));
+  });
+
+  test('without any of them', async () => expectRefused(await send(fresh(), {})));
+
+  test('for a right signature of another message', async () => {
+    const [body, other] = [fresh(), fresh()];
+    const right = signed(body);
+    expectRefused(await send(other, right));
+    expectRefused(await send(body, { ...right, 'webhook-id': `${right['webhook-id']}x` }));
+    expectRefused(
+      await send(body, { ...right, 'webhook-timestamp': String(Number(right['webhook-timestamp']) - 1) }),
+    );
+  });
+
+  test('for bytes that were changed, however little: one of them, the order, the spaces', async () => {
+    const body = fresh();
+    const { transaction_id, email, status } = JSON.parse(body) as Record<string, string>;
+    const others = [
+      body.replace('tx-', 'tX-'),
+      `${body}\n`,
+      ` ${body}`,
+      `\ufeff${body}`,
+      JSON.stringify({ email, status, transaction_id }),
+      JSON.stringify(JSON.parse(body), undefined, 1),
+    ];
+    for (const other of others) expectRefused(await send(other, signed(body)));
+  });
+
+  test.each([',', 'x', '.5', 'e0', ' 1'])('for a timestamp with %j behind its number', async (more) => {
+    const body = fresh();
+    const right = signed(body);
+    const headers = { ...right, 'webhook-timestamp': `${right['webhook-timestamp']}${more}` };
+    expectRefused(await send(body, headers));
+  });
+
+  test('for another secret, and for the secret taken as a text', async () => {
+    const body = fresh();
+    const asText = Buffer.from(SECRET).toString('base64');
+    for (const secret of [randomBytes(32).toString('base64'), '', asText])
+      expectRefused(await send(body, signed(body, { secret })));
+  });
+
+  test.each([-301, -3_600, 301, 3_600])('when it was signed %i seconds from now', async (seconds) => {
+    const body = fresh();
+    // No second passes while it is on its way.
+    jest.spyOn(Date, 'now').mockReturnValue(Date.now());
+    expectRefused(await send(body, signed(body, { at: unixTime() + seconds })));
+  });
+
+  test.each(['', 'now', 'NaN', '-1', '0x7fffffff', '1e10', '99999999999999999999', '2026-11-20T13:00:00Z'])(
+    'for a time that is no Unix time: %s',
+    async (time) => {
+      const body = fresh();
+      expectRefused(await send(body, { ...signed(body), 'webhook-timestamp': time }));
+    },
+  );
+
+  test.each([
+    ['no version', (v1: string) => v1.slice(3)],
+    ['version 2', (v1: string) => v1.replace('v1', 'v2')],
+    ['version 1a, which is asymmetric', (v1: string) => v1.replace('v1', 'v1a')],
+    ['a capital version', (v1: string) => v1.replace('v1', 'V1')],
+    ['a version alone', () => 'v1'],
+    ['an empty signature', () => 'v1,'],
+    ['another sign between', (v1: string) => v1.replace(',', '=')],
+    ['commas alone', () => ',,,'],
+    ['a signature cut short', (v1: string) => v1.slice(0, -2)],
+    ['a signature with something after it', (v1: string) => `${v1}x`],
+    ['hex', (v1: string) => `v1,${Buffer.from(v1.slice(3), 'base64').toString('hex')}`],
+    ['a comma in place of the space', (v1: string) => `v1,AAAA,${v1}`],
+    ['very many wrong ones', () => 'v1,AAAA '.repeat(1_000)],
+    ['what is not ASCII', () => 'v1,é'],
+  ])('for a signature header with %s', async (_, change) => {
+    const body = fresh();
+    const headers = signed(body);
+    expectRefused(
+      await send(body, { ...headers, 'webhook-signature': change(headers['webhook-signature']!) }),
+    );
+  });
+
+  test('before a word on what is in the body, or whether it is JSON', async () => {
+    for (const body of ['{', '[]', '', '{"status":"lost"}']) expectRefused(await send(body, {}));
+    const [answer] = await exchange(service.url, [request('POST', PURCHASES)]);
+    expectProblem(answer!, 'webhook_signature_invalid');
+  });
+});
+
+describe('204', () => {
+  test.each([-290, 0, 290])('when it was signed %i seconds from now', async (seconds) => {
+    const { status } = await report(service, fresh(), { at: unixTime() + seconds });
+    expect(status).toBe(204);
+  });
+
+  test('where one of several signatures is right: a secret is being replaced', async () => {
+    for (const around of [
+      (v1: string) => `v1,${'A'.repeat(43)}= v1a,xyz ${v1}`,
+      (v1: string) => `${v1} v2,b`,
+    ]) {
+      const body = fresh();
+      const headers = signed(body);
+      const signature = around(headers['webhook-signature']!);
+      expect((await send(body, { ...headers, 'webhook-signature': signature })).status).toBe(204);
+    }
+  });
+
+  test('with a secret that was set as processors show it, after whsec_', async () => {
+    const prefixed = await Service.start({ environment: { PURCHASE_WEBHOOK_SECRET: `whsec_${SECRET}` } });
+    const body = fresh();
+    expect((await send(body, signed(body), prefixed)).status).toBe(204);
+    expectRefused(await send(body, {}, prefixed));
+    await end(prefixed);
+  });
+
+  test('for a body in which bytes are more than letters', async () => {
+    const body = `{"transaction_id":"Größe-№-😀","email":"käufer@buyer.example","status":"paid","\\u0061":"\u2028"}`;
+    expect((await report(service, body)).status).toBe(204);
+    expect(await service.sql("select email from purchase where transaction_id = 'Größe-№-😀'")).toEqual([
+      { email: 'käufer@buyer.example' },
+    ]);
+  });
+});
+
+test('after 60 wrong signatures in a minute a wrong one has to wait, and a right one never', async () => {
+  const busy = await Service.start({ environment: TAKES_PURCHASES });
+  for (let wrong = 0; wrong < 60; wrong += 1) {
+    expectRefused(await send(fresh(), {}, busy));
+    expect((await report(busy, fresh())).status).toBe(204);
+  }
+  for (const body of [fresh(), '{', '']) {
+    const { status, json, headers } = await send(body, signed(body, { secret: 'AAAA' }), busy);
+    expect([status, json.code, json.client_action]).toEqual([429, 'too_many_requests', 'retry']);
+    expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    expect(Number(headers['retry-after'])).toBeLessThanOrEqual(60);
+    expect((await report(busy, fresh())).status).toBe(204);
+  }
+  expect(await purchases(busy)).toBe(63);
+  await end(busy);
+});
+
+test('every documented answer is one that was seen here', async () => {
+  const deaf = await Service.start();
+  const answers: [status: number, answer: Answer][] = [
+    [400, await report(service, '[]')],
+    [404, await reportOf(deaf, 'deaf', 'paid')],
+    [413, await report(service, 'x'.repeat(70_000))],
+    [415, await send('{}', { ...signed('{}'), 'content-type': 'text/plain' })],
+    [422, await report(service, {})],
+    [500, await whileGone(service, 'purchase', () => reportOf(service, 'broken', 'paid'))],
+    [503, await whileLocked(service, 'purchase', () => reportOf(service, 'away', 'paid'))],
+  ];
+  await deaf.close();
+  for (const [status, answer] of answers) expect(answer.status).toBe(status);
+  const documented = documentedAnswers().filter((answer) => answer.startsWith(`POST ${PURCHASES} `));
+  expect(documented.filter((answer) => !seenAnswers().has(answer))).toEqual([]);
+  expect(documented).toHaveLength(10);
+});

@@ -1,0 +1,135 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { Config } from '../../src/core/config.js';
+
+const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+
+interface ComposeService {
+  readonly profiles?: string[];
+  readonly ports?: string[];
+  readonly environment: Record<string, string>;
+  readonly volumes: string[];
+  readonly stop_grace_period?: string;
+  readonly logging: { driver: string; options: Record<string, string> };
+}
+
+const text = read('docker-compose.yml');
+const { services } = parse(text, { merge: true }) as { services: Record<string, ComposeService> };
+const { service, second, operator, proxy, postgres } = services as Record<
+  'service' | 'second' | 'operator' | 'proxy' | 'postgres',
+  ComposeService
+>;
+/** The proxy's configuration without its comments. */
+const configuration = read('deploy/haproxy.cfg').replaceAll(/^\s*#.*$/gm, '');
+const names = (of: RegExp, where: string) => new Set([...where.matchAll(of)].map(([, name]) => name!));
+
+test('an instance is given every setting that it reads, and none that it does not', () => {
+  const settings = names(/\bread\('([A-Z_]+)'\)/g, read('src/core/config.ts'));
+  expect(settings.size).toBeGreaterThan(20);
+  expect(Object.keys(service.environment).filter((name) => !settings.has(name))).toEqual([]);
+  // Nothing of a production lies in the folder of data.
+  expect([...settings].filter((name) => !(name in service.environment))).toEqual(['DATA_DIR']);
+});
+
+test('whatever may stand in .env is told in .env.example', () => {
+  const told = names(/^# ([A-Z_]+)=/gm, read('.env.example'));
+  expect([...names(/\$\{([A-Z_]+)/g, text)].filter((name) => !told.has(name))).toEqual([]);
+});
+
+test('without a profile there is one instance; with the proxy there are two that differ in their port alone', () => {
+  expect(Object.keys(services).filter((name) => !services[name]!.profiles)).toEqual(['service', 'postgres']);
+  const { ports: published, ...one } = service;
+  const { ports: hidden, profiles, ...other } = second;
+  expect(other).toEqual(one);
+  expect([published, hidden, profiles]).toEqual([['127.0.0.1:3000:3000'], [], ['proxy']]);
+  const grace = Number(/^(\d+)s$/.exec(service.stop_grace_period!)![1]);
+  const delay = Number(/:-(\d+)/.exec(service.environment['SHUTDOWN_DELAY_SECONDS']!)![1]);
+  expect(grace).toBeGreaterThan(delay + 10);
+});
+
+test('the proxy has its configuration, which names the instances by what it is given', () => {
+  const mounted = proxy.volumes.map((volume) => volume.split(':')[0]!);
+  expect(mounted).toContain('./deploy/haproxy.cfg');
+  expect(existsSync(new URL('../../deploy/haproxy.cfg', import.meta.url))).toBe(true);
+  const wanted = names(/\$\{([A-Z_0-9]+)\}/g, configuration);
+  expect(Object.keys(proxy.environment).filter((name) => !wanted.has(name))).toEqual([]);
+  const { INSTANCE_1, INSTANCE_2 } = proxy.environment;
+  expect([INSTANCE_1, INSTANCE_2]).toEqual(
+    ['service', 'second'].map((name) => `${name}:${services[name]!.environment['PORT']}`),
+  );
+});
+
+test('each container sees the secrets that it needs and no other, and reads them alone', () => {
+  const mounts = (of: ComposeService) => of.volumes.map((volume) => volume.split(':'));
+  const secrets = (of: ComposeService) => mounts(of).filter(([from]) => from!.startsWith('./secrets'));
+  const tokens = ['./secrets/mooring/tokens', service.environment['TOKEN_KEYS_DIR']!];
+  expect(secrets(service)).toEqual([[...tokens, 'ro']]);
+  expect(secrets(second)).toEqual([[...tokens, 'ro']]);
+  expect(secrets(proxy)).toEqual([['./secrets/tls', '/tls', 'ro']]);
+  expect(secrets(postgres)).toEqual([]);
+  // A rotation writes; it is asked for by hand, and ends.
+  expect(secrets(operator)).toEqual([tokens]);
+  expect(operator).toMatchObject({
+    profiles: ['operator'],
+    restart: 'no',
+    ports: [],
+    entrypoint: ['mooring'],
+  });
+  expect(operator.environment).toEqual(service.environment);
+  const folder = service.environment['TOMBSTONE_FILE']!.replace(/\/[^/]+$/, '');
+  for (const each of [service, second, operator])
+    expect(mounts(each).filter(([from]) => !from!.startsWith('./secrets'))).toEqual([
+      ['./tombstones', folder],
+    ]);
+});
+
+test('what compose gives an instance is a production that starts, with no TLS to the database beside it alone', () => {
+  const given: Record<string, string> = {
+    POSTGRES_PASSWORD: 'kanari',
+    PUBLIC_URL: 'https://licensing.example.com',
+    LICENSE_KEY_SECRET: `${'A'.repeat(43)}=`,
+    MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+  };
+  const filled = (value: string) =>
+    value.replaceAll(
+      /\$\{(\w+):[-?]([^}]*)\}/g,
+      (all, name: string, fallback: string) => given[name] ?? (all.includes(':?') ? '' : fallback),
+    );
+  const environment = Object.entries(service.environment).map(([name, value]) => [name, filled(value)]);
+  const config = new Config(Object.fromEntries(environment) as Record<string, string>);
+  expect(config.production).toBe(true);
+  expect(config.databaseUrl).toBe('postgres://mooring:kanari@postgres:5432/mooring?sslmode=disable');
+});
+
+test('the proxy publishes purchases only where it is asked to', () => {
+  const rule =
+    /\.if strneq\("\$\{PUBLISH_PURCHASES\}","yes"\)\n +http-request return status 404 .* \/v1\/purchases \}\n\.endif\n/;
+  expect(configuration.replaceAll(/^\n/gm, '')).toMatch(rule);
+  expect(proxy.environment['PUBLISH_PURCHASES']).toBe('${PUBLISH_PURCHASES:-}');
+});
+
+/** What of a configuration would write, count, keep or pass on who called, or show what is kept. */
+const tells = (lines: string) =>
+  lines.match(
+    /^\s*(log|stats|stick|capture|unique-id|email-alert)\b.*|.*\b(forwardfor|originalto|httplog|tcplog|forwarded|send-proxy|log-format|log-send|set-src|via)\b.*|.*\bsrc(_\w+)?\b.*/gim,
+  ) ?? [];
+
+test('the proxy writes no log, and nothing in its configuration looks at who called', () => {
+  expect(tells(configuration)).toEqual([]);
+  expect(configuration).toMatch(/^ {2}no log$/m);
+  for (const line of [
+    'log stdout format raw local0',
+    '  option forwardfor',
+    '  option httplog',
+    '  http-request set-header X-Real-IP %[src]',
+    '  stick-table type ip size 1m',
+    'server one a:1 send-proxy',
+  ])
+    expect(tells(`${configuration}\n${line}\n`)).toHaveLength(1);
+});
+
+test('what containers print is bounded', () => {
+  for (const { logging } of [service, second, proxy, postgres])
+    expect(logging).toMatchObject({ driver: 'local', options: { 'max-size': '10m', 'max-file': '5' } });
+});

@@ -1,0 +1,204 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+
+interface Locked {
+  readonly name?: string;
+  readonly link?: boolean;
+  readonly resolved?: string;
+  readonly integrity?: string;
+}
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const LOCK_FILES = ['package-lock.json', 'judges/package-lock.json', 'mutation/package-lock.json'];
+const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> };
+
+/** Every package of a lock file but our own: its path there, and what the lock says of it. */
+function lockedIn(file: string): [path: string, Locked][] {
+  const { packages } = JSON.parse(read(file)) as { packages: Record<string, Locked> };
+  return Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && !link);
+}
+
+/** The names to judge: where it lies, and what it is where it was installed under another name. */
+function namesIn(file: string): string[] {
+  return lockedIn(file).flatMap(([path, { name }]) => [
+    path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
+    ...(name ? [name] : []),
+  ]);
+}
+
+/** What tells a third party of our users, our operators or our developers. */
+const REPORTERS: readonly [kind: string, pattern: RegExp][] = [
+  // Counts installations, by address and package, from an install script.
+  ['install-time analytics', /^@scarf\/|(^|[/-])scarf$/],
+  ['crash reports', /^@?(sentry|bugsnag|rollbar|honeybadger|raygun|airbrake|backtrace|trackjs)([/-]|$)/],
+  ['crash reports', /^(raven|raven-js|crashlytics|bugsnag-js|raygun4js|error-?stack-?parser-reporter)$/],
+  [
+    'product analytics',
+    /(^|[/-])analytics([.-]|$)|^@?(segment|posthog|mixpanel|amplitude|heap|rudderstack)([/-]|$)/,
+  ],
+  ['product analytics', /^(universal-analytics|insight|react-ga4?|ga-4-react|keen-(tracking|js)|snowplow)/],
+  [
+    'product analytics',
+    /(google-analytics|(^|[/-])gtag|matomo|piwik|plausible|umami|countly|pendo|snowplow-tracker)/,
+  ],
+  [
+    'session recordings',
+    /(logrocket|fullstory|hotjar|smartlook|mouseflow|openreplay|rrweb|ms-clarity|clarity-js)/,
+  ],
+  [
+    'agents of monitoring services',
+    /^@?(newrelic|datadog|dynatrace|instana|elastic-apm|appdynamics|appsignal)([/-]|$)/,
+  ],
+  ['agents of monitoring services', /^(dd-trace|elastic-apm-node|applicationinsights|scout-apm|hot-shots)$/],
+  [
+    'agents of monitoring services',
+    /^@(azure\/monitor|microsoft\/applicationinsights|vercel\/(analytics|speed-insights)|grafana\/faro)/,
+  ],
+  [
+    'exporters of traces',
+    /^@opentelemetry\/(exporter|otlp|auto-instr|sdk-node)|^@(google-cloud|azure)\/opentelemetry/,
+  ],
+  ['remote flags and experiments', /^@?(launchdarkly|statsig|optimizely|splitsoftware|growthbook)([/-]|$)/],
+  // Each would fetch from or report to its maker at run time.
+  [
+    'update checks of tools',
+    /^(update-notifier|update-check|simple-update-notifier|opencollective|@nuxt\/telemetry)$/,
+  ],
+];
+
+function reporter(name: string): string | undefined {
+  return REPORTERS.find(([, pattern]) => pattern.test(name))?.[0];
+}
+
+describe('what reports to third parties', () => {
+  test.each(LOCK_FILES)(
+    'stands nowhere in %s, neither as our dependency nor as a dependency of one',
+    (file) => {
+      const names = namesIn(file);
+      expect(names.length).toBeGreaterThan(100);
+      expect(names.filter(reporter).map((name) => `${name}: ${reporter(name)}`)).toEqual([]);
+    },
+  );
+
+  // The list is only worth what it catches.
+  test.each(
+    [
+      [
+        '@scarf/scarf',
+        '@sentry/node',
+        '@sentry-internal/tracing',
+        'posthog-node',
+        'analytics-node',
+        '@segment/analytics-node',
+      ],
+      [
+        'mixpanel',
+        'mixpanel-browser',
+        '@amplitude/node',
+        'amplitude-js',
+        '@bugsnag/js',
+        'bugsnag',
+        'rollbar',
+        'newrelic',
+      ],
+      [
+        '@newrelic/native-metrics',
+        'dd-trace',
+        '@datadog/browser-rum',
+        'applicationinsights',
+        'google-analytics',
+      ],
+      [
+        '@types/google-analytics',
+        'universal-analytics',
+        'matomo-tracker',
+        'plausible-tracker',
+        '@honeybadger-io/js',
+      ],
+      [
+        'raygun',
+        'raygun4js',
+        'logrocket',
+        '@fullstory/browser',
+        'hotjar-react',
+        '@vercel/analytics',
+        'elastic-apm-node',
+      ],
+      [
+        '@opentelemetry/exporter-trace-otlp-http',
+        '@opentelemetry/auto-instrumentations-node',
+        'react-ga4',
+        'insight',
+      ],
+    ].flat(),
+  )('is recognised in %s', (name) => expect(reporter(name)).toEqual(expect.any(String)));
+
+  test.each([
+    'pino',
+    'semver',
+    'path-scurry',
+    'fast-check',
+    '@fastify/under-pressure',
+    'v8-to-istanbul',
+    'has-tostringtag',
+    'ws',
+  ])('is not seen in %s', (name) => expect(reporter(name)).toBeUndefined());
+});
+
+describe.each(LOCK_FILES)('the lock file %s', (file) => {
+  const locked = lockedIn(file);
+
+  test('names no address to download from: the registry is whoever installs it chooses', () => {
+    expect(locked.filter(([, { resolved }]) => resolved).map(([path]) => path)).toEqual([]);
+  });
+
+  test('holds the integrity of every package', () => {
+    const without = locked.filter(
+      ([, { integrity }]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''),
+    );
+    expect(without.map(([path]) => path)).toEqual([]);
+  });
+});
+
+describe('the client', () => {
+  test('has no dependency of any kind', () => {
+    const manifest = Object.keys(JSON.parse(read('client/package.json')) as object);
+    expect(manifest.filter((member) => /dependencies$/i.test(member))).toEqual([]);
+    expect(Object.keys(lock.packages).filter((path) => path.startsWith('client/node_modules'))).toEqual([]);
+  });
+
+  const sources = readdirSync(new URL('../../client/src', import.meta.url)).filter((file) =>
+    file.endsWith('.ts'),
+  );
+
+  test.each(sources)('%s imports only its neighbours and Node', (file) => {
+    const imported = [...read(`client/src/${file}`).matchAll(/(?:from|import\()\s*'([^']+)'/g)].map(
+      ([, name]) => name!,
+    );
+    expect(imported.filter((name) => !/^(\.\/[\w-]+\.js|node:\w+(\/\w+)?)$/.test(name))).toEqual([]);
+  });
+
+  // A computer's name often holds its owner's: only what a person types is ever sent as hostname_hint.
+  const NAME_OF_THE_MACHINE =
+    /\bhostname\s*\(|\{[^}]*\bhostname\b[^}]*\}\s*=\s*|\bimport\s*\{[^}]*\bhostname\b|\bos\.hostname\b|['"`]hostname['"`]|scutil|ComputerName|LocalHostName|\bHOSTNAME\b|COMPUTERNAME|userInfo\s*\(|os\.userInfo/;
+
+  test.each(sources)('%s never reads the name of the machine or of its user', (file) => {
+    expect(read(`client/src/${file}`).match(NAME_OF_THE_MACHINE)?.[0]).toBeUndefined();
+  });
+
+  test.each([
+    `import { hostname } from 'node:os';`,
+    'const label = os.hostname();',
+    `execFile('hostname')`,
+    `process.env['COMPUTERNAME']`,
+    `execFileSync('scutil', ['--get', 'ComputerName'])`,
+    'userInfo().username',
+  ])('such a reading would be seen: %s', (line) => expect(line).toMatch(NAME_OF_THE_MACHINE));
+});
+
+test.each(['judges', 'mutation'] as const)('npm run %s installs nothing without a reason', async (folder) => {
+  const url = new URL('../../scripts/dependency-reasons.mjs', import.meta.url);
+  const { APART } = (await import(url.href)) as { APART: Record<typeof folder, object> };
+  const { devDependencies } = JSON.parse(read(`${folder}/package.json`)) as { devDependencies: object };
+  expect(Object.keys(APART[folder]).toSorted()).toEqual(Object.keys(devDependencies).toSorted());
+});

@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, test } from '@jest/globals';
+
+/*
+ * What `npm run judges` installs, and that it runs where everything must hold. The judges themselves run apart from these tests.
+ */
+
+interface Locked {
+  readonly version: string;
+  readonly license?: string;
+  readonly link?: boolean;
+  readonly resolved?: string;
+  readonly hasInstallScript?: boolean;
+}
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const { packages } = JSON.parse(read('judges/package-lock.json')) as { packages: Record<string, Locked> };
+const { devDependencies, ...manifest } = JSON.parse(read('judges/package.json')) as Record<
+  'devDependencies' | 'overrides',
+  Record<string, string>
+>;
+const elsewhere = mkdtempSync(join(tmpdir(), 'mooring-judges-'));
+afterAll(() => rmSync(elsewhere, { recursive: true, force: true }));
+
+test('.ci/run runs the judges after the tests, and ends where one of them fails', () => {
+  expect(read('.ci/run')).toMatch(/^set -euo pipefail$[^]*^npm test$[^]*^npm run judges$/m);
+});
+
+describe('the judges', () => {
+  test('are each named at one exact version', () => {
+    const { '@scarf/scarf': placeholder, ...others } = devDependencies;
+    expect(placeholder).toBe('file:no-scarf');
+    expect(Object.values(others).filter((range) => !/^\d+\.\d+\.\d+$/.test(range))).toEqual([]);
+  });
+
+  test('have an empty package where another would report their installation', () => {
+    expect(manifest.overrides).toEqual({ '@scarf/scarf': '$@scarf/scarf' });
+    const scarf = Object.entries(packages).filter(([path]) => /\bscarf$/.test(path));
+    expect(scarf.filter(([path]) => path.includes('node_modules/'))).toEqual([
+      ['node_modules/@scarf/scarf', { resolved: 'no-scarf', link: true }],
+    ]);
+    expect(readdirSync(join(root, 'judges/no-scarf'))).toEqual(['package.json']);
+    const placeholder = Object.keys(JSON.parse(read('judges/no-scarf/package.json')) as object);
+    expect(placeholder).toEqual(['name', 'version', 'description', 'license', 'private']);
+  });
+
+  test('bring no install script, and would run none', () => {
+    expect(Object.keys(packages).filter((path) => packages[path]!.hasInstallScript)).toEqual([]);
+    expect(read('judges/.npmrc')).toMatch(/^ignore-scripts=true$/m);
+  });
+
+  test('have licenses of the list', async () => {
+    const { ALLOWED_FOR_TOOLS } = (await import(join(root, 'scripts/docs-licenses.mjs'))) as {
+      ALLOWED_FOR_TOOLS: string[];
+    };
+    // These name MIT in a form of before, which npm does not copy into the lock file.
+    const old = /\/(compute-(gcd|lcm)|reserved|validate\.io-(function|integer|integer-array|number))$/;
+    const wrong = Object.entries(packages).filter(
+      ([path, { license, link }]) =>
+        path.includes('node_modules/') &&
+        !link &&
+        !(license === undefined && old.test(path)) &&
+        !ALLOWED_FOR_TOOLS.includes(license ?? 'none'),
+    );
+    expect(wrong.map(([path, { license }]) => [path, license])).toEqual([]);
+  });
+
+  test('say in one sentence that no registry answers', async () => {
+    const files = [
+      'scripts/prepare.mjs',
+      ...['package.json', 'package-lock.json', '.npmrc', 'no-scarf'].map((name) => `judges/${name}`),
+    ];
+    for (const name of files) cpSync(join(root, name), join(elsewhere, name), { recursive: true });
+    const program = `import { command, ensureJudgesInstalled } from './scripts/prepare.mjs';
+      await command(async () => (await ensureJudgesInstalled(), 0));`;
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      cwd: elsewhere,
+      env: {
+        PATH: process.env['PATH'],
+        HOME: elsewhere,
+        npm_config_registry: 'http://127.0.0.1:9/',
+        npm_config_cache: join(elsewhere, 'cache'),
+        npm_config_fetch_retries: '0',
+      },
+      stdio: ['ignore', 'inherit', 'pipe'],
+    });
+    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    expect(said.split('\n')).toEqual([
+      'Installing what is missing in judges/ (npm ci) …',
+      'The judges are not installed: `npm ci` in judges/ failed (ECONNREFUSED). It needs a registry that npm reaches; run `npm run judges` again when there is one.',
+      '',
+    ]);
+    expect(code).toBe(1);
+  });
+});

@@ -1,0 +1,97 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+
+/*
+ * What `npm run mutation` installs, and that its list of survivors is of the sources as they are. The mutants themselves
+ * run apart from these tests.
+ */
+
+interface Survivor {
+  readonly file: string;
+  readonly mutator: string;
+  /** The line of the source where the mutated text begins, without indentation. */
+  readonly in: string;
+  readonly original: string;
+  readonly replacement: string;
+  readonly reason: string;
+}
+interface Locked {
+  readonly license?: string;
+  readonly hasInstallScript?: boolean;
+}
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const survivors = JSON.parse(read('mutation/survivors.json')) as Survivor[];
+const { AREAS } = (await import(join(root, 'mutation/areas.mjs'))) as {
+  AREAS: Record<string, { mutate: string[]; tests: string[]; minimum: number }>;
+};
+
+/** Whether an entry is about a text that its file still has. */
+function isCurrent({ file, in: line, original }: Survivor, text: string): boolean {
+  const lines = text.split('\n').map((each) => each.trim());
+  return file !== '' && lines.includes(line) && text.includes(original);
+}
+
+describe('the list of survivors', () => {
+  test('names texts that the sources have', () => {
+    const gone = survivors.filter((entry) => !isCurrent(entry, read(entry.file)));
+    expect(gone).toEqual([]);
+  });
+
+  test('would notice a text that is gone', () => {
+    const entry = {
+      file: 'x',
+      mutator: '',
+      in: 'return a + b;',
+      original: 'a + b',
+      replacement: '',
+      reason: '',
+    };
+    expect(isCurrent(entry, 'function sum() {\n  return a + b;\n}')).toBe(true);
+    expect(isCurrent(entry, 'function sum() {\n  return a - b;\n}')).toBe(false);
+  });
+
+  test('has one entry for each, with a reason in a sentence', () => {
+    const keys = survivors.map(({ reason: _reason, ...entry }) => JSON.stringify(entry));
+    expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
+    expect(survivors.filter(({ reason }) => !/^[A-Za-z].{19,}\.$/s.test(reason))).toEqual([]);
+  });
+});
+
+describe('the areas', () => {
+  const patterns = Object.values(AREAS).flatMap(({ mutate, tests }) => [...mutate, ...tests]);
+
+  test.each([...new Set(patterns.map((pattern) => pattern.replace(/^!/, '')))])('%s names files', (pattern) =>
+    expect(globSync(pattern, { cwd: root })).not.toEqual([]),
+  );
+});
+
+describe('the tools of npm run mutation', () => {
+  const { packages } = JSON.parse(read('mutation/package-lock.json')) as { packages: Record<string, Locked> };
+  const { devDependencies } = JSON.parse(read('mutation/package.json')) as Record<
+    'devDependencies',
+    Record<string, string>
+  >;
+
+  test('are each named at one exact version', () => {
+    expect(Object.values(devDependencies).filter((range) => !/^\d+\.\d+\.\d+$/.test(range))).toEqual([]);
+  });
+
+  test('bring no install script, and would run none', () => {
+    expect(Object.keys(packages).filter((path) => packages[path]!.hasInstallScript)).toEqual([]);
+    expect(read('mutation/.npmrc')).toMatch(/^ignore-scripts=true$/m);
+  });
+
+  test('have licenses of the list', async () => {
+    const { ALLOWED_FOR_TOOLS } = (await import(join(root, 'scripts/docs-licenses.mjs'))) as {
+      ALLOWED_FOR_TOOLS: string[];
+    };
+    const wrong = Object.entries(packages).filter(
+      ([path, { license }]) => path !== '' && !ALLOWED_FOR_TOOLS.includes(license ?? 'none'),
+    );
+    expect(wrong.map(([path, { license }]) => [path, license])).toEqual([]);
+  });
+});

@@ -1,0 +1,101 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+
+const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
+
+export interface Import {
+  /** As it is written. */
+  readonly from: string;
+  /** Below src, without extension; undefined where it is a package or a module of Node's. */
+  readonly file: string | undefined;
+  /** The local names it brings; empty where it is imported for its effect alone. */
+  readonly names: readonly string[];
+  /** Those that are gone when the program runs. */
+  readonly types: readonly string[];
+}
+
+export interface SourceFile {
+  /** Below src: `http/app.ts`. */
+  readonly path: string;
+  /** The folder, or the file where it lies beside the folders: `http`, `config`. */
+  readonly room: string;
+  readonly text: string;
+  readonly imports: readonly Import[];
+  readonly tree: ts.SourceFile;
+}
+
+/** A file of these words as if it stood at this path below src. */
+export function parse(path: string, text: string): SourceFile {
+  const tree = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const declared = tree.statements
+    .filter((each) => ts.isImportDeclaration(each) || ts.isExportDeclaration(each))
+    .filter((each) => each.moduleSpecifier !== undefined)
+    .map((each) => importOf(path, each));
+  // `await import('./x.js')`: the same dependence, later.
+  const later = [...text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, from]) => ({
+    from: from!,
+    file: fileOf(path, from!),
+    names: [],
+    types: [],
+  }));
+  const imports = [...declared, ...later];
+  return { path, room: roomOf(path), text, imports, tree };
+}
+
+export const sources: readonly SourceFile[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .toSorted()
+  .map((path) => parse(path, readFileSync(join(SRC, path), 'utf8')));
+
+export function roomOf(path: string): string {
+  return path.split('/')[0]!.replace(/\.ts$/, '');
+}
+
+function fileOf(path: string, from: string): string | undefined {
+  return from.startsWith('.') ? join(dirname(path), from).replace(/\.js$/, '') : undefined;
+}
+
+function importOf(path: string, declaration: ts.ImportDeclaration | ts.ExportDeclaration): Import {
+  const from = (declaration.moduleSpecifier as ts.StringLiteral).text;
+  const file = fileOf(path, from);
+  if (ts.isExportDeclaration(declaration)) return { from, file, names: [], types: [] };
+  const clause = declaration.importClause;
+  const bindings = clause?.namedBindings;
+  const elements = bindings && ts.isNamedImports(bindings) ? bindings.elements : [];
+  const names = [
+    ...(clause?.name ? [clause.name.text] : []),
+    ...(bindings && ts.isNamespaceImport(bindings) ? [bindings.name.text] : []),
+    ...elements.map(({ name }) => name.text),
+  ];
+  const whole = clause?.phaseModifier === ts.SyntaxKind.TypeKeyword;
+  const types = whole ? names : elements.filter(({ isTypeOnly }) => isTypeOnly).map(({ name }) => name.text);
+  return { from, file, names, types };
+}
+
+/** Every node of a file, depth first. */
+export function* nodesOf(node: ts.Node): Generator<ts.Node> {
+  yield node;
+  for (const child of node.getChildren()) yield* nodesOf(child);
+}
+
+/** The first cycle in a graph, its first node repeated at its end; undefined where there is none. */
+export function cycleIn(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] | undefined {
+  const done = new Set<string>();
+  const visit = (node: string, way: string[]): string[] | undefined => {
+    if (way.includes(node)) return [...way.slice(way.indexOf(node)), node];
+    if (done.has(node)) return undefined;
+    for (const next of graph.get(node) ?? []) {
+      const cycle = visit(next, [...way, node]);
+      if (cycle) return cycle;
+    }
+    done.add(node);
+    return undefined;
+  };
+  for (const node of graph.keys()) {
+    const cycle = visit(node, []);
+    if (cycle) return cycle;
+  }
+  return undefined;
+}

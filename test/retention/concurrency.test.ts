@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { FakeClock, Service } from '../support/harness.js';
+import { RetentionGround } from './harness.js';
+
+/** What a run waits for a lock (src/retention), and so the longest that anyone may wait for a run. */
+const LOCK_TIMEOUT_MS = 5_000;
+/** No answer comes later than this because of a run; how much later for a busy machine, a control of the same moment says. */
+const PATIENCE_MS = 2_000;
+const BUSY = 3;
+
+let service: Service;
+/** Another service with a database in which nothing runs. */
+let control: { service: Service; token: string };
+let ground: RetentionGround;
+let token: string;
+let license: Awaited<ReturnType<Service['issue']>>;
+beforeAll(async () => {
+  service = await Service.start();
+  const quiet = await Service.start();
+  const { json } = await quiet.activate(await quiet.issue());
+  control = { service: quiet, token: json.token };
+  ground = RetentionGround.on(service.databaseUrl);
+  await ground.countNoWeeks();
+  license = await service.issue({ machines_allowed: 100_000 });
+  token = (await service.activate(license)).json.token;
+});
+beforeEach(async () => {
+  await ground.sql('truncate telemetry_inbox, telemetry, one_time_code');
+  await ground.receive({
+    '2024-09-10': 3,
+    '2024-10-31': 4,
+    '2024-11-19': 5,
+    '2024-11-21': 6,
+    '2024-11-22': 7,
+  });
+  await ground.run('2024-12-01T12:00:00Z');
+});
+afterAll(async () => {
+  await ground.close();
+  await control.service.close();
+  await service.close();
+});
+
+/** Heartbeats with telemetry and activations, one after another, until it is told to stop; and a control of heartbeats. */
+function traffic(): { stop(): Promise<{ slowest: number; control: number; beats: number }> } {
+  const ending = new AbortController();
+  let [slowest, slowestControl, beats] = [0, 0, 0];
+  const timed = async (call: () => Promise<{ status: number; json: { telemetry?: unknown } }>) => {
+    const started = performance.now();
+    const answer = await call();
+    slowest = Math.max(slowest, performance.now() - started);
+    return answer;
+  };
+  const beating = (async () => {
+    for (; !ending.signal.aborted; beats += 1) {
+      const beat = await timed(() => service.heartbeat(token, { telemetry: { uptime_hours: beats } }));
+      expect([beat.status, beat.json.telemetry]).toEqual([200, { stored: true, dropped: [] }]);
+      await pause(2);
+    }
+  })();
+  const activating = (async () => {
+    while (!ending.signal.aborted) {
+      const { status } = await timed(() => service.activate(license, randomUUID()));
+      expect(status).toBe(201);
+      await pause(2);
+    }
+  })();
+  const controlling = (async () => {
+    while (!ending.signal.aborted) {
+      const began = performance.now();
+      const telemetry = { uptime_hours: 1 };
+      expect((await control.service.heartbeat(control.token, { telemetry })).status).toBe(200);
+      slowestControl = Math.max(slowestControl, performance.now() - began);
+      await pause(2);
+    }
+  })();
+  return {
+    async stop() {
+      ending.abort();
+      await Promise.all([beating, activating, controlling]);
+      return { slowest, control: slowestControl, beats };
+    },
+  };
+}
+
+test('eight instances whose clocks differ run at once: nothing fails, what is to go is gone, and no row is lost', async () => {
+  for (const expires_at of ['2026-11-20T00:00:00Z', '2026-11-20T00:06:00Z', '2026-11-22T00:00:00Z'])
+    await ground.insert('one_time_code', { expires_at });
+  await ground.receive({ '2026-11-18': 10, '2026-11-19': 20 });
+  const load = traffic();
+  // From a minute before midnight to minutes after it.
+  const skewed = Array.from({ length: 8 }, (_, minutes) => {
+    const clock = new FakeClock(new Date(Date.parse('2026-11-19T23:59:00Z') + minutes * 60_000));
+    return { instance: ground.instance(clock), asOf: clock.now() };
+  });
+  const runs = skewed.map(async ({ instance, asOf }) => {
+    const reports = [];
+    // As often as it takes to have its turn, and once more.
+    while (reports.length < 2) {
+      const report = await instance.run(asOf);
+      if (report) reports.push(report);
+      else await pause(10);
+    }
+    return reports;
+  });
+  const reports = (await Promise.all(runs)).flat();
+  const { slowest, control: undisturbed, beats } = await load.stop();
+  expect(reports.flatMap(({ failed }) => failed)).toEqual([]);
+  const sum = (of: (report: (typeof reports)[0]) => number) =>
+    reports.reduce((all, each) => all + of(each), 0);
+  // Each row was moved once, and deleted once.
+  expect(sum(({ telemetry_rows_moved }) => telemetry_rows_moved)).toBe(30);
+  expect(sum(({ deleted }) => deleted['telemetry'] ?? 0)).toBe(12);
+  expect(sum(({ deleted }) => deleted['one_time_code'] ?? 0)).toBe(1);
+  expect(await ground.days('telemetry')).toEqual({
+    '2024-11-21': 6,
+    '2024-11-22': 7,
+    '2026-11-18': 10,
+    '2026-11-19': 20,
+  });
+  expect(await ground.days('telemetry_inbox')).toEqual({ '2026-11-20': beats });
+  expect(await ground.count('one_time_code')).toBe(2);
+  expect(slowest).toBeLessThan(PATIENCE_MS + BUSY * undisturbed);
+});
+
+test('while somebody reads telemetry for long, a run gives up in time, nobody waits for it, and the next one finishes', async () => {
+  const reader = await ground.database.connect();
+  await reader.query('begin; select count(*) from telemetry');
+  await ground.insert('one_time_code', { expires_at: '2026-11-01' });
+  await ground.receive({ '2026-11-19': 20 });
+  const load = traffic();
+  const started = performance.now();
+  const report = await ground.retention.run(new Date('2026-11-20T00:05:00Z'));
+  const took = performance.now() - started;
+  const { slowest, control: undisturbed, beats } = await load.stop();
+  expect(report).toMatchObject({
+    telemetry_rows_moved: 20,
+    deleted: { one_time_code: 1 },
+    failed: [{ table: 'telemetry', error: { message: expect.stringContaining('lock timeout') } }],
+  });
+  expect(took).toBeGreaterThanOrEqual(LOCK_TIMEOUT_MS);
+  // It waits once: of its statements one was ended by the limit.
+  expect(took).toBeLessThan(2 * LOCK_TIMEOUT_MS + 100 * undisturbed);
+  expect(slowest).toBeLessThan(PATIENCE_MS + BUSY * undisturbed);
+  expect(beats).toBeGreaterThan(20);
+  await reader.query('rollback');
+  reader.release();
+  // Its partition is half detached: rows of it are seen no more, and none can come back.
+  expect((await ground.run('2026-11-20T00:05:00Z')).deleted).toEqual({ telemetry: 12 });
+  expect(await ground.days('telemetry')).toEqual({ '2024-11-21': 6, '2024-11-22': 7, '2026-11-19': 20 });
+  expect((await ground.partitions())[0]).toBe('2024_11');
+});
+
+test('while somebody reads the inbox, nobody waits for a run that does, and it moves as soon as it can', async () => {
+  const reader = await ground.database.connect();
+  await reader.query('begin; select count(*) from telemetry_inbox');
+  await ground.receive({ '2026-11-19': 20 });
+  const load = traffic();
+  const run = ground.run('2026-11-20T00:05:00Z');
+  // It has asked for the lock, and for a while given it up.
+  const asks = `select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted and mode = 'AccessExclusiveLock'`;
+  for (const waits of [true, false, true])
+    while ((await ground.sql(asks)).length > 0 !== waits) await pause(5);
+  await reader.query('rollback');
+  reader.release();
+  expect((await run).telemetry_rows_moved).toBe(20);
+  const { slowest, control: undisturbed, beats } = await load.stop();
+  expect(await ground.days('telemetry_inbox')).toEqual({ '2026-11-20': beats });
+  expect(slowest).toBeLessThan(PATIENCE_MS + BUSY * undisturbed);
+});
+
+test('months are dropped, and rows moved and deleted by the thousand, while heartbeats and activations go on', async () => {
+  await ground.receive({ '2024-08-15': 4_000, '2024-11-20': 6_000, '2026-11-19': 6_000 });
+  const load = traffic();
+  const { deleted, telemetry_rows_moved } = await ground.run('2026-11-20T00:05:00Z');
+  const { slowest, control: undisturbed, beats } = await load.stop();
+  expect([telemetry_rows_moved, deleted['telemetry']]).toEqual([16_000, 10_012]);
+  expect(await ground.days('telemetry_inbox')).toEqual({ '2026-11-20': beats });
+  expect(slowest).toBeLessThan(PATIENCE_MS + BUSY * undisturbed);
+});

@@ -1,0 +1,96 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { FakeClock } from '../support/harness.js';
+import { RetentionGround } from './harness.js';
+
+let ground: RetentionGround;
+beforeAll(async () => {
+  ground = await RetentionGround.start();
+  await ground.countNoWeeks();
+});
+afterEach(() => ground.sql('truncate telemetry_inbox, telemetry'));
+afterAll(() => ground.close());
+
+/** Telemetry of these days, where the runs before `before` have left it: in its partitions, and nothing in the inbox. */
+async function keep(days: Record<string, number>, before: string): Promise<void> {
+  await ground.receive(days);
+  const [year, ...rest] = before.split('-');
+  const report = await ground.run(`${Number(year) - 1}-${rest.join('-')}T12:00:00Z`);
+  expect([report.deleted, await ground.days('telemetry')]).toEqual([{}, days]);
+}
+
+/** The cutoff as it falls: within a month, at its ends, at a leap day, at the end of a year. */
+const CUTOFFS: [asOf: string, days: string[], stay: string[]][] = [
+  ['2026-11-20', ['2024-11-19', '2024-11-20', '2024-11-21'], ['2024-11-21']],
+  ['2026-11-01', ['2024-10-31', '2024-11-01', '2024-11-02'], ['2024-11-02']],
+  ['2026-11-30', ['2024-11-29', '2024-11-30', '2024-12-01'], ['2024-12-01']],
+  ['2026-02-27', ['2024-02-27', '2024-02-28', '2024-02-29'], ['2024-02-28', '2024-02-29']],
+  ['2026-02-28', ['2024-02-28', '2024-02-29', '2024-03-01'], ['2024-03-01']],
+  ['2028-02-29', ['2026-02-28', '2026-03-01', '2026-03-02'], ['2026-03-01', '2026-03-02']],
+  ['2028-03-01', ['2026-02-28', '2026-03-01', '2026-03-02'], ['2026-03-02']],
+  ['2026-12-31', ['2024-12-30', '2024-12-31', '2025-01-01'], ['2025-01-01']],
+  ['2027-01-01', ['2024-12-31', '2025-01-01', '2025-01-02'], ['2025-01-02']],
+];
+test.each(CUTOFFS)('on %s, of the days %j there stay %j, from midnight on', async (asOf, days, stay) => {
+  await keep(Object.fromEntries(days.map((day) => [day, 2])), asOf);
+  const report = await ground.run(`${asOf}T00:00:00Z`);
+  expect(Object.keys(await ground.days('telemetry'))).toEqual(stay);
+  expect(report.deleted['telemetry']).toBe(2 * (days.length - stay.length));
+  // The last instant of the day changes nothing more.
+  expect((await ground.run(`${asOf}T23:59:59.999Z`)).deleted).toEqual({});
+});
+
+test('months that are wholly past go with their partitions; the one that is partly kept loses rows', async () => {
+  await keep({ '2024-09-01': 3, '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 }, '2026-11-20');
+  expect(await ground.partitions()).toEqual(expect.arrayContaining(['2024_09', '2024_10', '2024_11']));
+  const { deleted } = await ground.run('2026-11-20T00:05:00Z');
+  expect(deleted).toEqual({ telemetry: 12 });
+  expect(await ground.days('telemetry')).toEqual({ '2024-11-21': 6 });
+  expect((await ground.partitions())[0]).toBe('2024_11');
+  const left = await ground.sql(`select relname from pg_class where relname ~ '^telemetry_2024_(09|10)'`);
+  expect(left).toEqual([]);
+});
+
+test('more than a batch of rows leaves the month that is partly kept, to the last one', async () => {
+  await keep({ '2024-11-20': 10_001, '2024-11-21': 1 }, '2026-11-20');
+  expect((await ground.run('2026-11-20T00:05:00Z')).deleted['telemetry']).toBe(10_001);
+  expect(await ground.days('telemetry')).toEqual({ '2024-11-21': 1 });
+});
+
+test('what comes to the inbox years late is moved and leaves at once', async () => {
+  await ground.receive({ '2020-05-31': 2, '2024-11-20': 1, '2024-11-21': 1 });
+  const { telemetry_rows_moved, deleted } = await ground.run('2026-11-20T00:05:00Z');
+  expect([telemetry_rows_moved, deleted['telemetry']]).toEqual([4, 3]);
+  expect(await ground.days('telemetry')).toEqual({ '2024-11-21': 1 });
+  expect((await ground.partitions())[0]).toBe('2024_11');
+});
+
+test.each([
+  ['2025-02-10', 2029],
+  ['2036-05-10', 2034],
+])('run for %s in December %i, the rows of the clock’s own months have their place', async (asOf, year) => {
+  const clock = new FakeClock(new Date(`${year}-12-31T23:30:00Z`));
+  await ground.run(`${asOf}T12:00:00Z`, ground.instance(clock));
+  const own = [`${year}_12`, `${year + 1}_01`, `${year + 1}_02`, `${year + 1}_03`];
+  expect(await ground.partitions()).toEqual(expect.arrayContaining(own));
+});
+
+test('the ledger says when a run was, for when, what left each table and how old the oldest row is', async () => {
+  await ground.sql('truncate retention_run');
+  await keep({ '2024-11-20': 5, '2024-11-21': 6 }, '2026-11-20');
+  await ground.sql('truncate retention_run');
+  ground.clock.set('2026-11-20T13:00:00Z');
+  await ground.insert('audit_event', { at: new Date('2026-11-02T08:00:00Z') });
+  await ground.run('2026-11-20T00:05:00Z');
+  expect(await ground.sql('select * from retention_run')).toEqual([
+    {
+      id: expect.any(String),
+      as_of: new Date('2026-11-20T00:05:00Z'),
+      started_at: new Date('2026-11-20T13:00:00Z'),
+      finished_at: new Date('2026-11-20T13:00:00Z'),
+      deleted: { telemetry: 5 },
+      // What is kept for another reason has an age as well.
+      oldest: expect.objectContaining({ telemetry: '2024-11-21', audit_event: '2026-11-02' }),
+      failed: [],
+    },
+  ]);
+});

@@ -1,0 +1,190 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { DataSource, type QueryRunner } from 'typeorm';
+import { deleteExpired } from '../../src/retention/deletion.js';
+import { createRetentionPolicy } from '../../src/retention/policy.js';
+import { Service } from '../support/harness.js';
+import { RetentionGround } from './harness.js';
+
+/* What becomes of the machines of a license that has ended, and of the license (docs/decisions/0023). */
+
+const NOON = '2026-11-20T13:00:00Z';
+const ELEVEN_MONTHS = { before: '2027-10-19T23:59:59.999Z', on: '2027-10-20T00:00:00Z' };
+const TWELVE_MONTHS = { before: '2027-11-19T23:59:59.999Z', on: '2027-11-20T00:00:00Z' };
+
+let service: Service;
+let ground: RetentionGround;
+beforeAll(async () => {
+  service = await Service.start();
+  ground = RetentionGround.on(service.databaseUrl);
+  await ground.countNoWeeks();
+});
+beforeEach(() => service.clock.set(NOON));
+afterEach(() => service.sql('truncate license, activation, graphile_worker._private_jobs cascade'));
+afterAll(async () => {
+  await ground.close();
+  await service.close();
+});
+
+/** A run by the schedule, at this moment. */
+async function runAt(time: string) {
+  service.clock.set(time);
+  ground.clock.set(time);
+  const { deleted, activations_ended } = await ground.run(time);
+  return { licenses: deleted['license'] ?? 0, activations: activations_ended };
+}
+
+const END = {
+  revoked: { staff_status: 'revoked' },
+  expired: { on_expiry: 'stop', expires_at: new Date(NOON) },
+} as const;
+
+/** A license that ended at noon, with a machine that is active. */
+async function ended(by: keyof typeof END) {
+  const license = await service.issue();
+  const { token, activation } = (await service.activate(license)).json;
+  await service.setLicense(license.license_id, END[by]);
+  return { ...license, token: token as string, activation: activation.id as string };
+}
+
+describe.each([
+  ['revoked', 'license_revoked', 'license_revoked'],
+  ['expired', 'license_expired', 'binding_released'],
+] as const)('a license that was %s', (by, first, then) => {
+  test('loses its activations after 11 months, and leaves after 12', async () => {
+    const license = await ended(by);
+    const codes = async () => [
+      (await service.heartbeat(license.token)).json.code,
+      (await service.activate(license)).json.code,
+    ];
+    expect(await runAt(ELEVEN_MONTHS.before)).toEqual({ licenses: 0, activations: 0 });
+    expect(await codes()).toEqual([first, first]);
+    expect(await runAt(ELEVEN_MONTHS.on)).toEqual({ licenses: 0, activations: 1 });
+    expect(await codes()).toEqual([then, first]);
+    expect(await runAt(TWELVE_MONTHS.before)).toEqual({ licenses: 0, activations: 0 });
+    expect(await codes()).toEqual([then, first]);
+    expect(await runAt(TWELVE_MONTHS.on)).toEqual({ licenses: 1, activations: 0 });
+    expect(await codes()).toEqual(['token_invalid', 'license_not_found']);
+  });
+
+  test('and is valid again in time keeps its machines, which run on with the token they have', async () => {
+    const license = await ended(by);
+    await runAt(ELEVEN_MONTHS.before);
+    await service.setLicense(license.license_id, { staff_status: 'active', expires_at: null });
+    expect(await runAt(TWELVE_MONTHS.on)).toEqual({ licenses: 0, activations: 0 });
+    expect((await service.heartbeat(license.token)).status).toBe(200);
+  });
+
+  test('and is valid again in its last month is still there, and takes its machine at one activation', async () => {
+    const license = await ended(by);
+    await runAt(ELEVEN_MONTHS.on);
+    await service.setLicense(license.license_id, { staff_status: 'active', expires_at: null });
+    expect((await service.heartbeat(license.token)).json.code).toBe('binding_released');
+    expect((await service.activate(license)).status).toBe(201);
+    expect(await runAt('2030-01-01T00:05:00Z')).toEqual({ licenses: 0, activations: 0 });
+  });
+
+  test('is never deleted by the run that ends its activations, however late that is, nor for two weeks', async () => {
+    await ended(by);
+    expect(await runAt('2028-03-01T00:05:00.000Z')).toEqual({ licenses: 0, activations: 1 });
+    expect(await runAt('2028-03-15T00:04:59.999Z')).toEqual({ licenses: 0, activations: 0 });
+    expect(await runAt('2028-03-15T00:05:00.001Z')).toEqual({ licenses: 1, activations: 0 });
+  });
+
+  test('loses nothing to a day that is yet to come', async () => {
+    await ended(by);
+    const later = () => ground.run('2028-01-01T00:00:00Z');
+    ground.clock.set(ELEVEN_MONTHS.before);
+    expect(await later()).toMatchObject({ activations_ended: 0, deleted: {} });
+    // Nor is the time cut short that its deletion waits for when an activation has ended.
+    ground.clock.set(ELEVEN_MONTHS.on);
+    expect(await later()).toMatchObject({ activations_ended: 1, deleted: {} });
+    expect(await ground.count('license')).toBe(1);
+  });
+});
+
+test('an activation that ends with its license is recorded like any release, and nobody gets a mail', async () => {
+  const { license_id, activation } = await ended('revoked');
+  await ground.insert('release_request', { activation_id: activation });
+  const jobs = await ground.count('graphile_worker._private_jobs');
+  await runAt(ELEVEN_MONTHS.on);
+  const at = new Date(ELEVEN_MONTHS.on);
+  expect(await service.sql('select ended_at, ended_reason, released_by_holder from activation')).toEqual([
+    { ended_at: at, ended_reason: 'released', released_by_holder: false },
+  ]);
+  expect(await service.sql('select decision, decided_at from release_request')).toEqual([
+    { decision: 'release', decided_at: at },
+  ]);
+  expect(
+    await service.sql(
+      `select actor, license_id, reason, change, at from audit_event where action = 'activation.release'
+       order by id desc limit 1`,
+    ),
+  ).toEqual([
+    {
+      actor: 'retention',
+      license_id,
+      reason: 'The license ended 11 months ago.',
+      change: { activation_id: activation },
+      at,
+    },
+  ]);
+  expect(await ground.count('graphile_worker._private_jobs')).toBe(jobs);
+});
+
+test('more activations than one transaction ends are all ended, and those of valid licenses are not', async () => {
+  const [old, valid] = [randomUUID(), randomUUID()];
+  await ground.insert('license', { id: old, ended_at: '2025-12-20', machines_allowed: 2_000 });
+  await ground.insert('license', { id: valid, machines_allowed: 2_000 });
+  await service.sql(
+    `insert into activation (id, license_id, machine_id, app_version, activated_at)
+     select gen_random_uuid(), license, sha256(n::text::bytea), '1.0', '2010-01-01'
+     from unnest($1::uuid[]) license, generate_series(1, 1001) n`,
+    [[old, valid]],
+  );
+  ground.clock.set(NOON);
+  const dry = await ground.retention.run(undefined, { dryRun: true });
+  expect([dry?.activations_ended, dry?.deleted]).toEqual([1_001, {}]);
+  expect(await runAt(NOON)).toEqual({ licenses: 0, activations: 1_001 });
+  const left = await service.sql('select distinct license_id from activation where ended_at is null');
+  expect(left).toEqual([{ license_id: valid }]);
+});
+
+test('a license that is corrected while a run looks for it keeps its machines', async () => {
+  const license = await ended('expired');
+  const staff = await service.database.connect();
+  await staff.query('begin');
+  await staff.query('update license set expires_at = null where id = $1', [license.license_id]);
+  // The run passes over what another holds, and waits for nobody.
+  expect(await runAt(TWELVE_MONTHS.on)).toEqual({ licenses: 0, activations: 0 });
+  await staff.query('commit');
+  staff.release();
+  expect(await runAt(TWELVE_MONTHS.on)).toEqual({ licenses: 0, activations: 0 });
+  expect((await service.heartbeat(license.token)).status).toBe(200);
+});
+
+/** The rule by which licenses are deleted, alone: as if no run ever ended an activation. */
+async function deleteLicenses(change = {}): Promise<number> {
+  const rule = {
+    ...createRetentionPolicy({ taxRetentionYears: 10 }).find(({ table }) => table === 'license')!,
+    ...change,
+  };
+  const runner: QueryRunner = service.app.get(DataSource).createQueryRunner();
+  try {
+    const later = new Date('2040-01-01T00:00:00Z');
+    return await deleteExpired(runner, rule, { asOf: later, now: later });
+  } finally {
+    await runner.release();
+  }
+}
+
+test('no statement deletes a license with an activation that never ended', async () => {
+  await ended('revoked');
+  await ended('expired');
+  expect(await deleteLicenses()).toBe(0);
+  // Without the condition the foreign key refuses: only activations that ended go along.
+  await expect(deleteLicenses({ guard: undefined })).rejects.toThrow(/activation_license_id_fkey/);
+  expect([await ground.count('license'), await ground.count('activation')]).toEqual([2, 2]);
+  await service.sql(`update activation set ended_at = $1, ended_reason = 'released'`, [NOON]);
+  expect(await deleteLicenses()).toBe(2);
+});

@@ -1,0 +1,223 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../src/database/embedded/embedded-postgres.js';
+import { migrate } from '../../src/database/migrations.js';
+import { ReleaseRequests } from '../../src/releases/release-requests.js';
+import { EXEMPT_TABLES, createRetentionPolicy } from '../../src/retention/policy.js';
+import { RetentionService } from '../../src/retention/retention.service.js';
+import { DeletedRowsRemain, LARGE_TABLE_BYTES, REWRITTEN_TABLES } from '../../src/retention/rewrite.js';
+import { erase, formsOfMachine, mailsTo, sell } from '../erasure/harness.js';
+import { answered, machineId, Service } from '../support/harness.js';
+import { formsOfText, LeakSearch } from '../support/leak-search.js';
+
+const HOUR_MS = 3_600_000;
+const HOLDER = {
+  email: 'kanari.files@leak.example',
+  label: 'Kanari Files 7c1e',
+  reason: 'Kanari was sold 9d2b',
+};
+
+// A server of its own: its files hold nothing of other tests.
+let directory: string;
+let server: EmbeddedPostgres;
+let service: Service;
+let retention: RetentionService;
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'mooring-files-'));
+  server = await startEmbeddedPostgres(directory, { durable: false });
+  await migrate(server.url);
+  service = await Service.start({ databaseUrl: server.url });
+  retention = service.app.get(RetentionService);
+});
+afterAll(async () => {
+  await service?.close();
+  await server?.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const search = new LeakSearch([
+  ...[HOLDER.email, HOLDER.label, HOLDER.reason].flatMap(formsOfText),
+  ...formsOfMachine(machineId('kanari')),
+  { what: 'the bytes of the machine id', bytes: Buffer.from(machineId('kanari'), 'hex'), binary: true },
+]);
+
+/** What the files of the databases hold of the holder, as a base backup would copy them. */
+async function found(): Promise<string[]> {
+  await service.sql('checkpoint');
+  const all = search.inFiles(join(directory, 'postgres/base'));
+  return [...new Set(all.map((line) => line.slice(line.indexOf(': ') + 2)))];
+}
+
+/** Whether a run has ended by now. */
+const isOver = (run: Promise<unknown>) => Promise.race([run.then(() => true), turn(false)]);
+
+async function rewriteTimes(): Promise<Record<string, string>> {
+  const rows = await service.sql<{ table_name: string; rewritten_at: Date }>('select * from file_rewrite');
+  return Object.fromEntries(rows.map((row) => [row.table_name, row.rewritten_at.toISOString()]));
+}
+
+/** A holder with everything that is stored about one: purchase, machines, request, codes, sessions and mails. */
+async function holder(): Promise<void> {
+  const { email } = HOLDER;
+  await sell(service, email, 'pi_files');
+  const license = await service.issue({ email, machines_allowed: 20 });
+  const activate = (machine: string) => service.activate(license, machine, { hostname_hint: HOLDER.label });
+  const { json } = await activate('kanari');
+  for (let machine = 1; machine < 20; machine += 1) await activate(`kanari ${machine}`);
+  await service.app.get(ReleaseRequests).create(json.activation.id, HOLDER.reason);
+  await service.call('POST', '/portal/api/session/code', { email }, { origin: 'http://localhost:3000' });
+  await service.call('POST', '/portal/api/session', license, { origin: 'http://localhost:3000' });
+  // Versions of the rows that were replaced long ago, on pages that `vacuum` has compacted.
+  await service.sql('update license set machines_allowed = machines_allowed + 1 where email = $1', [email]);
+  await service.sql('vacuum license, activation');
+}
+
+test('within 24 hours of an erasure no file of the database holds what was erased, while machines go on', async () => {
+  const others = await service.issue({ email: 'grace@example.com', machines_allowed: 10_000 });
+  const { token } = (await service.activate(others)).json;
+  await holder();
+  await erase(service, HOLDER.email);
+  await mailsTo(service, HOLDER.email, /was deleted/);
+  expect(await found()).toEqual(
+    expect.arrayContaining([HOLDER.email, HOLDER.label, 'the bytes of the machine id']),
+  );
+  // PostgreSQL's own maintenance leaves the bytes in the files.
+  await service.sql('vacuum');
+  expect(await found()).toContain(HOLDER.email);
+
+  service.clock.advance(21 * HOUR_MS);
+  const run = retention.run();
+  const statuses = new Set<number>();
+  for (let machine = 0; machine < 20 || !(await isOver(run)); machine += 1) {
+    const answers = await Promise.all([
+      answered(() => service.heartbeat(token)),
+      answered(() => service.activate(others, `machine ${machine}`)),
+    ]);
+    for (const { status } of answers) statuses.add(status);
+  }
+  expect(await run).toMatchObject({ failed: [], files_rewritten: REWRITTEN_TABLES.length });
+  expect([...statuses].toSorted()).toEqual([200, 201]);
+  service.clock.advance(3 * HOUR_MS);
+  expect(await found()).toEqual([]);
+});
+
+test('a table is rewritten once within 20 hours, and its rows, indexes and settings stay', async () => {
+  const settings = `select attrelid::regclass::text, attname, attstattarget from pg_attribute
+    where attstattarget = 0 order by 1, 2`;
+  const [before, rows] = [
+    await service.sql(settings),
+    await service.sql('select * from license order by id'),
+  ];
+  expect((await retention.run())!.files_rewritten).toBe(0);
+  service.clock.advance(20 * HOUR_MS);
+  expect((await retention.run())!.files_rewritten).toBe(REWRITTEN_TABLES.length);
+  expect((await retention.run())!.files_rewritten).toBe(0);
+  expect(await service.sql(settings)).toEqual(before);
+  expect(await service.sql('select * from license order by id')).toEqual(rows);
+  expect(await service.sql('select 1 from pg_index where not indisvalid')).toEqual([]);
+});
+
+test('while a transaction may read what was deleted no table is rewritten: the run says so, and the next one does it', async () => {
+  service.clock.advance(21 * HOUR_MS);
+  const before = await rewriteTimes();
+  const reader = new pg.Client(server.url);
+  await reader.connect();
+  await reader.query('begin isolation level repeatable read; select 1');
+  await service.sql(
+    "insert into one_time_code values (gen_random_uuid(), 'x@leak.example', 0, now(), '2099-01-01')",
+  );
+  await service.sql('delete from one_time_code');
+  const report = await retention.run();
+  expect(report).toMatchObject({ failed: [{ table: 'file_rewrite' }], files_rewritten: 0 });
+  expect(report!.failed[0]!.error).toBeInstanceOf(DeletedRowsRemain);
+  expect(await rewriteTimes()).toEqual(before);
+  await reader.query('commit');
+  await reader.end();
+  expect(await retention.run()).toMatchObject({ failed: [], files_rewritten: REWRITTEN_TABLES.length });
+});
+
+test('a table that is being read is given up after some tries, so that heartbeats go on, and is rewritten next time', async () => {
+  service.clock.advance(21 * HOUR_MS);
+  const license = await service.issue();
+  const { token } = (await service.activate(license, 'a reader')).json;
+  const reader = new pg.Client(server.url);
+  await reader.connect();
+  await reader.query('begin; lock table license in access share mode');
+  const run = retention.run();
+  while (!(await isOver(run))) expect((await answered(() => service.heartbeat(token))).status).toBe(200);
+  expect((await run)!.failed.map(({ table }) => table)).toEqual(['license']);
+  expect((await rewriteTimes())['activation']).toBe(service.clock.now().toISOString());
+  await reader.query('commit');
+  await reader.end();
+  expect(await retention.run()).toMatchObject({ failed: [], files_rewritten: 1 });
+});
+
+test('a large table is rewritten every 21 days, in LARGE_TABLE_HOUR alone', async () => {
+  const rows = LARGE_TABLE_BYTES / 512;
+  await service.sql(
+    `insert into audit_event (id, actor, action, change, reason, at)
+     select gen_random_uuid(), 'test', 'test', '{}', repeat('x', 500), now() from generate_series(1, $1::integer)`,
+    [rows],
+  );
+  const last = (await rewriteTimes())['audit_event'];
+  const rewritten = async (at: string) => {
+    service.clock.set(at);
+    expect((await retention.run())!.failed).toEqual([]);
+    return (await rewriteTimes())['audit_event'] !== last;
+  };
+  // The clock stands on a day of November 2026.
+  expect(await rewritten('2026-12-10T03:05:00Z')).toBe(false);
+  expect(await rewritten('2026-12-20T02:59:00Z')).toBe(false);
+  expect(await rewritten('2026-12-20T04:00:00Z')).toBe(false);
+  expect(await rewritten('2026-12-21T03:05:00Z')).toBe(true);
+});
+
+test('a file that was not rewritten in time is a warning, until it was', async () => {
+  const warning = 'A table was last rewritten on 2026-12-01: its file may still hold what was erased since.';
+  const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings as string[];
+  expect(await warnings()).not.toContain(warning);
+  await service.sql("update file_rewrite set rewritten_at = '2026-12-01' where table_name = 'session'");
+  expect(await warnings()).toContain(warning);
+  await retention.run();
+  expect(await warnings()).not.toContain(warning);
+});
+
+/** Tables without personal data: telemetry names nobody, and the rest is counts, names of work and random bytes. */
+const IMPERSONAL = [
+  'telemetry',
+  'telemetry_inbox',
+  'telemetry_moving',
+  'fleet_week',
+  'fleet_cell',
+  'fleet_latency',
+  'crash_week',
+  'staff_link',
+  'staff_token',
+  'passkey_challenge',
+  'retention_run',
+  'manifest',
+  'database_identity',
+  'repeated_erasure',
+  'replaced_key',
+  'schema_migration',
+  'file_rewrite',
+  'graphile_worker.migrations',
+  'graphile_worker._private_tasks',
+  'graphile_worker._private_job_queues',
+  'graphile_worker._private_known_crontabs',
+];
+
+test('every table is rewritten, or holds nothing about a person', () => {
+  const all = [
+    ...createRetentionPolicy({ taxRetentionYears: 10 }).map(({ table }) => table),
+    ...Object.keys(EXEMPT_TABLES),
+  ];
+  expect([...REWRITTEN_TABLES, ...IMPERSONAL].toSorted()).toEqual(all.toSorted());
+});

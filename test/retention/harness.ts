@@ -1,0 +1,166 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { expect } from '@jest/globals';
+import pg from 'pg';
+import type { Clock } from '../../src/core/clock.js';
+import { Config } from '../../src/core/config.js';
+import { DatabaseUrl } from '../../src/database/data-source.js';
+import { RetentionService, type RetentionReport } from '../../src/retention/retention.service.js';
+import { createDatabase, FakeClock } from '../support/harness.js';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** What a row must say beside what a test is about. */
+const BLANK: Readonly<Record<string, () => Row>> = {
+  telemetry_inbox: () => ({ id: randomUUID() }),
+  repeated_erasure: () => ({ erasure_request_id: randomUUID() }),
+  telemetry: () => ({ id: randomUUID() }),
+  fleet_week: () => ({}),
+  fleet_cell: () => ({ dimension: 'mac_model', is_other: true, heartbeats: 280 }),
+  fleet_latency: () => ({ soc_name: 'Apple M3', p50: 1, p90: 2, p95: 3 }),
+  crash_week: () => ({ crash_sig: '0123456789abcdef', crashes: 1 }),
+  license: () => ({
+    id: randomUUID(),
+    key_hash: randomBytes(32),
+    key_hint: 'AB',
+    email: 'ada@example.com',
+    machines_allowed: 1,
+    on_expiry: 'keep',
+    created_at: '2010-01-01',
+    end_changed_at: '2010-01-01',
+  }),
+  activation: () => ({
+    id: randomUUID(),
+    machine_id: randomBytes(32),
+    app_version: '3.2.0',
+    activated_at: '2010-01-01',
+  }),
+  release_request: () => ({ id: randomUUID(), asked_at: '2010-01-01' }),
+  purchase: () => ({ id: randomUUID(), transaction_id: randomUUID(), state: 'paid', paid: true }),
+  one_time_code: () => ({ id: randomUUID(), email: 'ada@example.com', created_at: '2010-01-01' }),
+  staff: () => ({
+    id: randomUUID(),
+    email: `${randomUUID()}@example.com`,
+    role: 'support',
+    created_at: '2010-01-01',
+  }),
+  session: () => ({
+    id: randomUUID(),
+    token_hash: randomBytes(32),
+    email: 'ada@example.com',
+    created_at: '2010-01-01',
+  }),
+  staff_link: () => ({
+    id: randomUUID(),
+    token_hash: randomBytes(32),
+    mailed: false,
+    created_at: '2010-01-01',
+  }),
+  passkey_challenge: () => ({ id: randomUUID(), challenge: randomBytes(32) }),
+  staff_token: () => ({ id: randomUUID(), token_hash: randomBytes(32), created_at: '2010-01-01' }),
+  mail_recipient: () => ({ mail_id: randomUUID(), email: 'ada@example.com' }),
+  audit_event: () => ({ id: randomUUID(), actor: 'cli', action: 'license.set', change: {} }),
+  erasure_request: () => ({
+    id: randomUUID(),
+    asked_by: 'staff',
+    received_on: '2010-01-01',
+    runs_at: '2010-01-01',
+  }),
+  retention_run: () => ({ id: randomUUID(), as_of: '2010-01-01' }),
+};
+
+/** A database and the retention on it, without a service: nothing runs there but what a test asks for. */
+export class RetentionGround {
+  readonly clock = new FakeClock();
+  readonly retention: RetentionService;
+
+  private constructor(
+    readonly databaseUrl: string,
+    readonly database: pg.Pool,
+    private readonly drop?: () => Promise<void>,
+  ) {
+    this.retention = this.instance();
+  }
+
+  static async start(): Promise<RetentionGround> {
+    const { url, drop } = await createDatabase();
+    return RetentionGround.on(url, drop);
+  }
+
+  /** On the database of a service, which goes with that. */
+  static on(databaseUrl: string, drop?: () => Promise<void>): RetentionGround {
+    const database = new pg.Pool({ connectionString: databaseUrl, max: 6, options: '-c timezone=UTC' });
+    database.on('error', () => undefined);
+    return new RetentionGround(databaseUrl, database, drop);
+  }
+
+  async close(): Promise<void> {
+    await this.database.end();
+    await this.drop?.();
+  }
+
+  /** The retention as another instance of the service has it. */
+  instance(clock: Clock = this.clock, environment: Record<string, string> = {}): RetentionService {
+    const config = new Config({ DATA_DIR: tmpdir(), DATABASE_URL: this.databaseUrl, ...environment });
+    return new RetentionService(new DatabaseUrl(this.databaseUrl), clock, config);
+  }
+
+  /** Has every week counted until 2100, so that runs count none: those of years take a while. */
+  async countNoWeeks(): Promise<void> {
+    await this.sql(`insert into fleet_week values ('2100-01-03') on conflict do nothing`);
+  }
+
+  /** A whole run in which nothing goes wrong. That it rewrites files is the matter of `file-rewrite.test.ts` alone. */
+  async run(asOf: string, retention = this.retention): Promise<RetentionReport> {
+    await this.sql('update file_rewrite set rewritten_at = $1', [this.clock.now()]);
+    const report = await retention.run(new Date(asOf));
+    expect(report?.failed).toEqual([]);
+    return report!;
+  }
+
+  async sql<T extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<T[]> {
+    return (await this.database.query<T>(text, values)).rows;
+  }
+
+  /** Puts in a row that says this, and for the rest as little as it may. @returns all that it was given */
+  async insert(table: string, says: Row): Promise<Row> {
+    const row = { ...BLANK[table]!(), ...says };
+    const places = Object.keys(row).map((_name, index) => `$${index + 1}`);
+    await this.sql(
+      `insert into ${table} (${Object.keys(row).join(', ')}) values (${places.join(', ')})`,
+      Object.values(row),
+    );
+    return row;
+  }
+
+  /** Puts this many rows of each day into the inbox, as they come: in no order of their ids. */
+  async receive(days: Readonly<Record<string, number>>): Promise<void> {
+    await this.sql(
+      `insert into telemetry_inbox (id, received_on, uptime_hours, soc_name)
+       select gen_random_uuid(), day::date, n, day || ' ' || n
+       from jsonb_each_text($1) each (day, rows), generate_series(1, rows::integer) n`,
+      [JSON.stringify(days)],
+    );
+  }
+
+  /** How many rows a table holds of each day. */
+  async days(table: string): Promise<Record<string, number>> {
+    const rows = await this.sql<{ day: string; rows: number }>(
+      `select received_on::text as day, count(*)::int as rows from ${table} group by 1 order by 1`,
+    );
+    return Object.fromEntries(rows.map(({ day, rows }) => [day, rows]));
+  }
+
+  /** The months that telemetry has a partition for, as `2026_11`. */
+  async partitions(): Promise<string[]> {
+    const rows = await this.sql<{ name: string }>(
+      `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'telemetry'::regclass order by 1`,
+    );
+    return rows.map(({ name }) => name.replace('telemetry_', ''));
+  }
+
+  async count(table: string): Promise<number> {
+    const [row] = await this.sql<{ rows: number }>(`select count(*)::int as rows from ${table}`);
+    return row!.rows;
+  }
+}

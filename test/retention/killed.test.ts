@@ -1,0 +1,137 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { RetentionGround } from './harness.js';
+
+const NOW = '2026-11-20T00:05:00Z';
+
+let ground: RetentionGround;
+beforeAll(async () => {
+  ground = await RetentionGround.start();
+  await ground.receive({ '2024-09-10': 1 });
+  await ground.run('2024-10-01T12:00:00Z');
+});
+afterAll(() => ground.close());
+
+const purchase = randomUUID();
+const [ended, ending, valid] = [randomUUID(), randomUUID(), randomUUID()];
+const license = (id: string, ended_at: string, purchase_id: string) =>
+  `insert into license values ('${id}', sha256('${id}'), 'AB', 1, null, 'active', 1, null, 'keep', ${purchase_id}, '2010-01-01', ${ended_at}, '2010-01-01');`;
+const activation = (license_id: string, ended_at: string) =>
+  `insert into activation (id, license_id, machine_id, app_version, activated_at, ended_at, ended_reason)
+   select gen_random_uuid(), '${license_id}', sha256('a'), '1.0', '2010-01-01', ${ended_at}::timestamptz,
+          case when ${ended_at}::date is not null then 'released' end;`;
+const telemetry = (table: string, day: string, rows: number) =>
+  `insert into ${table} (id, received_on, soc_name) select gen_random_uuid(), '${day}', n::text from generate_series(1, ${rows}) n;`;
+
+// Two months that are past, the one that is partly kept, and what has a run do something in other tables. In one go: it
+// is done over and over.
+const FILL = `
+  delete from telemetry; delete from telemetry_inbox; delete from activation; delete from license; delete from purchase;
+  delete from one_time_code; delete from fleet_week;
+  create table if not exists telemetry_2024_09 partition of telemetry for values from ('2024-09-01') to ('2024-10-01');
+  create table if not exists telemetry_2024_10 partition of telemetry for values from ('2024-10-01') to ('2024-11-01');
+  ${telemetry('telemetry', '2024-09-10', 3)} ${telemetry('telemetry', '2024-10-31', 4)}
+  ${telemetry('telemetry', '2024-11-20', 5)} ${telemetry('telemetry', '2024-11-21', 6)}
+  ${telemetry('telemetry_inbox', '2026-11-12', 300)} ${telemetry('telemetry_inbox', '2026-11-19', 7)}
+  ${telemetry('telemetry_inbox', '2026-11-20', 8)}
+  insert into fleet_week values ('2026-11-08');
+  insert into purchase values ('${purchase}', 't', 'ada@example.com', 'paid', '2015-05-05', true);
+  ${license(ended, "'2025-11-20'", 'null')} ${license(ending, "'2025-11-21'", 'null')}
+  ${license(valid, 'null', `'${purchase}'`)}
+  ${activation(ended, "'2026-10-20'")} ${activation(ending, 'null')} ${activation(ending, "'2025-11-21'")}
+  ${activation(valid, "'2025-11-20'")} ${activation(valid, 'null')}
+  insert into one_time_code (id, email, created_at, expires_at) values
+    (gen_random_uuid(), 'ada@example.com', '2010-01-01', '2026-11-19'),
+    (gen_random_uuid(), 'ada@example.com', '2010-01-01', '${NOW}');`;
+
+/** All that a run touches, without what is made anew each time. */
+async function state() {
+  const of = (sql: string) => ground.sql(sql);
+  return {
+    partitions: await ground.partitions(),
+    alone: await of(`select relname from pg_class where relkind = 'r' and relname ~ '^telemetry_\\d'
+                     and oid not in (select inhrelid from pg_inherits) order by 1`),
+    telemetry: await of('select received_on::text, soc_name from telemetry order by 1, 2'),
+    inbox: await of('select received_on::text, soc_name from telemetry_inbox order by 1, 2'),
+    weeks: await of('select week_end::text from fleet_week order by 1'),
+    cells: await of('select week_end::text, dimension, heartbeats from fleet_cell order by 1, 2'),
+    licenses: await of('select ended_at, purchase_id, staff_status from license order by 1'),
+    activations: await of('select ended_at from activation order by 1'),
+    codes: await of('select expires_at from one_time_code order by 1'),
+    purchases: await of('select recorded_on from purchase'),
+  };
+}
+
+/** The ids of all that must be there after any run, and during it. */
+async function staying(): Promise<string[]> {
+  const rows = await ground.sql<{ id: string }>(`
+    select id from telemetry where received_on >= '2024-11-21'
+    union all select id from telemetry_inbox where received_on >= '2024-11-21'
+    union all select id from telemetry_moving where received_on >= '2024-11-21'
+    union all select id from license where ended_at is null or ended_at >= '2025-11-21'
+    union all select id from activation a where (ended_at is null or ended_at >= '2025-11-21')
+      and license_id in (select id from license where ended_at is null or ended_at >= '2025-11-21')
+    union all select id from one_time_code where expires_at >= '${NOW}' order by 1`);
+  return rows.map(({ id }) => id);
+}
+
+const { query } = pg.Client.prototype;
+const undisturbed = () => void (pg.Client.prototype.query = query);
+afterEach(undisturbed);
+
+/** From now on a run's own connection is cut when it comes to its statement of this number. @returns what they were */
+function killAt(number: number): string[] {
+  const seen: string[] = [];
+  const isOfRun = (client: unknown) =>
+    (client as { connectionParameters: { application_name?: string } }).connectionParameters
+      .application_name === 'mooring (maintenance)';
+  pg.Client.prototype.query = async function (this: pg.Client & { processID: number }, ...args: unknown[]) {
+    const asked = args[0] as string | { text: string };
+    const text = typeof asked === 'string' ? asked : asked.text;
+    // What comes before is the driver's own.
+    const counts = isOfRun(this) && (seen.length > 0 || text.includes('lock_timeout'));
+    if (counts && seen.push(text.trim()) === number)
+      await ground.sql('select pg_terminate_backend($1, 5000)', [this.processID]);
+    return Reflect.apply(query, this, args) as unknown;
+  } as typeof query;
+  return seen;
+}
+
+test('a run that is killed at any statement loses nothing that stays, and the next ends as if none had been', async () => {
+  await ground.sql(FILL);
+  const seen = killAt(Infinity);
+  await ground.run(NOW);
+  undisturbed();
+  const whole = await state();
+  expect(whole).toMatchObject({
+    alone: [],
+    telemetry: Array(313).fill(expect.anything()),
+    inbox: Array(8).fill(expect.anything()),
+    weeks: [{ week_end: '2026-11-08' }, { week_end: '2026-11-15' }],
+    activations: Array(3).fill(expect.anything()),
+  });
+  // The statements that matter are among them.
+  for (const step of [
+    /rename to telemetry_inbox/,
+    /^insert into telemetry select/,
+    /^insert into telemetry_inbox/,
+    /^truncate/,
+    /into fleet_week/,
+    /detach .* concurrently/,
+    /^drop/,
+    /unlock/,
+  ])
+    expect(seen.some((text) => step.test(text))).toBe(true);
+  for (let number = 1; number <= seen.length; number += 1) {
+    await ground.sql(FILL);
+    const before = await staying();
+    killAt(number);
+    await expect(ground.retention.run(new Date(NOW))).rejects.toThrow();
+    undisturbed();
+    expect({ number, staying: await staying() }).toEqual({ number, staying: before });
+    await ground.run(NOW);
+    expect({ number, ...(await state()) }).toEqual({ number, ...whole });
+    expect(await staying()).toEqual(before);
+  }
+});

@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { ReleaseService } from '../../src/releases/release.service.js';
+import { LicensesService, type LicenseChange } from '../../src/licenses/licenses.service.js';
+import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
+import { Service } from '../support/harness.js';
+
+const NOON = '2026-11-20T13:00:00Z';
+const LATER = '2026-12-24T18:00:00Z';
+
+let service: Service;
+beforeAll(async () => void (service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } })));
+beforeEach(() => service.clock.set(NOON));
+afterAll(() => service.close());
+
+let sold = 0;
+const report = (transaction_id: string, status: 'paid' | 'disputed' | 'dispute_won' | 'refunded') =>
+  service.app
+    .get(PurchasesService)
+    .record({ transaction_id, status, ...(status === 'paid' && { email: 'ada@example.com' }) });
+
+async function sell(): Promise<{ transaction_id: string; license_id: string }> {
+  const transaction_id = `sale ${(sold += 1)}`;
+  return { transaction_id, license_id: (await report(transaction_id, 'paid')).license_id! };
+}
+
+async function endOf(id: string): Promise<string | null> {
+  const [license] = await service.sql<{ ended_at: Date | null }>(
+    'select ended_at from license where id = $1',
+    [id],
+  );
+  return license!.ended_at && license!.ended_at.toISOString().replace('.000', '');
+}
+
+test('a license that is refunded ends then, and reported once more it does not end later', async () => {
+  const { transaction_id, license_id } = await sell();
+  expect(await endOf(license_id)).toBeNull();
+  await report(transaction_id, 'refunded');
+  expect(await endOf(license_id)).toBe(NOON);
+  service.clock.set(LATER);
+  await report(transaction_id, 'refunded');
+  await report(transaction_id, 'disputed');
+  expect(await endOf(license_id)).toBe(NOON);
+});
+
+test('a license whose refund was reported before its purchase has ended from the start', async () => {
+  await report('backwards', 'refunded');
+  service.clock.set(LATER);
+  const { license_id } = await report('backwards', 'paid');
+  expect(await endOf(license_id!)).toBe(LATER);
+});
+
+test('a license that is revoked ends then; lifting it undoes that, and the next time counts anew', async () => {
+  const { license_id } = await service.issue();
+  await service.setLicense(license_id, { staff_status: 'revoked' });
+  expect(await endOf(license_id)).toBe(NOON);
+  service.clock.set(LATER);
+  // Said twice, and changed in another way: it ended when it ended.
+  await service.setLicense(license_id, { staff_status: 'revoked' });
+  await service.setLicense(license_id, { machines_allowed: 3 });
+  expect(await endOf(license_id)).toBe(NOON);
+  await service.setLicense(license_id, { staff_status: 'suspended' });
+  expect(await endOf(license_id)).toBeNull();
+  await service.setLicense(license_id, { staff_status: 'revoked' });
+  expect(await endOf(license_id)).toBe(LATER);
+});
+
+test('lifting a revocation never lifts a refund', async () => {
+  const { transaction_id, license_id } = await sell();
+  await service.setLicense(license_id, { staff_status: 'revoked' });
+  service.clock.set(LATER);
+  await report(transaction_id, 'refunded');
+  await service.setLicense(license_id, { staff_status: 'active' });
+  expect(await endOf(license_id)).toBe(NOON);
+});
+
+test.each(['suspended', 'active'] as const)('a license that is %s has no end', async (staff_status) => {
+  const { transaction_id, license_id } = await sell();
+  await service.setLicense(license_id, { staff_status });
+  await report(transaction_id, 'disputed');
+  expect(await endOf(license_id)).toBeNull();
+});
+
+/** When the end of a license was last changed. */
+async function changedAt(id: string): Promise<string> {
+  const sql = 'select end_changed_at from license where id = $1';
+  const [license] = await service.sql<{ end_changed_at: Date }>(sql, [id]);
+  return license!.end_changed_at.toISOString().replace('.000', '');
+}
+
+const EXPIRED = { on_expiry: 'stop', expires_at: new Date('2026-01-01') } as const;
+const KEEPS = { on_expiry: 'keep', expires_at: new Date('2026-01-01') } as const;
+const REVOKED = { staff_status: 'revoked' } as const;
+const erase = async () => {
+  const erasures = service.app.get(ErasureService);
+  const { id } = await erasures.request('grace@example.com', { actor: 'test', reason: null });
+  await erasures.run(id);
+};
+
+test.each<[what: string, terms: LicenseChange, change: LicenseChange, isChange: boolean]>([
+  ['a new expiry', EXPIRED, { expires_at: new Date('2025-01-01') }, true],
+  ['an expiry that is taken away', EXPIRED, { expires_at: null }, true],
+  ['on_expiry: stop', KEEPS, { on_expiry: 'stop' }, true],
+  ['on_expiry: keep', EXPIRED, { on_expiry: 'keep' }, true],
+  ['a revocation', {}, REVOKED, true],
+  ['a revocation that is lifted', REVOKED, { staff_status: 'active' }, true],
+  ['the same once more', { ...EXPIRED, ...REVOKED }, { ...EXPIRED, ...REVOKED }, false],
+  ['an expiry of a license that keeps running', KEEPS, { expires_at: new Date('2025-01-01') }, false],
+  ['a suspension', EXPIRED, { staff_status: 'suspended' }, false],
+  ['another number of machines', EXPIRED, { machines_allowed: 3 }, false],
+  ['another address', EXPIRED, { email: 'other@example.com' }, false],
+])('%s: is the end changed by it?', async (_what, terms, change, isChange) => {
+  const { license_id } = await service.issue();
+  expect(await changedAt(license_id)).toBe(NOON);
+  await service.setLicense(license_id, terms);
+  service.clock.set(LATER);
+  await service.setLicense(license_id, change);
+  expect(await changedAt(license_id)).toBe(isChange ? LATER : NOON);
+});
+
+test('a refund and an erasure change the end of a license that had none, and no end that it had', async () => {
+  const valid = await sell();
+  const revoked = await sell();
+  const expired = (await service.issue({ email: 'grace@example.com', ...EXPIRED })).license_id;
+  const erased = (await service.issue({ email: 'grace@example.com' })).license_id;
+  await service.setLicense(revoked.license_id, REVOKED);
+  service.clock.set(LATER);
+  await report(valid.transaction_id, 'refunded');
+  await report(revoked.transaction_id, 'refunded');
+  await erase();
+  expect(await Promise.all([valid.license_id, erased].map(changedAt))).toEqual([LATER, LATER]);
+  expect(await Promise.all([revoked.license_id, expired].map(changedAt))).toEqual([NOON, NOON]);
+});
+
+test('by every path an activation ends at the moment at which its end is recorded', async () => {
+  // Of a license that expired long before: its end is not the activation's.
+  const sale = await sell();
+  const email = 'ada@example.com';
+  const of = async (license_id: string, owner = email) => {
+    const license_key = (await service.app.get(LicensesService).currentKey(license_id))!;
+    const { json } = await service.activate({ license_key, email: owner }, randomUUID());
+    await service.setLicense(license_id, EXPIRED);
+    return json.activation.id as string;
+  };
+  const grace = () => service.issue({ email: 'grace@example.com' });
+  const releases = service.app.get(ReleaseService);
+  const paths: Record<string, [id: string, end: (id: string) => Promise<unknown>]> = {
+    staff: [
+      await of((await service.issue()).license_id),
+      (id) => releases.release(id, { actor: 'test', reason: null }),
+    ],
+    holder: [await of((await service.issue()).license_id), (id) => releases.releaseForHolder(id, email)],
+    refund: [await of(sale.license_id), () => report(sale.transaction_id, 'refunded')],
+    erasure: [await of((await grace()).license_id, 'grace@example.com'), erase],
+    replay: [
+      await of((await grace()).license_id, 'grace@example.com'),
+      async (id) => {
+        await erase();
+        // As a backup brings it back.
+        await service.sql(
+          `update activation set machine_id = sha256('m'), ended_at = null, ended_reason = null where id = $1`,
+          [id],
+        );
+        service.clock.advance(1000);
+        await service.app.get(ErasureService).replay();
+      },
+    ],
+  };
+  service.clock.set(LATER);
+  for (const [path, [id, end]] of Object.entries(paths)) {
+    service.clock.advance(3_600_000);
+    await end(id);
+    const [row] = await service.sql('select ended_at from activation where id = $1', [id]);
+    expect({ path, ...row }).toEqual({ path, ended_at: service.clock.now() });
+  }
+});

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { EXEMPT_TABLES, createRetentionPolicy } from '../../src/retention/policy.js';
+import { RetentionGround } from './harness.js';
+
+const RULES = createRetentionPolicy({ taxRetentionYears: 10 });
+
+let ground: RetentionGround;
+beforeAll(async () => void (ground = await RetentionGround.start()));
+afterAll(() => ground.close());
+
+/** Every table and view but PostgreSQL's own, wherever it stands; a partition is its table. */
+async function tables(): Promise<string[]> {
+  const rows = await ground.sql<{ name: string }>(
+    `select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as name
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where c.relkind in ('r', 'p', 'm', 'f') and not c.relispartition
+       and n.nspname !~ '^pg_' and n.nspname <> 'information_schema' order by 1`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** What the policy and the database do not agree on. */
+async function disagreements(): Promise<string[]> {
+  const there = await tables();
+  const ruled = RULES.map(({ table }) => table);
+  const kept = Object.keys(EXEMPT_TABLES);
+  const said = [...ruled, ...kept];
+  return [
+    ...there.filter((table) => !said.includes(table)).map((table) => `${table}: how long?`),
+    ...said.filter((table) => !there.includes(table)).map((table) => `${table}: is not there`),
+    ...said.filter((table, index) => said.indexOf(table) !== index).map((table) => `${table}: twice`),
+  ];
+}
+
+describe('the policy', () => {
+  test('says of every table how long it is kept, once, and of no other', async () => {
+    expect(await disagreements()).toEqual([]);
+    expect(await tables()).toEqual(expect.arrayContaining(['telemetry', 'graphile_worker._private_jobs']));
+  });
+
+  test.each([
+    ['create table planted (id uuid)', 'drop table planted', ['planted: how long?']],
+    ['create schema s create table planted (id uuid)', 'drop schema s cascade', ['s.planted: how long?']],
+    [
+      'create materialized view planted as select * from license',
+      'drop materialized view planted',
+      ['planted: how long?'],
+    ],
+    [
+      'alter table staff rename to people',
+      'alter table people rename to staff',
+      ['people: how long?', 'staff: is not there'],
+    ],
+    [
+      `create table telemetry_2001_01 partition of telemetry for values from ('2001-01-01') to ('2001-02-01')`,
+      'drop table telemetry_2001_01',
+      [],
+    ],
+  ])('after `%s` it would say so', async (plant, undo, found) => {
+    await ground.sql(plant);
+    expect(await disagreements()).toEqual(found);
+    await ground.sql(undo);
+  });
+
+  test('each rule can be asked of the database, and says for people what it says in SQL', async () => {
+    const { deleted } = await ground.run('2026-11-20T00:05:00Z');
+    expect(deleted).toEqual({});
+    for (const { table, period, months, days } of RULES) {
+      const said = table === 'purchase' ? `${(months ?? 0) / 12} years` : `${months} months`;
+      if (months !== undefined)
+        expect({ table, period }).toEqual({ table, period: expect.stringContaining(said) });
+      // A run a day, and none is older than that.
+      else if (days !== undefined)
+        expect({ table, isStated: period.includes(`${days + 1} days`) }).toEqual({ table, isStated: true });
+      else expect({ table, period }).toEqual({ table, period: 'until they expire, at most a day longer' });
+    }
+  });
+
+  test('TAX_RETENTION_YEARS is what it says of purchases', () => {
+    const rule = createRetentionPolicy({ taxRetentionYears: 7 }).find(({ table }) => table === 'purchase');
+    expect([rule!.months, rule!.period.slice(0, 7)]).toEqual([84, '7 years']);
+  });
+});
+
+/** Comments that state a keeping period, which the policy alone states. */
+async function findStatedPeriods(): Promise<string[]> {
+  const rows = await ground.sql<{ comment: string }>(
+    `select description as comment from pg_description where classoid = 'pg_class'::regclass and objoid in
+       (select oid from pg_class where relnamespace in ('public'::regnamespace, 'graphile_worker'::regnamespace))`,
+  );
+  const texts = rows.map(({ comment }) => comment);
+  return texts.filter((text) => /\bkept (with|for|until|\d)/i.test(text));
+}
+
+describe('the comments in the database', () => {
+  test('state no keeping period', async () => {
+    expect(await findStatedPeriods()).toEqual([]);
+    await ground.sql(`comment on column activation.app_version is 'A version. Kept 13 months.'`);
+    expect(await findStatedPeriods()).toEqual(['A version. Kept 13 months.']);
+  });
+});

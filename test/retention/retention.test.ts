@@ -1,0 +1,230 @@
+import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Config } from '../../src/core/config.js';
+import { DatabaseUrl } from '../../src/database/data-source.js';
+import { RetentionJob } from '../../src/retention/retention.job.js';
+import { RetentionService } from '../../src/retention/retention.service.js';
+import { Service } from '../support/harness.js';
+import { whileHeld } from '../support/tables.js';
+
+let service: Service;
+let retention: RetentionService;
+beforeAll(async () => {
+  service = await Service.start();
+  retention = service.app.get(RetentionService);
+});
+afterEach(() => service.sql('truncate telemetry_inbox, telemetry_moving, telemetry'));
+afterAll(() => service.close());
+
+/** Puts this many rows of each day into the inbox, as they come: in no order of their ids. */
+async function receive(days: Record<string, number>): Promise<void> {
+  for (const [day, rows] of Object.entries(days)) {
+    await service.sql(
+      `insert into telemetry_inbox (id, received_on, uptime_hours, soc_name)
+       select gen_random_uuid(), $1::date, n, $1::date::text || ' ' || n from generate_series(1, $2) n`,
+      [day, rows],
+    );
+  }
+}
+
+async function days(
+  table: 'telemetry_inbox' | 'telemetry_waiting' | 'telemetry',
+): Promise<Record<string, number>> {
+  const rows = await service.sql<{ day: string; rows: number }>(
+    `select received_on::text as day, count(*)::int as rows from ${table} group by 1 order by 1`,
+  );
+  return Object.fromEntries(rows.map(({ day, rows }) => [day, rows]));
+}
+
+const partitions = async () => {
+  const rows = await service.sql<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'telemetry'::regclass order by 1`,
+  );
+  return rows.map(({ name }) => name.replace('telemetry_', ''));
+};
+
+/** Where each row lies: the partition, and the place in it. */
+const places = () =>
+  service.sql<{ partition: string; ids: string[] }>(
+    `select tableoid::regclass::text as partition, array_agg(id::text order by ctid) as ids
+     from telemetry group by 1 order by 1`,
+  );
+
+test('past days move over, today stays, and no value of a row is lost', async () => {
+  await receive({ '2026-11-18': 3, '2026-11-19': 4, '2026-11-20': 5 });
+  const before = await service.sql(
+    "select * from telemetry_inbox where received_on < '2026-11-20' order by id",
+  );
+  expect((await retention.run(new Date('2026-11-20T00:05:00Z')))?.telemetry_rows_moved).toBe(7);
+  expect(await days('telemetry')).toEqual({ '2026-11-18': 3, '2026-11-19': 4 });
+  expect(await days('telemetry_inbox')).toEqual({ '2026-11-20': 5 });
+  expect(await service.sql('select * from telemetry order by id')).toEqual(before);
+});
+
+test('rows move in the order of their random ids: their place tells nothing of when they came', async () => {
+  await receive({ '2026-10-30': 300, '2026-10-31': 300, '2026-11-01': 300, '2026-11-02': 300 });
+  const arrival = await service.sql<{ id: string }>('select id::text from telemetry_inbox order by ctid');
+  expect(arrival.map(({ id }) => id)).not.toEqual(arrival.map(({ id }) => id).toSorted());
+  expect((await retention.run(new Date('2026-11-03T00:05:00Z')))?.telemetry_rows_moved).toBe(1200);
+  const moved = await places();
+  expect(moved.map(({ partition, ids }) => [partition, ids.length])).toEqual([
+    ['telemetry_2026_10', 600],
+    ['telemetry_2026_11', 600],
+  ]);
+  for (const { ids } of moved) expect(ids).toEqual(ids.toSorted());
+  // One transaction for all of them: nor does the transaction tell rows apart.
+  expect(await service.sql('select distinct xmin::text from telemetry')).toHaveLength(1);
+});
+
+test('a second run is harmless', async () => {
+  await receive({ '2026-11-19': 10, '2026-11-20': 1 });
+  const asOf = new Date('2026-11-20T00:05:00Z');
+  expect((await retention.run(asOf))?.telemetry_rows_moved).toBe(10);
+  const before = [await places(), await partitions(), await days('telemetry_inbox')];
+  expect((await retention.run(asOf))?.telemetry_rows_moved).toBe(0);
+  expect([await places(), await partitions(), await days('telemetry_inbox')]).toEqual(before);
+});
+
+test('a run that is over holds nothing up: runs one after another are never taken for two at once', async () => {
+  const held = `select objid from pg_locks where locktype = 'advisory'
+    and database = (select oid from pg_database where datname = current_database())`;
+  for (let run = 0; run < 20; run += 1) {
+    expect((await retention.run(new Date('2026-11-20T00:05:00Z')))?.telemetry_rows_moved).toBe(0);
+    expect(await service.sql(held)).toEqual([]);
+  }
+});
+
+test('of two runs at once one works and the other leaves, whatever instance they are on', async () => {
+  await receive({ '2026-11-19': 10 });
+  const asOf = new Date('2026-11-20T00:05:00Z');
+  const other = new RetentionService(
+    new DatabaseUrl(service.databaseUrl),
+    service.clock,
+    service.app.get(Config),
+  );
+  const { first, second } = await whileHeld(service, 'telemetry_inbox', async () => {
+    const first = retention.run(asOf);
+    const waiting = "select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted";
+    while ((await service.sql(waiting)).length === 0) await pause(5);
+    return { first, second: await other.run(asOf) };
+  });
+  expect([(await first)?.telemetry_rows_moved, second]).toEqual([10, null]);
+  expect(await days('telemetry')).toEqual({ '2026-11-19': 10 });
+  expect((await other.run(asOf))?.telemetry_rows_moved).toBe(0);
+});
+
+test('a move that fails moves nothing and is told, and the next run moves everything', async () => {
+  await receive({ '2026-11-18': 3, '2026-11-19': 4, '2026-11-20': 1 });
+  await service.sql('alter table telemetry_2026_11 add constraint broken check (uptime_hours < 4)');
+  const asOf = new Date('2026-11-20T00:05:00Z');
+  expect(await retention.run(asOf)).toMatchObject({
+    telemetry_rows_moved: 0,
+    failed: [{ table: 'telemetry_inbox', error: { message: expect.stringContaining('broken') } }],
+  });
+  expect([await days('telemetry_waiting'), await days('telemetry')]).toEqual([
+    { '2026-11-18': 3, '2026-11-19': 4, '2026-11-20': 1 },
+    {},
+  ]);
+  // Meanwhile it is stored in the other inbox, and what is due there waits with the rest.
+  await receive({ '2026-11-19': 2, '2026-11-20': 5 });
+  expect((await retention.run(asOf))?.failed).toHaveLength(1);
+  expect(await days('telemetry_waiting')).toEqual({ '2026-11-18': 3, '2026-11-19': 6, '2026-11-20': 6 });
+  await service.sql('alter table telemetry_2026_11 drop constraint broken');
+  expect((await retention.run(asOf))?.telemetry_rows_moved).toBe(9);
+  expect([await days('telemetry'), await days('telemetry_inbox')]).toEqual([
+    { '2026-11-18': 3, '2026-11-19': 6 },
+    { '2026-11-20': 6 },
+  ]);
+});
+
+test('a heartbeat of the night is stored under its day, and moves with the next run', async () => {
+  const { token } = (await service.activate(await service.issue())).json;
+  service.clock.set('2026-11-20T23:59:59.999Z');
+  await service.heartbeat(token, { telemetry: { arch: 'arm64' } });
+  service.clock.set('2026-11-21T00:00:00.000Z');
+  await service.heartbeat(token, { telemetry: { arch: 'arm64' } });
+  expect((await retention.run(service.clock.now()))?.telemetry_rows_moved).toBe(1);
+  expect([await days('telemetry'), await days('telemetry_inbox')]).toEqual([
+    { '2026-11-20': 1 },
+    { '2026-11-21': 1 },
+  ]);
+});
+
+/** Midnight decides, in UTC: the day is past from its next day's first instant on. */
+const BOUNDARIES: [day: string, last: string, first: string, partition: string][] = [
+  ['2026-12-31', '2026-12-31T23:59:59.999Z', '2027-01-01T00:00:00.000Z', '2026_12'],
+  ['2027-02-28', '2027-02-28T23:59:59.999Z', '2027-03-01T00:00:00.000Z', '2027_02'],
+  ['2028-02-28', '2028-02-28T23:59:59.999Z', '2028-02-29T00:00:00.000Z', '2028_02'],
+  ['2028-02-29', '2028-02-29T23:59:59.999Z', '2028-03-01T00:00:00.000Z', '2028_02'],
+  ['2028-03-01', '2028-03-01T23:59:59.999Z', '2028-03-02T00:00:00.000Z', '2028_03'],
+];
+test.each(BOUNDARIES)('%s stays until %s and moves at %s, to %s', async (day, last, first, partition) => {
+  await receive({ [day]: 2 });
+  expect((await retention.run(new Date(last)))?.telemetry_rows_moved).toBe(0);
+  expect((await retention.run(new Date(first)))?.telemetry_rows_moved).toBe(2);
+  expect(await places()).toMatchObject([{ partition: `telemetry_${partition}` }]);
+});
+
+test.each([
+  ['2029-01-31T12:00:00Z', ['2029_01', '2029_02', '2029_03', '2029_04'], '2029_05'],
+  ['2029-10-31T12:00:00Z', ['2029_10', '2029_11', '2029_12', '2030_01'], '2030_02'],
+  ['2031-12-31T23:59:59Z', ['2031_12', '2032_01', '2032_02', '2032_03'], '2032_04'],
+])('at %s there are the partitions %j, and none further ahead', async (asOf, expected, further) => {
+  await retention.run(new Date(asOf));
+  const found = await partitions();
+  expect(found).toEqual(expect.arrayContaining(expected));
+  expect(found).not.toContain(further);
+});
+
+test('rows of months ago get the partition of their month, and every month since', async () => {
+  await receive({ '2024-02-29': 1, '2024-12-31': 2 });
+  expect((await retention.run(new Date('2025-02-10T00:05:00Z')))?.telemetry_rows_moved).toBe(3);
+  const months = ['2024_02', '2024_03', '2024_11', '2024_12', '2025_01', '2025_02', '2025_05'];
+  expect(await partitions()).toEqual(expect.arrayContaining(months));
+  expect((await places()).map(({ partition }) => partition)).toEqual([
+    'telemetry_2024_02',
+    'telemetry_2024_12',
+  ]);
+});
+
+test('the partitions leave no gap, and there is none by default: it would forbid detaching a month', async () => {
+  const bounds = await service.sql<{ bound: string }>(
+    `select pg_get_expr(relpartbound, oid) as bound from pg_class
+     where oid in (select inhrelid from pg_inherits where inhparent = 'telemetry'::regclass) order by relname`,
+  );
+  for (const { bound } of bounds) {
+    const [, from, to] = /^FOR VALUES FROM \('(\d{4}-\d\d-01)'\) TO \('(\d{4}-\d\d-01)'\)$/.exec(bound)!;
+    const next = new Date(`${from}T00:00:00Z`);
+    next.setUTCMonth(next.getUTCMonth() + 1);
+    expect(to).toBe(next.toISOString().slice(0, 10));
+  }
+  expect(bounds.length).toBeGreaterThan(4);
+});
+
+test('a service that starts makes up for the nights it slept through', async () => {
+  await receive({ '2026-11-10': 2, '2026-11-20': 1 });
+  const late = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
+  await late.close();
+  expect([await days('telemetry'), await days('telemetry_inbox')]).toEqual([
+    { '2026-11-10': 2 },
+    { '2026-11-20': 1 },
+  ]);
+});
+
+test('a run goes by the moment that it has compared with the database, and by none before', async () => {
+  service.clock.set('2027-11-20T00:05:00Z');
+  // The clock is set right while the run waits for a connection.
+  jest.spyOn(service.clock, 'agreesWith').mockImplementation(() => {
+    service.clock.set('2026-11-20T00:05:00Z');
+    return true;
+  });
+  try {
+    const job = service.app.get(RetentionJob);
+    job.run();
+    await job.whenIdle();
+  } finally {
+    jest.restoreAllMocks();
+  }
+  const [run] = await service.sql('select as_of from retention_run order by id desc limit 1');
+  expect(run).toEqual({ as_of: new Date('2026-11-20T00:05:00Z') });
+});

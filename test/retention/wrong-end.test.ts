@@ -1,0 +1,151 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { DAY_MS } from '../../src/core/clock.js';
+import { deriveLicenseKey } from '../../src/keys/license-key.js';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { Terminal } from '../support/processes/cli-harness.js';
+import { Service } from '../support/harness.js';
+import { RetentionGround } from './harness.js';
+
+/*
+ * A license whose end is set to a day long past by mistake stops at once, and is not lost: the same activation runs again
+ * when the date is corrected (docs/decisions/0023). The command line has no clock but the system's, so all days are
+ * counted from today.
+ */
+
+const TODAY = new Date();
+const after = (days: number) => new Date(TODAY.getTime() + days * DAY_MS);
+const PAST = `${after(-400).toISOString().slice(0, 19)}Z`;
+const FUTURE = `${after(400).toISOString().slice(0, 19)}Z`;
+
+let service: Service;
+let ground: RetentionGround;
+let terminal: Terminal;
+beforeAll(async () => {
+  service = await Service.start();
+  ground = RetentionGround.on(service.databaseUrl);
+  await ground.countNoWeeks();
+  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+});
+beforeEach(() => service.clock.set(TODAY));
+afterEach(() => service.sql('truncate license, activation, purchase cascade'));
+afterAll(async () => {
+  terminal.close();
+  await ground.close();
+  await service.close();
+});
+
+interface Key {
+  readonly license_id: string;
+  readonly license_key: string;
+  readonly email: string;
+}
+const email = 'ada@example.com';
+const STOP_IN_PAST = { on_expiry: 'stop', expires_at: PAST };
+
+/** A request of staff with a token of its own: a run for a later day deletes older ones. */
+async function staff(method: string, path: string, body: object) {
+  const authorization = `Bearer ${await service.staffToken('admin')}`;
+  return service.call(method, `/support/api/${path}`, body, { authorization });
+}
+const patch = async (id: string, change: object) => {
+  const { status } = await staff('PATCH', `licenses/${id}`, { ...change, reason: 'a test' });
+  expect(status).toBe(200);
+};
+const set = (id: string, ...options: string[]) =>
+  terminal.json(['license', 'set', id, ...options, '--reason', 'a test']);
+
+async function imported(expires_at: string): Promise<Key> {
+  const license_key = deriveLicenseKey(randomBytes(32), 'MOOR', randomUUID(), 1);
+  const file = terminal.file('licenses.csv');
+  writeFileSync(file, `license_key,email,expires_at,on_expiry\n${license_key},${email},${expires_at},stop\n`);
+  await terminal.json(['license', 'import', file]);
+  const [{ id }] = (await service.sql('select id from license')) as [{ id: string }];
+  return { license_id: id, license_key, email };
+}
+
+async function issuedByStaff(terms: object): Promise<Key> {
+  const { json } = await staff('POST', 'licenses', { email, ...terms });
+  return { license_id: json.license.id, license_key: json.license_key, email };
+}
+
+const issuedByCommand = async (...options: string[]): Promise<Key> => ({
+  ...(await terminal.json(['license', 'issue', '--email', email, ...options])),
+  email,
+});
+
+async function bought(): Promise<Key> {
+  const sale = { transaction_id: randomUUID(), email, status: 'paid' } as const;
+  const { license_id } = await service.app.get(PurchasesService).record(sale);
+  const license_key = await service.app.get(LicensesService).currentKey(license_id!);
+  return { license_id: license_id!, license_key: license_key!, email };
+}
+
+/** A run so many days from today. */
+async function retain(days: number) {
+  const asOf = after(days);
+  ground.clock.set(asOf);
+  service.clock.set(asOf);
+  return ground.run(asOf.toISOString());
+}
+
+/** By whichever path an end comes to lie 13 months in the past, of a license that a machine runs. */
+const CHANGED: [path: string, make: () => Promise<Key>, spoil: (id: string) => Promise<unknown>][] = [
+  ['staff set date and on_expiry', () => service.issue(), (id) => patch(id, STOP_IN_PAST)],
+  [
+    'staff set on_expiry of a license that has expired',
+    () => service.issue({ on_expiry: 'keep', expires_at: new Date(PAST) }),
+    (id) => patch(id, { on_expiry: 'stop' }),
+  ],
+  [
+    'staff set the date of a license that stops',
+    () => service.issue({ on_expiry: 'stop', expires_at: new Date(FUTURE) }),
+    (id) => patch(id, { expires_at: PAST }),
+  ],
+  [
+    'the command line sets date and on_expiry',
+    () => service.issue(),
+    (id) => set(id, '--expires', PAST, '--on-expiry', 'stop'),
+  ],
+  [
+    'the command line sets on_expiry of an imported license',
+    () => imported(FUTURE),
+    (id) => set(id, '--expires', PAST),
+  ],
+  ['staff set the date of a license that was bought', bought, (id) => patch(id, STOP_IN_PAST)],
+];
+
+test.each(CHANGED)('%s: it stops and is kept, and corrected it runs on', async (_path, make, spoil) => {
+  const license = await make();
+  const { token, activation } = (await service.activate(license)).json;
+  await spoil(license.license_id);
+  for (const days of [1, 330]) {
+    expect((await retain(days)).deleted).not.toHaveProperty('license');
+    expect((await service.heartbeat(token)).json.code).toBe('license_expired');
+    expect((await service.activate(license)).json.code).toBe('license_expired');
+  }
+  service.clock.set(TODAY);
+  await patch(license.license_id, { expires_at: FUTURE });
+  expect((await service.heartbeat(token)).status).toBe(200);
+  const again = await service.activate(license);
+  expect([again.status, again.json.activation.id]).toEqual([200, activation.id]);
+});
+
+const MADE: [path: string, make: () => Promise<Key>][] = [
+  ['staff', () => issuedByStaff(STOP_IN_PAST)],
+  ['the command line', () => issuedByCommand('--expires', PAST, '--on-expiry', 'stop')],
+  ['an import', () => imported(PAST)],
+];
+test.each(MADE)(
+  'a license that %s makes with a past date is kept, and corrected it activates',
+  async (_by, make) => {
+    const license = await make();
+    expect((await retain(1)).deleted).not.toHaveProperty('license');
+    expect((await service.activate(license)).json.code).toBe('license_expired');
+    service.clock.set(TODAY);
+    await patch(license.license_id, { expires_at: FUTURE });
+    expect((await service.activate(license)).status).toBe(201);
+  },
+);

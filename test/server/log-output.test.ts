@@ -1,0 +1,63 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { call, createDatabase } from '../support/harness.js';
+import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'mooring-log-'));
+const processes: ServerProcess[] = [];
+const opened: number[] = [];
+let database: Awaited<ReturnType<typeof createDatabase>>;
+beforeAll(async () => (database = await createDatabase()));
+afterAll(async () => {
+  await Promise.all(processes.map((process) => process.end('SIGKILL')));
+  for (const file of opened) closeSync(file);
+  await database?.drop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function launch(options: ProcessOptions = {}) {
+  const port = await freePort();
+  const settings = { PORT: String(port), DATA_DIR: directory, DATABASE_URL: database.url };
+  const server = new ServerProcess(settings, options);
+  processes.push(server);
+  return { server, port };
+}
+
+/** A pipe whose reader is there and reads nothing. */
+function unreadPipe(): number {
+  const path = join(directory, 'pipe');
+  execFileSync('mkfifo', [path]);
+  return openSync(path, 'r+');
+}
+
+const FULL = '/dev/full';
+
+test.each([
+  ['that nobody reads', unreadPipe] as const,
+  // The device is Linux's.
+  ...(existsSync(FULL) ? [['on a full disk', () => openSync(FULL, 'w')] as const] : []),
+])('a log %s stops no answer', async (_what, open) => {
+  const stdout = open();
+  opened.push(stdout);
+  const { server, port } = await launch({ stdout });
+  await server.ready();
+  // Several times what a pipe holds.
+  for (let sent = 0; sent < 1_500; sent += 100) {
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => call(`http://127.0.0.1:${port}`, 'GET', '/v1/manifest')),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  }
+  expect((await server.end()).code).toBe(0);
+});
+
+test('what was logged last is there after the end', async () => {
+  const { server, port } = await launch();
+  await server.ready();
+  await call(`http://127.0.0.1:${port}`, 'GET', '/v1/manifest');
+  await server.end();
+  expect(server.stdout).toMatch(/"route":"\/v1\/manifest"[^\n]*\n/);
+});

@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { activation, call, createDatabase } from '../support/harness.js';
+import { freePort, ServerProcess } from '../support/processes/server-process.js';
+
+const room = mkdtempSync(join(tmpdir(), 'mooring-shutdown-'));
+const processes: ServerProcess[] = [];
+let database: Awaited<ReturnType<typeof createDatabase>>;
+
+beforeAll(async () => void (database = await createDatabase()));
+afterAll(async () => {
+  await Promise.all(processes.map((process) => process.end('SIGKILL')));
+  await database.drop();
+  rmSync(room, { recursive: true, force: true });
+});
+
+async function launch(settings: Record<string, string>) {
+  const port = settings['PORT'] ?? String(await freePort());
+  const server = new ServerProcess({ DATA_DIR: room, DATABASE_URL: database.url, ...settings, PORT: port });
+  processes.push(server);
+  return { server, url: `http://127.0.0.1:${port}` };
+}
+
+/** The steps of an end, as the log tells them; a request or a run of the hour may come between. */
+function steps({ stdout }: ServerProcess) {
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const from = lines.findIndex(({ msg }) => msg === 'leaving');
+  return lines
+    .slice(from)
+    .filter(({ msg }) => msg !== 'request' && msg !== 'retention run')
+    .map(({ level: _level, time: _time, ...line }) => line);
+}
+
+test('told to end, it says so to balancers at once, answers on, and then ends step by step', async () => {
+  const { server, url } = await launch({ SHUTDOWN_DELAY_SECONDS: '10' });
+  await server.ready();
+  const [, license_key, email] = await server.says('stderr', /Sample license +(\S+) +\((\S+)\)/);
+  const license = { license_key: license_key!, email: email! };
+  const { json } = await call(url, 'POST', '/v1/activate', activation(license));
+
+  server.child.kill('SIGTERM');
+  await server.says('stdout', /"msg":"leaving"/);
+  // At once: the delay is all the time there is, and more than a slow machine takes for three calls.
+  const [ready, beat, live] = await Promise.all([
+    call(url, 'GET', '/health/ready'),
+    call(url, 'POST', '/v1/heartbeat', { token: json.token, app_version: '1.0.0' }),
+    call(url, 'GET', '/health/live'),
+  ]);
+  expect([ready.status, ready.json.code]).toEqual([503, 'unavailable']);
+  expect([beat.status, live.status]).toEqual([200, 200]);
+
+  expect(await server.exited).toEqual({ code: 0, signal: null });
+  const milliseconds: unknown = expect.any(Number);
+  expect(steps(server)).toEqual([
+    { msg: 'leaving', delay_seconds: 10 },
+    { msg: 'jobs ended', done: expect.any(Number), milliseconds },
+    { msg: 'requests ended', answered: 0, cut: 0, milliseconds },
+    { msg: 'closed', milliseconds },
+  ]);
+});
+
+test('one that never listened leaves nobody waiting, and ends without a delay', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as { port: number };
+  const { server } = await launch({ PORT: String(port), SHUTDOWN_DELAY_SECONDS: '60' });
+  expect(await server.exited).toEqual({ code: 2, signal: null });
+  taken.close();
+  expect(server.stdout).not.toContain('"leaving"');
+});
+
+test('a delay that is no number of seconds, or over a minute, is one sentence', async () => {
+  const { server } = await launch({ SHUTDOWN_DELAY_SECONDS: '61' });
+  expect(await server.exited).toEqual({ code: 2, signal: null });
+  expect(server.stderr).toBe('SHUTDOWN_DELAY_SECONDS must be a whole number from 0 to 60.\n');
+});

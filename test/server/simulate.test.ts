@@ -1,0 +1,109 @@
+import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+
+/*
+ * A day of a small fleet, outages, update, refunds and releases among it, and the same with a planted fault. MOORING_SEED=…
+ * repeats a run; it is printed.
+ */
+
+const SEED = process.env['MOORING_SEED'] ?? String(randomInt(1, 2 ** 31));
+console.info(`MOORING_SEED=${SEED}`);
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'mooring-simulate-test-'));
+
+interface Run {
+  readonly code: number | null;
+  readonly page: string;
+}
+
+const running: (() => Promise<unknown>)[] = [];
+let whole: Run;
+let planted: Run;
+beforeAll(async () => {
+  [whole, planted] = await Promise.all([play(), play({ MOORING_SIMULATE_PLANT: 'lost-activation' })]);
+});
+afterAll(async () => {
+  // Where one of the two failed, the other is still at it.
+  await Promise.all(running.map((end) => end()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function play(more: Record<string, string> = {}): Promise<Run> {
+  const args = ['--clients', '200', '--days', '1', '--seed', SEED, '--minutes', '0.04'];
+  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: folder, ...more };
+  const child = spawn(process.execPath, ['bench/simulate.mjs', ...args], { cwd: root, env });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  running.push(() => (child.kill('SIGINT'), ended));
+  const [page, said, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  if (!page) throw new Error(`the simulation with seed ${SEED} came to no end: ${said}`);
+  return { code, page };
+}
+
+/** The rows of the table that begins with these cells. */
+function tableOf(page: string, ...head: string[]): string[][] {
+  const tables = page.split('\n\n').filter((block) => block.startsWith('|'));
+  const rows = tables.map((block) =>
+    block.split('\n').map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    ),
+  );
+  return rows.find(([first]) => head.every((cell, i) => first![i] === cell))?.slice(2) ?? [];
+}
+
+const number = (words: string | undefined) => Number(words?.replaceAll(',', ''));
+
+test('a day with two outages ends without a wrong answer and without a loss', () => {
+  const checks = tableOf(whole.page, '', 'seen', 'wrong');
+  expect(checks.length).toBeGreaterThanOrEqual(8);
+  expect(checks.filter(([, , wrong]) => wrong !== '0')).toEqual([]);
+  expect(whole).toEqual({ code: 0, page: expect.stringContaining('Every answer was as it must be.') });
+});
+
+test('what is told of the answers adds up, and all that was to happen did', () => {
+  const rows = tableOf(whole.page, '', 'answer', 'how many');
+  const total = /: ([\d,]+) requests/.exec(whole.page)?.[1];
+  expect(rows.reduce((sum, [, , many]) => sum + number(many), 0)).toBe(number(total));
+  const answers = rows.map(([route, answer]) => `${route}: ${answer}`);
+  // Every client activates, and the outages are seen.
+  const activated = rows.filter(([route, answer]) => route === 'activation' && answer!.startsWith('20'));
+  expect(activated.reduce((sum, [, , many]) => sum + number(many), 0)).toBeGreaterThanOrEqual(190);
+  expect(answers).toEqual(expect.arrayContaining(['heartbeat: 200', 'manifest: 200']));
+  expect(answers.filter((answer) => answer.includes('no answer'))).not.toEqual([]);
+  const events = tableOf(whole.page, '', 'simulated time (UTC)').map(([name]) => name);
+  expect(events.join()).toBe('service killed,herd,update,database killed,herd,refunds,releases');
+});
+
+test('the picture is well-formed', () => {
+  const results = readdirSync(folder).filter((name) => name.startsWith('mooring-simulation-'));
+  expect(results).toHaveLength(2);
+  for (const name of results) {
+    const svg = readFileSync(join(folder, name, 'simulation.svg'), 'utf8');
+    expect(svg).not.toMatch(/NaN|undefined|Infinity/);
+    const open: string[] = [];
+    for (const [, close, tag, alone] of svg.matchAll(/<(\/?)([a-z]+)(?:\s[^<>]*?)?(\/?)>/g)) {
+      if (close) expect(open.pop()).toBe(tag);
+      else if (!alone) open.push(tag!);
+    }
+    expect(open).toEqual([]);
+    expect(svg.replaceAll(/<\/?[a-z]+(?:\s[\w:-]+="[^"<&]*")*\s*\/?>/g, '')).not.toMatch(/[<&]/);
+  }
+});
+
+test('an acknowledged activation that is lost is found', () => {
+  expect(planted).toMatchObject({ code: 1, page: expect.stringContaining('Not all is as it must be') });
+  const [lost] = tableOf(planted.page, '', 'seen', 'wrong');
+  expect(lost).toEqual(['every acknowledged activation is there', expect.any(String), '1']);
+});
+
+test('nothing is left behind but the results', () => {
+  expect(readdirSync(folder).filter((name) => !name.startsWith('mooring-simulation-'))).toEqual([]);
+});

@@ -1,0 +1,142 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { Config, ConfigError } from '../../src/core/config.js';
+import { ServerProcess } from '../support/processes/server-process.js';
+
+const room = mkdtempSync(join(tmpdir(), 'mooring-settings-'));
+afterAll(() => rmSync(room, { recursive: true, force: true }));
+
+describe('a setting that cannot be used', () => {
+  // A value that stands in place of a secret must not come back.
+  const SECRET = 'kanari-secret-5f1c';
+
+  const cases: [what: string, settings: Record<string, string>, sentence: RegExp][] = [
+    ['PORT', { PORT: 'http' }, /^PORT must be a whole number from 0 to 65535\.$/],
+    ['PORT', { PORT: '65536' }, /^PORT must /],
+    [
+      'HOST of everyone in development',
+      { HOST: '0.0.0.0', NODE_ENV: 'development' },
+      /^Development mode .*HOST/,
+    ],
+    ['HOST of everyone without NODE_ENV', { HOST: '0.0.0.0' }, /^Development mode .*NODE_ENV/],
+    ['HOST of every IPv6 without NODE_ENV', { HOST: '::' }, /^Development mode .*NODE_ENV/],
+    ['NODE_ENV', { NODE_ENV: 'staging' }, /^NODE_ENV must be development or production\.$/],
+    ['PUBLIC_URL', { PUBLIC_URL: 'ftp://example.com' }, /^PUBLIC_URL must be an http or https address/],
+    ['PRODUCT', { PRODUCT: 'a product' }, /^PRODUCT must match /],
+    ['LICENSE_KEY_PREFIX', { LICENSE_KEY_PREFIX: 'moor' }, /^LICENSE_KEY_PREFIX must match /],
+    [
+      'LICENSE_KEY_SECRET',
+      { LICENSE_KEY_SECRET: SECRET },
+      /^LICENSE_KEY_SECRET must be 32 bytes in base64\.$/,
+    ],
+    [
+      'DATABASE_URL',
+      { DATABASE_URL: `mysql://u:${SECRET}@h/d` },
+      /^DATABASE_URL must be an address of the form /,
+    ],
+    [
+      'DATABASE_READ_URL',
+      { DATABASE_URL: 'postgres://u:p@h/d', DATABASE_READ_URL: `h:${SECRET}` },
+      /^DATABASE_READ_URL must be an address of the form /,
+    ],
+    [
+      'DATABASE_READ_URL alone',
+      { DATABASE_READ_URL: `postgres://u:${SECRET}@h/d` },
+      /^With DATABASE_READ_URL, DATABASE_URL must be given\.$/,
+    ],
+    [
+      'DATABASE_URL with an sslmode of perhaps',
+      { DATABASE_URL: `postgres://u:${SECRET}@db.example.com/d?sslmode=prefer` },
+      /^The sslmode of DATABASE_URL must be verify-full, no-verify or disable\.$/,
+    ],
+    [
+      'MANIFEST_PUBLIC_KEYS',
+      { MANIFEST_PUBLIC_KEYS: SECRET },
+      /^MANIFEST_PUBLIC_KEYS must be Ed25519 public keys/,
+    ],
+    [
+      'DEFAULT_MACHINES_PER_LICENSE',
+      { DEFAULT_MACHINES_PER_LICENSE: '0' },
+      /^DEFAULT_MACHINES_PER_LICENSE must /,
+    ],
+    ['DEFAULT_ON_EXPIRY', { DEFAULT_ON_EXPIRY: 'maybe' }, /^DEFAULT_ON_EXPIRY must be one of keep, stop\.$/],
+    [
+      'SELF_RELEASES_PER_YEAR',
+      { SELF_RELEASES_PER_YEAR: '-1' },
+      /^SELF_RELEASES_PER_YEAR must be a whole number from 0 to 1000\.$/,
+    ],
+    [
+      'LARGE_TABLE_HOUR',
+      { LARGE_TABLE_HOUR: '24' },
+      /^LARGE_TABLE_HOUR must be a whole number from 0 to 23\.$/,
+    ],
+    [
+      'TELEMETRY_ROWS_PER_DAY',
+      { TELEMETRY_ROWS_PER_DAY: '-1' },
+      /^TELEMETRY_ROWS_PER_DAY must be a whole number from 0 to 999999999\.$/,
+    ],
+    ['LOG_LEVEL', { LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be one of trace, /],
+    [
+      'production without any',
+      { NODE_ENV: 'production' },
+      /^In production .*: DATABASE_URL, LICENSE_KEY_SECRET, TOKEN_KEYS_DIR, MANIFEST_PUBLIC_KEYS /,
+    ],
+    [
+      'production without one',
+      {
+        NODE_ENV: 'production',
+        DATABASE_URL: `postgres://mooring:${SECRET}@127.0.0.1/mooring`,
+        LICENSE_KEY_SECRET: `${'A'.repeat(43)}=`,
+        TOKEN_KEYS_DIR: room,
+      },
+      /^In production these settings must be given: MANIFEST_PUBLIC_KEYS \(/,
+    ],
+    [
+      'production on plain http',
+      {
+        NODE_ENV: 'production',
+        DATABASE_URL: `postgres://mooring:${SECRET}@127.0.0.1/mooring`,
+        LICENSE_KEY_SECRET: `${'A'.repeat(43)}=`,
+        TOKEN_KEYS_DIR: room,
+        MANIFEST_PUBLIC_KEYS: 'A'.repeat(43),
+        PUBLIC_URL: 'http://licensing.example.com',
+      },
+      /^In production PUBLIC_URL must be an https address, unless it is a loopback one\.$/,
+    ],
+  ];
+  const dataDir = join(room, 'never-made');
+
+  test.each(cases)('%s: one sentence, without a secret', (_what, settings, sentence) => {
+    const refusal = refused({ PORT: '0', DATA_DIR: dataDir, ...settings });
+    expect(refusal).toMatch(/^[^\n]+\.$/);
+    expect(refusal).toMatch(sentence);
+    expect(refusal).not.toContain(SECRET);
+  });
+
+  // A process each, for one of every kind: what it prints of a refusal does not depend on the setting.
+  const IN_A_PROCESS = ['HOST of everyone without NODE_ENV', 'DATABASE_URL', 'production without one'];
+
+  test.each(cases.filter(([what]) => IN_A_PROCESS.includes(what)))(
+    '%s: on standard error, with exit code 2, before anything is made',
+    async (_what, settings, sentence) => {
+      const server = new ServerProcess({ PORT: '0', DATA_DIR: dataDir, ...settings });
+      const { code } = await server.exited;
+      expect(server.stderr).toMatch(/^[^\n]+\.\n$/);
+      expect(server.stderr.trim()).toMatch(sentence);
+      expect(server.stderr).not.toContain(SECRET);
+      expect([code, server.stdout, existsSync(dataDir)]).toEqual([2, '', false]);
+    },
+  );
+});
+
+function refused(settings: Record<string, string>): string {
+  try {
+    const { port } = new Config(settings);
+    throw new Error(`these settings are not refused, with port ${port}`);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+}

@@ -1,0 +1,262 @@
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { isPostmaster, readPidFile } from '../../src/database/embedded/postgres-process.js';
+import { call, createDatabase } from '../support/harness.js';
+import { everyProcess } from '../support/processes/processes.js';
+import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
+
+const room = mkdtempSync(join(tmpdir(), 'mooring-start-'));
+let database: Awaited<ReturnType<typeof createDatabase>>;
+const processes: ServerProcess[] = [];
+
+beforeAll(async () => void (database = await createDatabase()));
+afterEach(() => Promise.all(processes.splice(0).map((process) => process.end('SIGKILL'))));
+afterAll(async () => {
+  await database.drop();
+  rmSync(room, { recursive: true, force: true });
+});
+
+function launch(settings: Record<string, string>, options?: ProcessOptions): ServerProcess {
+  const server = new ServerProcess({ DATA_DIR: join(room, 'keys'), ...settings }, options);
+  processes.push(server);
+  return server;
+}
+
+/** With a database that is there already, on a free port. */
+async function launchBeside(settings: Record<string, string> = {}, options?: ProcessOptions) {
+  const port = await freePort();
+  const server = launch({ PORT: String(port), DATABASE_URL: database.url, ...settings }, options);
+  return { server, url: `http://127.0.0.1:${port}` };
+}
+
+/** The `curl` line of the welcome, read as a shell would. */
+async function printedCall(server: ServerProcess) {
+  const line = await server.says('stderr', /^curl -sS (\S+) -H '([\w-]+): ([^']*)' -d '([^']*)'$/m);
+  const [, url, header, value, body] = line as unknown as string[];
+  return { url: url!, headers: { [header!]: value! }, body: body! };
+}
+
+describe('with a database of its own', () => {
+  const dataDir = join(room, 'data');
+  const cluster = join(dataDir, 'postgres');
+  const postmaster = () => readPidFile(cluster)?.pid ?? 0;
+  const start = () => launch({ PORT: '0', DATA_DIR: dataDir });
+  // Whatever a failing test has left.
+  afterAll(() => postgresProcessesIn(cluster).forEach((pid) => process.kill(pid, 'SIGQUIT')));
+  let port: string;
+  let token: string;
+
+  test('the printed curl line activates, on a first start and on the port it says', async () => {
+    port = String(await freePort());
+    const server = await launch({ PORT: port, DATA_DIR: dataDir }).ready();
+    const { url, ...request } = await printedCall(server);
+    expect(new URL(url).port).toBe(port);
+    const answer = await call(
+      new URL(url).origin,
+      'POST',
+      new URL(url).pathname,
+      request.body,
+      request.headers,
+    );
+    expect([answer.status, answer.json.activation.hostname_hint]).toEqual([201, 'Studio Mac']);
+    token = answer.json.token as string;
+    const told = await server.says('stderr', /^ {2}Support +(\S+)\/support\/#link=([\w-]{43})$/m);
+    const [, base, secret] = told as unknown as string[];
+    const signedIn = await call(
+      base!,
+      'POST',
+      '/support/api/session/link',
+      { link: secret },
+      { origin: base! },
+    );
+    expect([base, signedIn.status]).toEqual([`http://localhost:${port}`, 204]);
+    const cookie = signedIn.cookies[0]!.split(';')[0]!;
+    const { json } = await call(base!, 'GET', '/support/api/session', undefined, { cookie });
+    expect(json).toMatchObject({ email: 'admin@example.com', role: 'admin' });
+
+    // Killed: its PostgreSQL is left behind, as after a crash.
+    const orphan = postmaster();
+    await server.end('SIGKILL');
+    expect(isPostmaster(orphan, cluster)).toBe(true);
+  });
+
+  test('with manifest keys of one’s own it starts, and publishes no sample that they have not signed', async () => {
+    const own = { MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
+    const settings = { PORT: String(await freePort()), DATA_DIR: join(room, 'own keys'), ...own };
+    const server = await launch(settings).ready();
+    const { json } = await call(`http://127.0.0.1:${settings.PORT}`, 'GET', '/v1/manifest');
+    expect(json.code).toBe('no_version_published');
+    expect((await server.end('SIGTERM')).code).toBe(0);
+  });
+
+  test('killed with -9 and started again, it has what it acknowledged; SIGINT twice ends it once', async () => {
+    const server = await launch({ PORT: port, DATA_DIR: dataDir }).ready();
+    const beat = await call(`http://127.0.0.1:${port}`, 'POST', '/v1/heartbeat', {
+      token,
+      app_version: '1.0.0',
+    });
+    expect(beat.status).toBe(200);
+    const { pid } = server.child;
+    process.kill(pid!, 'SIGINT');
+    process.kill(pid!, 'SIGINT');
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+    expect(isPostmaster(postmaster(), cluster)).toBe(false);
+    expect(existsSync(join(cluster, 'postmaster.pid'))).toBe(false);
+  });
+
+  test('SIGTERM ends it with 0 and leaves no PostgreSQL, nor a state that names one', async () => {
+    const server = await start().ready();
+    const running = postmaster();
+    expect(isPostmaster(running, cluster)).toBe(true);
+    expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(isPostmaster(running, cluster)).toBe(false);
+    expect(existsSync(join(dataDir, 'postgres.json'))).toBe(false);
+  });
+
+  test('told to end while PostgreSQL is starting, it leaves none behind', async () => {
+    const server = start();
+    while (!existsSync(join(cluster, 'postmaster.pid')) && server.running)
+      await new Promise((resolve) => setImmediate(resolve));
+    expect((await server.end('SIGTERM')).code).toBe(0);
+    expect(postgresProcessesIn(cluster)).toEqual([]);
+  });
+});
+
+/** Every process of PostgreSQL that works in a directory, by id. */
+function postgresProcessesIn(cluster: string): number[] {
+  return everyProcess()
+    .map(({ pid }) => pid)
+    .filter((pid) => isPostmaster(pid, cluster));
+}
+
+describe('beside others', () => {
+  test('SIGTERM lets a request that is under way come to its answer', async () => {
+    const { server, url } = await launchBeside();
+    await server.ready();
+    const { body } = await printedCall(server);
+    const lock = new pg.Client(database.url);
+    await lock.connect();
+    await lock.query('begin; lock table license in access exclusive mode');
+    const answer = call(url, 'POST', '/v1/activate', body);
+    for (let waiting = 0; waiting === 0;) {
+      const { rowCount } = await lock.query(
+        `select 1 from pg_locks where not granted and relation = 'license'::regclass`,
+      );
+      waiting = rowCount!;
+    }
+    server.child.kill('SIGTERM');
+    // It has heard: nobody new is let in.
+    while (
+      await fetch(`${url}/health/live`).then(
+        () => true,
+        () => false,
+      )
+    );
+    await lock.query('rollback');
+    await lock.end();
+    expect((await answer).status).toBe(201);
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test('the end of its launcher is its own', async () => {
+    const { server } = await launchBeside({}, { ipc: true });
+    await server.ready();
+    server.child.disconnect();
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test('where port 3000 is taken and none is said, it takes the next free one and prints that', async () => {
+    // Whoever else has it will do as well.
+    const taken = createServer().listen(3000, '127.0.0.1');
+    await Promise.race([once(taken, 'listening'), once(taken, 'error')]).catch(() => undefined);
+    const server = await launch({ DATABASE_URL: database.url }).ready();
+    const { url } = await printedCall(server);
+    taken.close();
+    expect(Number(new URL(url).port)).toBeGreaterThan(3000);
+    expect(
+      (await call(new URL(url).origin.replace('localhost', '127.0.0.1'), 'GET', '/health/live')).json,
+    ).toEqual({ status: 'ok' });
+    expect(server.stderr).toContain(`Mooring is ready at ${new URL(url).origin} `);
+  });
+
+  test('a port that is said and taken is one clear end, not another port', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    const server = launch({ PORT: String(port), DATABASE_URL: database.url });
+    const { code } = await server.exited;
+    taken.close();
+    expect(code).toBe(2);
+    expect(server.stderr).toMatch(new RegExp(`^[^\\n]*${port}[^\\n]*\\n`));
+  });
+});
+
+test('connections that ask for nothing, or for half of something, do not hold up the end', async () => {
+  const port = await freePort();
+  const server = await launch({ PORT: String(port), DATA_DIR: join(room, 'held') }).ready();
+  const halves = [
+    '',
+    'GET /v1/manifest HT',
+    'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{',
+  ];
+  const sockets = await Promise.all(
+    halves.map(async (half) => {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      await once(socket, 'connect');
+      socket.write(half);
+      return socket;
+    }),
+  );
+  const ends = sockets.map((socket) => new Promise((resolve) => socket.resume().once('close', resolve)));
+  // By itself: one that is held up for 10 seconds ends with another code (`src/server/serve.ts`).
+  expect((await server.end('SIGTERM')).code).toBe(0);
+  expect(server.stdout).toMatch(/"cut":[123],.*"msg":"requests ended"/);
+  await Promise.all(ends);
+});
+
+test('three that start together on one empty database apply each migration once, and all are ready', async () => {
+  const admin = new pg.Client(database.url);
+  await admin.connect();
+  const name = `${new URL(database.url).pathname.slice(1)}_empty`;
+  await admin.query(`create database ${name}`);
+  const empty = new URL(database.url);
+  empty.pathname = `/${name}`;
+  const ports = await Promise.all(Array.from({ length: 3 }, freePort));
+  const servers = ports.map((port) =>
+    launch({ PORT: String(port), DATABASE_URL: empty.href, DATA_DIR: join(room, 'three') }),
+  );
+  await Promise.all(servers.map((server) => server.ready()));
+  for (const port of ports) {
+    expect((await call(`http://127.0.0.1:${port}`, 'GET', '/health/ready')).json).toEqual({
+      status: 'ready',
+      warnings: [],
+    });
+  }
+  const client = new pg.Client(empty.href);
+  await client.connect();
+  const { rows } = await client.query<{ name: string }>('select name from schema_migration order by 1');
+  const files = readdirSync(new URL('../../migrations', import.meta.url)).filter((file) =>
+    file.endsWith('.sql'),
+  );
+  expect(rows.map((row) => row.name)).toHaveLength(files.length);
+  expect(new Set(rows.map((row) => row.name)).size).toBe(files.length);
+  // They made one sample together, and one set of keys: what one gave, another confirms.
+  const licenses = await client.query('select 1 from license');
+  expect(licenses.rowCount).toBe(1);
+  const { body } = await printedCall(servers[0]!);
+  const { json } = await call(`http://127.0.0.1:${ports[0]}`, 'POST', '/v1/activate', body);
+  const beat = await call(`http://127.0.0.1:${ports[2]}`, 'POST', '/v1/heartbeat', {
+    token: json.token,
+    app_version: '1.0.0',
+  });
+  expect(beat.status).toBe(200);
+  await client.end();
+  await Promise.all(servers.map((server) => server.end()));
+  await admin.query(`drop database ${name} with (force)`);
+  await admin.end();
+});

@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { CLI, Terminal } from '../support/processes/cli-harness.js';
+import { createDatabase } from '../support/harness.js';
+import { freePort, ServerProcess } from '../support/processes/server-process.js';
+
+const CANARY = 'Key (email)=(ada.canary@example.com) MOOR_E6S7-Z8KJ-TB3R-QKX6';
+const preload = ['--import', new URL('../support/processes/throws-on-signal.mjs', import.meta.url).href];
+const dir = mkdtempSync(join(tmpdir(), 'mooring-uncaught-'));
+
+const FAILURES: [signal: NodeJS.Signals, what: string, told: object][] = [
+  ['SIGUSR2', 'an exception', { error: 'TypeError', at: expect.stringContaining('throws-on-signal.mjs') }],
+  [
+    'SIGWINCH',
+    'a rejection',
+    { error: 'RangeError', code: 'ETEST', at: expect.stringContaining('throws-on-signal.mjs') },
+  ],
+  ['SIGCONT', 'a rejection with no error', { error: 'string' }],
+];
+
+let database: Awaited<ReturnType<typeof createDatabase>>;
+beforeAll(async () => void (database = await createDatabase()));
+afterAll(async () => {
+  await database.drop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+test.each(FAILURES)(
+  '%s: after %s that nothing caught the service says so in one line, without its message, and ends',
+  async (signal, _what, told) => {
+    const settings = { DATABASE_URL: database.url, DATA_DIR: dir, PORT: String(await freePort()) };
+    const server = new ServerProcess(
+      { ...settings, LOG_LEVEL: 'fatal', TEST_CANARY: CANARY },
+      { nodeArguments: preload },
+    );
+    try {
+      await server.ready();
+      server.child.kill(signal);
+      expect(await server.exited).toEqual({ code: 1, signal: null });
+    } finally {
+      await server.end('SIGKILL');
+    }
+    expect(JSON.parse(server.stdout)).toEqual({
+      level: 60,
+      time: expect.any(String),
+      msg: 'uncaught error',
+      ...told,
+    });
+    expectNothingTold(server.stdout + server.stderr);
+  },
+);
+
+test.each(FAILURES)('%s: the command line does so after %s too', async (signal, _what, told) => {
+  const terminal = new Terminal({});
+  // It waits for standard input, which never comes.
+  const child = terminal.start(CLI, ['license', 'show', '-'], {
+    NODE_OPTIONS: preload.join('='),
+    TEST_CANARY: CANARY,
+    TEST_SIGNAL: signal,
+  });
+  const [stdout, stderr] = [text(child.stdout!), text(child.stderr!)];
+  try {
+    const [code] = (await once(child, 'exit')) as [number | null];
+    expect(code).toBe(1);
+  } finally {
+    child.kill('SIGKILL');
+    terminal.close();
+  }
+  const said = await stderr;
+  expect([await stdout, JSON.parse(said)]).toEqual(['', { msg: 'uncaught error', ...told }]);
+  expectNothingTold(said);
+});
+
+function expectNothingTold(output: string): void {
+  for (const word of ['canary', 'Key (email)', 'E6S7']) expect(output).not.toContain(word);
+}

@@ -1,0 +1,415 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { generateKeyPairSync, hash, randomBytes, randomUUID } from 'node:crypto';
+import { StaffService } from '../../src/staff/staff.service.js';
+import { Authenticator, type Lie } from '../support/http/authenticator.js';
+import { outbox, until } from '../erasure/harness.js';
+import { Service } from '../support/harness.js';
+import { ACT, Browser, lastEntry, printedLink, signedIn } from '../support-api/harness.js';
+import { ORIGIN } from '../support/http/visitor.js';
+
+const NOON = '2026-11-20T13:00:00Z';
+const MINUTE = 60_000;
+
+let service: Service;
+let people = 0;
+beforeAll(async () => {
+  service = await Service.start();
+  await service.app.get(StaffService).add('root@example.com', 'admin', ACT);
+});
+beforeEach(() => service.clock.set(NOON));
+afterAll(() => service.close());
+
+const somebody = (email = `person-${(people += 1)}@example.com`) => signedIn(service, 'support', email);
+
+async function enrol(browser: Browser, authenticator = new Authenticator(ORIGIN), lie: Lie = {}) {
+  const { options } = (await browser.post('passkeys/options', {})).json;
+  return browser.post('passkeys', { response: authenticator.create(options, lie) });
+}
+
+/** A person with a passkey. */
+async function enrolled(counts = true) {
+  const browser = await somebody();
+  const authenticator = new Authenticator(ORIGIN, counts);
+  const { passkey } = (await enrol(browser, authenticator)).json;
+  const { id, email } = (await browser.get('session')).json;
+  return { browser, authenticator, passkey, id, email } as const;
+}
+
+async function signInWith(authenticator: Authenticator, lie: Lie = {}, browser = new Browser(service)) {
+  const { options } = (await browser.post('session/options', {})).json;
+  return browser.post('session', { response: authenticator.get(options, lie) });
+}
+
+describe('enrolling', () => {
+  test('asks for a passkey that can be found, of a verified person, without attestation', async () => {
+    const browser = await somebody();
+    const { id, email } = (await browser.get('session')).json;
+    const { status, json, cookies } = await browser.post('passkeys/options', {});
+    expect(status).toBe(200);
+    expect(json.options).toMatchObject({
+      rp: { id: 'localhost' },
+      user: { id: Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url'), name: email },
+      attestation: 'none',
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      excludeCredentials: [],
+      timeout: 5 * MINUTE,
+    });
+    expect(Buffer.from(json.options.challenge, 'base64url')).toHaveLength(32);
+    expect(cookies).toEqual([
+      expect.stringMatching(/^mooring_challenge=[\w-]{36}; Max-Age=300; Path=\/; HttpOnly; SameSite=Strict$/),
+    ]);
+  });
+
+  test('keeps the passkey, says so in the audit trail, and tells its owner by mail', async () => {
+    const browser = await somebody();
+    const { id: staff_id, email } = (await browser.get('session')).json;
+    const { status, json, cookies } = await enrol(browser);
+    expect(status).toBe(201);
+    expect(json).toEqual({ passkey: { id: expect.any(String), created_at: NOON, transports: ['internal'] } });
+    expect(cookies).toEqual([expect.stringMatching(/^mooring_challenge=;/)]);
+    expect((await browser.get('passkeys')).json).toEqual({ passkeys: [json.passkey] });
+    expect((await browser.get('session')).json.has_passkey).toBe(true);
+    expect(await lastEntry(service)).toMatchObject({
+      actor: email,
+      action: 'passkey.add',
+      change: { staff_id, passkey_id: json.passkey.id },
+    });
+    const told = async () => (await outbox(service)).filter(({ to }) => to === email);
+    await until(async () => (await told()).length > 0);
+    expect((await told()).map(({ subject }) => subject)).toEqual(['A new passkey signs you in to support']);
+  });
+
+  test('excludes the passkeys there are, and takes no credential twice, whoever comes with it', async () => {
+    const { browser, authenticator } = await enrolled();
+    const { options } = (await browser.post('passkeys/options', {})).json;
+    const ids = options.excludeCredentials.map(({ id }: { id: string }) => id);
+    expect(ids).toEqual([authenticator.credentialId.toString('base64url')]);
+    const again = await browser.post('passkeys', { response: authenticator.create(options) });
+    expect(again.json.code).toBe('passkey_invalid');
+    expect((await enrol(await somebody(), authenticator)).json.code).toBe('passkey_invalid');
+  });
+
+  const lies: Record<string, () => Lie> = {
+    'another challenge': () => ({ challenge: randomBytes(32).toString('base64url') }),
+    'another origin': () => ({ origin: 'https://evil.example' }),
+    'another host': () => ({ rpId: 'evil.example' }),
+    'a person who was not verified': () => ({ flags: 0x01 }),
+    'nobody there': () => ({ flags: 0x04 }),
+    'the answer to a sign-in': () => ({ type: 'webauthn.get' }),
+  };
+  test.each(Object.keys(lies))('takes no passkey with %s, and its challenge is spent', async (kind) => {
+    const browser = await somebody();
+    const authenticator = new Authenticator(ORIGIN);
+    const { options } = (await browser.post('passkeys/options', {})).json;
+    const wrong = await browser.post('passkeys', { response: authenticator.create(options, lies[kind]!()) });
+    expect([wrong.status, wrong.json.code]).toEqual([403, 'passkey_invalid']);
+    const late = await browser.post('passkeys', { response: authenticator.create(options) });
+    expect(late.json.code).toBe('passkey_invalid');
+    expect((await browser.get('passkeys')).json).toEqual({ passkeys: [] });
+  });
+
+  test.each([0, 1024, 1100])('takes no credential id of %d bytes', async (bytes) => {
+    const browser = await somebody();
+    const { options } = (await browser.post('passkeys/options', {})).json;
+    const made = new Authenticator(ORIGIN).create(options, { credentialId: Buffer.alloc(bytes, 7) });
+    const { status, json } = await browser.post('passkeys', { response: { ...made, id: 'x', rawId: 'x' } });
+    expect([status, json.code]).toEqual([403, 'passkey_invalid']);
+  });
+
+  test.each([5, true, 'usb', {}, { length: 1 }, [null, 3, {}, ['usb']]])(
+    'drops transports that are none: %j',
+    async (transports) => {
+      const browser = await somebody();
+      const { options } = (await browser.post('passkeys/options', {})).json;
+      const made = new Authenticator(ORIGIN).create(options);
+      Object.assign(made['response'] as object, { transports });
+      const { status, json } = await browser.post('passkeys', { response: made });
+      expect([status, json.passkey.transports]).toEqual([201, []]);
+    },
+  );
+
+  test('takes no answer to the challenge of a sign-in, of another browser, or of another person', async () => {
+    const [browser, other] = [await somebody(), await somebody()];
+    const authenticator = new Authenticator(ORIGIN);
+    const mine = (await browser.post('passkeys/options', {})).json.options;
+    const theirs = (await other.post('passkeys/options', {})).json.options;
+    // The right answer, with the cookie of a challenge that is somebody else's.
+    browser.cookies.set('mooring_challenge', other.cookies.get('mooring_challenge')!);
+    expect((await browser.post('passkeys', { response: authenticator.create(theirs) })).json.code).toBe(
+      'passkey_invalid',
+    );
+    browser.cookies.delete('mooring_challenge');
+    expect((await browser.post('passkeys', { response: authenticator.create(mine) })).json.code).toBe(
+      'passkey_invalid',
+    );
+    const { options } = (await browser.post('session/options', {})).json;
+    const response = authenticator.create({ ...mine, challenge: options.challenge });
+    expect((await browser.post('passkeys', { response })).json.code).toBe('passkey_invalid');
+  });
+});
+
+describe('signing in', () => {
+  test('names nobody, and signs in whose passkey it is', async () => {
+    const { authenticator, email } = await enrolled();
+    const browser = new Browser(service);
+    const asked = await browser.post('session/options', {});
+    expect(asked.json.options).toEqual({
+      challenge: expect.any(String),
+      rpId: 'localhost',
+      timeout: 5 * MINUTE,
+      userVerification: 'required',
+    });
+    const { status, cookies } = await browser.post('session', {
+      response: authenticator.get(asked.json.options),
+    });
+    expect([status, cookies]).toEqual([
+      204,
+      [
+        expect.stringMatching(/^mooring_challenge=; .*Expires=Thu, 01 Jan 1970/),
+        expect.stringMatching(/^mooring_staff=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/),
+      ],
+    ]);
+    expect((await browser.get('session')).json).toMatchObject({ email, role: 'support', has_passkey: true });
+  });
+
+  const lies: Record<string, (other: string) => Lie> = {
+    'another challenge': () => ({ challenge: randomBytes(32).toString('base64url') }),
+    'another origin': () => ({ origin: 'https://evil.example' }),
+    'another port': () => ({ origin: 'http://localhost:3001' }),
+    'another host': () => ({ rpId: 'evil.example' }),
+    'a person who was not verified': () => ({ flags: 0x01 }),
+    'nobody there': () => ({ flags: 0x04 }),
+    'another key': () => ({ key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey }),
+    'the name of another person': (other) => ({ userHandle: other }),
+    'the answer to an enrolment': () => ({ type: 'webauthn.create' }),
+    'an unknown credential': () => ({ credentialId: randomBytes(32) }),
+  };
+  test.each(Object.keys(lies))('signs nobody in with %s, and its challenge is spent', async (kind) => {
+    const { authenticator } = await enrolled();
+    const other = (await enrolled()).id.replaceAll('-', '');
+    const browser = new Browser(service);
+    const { options } = (await browser.post('session/options', {})).json;
+    const lie = lies[kind]!(Buffer.from(other, 'hex').toString('base64url'));
+    const wrong = await browser.post('session', { response: authenticator.get(options, lie) });
+    expect([wrong.status, wrong.json.code, wrong.cookies]).toEqual([403, 'passkey_invalid', []]);
+    const late = await browser.post('session', { response: authenticator.get(options) });
+    expect(late.json.code).toBe('passkey_invalid');
+    expect((await signInWith(authenticator)).status).toBe(204);
+  });
+
+  test('needs the name of the person: an answer without one is none', async () => {
+    const { authenticator } = await enrolled();
+    const browser = new Browser(service);
+    const { options } = (await browser.post('session/options', {})).json;
+    const answer = authenticator.get(options) as { response: object };
+    const { status } = await browser.post('session', {
+      response: { ...answer, response: { ...answer.response, userHandle: undefined } },
+    });
+    expect(status).toBe(403);
+  });
+
+  test('takes an answer once, in the browser that asked, and within 5 minutes', async () => {
+    const { authenticator } = await enrolled();
+    const browser = new Browser(service);
+    const { options } = (await browser.post('session/options', {})).json;
+    const cookie = browser.cookies.get('mooring_challenge')!;
+    const response = authenticator.get(options);
+    expect((await new Browser(service).post('session', { response })).json.code).toBe('passkey_invalid');
+    expect((await browser.post('session', { response })).status).toBe(204);
+    const replayed = new Browser(service);
+    replayed.cookies.set('mooring_challenge', cookie);
+    expect((await replayed.post('session', { response })).json.code).toBe('passkey_invalid');
+    const late = new Browser(service);
+    const asked = (await late.post('session/options', {})).json.options;
+    service.clock.advance(5 * MINUTE);
+    expect((await late.post('session', { response: authenticator.get(asked) })).json.code).toBe(
+      'passkey_invalid',
+    );
+  });
+
+  test('refuses a copy: an authenticator that counts no further than before', async () => {
+    const { authenticator } = await enrolled();
+    expect((await signInWith(authenticator)).status).toBe(204);
+    expect((await signInWith(authenticator)).status).toBe(204);
+    const copy = authenticator.count;
+    authenticator.count = copy - 1;
+    expect((await signInWith(authenticator)).json.code).toBe('passkey_invalid');
+    authenticator.count = 0;
+    expect((await signInWith(authenticator)).json.code).toBe('passkey_invalid');
+    authenticator.count = copy;
+    expect((await signInWith(authenticator)).status).toBe(204);
+  });
+
+  test('of two answers with one count at once, one signs in', async () => {
+    const { authenticator } = await enrolled();
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const browser = new Browser(service);
+        const { options } = (await browser.post('session/options', {})).json;
+        authenticator.count = 0;
+        return browser.post('session', { response: authenticator.get(options) });
+      }),
+    );
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+  });
+
+  test('takes an authenticator that does not count, as of passkeys that are synchronised', async () => {
+    const { authenticator } = await enrolled(false);
+    expect((await signInWith(authenticator)).status).toBe(204);
+    expect((await signInWith(authenticator)).status).toBe(204);
+  });
+
+  test('refuses whose person is removed at this moment', async () => {
+    const { authenticator, id } = await enrolled();
+    const removal = await service.database.connect();
+    await removal.query('begin');
+    await removal.query('delete from staff where id = $1', [id]);
+    const seen = { end: false };
+    const signingIn = signInWith(authenticator).finally(() => (seen.end = true));
+    const waits = `select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
+    await until(async () => seen.end || (await service.sql(waits)).length > 0);
+    await removal.query('commit');
+    removal.release();
+    const { status, json } = await signingIn;
+    expect([status, json.code]).toEqual([403, 'passkey_invalid']);
+  });
+
+  test('wrong answers in the name of one person are counted, and never keep that person out', async () => {
+    const { authenticator } = await enrolled();
+    const other = await enrolled();
+    const stranger = { key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey };
+    const codes: string[] = [];
+    for (let i = 0; i < 11; i += 1) codes.push((await signInWith(authenticator, stranger)).json.code);
+    expect(codes).toEqual([...Array<string>(10).fill('passkey_invalid'), 'too_many_requests']);
+    const refused = await signInWith(authenticator, stranger);
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, expect.stringMatching(/^\d+$/)]);
+    expect((await signInWith(authenticator)).status).toBe(204);
+    expect((await signInWith(other.authenticator, stranger)).json.code).toBe('passkey_invalid');
+  });
+
+  test('challenges that ended leave as others are asked for', async () => {
+    await service.sql('delete from passkey_challenge');
+    for (let i = 0; i < 3; i += 1) await new Browser(service).post('session/options', {});
+    service.clock.advance(5 * MINUTE);
+    await new Browser(service).post('session/options', {});
+    expect(await service.sql('select 1 from passkey_challenge')).toHaveLength(1);
+  });
+});
+
+describe('a passkey', () => {
+  test('is removed by its owner, the last one too, and signs nobody in any more', async () => {
+    const { browser, passkey, authenticator, id, email } = await enrolled();
+    expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).status).toBe(204);
+    expect(await lastEntry(service)).toMatchObject({
+      actor: email,
+      action: 'passkey.remove',
+      change: { staff_id: id, passkey_id: passkey.id },
+    });
+    expect((await browser.get('session')).json.has_passkey).toBe(false);
+    expect((await signInWith(authenticator)).json.code).toBe('passkey_invalid');
+    expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).json.code).toBe('not_found');
+  });
+
+  test('takes every other session of its owner with it: whoever came in by it is out', async () => {
+    const { browser, passkey, authenticator } = await enrolled();
+    const [thief, stranger] = [new Browser(service), await somebody()];
+    expect((await signInWith(authenticator, {}, thief)).status).toBe(204);
+    const { options } = (await thief.post('passkeys/options', {})).json;
+    expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).status).toBe(204);
+    const another = await thief.post('passkeys', { response: new Authenticator(ORIGIN).create(options) });
+    expect([another.status, another.json.code]).toEqual([401, 'sign_in_required']);
+    for (const other of [browser, stranger]) expect((await other.get('session')).status).toBe(200);
+  });
+
+  test('is not made in a session that ends at this moment', async () => {
+    const { browser, passkey, authenticator, id } = await enrolled();
+    const thief = new Browser(service);
+    expect((await signInWith(authenticator, {}, thief)).status).toBe(204);
+    const { options } = (await thief.post('passkeys/options', {})).json;
+    const removal = await service.database.connect();
+    await removal.query('begin');
+    await removal.query('select 1 from staff where id = $1 for no key update', [id]);
+    const seen = { end: false };
+    const another = thief
+      .post('passkeys', { response: new Authenticator(ORIGIN).create(options) })
+      .finally(() => (seen.end = true));
+    const waits = `select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
+    await until(async () => seen.end || (await service.sql(waits)).length > 0);
+    await removal.query('delete from session where token_hash = $1', [
+      hash('sha256', thief.cookies.get('mooring_staff')!, 'buffer'),
+    ]);
+    await removal.query('commit');
+    removal.release();
+    const { status, json } = await another;
+    expect([status, json.code]).toEqual([401, 'sign_in_required']);
+    expect((await browser.get('passkeys')).json).toEqual({ passkeys: [passkey] });
+  });
+
+  test('of somebody else is as one that does not exist, for an admin too', async () => {
+    const { passkey, authenticator } = await enrolled();
+    const admin = await signedIn(service, 'admin', 'root@example.com');
+    for (const id of [passkey.id, randomUUID(), 'x']) {
+      const { status, json } = await admin.call('DELETE', `passkeys/${id}`);
+      expect([status, json.code]).toEqual([404, 'not_found']);
+    }
+    expect((await signInWith(authenticator)).status).toBe(204);
+  });
+
+  test('makes a mailed link worthless for good, and not a printed one', async () => {
+    const admin = await signedIn(service, 'admin', 'root@example.com');
+    const browser = await somebody();
+    const { id, email } = (await browser.get('session')).json;
+    expect((await admin.post(`staff/${id}/link`)).status).toBe(202);
+    const kept = await printedLink(service, email);
+    const { passkey } = (await enrol(browser)).json;
+    expect(await service.sql('select mailed from staff_link where staff_id = $1', [id])).toEqual([
+      { mailed: false },
+    ]);
+    expect((await admin.post(`staff/${id}/link`)).json.code).toBe('has_passkey');
+    await browser.call('DELETE', `passkeys/${passkey.id}`);
+    expect((await new Browser(service).post('session/link', { link: kept })).status).toBe(204);
+  });
+});
+
+test.each([
+  ['absent', {}],
+  ['null', { response: null }],
+  ['text', { response: 'x' }],
+  ['a list', { response: [] }],
+  ['without an id', { response: { response: {} } }],
+  ['with an id that is no base64url', { response: { id: 'x y', response: {} } }],
+  ['with an id that is a number', { response: { id: 7, response: {} } }],
+  ['without its inner answer', { response: { id: 'x' } }],
+])('422 at /response where it is %s', async (_what, body) => {
+  const browser = await somebody();
+  for (const path of ['session', 'passkeys']) {
+    const { status, json } = await browser.post(path, body);
+    expect([path, status, json.errors[0].pointer]).toEqual([path, 422, '/response']);
+  }
+});
+
+test.each([
+  ['nothing', {}],
+  [
+    'the wrong kinds of things',
+    { clientDataJSON: 7, authenticatorData: [], signature: {}, attestationObject: null },
+  ],
+  [
+    'no JSON and no CBOR',
+    { clientDataJSON: 'eA', authenticatorData: 'eA', signature: 'eA', attestationObject: 'eA' },
+  ],
+])('403 for an answer that holds %s inside', async (_what, inner) => {
+  const { browser, authenticator } = await enrolled();
+  const id = authenticator.credentialId.toString('base64url');
+  const response = { id, rawId: id, type: 'public-key', clientExtensionResults: {}, response: inner };
+  await browser.post('passkeys/options', {});
+  expect((await browser.post('passkeys', { response })).json.code).toBe('passkey_invalid');
+  await browser.post('session/options', {});
+  expect((await browser.post('session', { response })).json.code).toBe('passkey_invalid');
+});
+
+test('nothing of all this was a fault of the service', () => {
+  expect(service.logged.filter((line) => /internal_error/.test(line))).toEqual([]);
+});

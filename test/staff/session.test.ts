@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { StaffService } from '../../src/staff/staff.service.js';
+import { Sessions } from '../../src/http/sessions/sessions.js';
+import { Service } from '../support/harness.js';
+import { ACT, Browser, lastEntry, printedLink, signedIn } from '../support-api/harness.js';
+import { ORIGIN } from '../support/http/visitor.js';
+
+const NOON = '2026-11-20T13:00:00Z';
+const MINUTE = 60_000;
+
+let service: Service;
+let staff: StaffService;
+beforeAll(async () => {
+  service = await Service.start();
+  staff = service.app.get(StaffService);
+  await staff.add('grace@example.com', 'support', ACT);
+  await staff.add('root@example.com', 'admin', ACT);
+});
+beforeEach(() => service.clock.set(NOON));
+afterAll(() => service.close());
+
+const link = (email = 'grace@example.com') => printedLink(service, email);
+const signIn = (secret: string) => new Browser(service).post('session/link', { link: secret });
+
+describe('a link', () => {
+  test('signs in, and the cookie it gives is kept from scripts, from other sites, and from the disk', async () => {
+    const browser = new Browser(service);
+    const answer = await browser.post('session/link', { link: await link() });
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    expect(answer.cookies).toEqual([
+      expect.stringMatching(/^mooring_staff=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/),
+    ]);
+    const { status, json } = await browser.get('session');
+    expect([status, json]).toEqual([
+      200,
+      { id: expect.any(String), email: 'grace@example.com', role: 'support', has_passkey: false },
+    ]);
+  });
+
+  test('works once', async () => {
+    const secret = await link();
+    expect((await signIn(secret)).status).toBe(204);
+    expect((await signIn(secret)).json.code).toBe('link_invalid');
+  });
+
+  test('works once, also for browsers that come with it at the same moment', async () => {
+    const secret = await link();
+    // None of them can spend it before at least two of them have found it.
+    const holder = await service.database.connect();
+    await holder.query('begin; select 1 from staff_link for update');
+    const asked = Array.from({ length: 4 }, () => signIn(secret));
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    const answered = Promise.race(asked).then(() => true);
+    const isWaiting = async () => (await service.sql(waiting)).length >= 2;
+    while (!(await Promise.race([answered, isWaiting()])));
+    await holder.query('commit');
+    holder.release();
+    // On a machine so slow that the database's patience ends first, the link is as good as before.
+    const answers = [...(await Promise.all(asked)), await signIn(secret)];
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+    expect(answers.at(-1)!.json?.code ?? 'signed in').toMatch(/^(link_invalid|signed in)$/);
+  });
+
+  test('works for 30 minutes, to the instant', async () => {
+    const [early, late] = [await link(), await link()];
+    service.clock.advance(30 * MINUTE - 1);
+    expect((await signIn(early)).status).toBe(204);
+    service.clock.advance(1);
+    expect((await signIn(late)).json.code).toBe('link_invalid');
+    service.clock.advance(3_600_000);
+    expect((await signIn(late)).json).toMatchObject({
+      code: 'link_invalid',
+      status: 403,
+      client_action: 'fix',
+    });
+  });
+
+  test('that is unknown, almost right, or of somebody who was removed signs nobody in', async () => {
+    await staff.add('leaver@example.com', 'support', ACT);
+    const left = await link('leaver@example.com');
+    await staff.remove(await staff.findId('leaver@example.com'), ACT);
+    const secret = await link();
+    const almost = secret.startsWith('A') ? `B${secret.slice(1)}` : `A${secret.slice(1)}`;
+    for (const wrong of [left, almost, randomBytes(32).toString('base64url')]) {
+      expect((await signIn(wrong)).json.code).toBe('link_invalid');
+    }
+    expect((await signIn(secret)).status).toBe(204);
+  });
+
+  test.each([
+    ['absent', {}],
+    ['null', { link: null }],
+    ['a number', { link: 7 }],
+    ['of 42 characters', { link: 'x'.repeat(42) }],
+    ['of 44 characters', { link: 'x'.repeat(44) }],
+    ['with a sign of base64', { link: `${'x'.repeat(42)}+` }],
+    ['with a line feed', { link: `${'x'.repeat(43)}\n` }],
+  ])('422 at /link where it is %s', async (_what, body) => {
+    const { status, json } = await new Browser(service).post('session/link', body);
+    expect([status, json.errors[0].pointer]).toEqual([422, '/link']);
+  });
+
+  test('is spent by a page of this service alone', async () => {
+    const secret = await link();
+    const browser = new Browser(service);
+    const elsewhere: Record<string, string>[] = [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+    ];
+    for (const headers of elsewhere) {
+      const path = '/support/api/session/link';
+      const answer = await service.call('POST', path, { link: secret }, headers);
+      expect([answer.status, answer.json.code, answer.cookies]).toEqual([403, 'cross_origin', []]);
+    }
+    expect((await browser.post('session/link', { link: secret })).status).toBe(204);
+  });
+
+  test('leaves an entry of who made it, and for whom; and its secret in no table', async () => {
+    const secret = await link();
+    const staff_id = await staff.findId('grace@example.com');
+    expect(await lastEntry(service)).toMatchObject({
+      actor: 'test',
+      action: 'staff.link',
+      change: { staff_id, mailed: false },
+    });
+    const rows = await service.sql('select l::text from staff_link l');
+    expect(JSON.stringify(rows)).not.toContain(secret);
+    expect(JSON.stringify(rows)).not.toContain(Buffer.from(secret, 'base64url').toString('hex'));
+  });
+});
+
+describe('a session', () => {
+  test('ends 30 minutes after its last use, and 12 hours after its beginning however much it is used', async () => {
+    const idle = await signedIn(service, 'support', 'grace@example.com');
+    service.clock.advance(30 * MINUTE - 1);
+    expect((await idle.get('session')).status).toBe(200);
+    service.clock.advance(30 * MINUTE);
+    expect((await idle.get('session')).json.code).toBe('sign_in_required');
+    service.clock.set(NOON);
+    const busy = await signedIn(service, 'support', 'grace@example.com');
+    for (let minutes = 20; minutes < 12 * 60; minutes += 20) {
+      service.clock.advance(20 * MINUTE);
+      expect((await busy.get('session')).status).toBe(200);
+    }
+    service.clock.advance(20 * MINUTE);
+    expect((await busy.get('session')).json.code).toBe('sign_in_required');
+  });
+
+  test('that is signed out is over, and its cookie is taken back', async () => {
+    const browser = await signedIn(service, 'support', 'grace@example.com');
+    const kept = new Map(browser.cookies);
+    const { status, cookies } = await browser.call('DELETE', 'session');
+    expect([status, cookies]).toEqual([
+      204,
+      [expect.stringMatching(/^mooring_staff=; .*Expires=Thu, 01 Jan 1970/)],
+    ]);
+    kept.forEach((value, name) => browser.cookies.set(name, value));
+    expect((await browser.get('session')).json.code).toBe('sign_in_required');
+    expect((await browser.call('DELETE', 'session')).status).toBe(401);
+  });
+
+  test('has the role its person has at each request, and ends with the person', async () => {
+    await staff.add('changing@example.com', 'admin', ACT);
+    const browser = await signedIn(service, 'admin', 'changing@example.com');
+    expect((await browser.get('staff')).status).toBe(200);
+    const id = await staff.findId('changing@example.com');
+    await staff.setRole(id, 'support', ACT);
+    expect((await browser.get('staff')).json.code).toBe('forbidden');
+    await staff.remove(id, ACT);
+    expect((await browser.get('session')).json.code).toBe('sign_in_required');
+  });
+
+  test('of a holder opens nothing here, under any name', async () => {
+    const { license_id } = await service.issue();
+    for (const owner of [{ license_id }, { email: 'grace@example.com' }]) {
+      const cookie = await service.app
+        .get(Sessions)
+        .begin(service.app.get(Sessions)['dataSource'].manager, owner);
+      for (const name of ['mooring_staff', 'mooring_holder']) {
+        const browser = new Browser(service);
+        browser.cookies.set(name, cookie);
+        expect((await browser.get('session')).json.code).toBe('sign_in_required');
+        expect((await browser.post('licenses/search', { email: 'a@b.example' })).json.code).toBe(
+          'sign_in_required',
+        );
+      }
+    }
+  });
+
+  test('is not begun, read or ended with a token: that opens the work alone', async () => {
+    const authorization = `Bearer ${await service.staffToken('admin', 'root@example.com')}`;
+    for (const [method, path] of [
+      ['GET', 'session'],
+      ['DELETE', 'session'],
+      ['GET', 'passkeys'],
+      ['POST', 'passkeys/options'],
+      ['POST', 'passkeys'],
+    ]) {
+      const body = path === 'passkeys' && method === 'POST' ? { response: { id: 'x' } } : undefined;
+      const { status } = await service.call(method!, `/support/api/${path}`, body, { authorization });
+      expect([method, path, status]).toEqual([method, path, 401]);
+    }
+    expect((await service.call('GET', '/support/api/staff', undefined, { authorization })).status).toBe(200);
+  });
+
+  test('writes nothing that another site asks of the browser it is open in', async () => {
+    const browser = await signedIn(service, 'admin', 'root@example.com');
+    const cookie = `mooring_staff=${browser.cookies.get('mooring_staff')}`;
+    const write = (headers: Record<string, string>) =>
+      service.call('POST', '/support/api/licenses/search', { email: 'a@b.example' }, { cookie, ...headers });
+    const elsewhere: Record<string, string>[] = [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: `${ORIGIN}.evil.example` },
+      { origin: 'http://localhost:3001' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'none' },
+      {},
+    ];
+    for (const headers of elsewhere) {
+      expect((await write(headers)).json.code).toBe('cross_origin');
+    }
+    expect((await write({ origin: ORIGIN })).status).toBe(200);
+    expect((await write({ 'sec-fetch-site': 'same-origin' })).status).toBe(200);
+  });
+});
+
+test('where PUBLIC_URL is https, the cookies are bound to this host', async () => {
+  const secure = await Service.start({ environment: { PUBLIC_URL: 'https://licenses.example.org' } });
+  try {
+    await secure.app.get(StaffService).add('grace@example.com', 'support', ACT);
+    const browser = new Browser(secure);
+    browser.origin = 'https://licenses.example.org';
+    const { cookies } = await browser.post('session/link', {
+      link: await printedLink(secure, 'grace@example.com'),
+    });
+    expect(cookies).toEqual([
+      expect.stringMatching(/^__Host-mooring_staff=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/),
+    ]);
+    expect((await browser.get('session')).status).toBe(200);
+  } finally {
+    await secure.close();
+  }
+});

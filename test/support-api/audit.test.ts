@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { StaffService } from '../../src/staff/staff.service.js';
+import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
+import { Service } from '../support/harness.js';
+import { publish } from '../manifest/publish.js';
+
+const ACT = { actor: 'test', reason: 'a test' };
+
+let service: Service;
+let authorization: string;
+beforeAll(async () => {
+  service = await Service.start();
+  authorization = `Bearer ${await service.staffToken()}`;
+});
+afterAll(() => service.close());
+
+const release = (id: string, body: unknown = { reason: 'a new computer' }) =>
+  service.call('POST', `/support/api/activations/${id}/release`, body, { authorization });
+
+async function activated() {
+  const license = await service.issue();
+  const { token, activation } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
+  return { ...license, token: token as string, id: activation.id as string };
+}
+
+const audit = (licenseId: string) =>
+  service.sql(
+    `select actor, action, reason, change, at from audit_event where license_id = $1 and action = 'activation.release'`,
+    [licenseId],
+  );
+
+const isActive = async (id: string) =>
+  (await service.sql('select 1 from activation where id = $1 and ended_at is null', [id])).length === 1;
+
+test('the audit says who released which binding, why and when, in the transaction of the release', async () => {
+  const license = await activated();
+  service.clock.set('2026-11-20T15:30:00Z');
+  await release(license.id, { reason: 'the old computer was sold' });
+  expect(await audit(license.license_id)).toEqual([
+    {
+      actor: 'grace@example.com',
+      action: 'activation.release',
+      reason: 'the old computer was sold',
+      change: { activation_id: license.id },
+      at: new Date('2026-11-20T15:30:00Z'),
+    },
+  ]);
+  const [row] = await service.sql(
+    `select a.xmin = e.xmin as is_one from activation a, audit_event e
+     where a.id = $1 and e.license_id = a.license_id and e.action = 'activation.release'`,
+    [license.id],
+  );
+  expect(row).toEqual({ is_one: true });
+});
+
+test('the audit says what exactly was changed, and names nobody in it', async () => {
+  const staff = service.app.get(StaffService);
+  const tokens = service.app.get(StaffTokensService);
+  const { staff_id } = await staff.add('linus@example.com', 'admin', ACT);
+  const { id: token_id } = await tokens.create('linus@example.com', ACT);
+  await tokens.revoke(token_id, ACT);
+  const { license_id } = await service.issue({ machines_allowed: 3 });
+  await service.setLicense(license_id, { staff_status: 'revoked' });
+  const changes = await service.sql('select action, change from audit_event order by id desc limit 5');
+  expect(changes.toReversed()).toEqual([
+    { action: 'staff.add', change: { staff_id, role: 'admin' } },
+    { action: 'staff.token', change: { staff_id, token_id } },
+    { action: 'staff.revoke_token', change: { token_id } },
+    { action: 'license.issue', change: { machines_allowed: 3, expires_at: null, on_expiry: 'keep' } },
+    { action: 'license.set', change: { staff_status: 'revoked' } },
+  ]);
+});
+
+test('an audit entry that cannot be written undoes the release', async () => {
+  const license = await activated();
+  await service.sql(
+    "alter table audit_event add constraint broken check (action <> 'activation.release') not valid",
+  );
+  const { status, json } = await release(license.id);
+  await service.sql('alter table audit_event drop constraint broken');
+  expect([status, json.code]).toEqual([500, 'internal_error']);
+  expect(await isActive(license.id)).toBe(true);
+});
+
+test.each([
+  "update audit_event set reason = 'another'",
+  'update audit_event set at = at',
+  'delete from audit_event',
+  'truncate audit_event',
+  "update manifest set signed = 'another'",
+  'update manifest set published_at = published_at',
+  'delete from manifest',
+  'truncate manifest',
+])('what was done and what was published cannot be changed: %s', async (statement) => {
+  await publish(service, '1.0');
+  await release((await activated()).id);
+  await expect(service.sql(statement)).rejects.toThrow('is append-only');
+});
+
+test('the audit gives an entry up once it is 24 months old, and not before', async () => {
+  const insert = `insert into audit_event (id, actor, action, change, at) values (gen_random_uuid(), 'old', 'test', '{}', $1)`;
+  const now = new Date();
+  const monthsAgo = (months: number, days: number) => {
+    const day = new Date(now.getTime() + days * 86_400_000);
+    day.setUTCMonth(day.getUTCMonth() - months);
+    return day;
+  };
+  await service.sql(insert, [monthsAgo(24, -3)]);
+  await service.sql("delete from audit_event where actor = 'old'");
+  await service.sql(insert, [monthsAgo(24, 3)]);
+  await expect(service.sql("delete from audit_event where actor = 'old'")).rejects.toThrow('is append-only');
+});

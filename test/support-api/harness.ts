@@ -1,0 +1,53 @@
+import { StaffLinks } from '../../src/staff/links/staff-links.js';
+import { StaffService } from '../../src/staff/staff.service.js';
+import type { Role } from '../../src/staff/staff.entity.js';
+import type { Answer, Service } from '../support/harness.js';
+import type { PostOffice } from '../mail/harness.js';
+import { ORIGIN, Visitor } from '../support/http/visitor.js';
+
+export const ACT = { actor: 'test', reason: 'a test' };
+/** A staff member's browser. */
+export class Browser extends Visitor {
+  constructor(service: Service, origin = ORIGIN) {
+    super(service, '/support/api/', origin);
+  }
+
+  get(path: string): Promise<Answer> {
+    return this.call('GET', path);
+  }
+
+  post(path: string, body?: unknown): Promise<Answer> {
+    return this.call('POST', path, body);
+  }
+}
+
+/** The secret of a link that the command line would print. */
+export async function printedLink(service: Service, email: string): Promise<string> {
+  const { link } = await service.app.get(StaffLinks).create(email, ACT);
+  return link.split('#link=')[1]!;
+}
+
+/** A staff member of this role, in a browser, signed in. */
+export async function signedIn(
+  service: Service,
+  role: Role = 'support',
+  email = `${role}@example.com`,
+  origin = ORIGIN,
+): Promise<Browser> {
+  await service.app.get(StaffService).ensure(email, role, ACT);
+  const browser = new Browser(service, origin);
+  const { status } = await browser.post('session/link', { link: await printedLink(service, email) });
+  if (status !== 204) throw new Error(`the link was refused with ${status}`);
+  return browser;
+}
+
+/** The newest entry of the audit trail. */
+export async function lastEntry(service: Service): Promise<Record<string, unknown>> {
+  const sql = 'select actor, action, license_id, reason, change from audit_event order by id desc limit 1';
+  return (await service.sql(sql))[0]!;
+}
+
+/** What the last mail to somebody says, in plain text. */
+export function lastMailTo(office: PostOffice, email: string): string {
+  return office.smtp.accepted.findLast(({ to }) => to.includes(email))!.text;
+}

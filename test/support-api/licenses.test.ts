@@ -1,0 +1,350 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { Service } from '../support/harness.js';
+import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
+import { lastEntry, signedIn, type Browser } from './harness.js';
+import { JobWatch } from '../mail/harness.js';
+import { whileGone, whileLocked } from '../support/tables.js';
+
+const NOON = '2026-11-20T13:00:00Z';
+
+let service: Service;
+let jobs: JobWatch;
+let admin: Browser;
+let support: Browser;
+beforeAll(async () => {
+  service = await Service.start();
+  jobs = await JobWatch.on(service.databaseUrl);
+  admin = await signedIn(service, 'admin');
+  support = await signedIn(service, 'support');
+});
+beforeEach(() => service.clock.set(NOON));
+afterAll(async () => {
+  await jobs.close();
+  await service.close();
+});
+
+const issue = (body: unknown) => admin.post('licenses', body);
+const read = async (id: string) => (await support.get(`licenses/${id}`)).json.license;
+const change = (id: string, body: object) =>
+  admin.call('PATCH', `licenses/${id}`, { reason: 'Asked by phone.', ...body });
+
+const badTerms: [string, object, string][] = [
+  ['no machine', { machines_allowed: 0 }, '/machines_allowed'],
+  ['a machine too many', { machines_allowed: 100_001 }, '/machines_allowed'],
+  ['half a machine', { machines_allowed: 1.5 }, '/machines_allowed'],
+  ['machines as text', { machines_allowed: '2' }, '/machines_allowed'],
+  ['machines that are null', { machines_allowed: null }, '/machines_allowed'],
+  ['an expiry that is no day', { expires_at: '2027-02-30' }, '/expires_at'],
+  ['an expiry as a number', { expires_at: 1_798_761_600 }, '/expires_at'],
+  ['an empty expiry', { expires_at: '' }, '/expires_at'],
+  ['another on_expiry', { on_expiry: 'end' }, '/on_expiry'],
+  ['an on_expiry that is null', { on_expiry: null }, '/on_expiry'],
+  ['an e-mail that is none', { email: 'ada' }, '/email'],
+  ['an e-mail that is null', { email: null }, '/email'],
+];
+
+describe('issuing', () => {
+  test('makes a license as the settings have it, tells its key once, and leaves an entry', async () => {
+    const { status, json } = await issue({ email: ' New@Example.com ' });
+    expect(status).toBe(201);
+    const { license, license_key } = json;
+    expect(license).toEqual({
+      id: expect.any(String),
+      key_hint: license_key.slice(-2),
+      email: 'new@example.com',
+      is_address_lost: false,
+      status: 'active',
+      expires_at: null,
+      on_expiry: 'keep',
+      machines_allowed: 1,
+      machines_in_use: 0,
+      created_at: NOON,
+      activations: [],
+    });
+    expect((await service.activate({ license_key, email: 'new@example.com' })).status).toBe(201);
+    expect(await lastEntry(service)).toEqual({
+      actor: 'admin@example.com',
+      action: 'license.issue',
+      license_id: license.id,
+      reason: null,
+      change: { machines_allowed: 1, expires_at: null, on_expiry: 'keep' },
+    });
+    expect(JSON.stringify(await read(license.id))).not.toContain(license_key);
+  });
+
+  test('takes each of its terms', async () => {
+    const terms = { machines_allowed: 100_000, expires_at: '2027-05-01', on_expiry: 'stop' };
+    const { license } = (await issue({ email: 'terms@example.com', ...terms })).json;
+    expect(license).toMatchObject({ ...terms, expires_at: '2027-05-01T00:00:00Z' });
+    const never = await issue({ email: 'terms@example.com', expires_at: null });
+    expect(never.json.license.expires_at).toBeNull();
+  });
+
+  test.each([['no e-mail', { email: undefined }, '/email'] as const, ...badTerms])(
+    '422 for %s, and nothing is issued',
+    async (_what, body, pointer) => {
+      const count = () => service.sql('select count(*)::int as n from license');
+      const before = await count();
+      const { status, json } = await issue({ email: 'ada@example.com', ...body });
+      expect([status, json.errors.map((each: { pointer: string }) => each.pointer)]).toEqual([
+        422,
+        [pointer],
+      ]);
+      expect(await count()).toEqual(before);
+    },
+  );
+});
+
+describe('a license', () => {
+  test('is shown with its machines, purchase, release requests and history, the newest first', async () => {
+    const sold = await service.app
+      .get(PurchasesService)
+      .record({ transaction_id: 'tx_1', email: 'buyer@example.com', status: 'paid' });
+    const id = sold.license_id!;
+    await change(id, { machines_allowed: 2 });
+    await change(id, { status: 'suspended', reason: 'Odd payment.' });
+    expect(await read(id)).toMatchObject({
+      id,
+      email: 'buyer@example.com',
+      status: 'suspended',
+      staff_status: 'suspended',
+      machines_allowed: 2,
+      purchase: { transaction_id: 'tx_1', state: 'paid', recorded_on: '2026-11-20' },
+      release_requests: [],
+      history: [
+        {
+          actor: 'admin@example.com',
+          action: 'license.set',
+          reason: 'Odd payment.',
+          change: { staff_status: 'suspended' },
+        },
+        { action: 'license.set', reason: 'Asked by phone.', change: { machines_allowed: 2 } },
+      ],
+    });
+  });
+
+  test('that came from nowhere has no purchase; one that was disputed says so beside what staff say', async () => {
+    const { license_id } = await service.issue();
+    expect(await read(license_id)).toMatchObject({
+      purchase: null,
+      staff_status: 'active',
+      status: 'active',
+    });
+    const purchases = service.app.get(PurchasesService);
+    await purchases.record({ transaction_id: 'tx_2', email: 'b@example.com', status: 'paid' });
+    const { license_id: id } = await purchases.record({ transaction_id: 'tx_2', status: 'disputed' });
+    expect(await read(id!)).toMatchObject({
+      status: 'suspended',
+      staff_status: 'active',
+      purchase: { state: 'disputed' },
+    });
+  });
+
+  test('that was erased is shown without a name, and found by its ids still', async () => {
+    const license = await service.issue({ email: 'gone@example.com' });
+    const { id } = (await service.activate(license)).json.activation;
+    await service.sql('update license set email = null, ended_at = now() where id = $1', [
+      license.license_id,
+    ]);
+    expect((await read(license.license_id)).email).toBeNull();
+    const { licenses } = (await support.post('licenses/search', { activation_id: id })).json;
+    expect(licenses).toMatchObject([{ id: license.license_id, email: null }]);
+    const refused = await change(license.license_id, { email: 'back@example.com' });
+    expect([refused.status, refused.json.code]).toEqual([409, 'license_erased']);
+  });
+
+  test('has at most 500 entries of its history', async () => {
+    const { license_id } = await service.issue();
+    await service.sql(
+      `insert into audit_event (id, actor, action, license_id, change, at)
+       select ('01980000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'test', 'license.set', $1,
+         jsonb_build_object('n', n), timestamptz '2026-11-20T13:00:00Z' + n * interval '1 minute' from generate_series(1, 600) n`,
+      [license_id],
+    );
+    const { history } = await read(license_id);
+    expect(history).toHaveLength(500);
+    expect([history[0].change.n, history[499].change.n]).toEqual([600, 101]);
+  });
+
+  test.each(['x', randomUUID(), '%00', `${randomUUID()}0`])(
+    '404 for the id %s, whatever is asked of it',
+    async (id) => {
+      for (const answer of [
+        await support.get(`licenses/${id}`),
+        await change(id, { machines_allowed: 2 }),
+        await admin.post(`licenses/${id}/rekey`, { reason: 'It leaked.' }),
+        await support.post(`licenses/${id}/send-key`, {}),
+      ]) {
+        expect([answer.status, answer.json.code]).toEqual([404, 'not_found']);
+      }
+    },
+  );
+});
+
+describe('changing', () => {
+  test.each<[object, object, object]>([
+    [{ machines_allowed: 3 }, { machines_allowed: 3 }, { machines_allowed: 3 }],
+    [
+      { expires_at: '2027-01-04T10:00:00+02:00' },
+      { expires_at: '2027-01-04T08:00:00Z' },
+      { expires_at: '2027-01-04T08:00:00.000Z' },
+    ],
+    [{ on_expiry: 'stop' }, { on_expiry: 'stop' }, { on_expiry: 'stop' }],
+    [{ status: 'revoked' }, { status: 'revoked', staff_status: 'revoked' }, { staff_status: 'revoked' }],
+    [
+      { status: 'suspended' },
+      { status: 'suspended', staff_status: 'suspended' },
+      { staff_status: 'suspended' },
+    ],
+  ])('takes %j, answers the license as it is now, and leaves an entry', async (body, shown, told) => {
+    const { license_id } = await service.issue();
+    const { status, json } = await change(license_id, body);
+    expect([status, json.license]).toEqual([200, await read(license_id)]);
+    expect(json.license).toMatchObject(shown);
+    expect(await lastEntry(service)).toEqual({
+      actor: 'admin@example.com',
+      action: 'license.set',
+      license_id,
+      reason: 'Asked by phone.',
+      change: told,
+    });
+  });
+
+  test('an expiry of null is never; what is not named stays', async () => {
+    const { license } = (
+      await issue({ email: 'e@example.com', expires_at: '2027-01-01', machines_allowed: 4 })
+    ).json;
+    expect((await change(license.id, { expires_at: null })).json.license).toMatchObject({
+      expires_at: null,
+      machines_allowed: 4,
+    });
+  });
+
+  test('the e-mail address is mailed to both, and its entry does not name them', async () => {
+    const { license_id } = await service.issue({ email: 'old@example.com' });
+    expect((await change(license_id, { email: ' Next@Example.com' })).json.license.email).toBe(
+      'next@example.com',
+    );
+    expect(await jobs.done('email_changed', license_id, 2)).toHaveLength(2);
+    expect((await lastEntry(service)).change).toEqual({ email: 'changed' });
+  });
+
+  test.each([...badTerms, ['another status', { status: 'refunded' }, '/status'] as const])(
+    '422 for %s, and nothing is changed',
+    async (_what, body, pointer) => {
+      const { license_id } = await service.issue();
+      const before = await read(license_id);
+      const { status, json } = await change(license_id, body);
+      expect([status, json.errors.map((each: { pointer: string }) => each.pointer)]).toEqual([
+        422,
+        [pointer],
+      ]);
+      expect(await read(license_id)).toEqual(before);
+    },
+  );
+
+  test('422 where nothing is to be changed, and at /reason where nobody says why', async () => {
+    const { license_id } = await service.issue();
+    const none = await change(license_id, {});
+    expect([none.status, none.json.errors]).toHaveLength(2);
+    expect(none.json.errors.map((each: { pointer: string }) => each.pointer)).toEqual([
+      '/machines_allowed',
+      '/expires_at',
+      '/status',
+      '/on_expiry',
+      '/email',
+    ]);
+    for (const reason of [undefined, null, '', 'x'.repeat(501), 'asked by ada@example.com']) {
+      const { status, json } = await change(license_id, { machines_allowed: 2, reason });
+      expect([status, json.errors[0].pointer]).toEqual([422, '/reason']);
+    }
+  });
+});
+
+describe('its key', () => {
+  test('is mailed again by either role, with a reason or without a body at all', async () => {
+    for (const browser of [support, admin]) {
+      const { license_id } = await service.issue();
+      const { status, text } = await browser.post(`licenses/${license_id}/send-key`);
+      expect([status, text]).toEqual([202, '']);
+      await jobs.done('license_key_again', license_id);
+    }
+    const { license_id } = await service.issue();
+    expect((await support.post(`licenses/${license_id}/send-key`, { reason: 'Lost it.' })).status).toBe(202);
+    expect(await lastEntry(service)).toEqual({
+      actor: 'support@example.com',
+      action: 'license.send_key',
+      license_id,
+      reason: 'Lost it.',
+      change: {},
+    });
+    const wrong = await support.post(`licenses/${license_id}/send-key`, { reason: 7 });
+    expect([wrong.status, wrong.json.errors[0].pointer]).toEqual([422, '/reason']);
+  });
+
+  test('is replaced and mailed, and never answered: the old one activates no more', async () => {
+    const license = await service.issue({ machines_allowed: 2 });
+    const beat = (await service.activate(license, 'one')).json.token;
+    const { status, text } = await admin.post(`licenses/${license.license_id}/rekey`, {
+      reason: 'It leaked.',
+    });
+    expect([status, text]).toEqual([202, '']);
+    expect(await lastEntry(service)).toMatchObject({ action: 'license.rekey', reason: 'It leaked.' });
+    await jobs.done('license_key_replaced', license.license_id);
+    expect((await service.activate(license, 'two')).json.code).toBe('license_not_found');
+    expect((await service.heartbeat(beat)).status).toBe(200);
+    const why = await admin.post(`licenses/${license.license_id}/rekey`, {});
+    expect([why.status, why.json.errors[0].pointer]).toEqual([422, '/reason']);
+  });
+
+  test('409 where it cannot be mailed', async () => {
+    const purchases = service.app.get(PurchasesService);
+    await purchases.record({ transaction_id: 'tx_3', email: 'r@example.com', status: 'paid' });
+    const { license_id } = await purchases.record({ transaction_id: 'tx_3', status: 'refunded' });
+    for (const answer of [
+      await support.post(`licenses/${license_id}/send-key`),
+      await admin.post(`licenses/${license_id}/rekey`, { reason: 'It leaked.' }),
+    ]) {
+      expect([answer.status, answer.json]).toEqual([
+        409,
+        expect.objectContaining({ code: 'key_not_mailable', reason: 'refunded' }),
+      ]);
+    }
+  });
+});
+
+test('what fails leaves neither a change nor an entry; 503 where the database is away', async () => {
+  const { license_id } = await service.issue();
+  const before = await read(license_id);
+  const broken = await whileGone(service, 'audit_event', () => change(license_id, { machines_allowed: 9 }));
+  expect([broken.status, broken.json.code]).toEqual([500, 'internal_error']);
+  const away = await whileLocked(service, 'license', () => change(license_id, { machines_allowed: 9 }));
+  expect([away.status, away.json.code]).toEqual([503, 'unavailable']);
+  expect(await read(license_id)).toEqual(before);
+});
+
+test('what is no JSON, too much of it, or of another kind is refused', async () => {
+  const { license_id } = await service.issue();
+  const big = JSON.stringify({ more: 'x'.repeat(20_000) });
+  for (const [method, path] of [
+    ['POST', 'licenses'],
+    ['PATCH', `licenses/${license_id}`],
+    ['POST', `licenses/${license_id}/send-key`],
+    ['POST', `licenses/${license_id}/rekey`],
+  ]) {
+    expect((await admin.call(method!, path!, '{')).status).toBe(400);
+    expect((await admin.call(method!, path!, big)).status).toBe(413);
+    expect((await admin.call(method!, path!, '{}', { 'content-type': 'text/plain' })).status).toBe(415);
+  }
+});
+
+test('every documented answer that is ours alone is one that was seen here', () => {
+  const common = / (401|403|500|503)$/;
+  const documented = documentedAnswers().filter(
+    (answer) => /^\w+ \/support\/api\/licenses( |\/\{id\})/.test(answer) && !common.test(answer),
+  );
+  expect(documented.filter((answer) => !seenAnswers().has(answer))).toEqual([]);
+  expect(documented.length).toBeGreaterThan(20);
+});

@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { ReleaseRequests } from '../../src/releases/release-requests.js';
+import { PostOffice } from '../mail/harness.js';
+import type { Service } from '../support/harness.js';
+import { lastMailTo, signedIn, type Browser } from './harness.js';
+import { whileGone } from '../support/tables.js';
+
+const NOON = '2026-11-20T13:00:00Z';
+
+let office: PostOffice;
+let service: Service;
+let support: Browser;
+let other: Browser;
+const ORIGIN = 'https://licenses.example.org';
+beforeAll(async () => {
+  office = await PostOffice.open();
+  service = office.service;
+  support = await here('support', 'grace@example.com');
+  other = await here('admin', 'linus@example.com');
+});
+beforeEach(() => service.clock.set(NOON));
+afterAll(() => office.close());
+
+async function here(role: 'support' | 'admin', email: string): Promise<Browser> {
+  return signedIn(service, role, email, ORIGIN);
+}
+
+/** A machine whose holder asks for its release. */
+async function asked(reason: string | null = 'It was sold.', email = `${randomUUID()}@example.com`) {
+  const license = await service.issue({ email });
+  const { id } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json.activation;
+  await service.app.get(ReleaseRequests).create(id, reason);
+  const [request] = await service.sql<{ id: string }>(
+    'select id from release_request where activation_id = $1',
+    [id],
+  );
+  return { ...license, activation_id: id as string, id: request!.id };
+}
+
+const decide = (id: string, decision: unknown, browser = support, reason: unknown = 'Proven by invoice.') =>
+  browser.post(`release-requests/${id}`, { decision, reason });
+
+const queue = async () => (await support.get('release-requests')).json.release_requests as { id: string }[];
+const isActive = async (id: string) =>
+  (await service.sql('select 1 from activation where id = $1 and ended_at is null', [id])).length === 1;
+const entries = (licenseId: string) =>
+  service.sql(
+    `select actor, action, reason, change from audit_event where license_id = $1 and action <> 'license.issue' order by id`,
+    [licenseId],
+  );
+
+describe('the queue', () => {
+  test('shows what waits, the oldest first, with all that a decision needs', async () => {
+    const first = await asked();
+    service.clock.advance(60_000);
+    const second = await asked(null);
+    const found = (await queue()).filter(({ id }) => [first.id, second.id].includes(id));
+    expect(found).toEqual([
+      {
+        id: first.id,
+        asked_at: NOON,
+        reason: 'It was sold.',
+        license: {
+          id: first.license_id,
+          key_hint: first.license_key.slice(-2),
+          email: first.email,
+          machines_allowed: 1,
+          machines_in_use: 1,
+        },
+        activation: {
+          id: first.activation_id,
+          hostname_hint: 'Old Mac',
+          app_version: '3.2.0',
+          activated_at: NOON,
+          state: 'active',
+          ended_at: null,
+          ended_reason: null,
+        },
+      },
+      expect.objectContaining({ id: second.id, reason: null }),
+    ]);
+  });
+
+  test('forgets one that was decided, whose binding ended meanwhile, or whose holder was erased', async () => {
+    const [decided, ended, erased] = [await asked(), await asked(), await asked()];
+    const ids = async () => (await queue()).map(({ id }) => id);
+    expect(await ids()).toEqual(expect.arrayContaining([decided.id, ended.id, erased.id]));
+    await decide(decided.id, 'decline');
+    await support.post(`activations/${ended.activation_id}/release`, { reason: 'Asked by phone.' });
+    await other.post('erasures', { email: erased.email, reason: 'Asked by phone.' });
+    await office.jobs.done('erasure_receipt');
+    const left = await ids();
+    for (const { id } of [decided, ended, erased]) expect(left).not.toContain(id);
+    // What was asked for was done, by whomever.
+    const { license } = (await support.get(`licenses/${ended.license_id}`)).json;
+    expect(license.release_requests).toEqual([
+      expect.objectContaining({ id: ended.id, decision: 'release' }),
+    ]);
+  });
+});
+
+describe('a decision', () => {
+  test('to release ends the binding, frees the seat, tells the holder, and leaves its entries', async () => {
+    const request = await asked();
+    service.clock.advance(600_000);
+    const { status, json } = await decide(request.id, 'release');
+    expect([status, json]).toEqual([
+      200,
+      { release_request: { id: request.id, decision: 'release', decided_at: '2026-11-20T13:10:00Z' } },
+    ]);
+    expect((await service.activate(request, 'new')).status).toBe(201);
+    const [mail] = await office.jobs.done('binding_released', request.activation_id);
+    expect(mail).toBeDefined();
+    const { activation_id } = request;
+    expect(await entries(request.license_id)).toEqual([
+      {
+        actor: 'grace@example.com',
+        action: 'release_request.decide',
+        reason: 'Proven by invoice.',
+        change: { release_request_id: request.id, activation_id, decision: 'release' },
+      },
+      {
+        actor: 'grace@example.com',
+        action: 'activation.release',
+        reason: 'Proven by invoice.',
+        change: { activation_id },
+      },
+    ]);
+    const { license } = (await support.get(`licenses/${request.license_id}`)).json;
+    expect(license.release_requests).toEqual([
+      {
+        id: request.id,
+        activation_id,
+        reason: 'It was sold.',
+        asked_at: NOON,
+        decision: 'release',
+        decided_at: '2026-11-20T13:10:00Z',
+      },
+    ]);
+  });
+
+  test('to decline leaves the binding as it is, and is mailed to the holder, without the reason', async () => {
+    const request = await asked();
+    // Two mails of one request may overtake each other.
+    await office.jobs.done('release_requested', request.id);
+    expect((await decide(request.id, 'decline', support, 'No invoice.')).status).toBe(200);
+    expect(await isActive(request.activation_id)).toBe(true);
+    await office.jobs.done('release_declined', request.id);
+    const mail = lastMailTo(office, request.email);
+    expect(mail).toMatch(/It was not released, and stays active[^]*Machine: Old Mac/);
+    expect(mail).not.toContain('No invoice');
+    expect(await entries(request.license_id)).toMatchObject([
+      { action: 'release_request.decide', reason: 'No invoice.', change: { decision: 'decline' } },
+    ]);
+  });
+
+  test('stands: who comes later is told how it was decided, and nothing is written', async () => {
+    const request = await asked();
+    const first = await decide(request.id, 'decline');
+    service.clock.advance(60_000);
+    const second = await decide(request.id, 'release', other);
+    expect([second.status, second.text]).toEqual([200, first.text]);
+    expect(await isActive(request.activation_id)).toBe(true);
+    expect(await entries(request.license_id)).toHaveLength(1);
+  });
+
+  test('of two people at once is one decision, and both are told the same', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const request = await asked();
+      const answers = await Promise.all([
+        decide(request.id, 'release', support),
+        decide(request.id, 'decline', other),
+      ]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      expect(answers[0]!.text).toBe(answers[1]!.text);
+      const released = answers[0]!.json.release_request.decision === 'release';
+      expect(await isActive(request.activation_id)).toBe(!released);
+      expect(await entries(request.license_id)).toHaveLength(released ? 2 : 1);
+    }
+  });
+
+  test('about a binding that ended meanwhile is taken, and tells the holder of no machine that stays', async () => {
+    for (const decision of ['release', 'decline']) {
+      const request = await asked();
+      await service.sql(
+        "update activation set ended_at = '2026-11-20', ended_reason = 'refunded' where id = $1",
+        [request.activation_id],
+      );
+      expect((await decide(request.id, decision)).json.release_request.decision).toBe(decision);
+      expect(await office.waiting(request.id)).not.toContain('release_declined');
+      const actions = (await entries(request.license_id)).map(({ action }) => action);
+      expect(actions).toEqual(['release_request.decide']);
+    }
+  });
+
+  test('that fails half way leaves the request open and the binding as it is', async () => {
+    const request = await asked();
+    const broken = await whileGone(service, 'audit_event', () => decide(request.id, 'release'));
+    expect(broken.status).toBe(500);
+    expect(await isActive(request.activation_id)).toBe(true);
+    expect((await queue()).map(({ id }) => id)).toContain(request.id);
+  });
+
+  test('404 for a request that is not there', async () => {
+    for (const id of [randomUUID(), 'x', '%00', (await asked()).activation_id]) {
+      const { status, json } = await decide(id, 'release');
+      expect([status, json.code]).toEqual([404, 'not_found']);
+    }
+  });
+
+  test.each<[string, unknown, unknown, string]>([
+    ['no decision', undefined, 'Why.', '/decision'],
+    ['another decision', 'maybe', 'Why.', '/decision'],
+    ['a list of decisions', ['release'], 'Why.', '/decision'],
+    ['no reason', 'release', null, '/reason'],
+    ['a reason with an e-mail address', 'release', 'for ada@example.com', '/reason'],
+  ])('422 for %s, and the request waits', async (_what, decision, reason, pointer) => {
+    const request = await asked();
+    const { status, json } = await decide(request.id, decision, support, reason);
+    expect([status, json.errors[0].pointer]).toEqual([422, pointer]);
+    expect((await queue()).map(({ id }) => id)).toContain(request.id);
+  });
+});

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { answered, Service } from '../support/harness.js';
+import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
+import { whileGone, whileLocked } from '../support/tables.js';
+
+let service: Service;
+let authorization: string;
+beforeAll(async () => {
+  service = await Service.start();
+  authorization = `Bearer ${await service.staffToken()}`;
+});
+beforeEach(() => service.clock.set('2026-11-20T13:00:00Z'));
+afterAll(() => service.close());
+
+const release = (
+  id: string,
+  body: unknown = { reason: 'a new computer' },
+  headers: Record<string, string> = {},
+) => service.call('POST', `/support/api/activations/${id}/release`, body, { authorization, ...headers });
+
+async function activated() {
+  const license = await service.issue();
+  const { token, activation } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
+  return { ...license, token: token as string, id: activation.id as string };
+}
+
+const audit = (licenseId: string) =>
+  service.sql(
+    `select actor, action, reason, at from audit_event where license_id = $1 and action = 'activation.release'`,
+    [licenseId],
+  );
+
+const isActive = async (id: string) =>
+  (await service.sql('select 1 from activation where id = $1 and ended_at is null', [id])).length === 1;
+
+test('ends the binding, says how it ended, and frees the seat', async () => {
+  const license = await activated();
+  service.clock.advance(3_600_000);
+  const { status, json } = await release(license.id);
+  expect(status).toBe(200);
+  expect(json).toEqual({
+    activation: {
+      id: license.id,
+      hostname_hint: 'Old Mac',
+      app_version: '3.2.0',
+      activated_at: '2026-11-20T13:00:00Z',
+      state: 'released',
+      ended_at: '2026-11-20T14:00:00Z',
+      ended_reason: 'released',
+    },
+  });
+  expect((await service.heartbeat(license.token)).json.code).toBe('binding_released');
+  expect((await service.activate(license, 'new')).status).toBe(201);
+});
+
+test('twice is the same answer and one entry in the audit, and takes no newer binding with it', async () => {
+  const license = await activated();
+  const first = await release(license.id);
+  const again = await service.activate(license, 'old');
+  expect(again.status).toBe(201);
+  service.clock.advance(3_600_000);
+  const second = await release(license.id, { reason: 'again' });
+  expect([second.status, second.text]).toEqual([200, first.text]);
+  expect(await audit(license.license_id)).toHaveLength(1);
+  expect(await isActive(again.json.activation.id)).toBe(true);
+});
+
+test('a binding that a refund ended stays as it ended', async () => {
+  const license = await activated();
+  await service.sql(
+    "update activation set ended_at = '2026-11-01', ended_reason = 'refunded' where id = $1",
+    [license.id],
+  );
+  const { status, json } = await release(license.id);
+  expect([status, json.activation.state, json.activation.ended_at]).toEqual([
+    200,
+    'refunded',
+    '2026-11-01T00:00:00Z',
+  ]);
+  expect(await audit(license.license_id)).toEqual([]);
+});
+
+test('ten releases of one binding at once are one release', async () => {
+  const license = await activated();
+  const answers = await Promise.all(Array.from({ length: 10 }, () => answered(() => release(license.id))));
+  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  expect(await audit(license.license_id)).toHaveLength(1);
+});
+
+test.each([
+  ['absent', {}],
+  ['null', { reason: null }],
+  ['a number', { reason: 7 }],
+  ['a list', { reason: ['a new computer'] }],
+  ['empty', { reason: '' }],
+  ['blank', { reason: ' \t\n\u00a0' }],
+  ['of 501 characters', { reason: 'x'.repeat(501) }],
+  ['with a NUL', { reason: 'a new computer\0' }],
+  ['with half a surrogate pair', { reason: 'a new computer\ud83d' }],
+  ['with an e-mail address', { reason: 'asked by ada@example.com' }],
+  ['with an e-mail address in another alphabet', { reason: 'see ада @ пример.рф' }],
+  ['with an e-mail address whose dot is another', { reason: 'see ada @ example。com' }],
+  ['with an e-mail address in other words', { reason: 'see <ADA+x@Mail.Example.co.uk>, thanks' }],
+])('422 at /reason where it is %s, and nothing is released', async (_what, body) => {
+  const license = await activated();
+  const { status, json, text } = await release(license.id, body);
+  expect([status, json.code]).toEqual([422, 'invalid_request']);
+  expect(json.errors).toEqual([{ pointer: '/reason', detail: expect.any(String) }]);
+  expect(text).not.toMatch(/ada[@+]/i);
+  expect(await isActive(license.id)).toBe(true);
+});
+
+test.each([
+  ['500 characters', 'x'.repeat(500)],
+  ['500 characters of two units each', '🖥'.repeat(500)],
+  ['a sign that is no address', 'sold @ the market, 2 @ 5'],
+])('takes a reason of %s as it is', async (_what, reason) => {
+  const license = await activated();
+  expect((await release(license.id, { reason })).status).toBe(200);
+  expect(await audit(license.license_id)).toMatchObject([{ reason }]);
+});
+
+test.each([
+  ['unknown', randomUUID()],
+  ['of a license, not of a binding', 'license'],
+  ['no uuid', 'x'],
+  ['almost a uuid', `${randomUUID()}0`],
+  ['a statement', encodeURIComponent("' or 1=1 --")],
+  ['a NUL', '%00'],
+])('404 for an id that is %s', async (_what, id) => {
+  const license = await activated();
+  const { status, json } = await release(id === 'license' ? license.license_id : id);
+  expect([status, json.code]).toEqual([404, 'not_found']);
+  expect(await isActive(license.id)).toBe(true);
+});
+
+test.each([
+  [400, '{', {}, 'malformed_request'],
+  [403, '{}', { origin: 'https://evil.example' }, 'cross_origin'],
+  [413, JSON.stringify({ more: 'x'.repeat(20_000) }), {}, 'body_too_large'],
+  [415, '{}', { 'content-type': 'text/plain' }, 'unsupported_media_type'],
+  [401, '{}', { authorization: 'Bearer x' }, 'sign_in_required'],
+])('%i for what cannot be read, or by whom it may not', async (status, body, headers, code) => {
+  const { id } = await activated();
+  const answer = await release(id, body, headers);
+  expect([answer.status, answer.json.code]).toEqual([status, code]);
+  expect(await isActive(id)).toBe(true);
+});
+
+test('500 where the service is broken, 503 where the database is away, and the binding stays', async () => {
+  const { id } = await activated();
+  const broken = await whileGone(service, 'audit_event', () => release(id));
+  expect([broken.status, broken.json.code]).toEqual([500, 'internal_error']);
+  const away = await whileLocked(service, 'activation', () => release(id));
+  expect([away.status, away.json.code]).toEqual([503, 'unavailable']);
+  expect(await isActive(id)).toBe(true);
+});
+
+test('every documented answer is one that was seen here', () => {
+  const documented = documentedAnswers().filter((answer) =>
+    answer.startsWith('POST /support/api/activations/'),
+  );
+  expect(documented.filter((answer) => !seenAnswers().has(answer))).toEqual([]);
+  expect(documented).toHaveLength(10);
+});

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { hash, randomUUID } from 'node:crypto';
+import { StaffService } from '../../src/staff/staff.service.js';
+import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
+import { Service } from '../support/harness.js';
+
+const ACT = { actor: 'test', reason: 'a test' };
+const NOON = '2026-11-20T13:00:00Z';
+const DAY_MS = 86_400_000;
+
+let service: Service;
+let staff: StaffService;
+let tokens: StaffTokensService;
+let token: string;
+beforeAll(async () => {
+  service = await Service.start();
+  staff = service.app.get(StaffService);
+  tokens = service.app.get(StaffTokensService);
+  await staff.add('grace@example.com', 'support', ACT);
+  token = (await tokens.create('grace@example.com', ACT)).token;
+});
+beforeEach(() => service.clock.set(NOON));
+afterAll(() => service.close());
+
+const SEARCH = '/support/api/licenses/search';
+const RELEASE = `/support/api/activations/${randomUUID()}/release`;
+const ERASURES = '/support/api/erasures';
+
+const search = (body: unknown, headers: Record<string, string> = {}) =>
+  service.call('POST', SEARCH, body, { authorization: `Bearer ${token}`, ...headers });
+
+const headersOf: Record<string, () => Record<string, string>> = {
+  'no header': () => ({}),
+  'an empty one': () => ({ authorization: '' }),
+  'no token': () => ({ authorization: 'Bearer' }),
+  'another scheme': () => ({ authorization: `Basic ${token}` }),
+  'no scheme': () => ({ authorization: token }),
+  'an unknown token': () => ({ authorization: `Bearer mst_${'A'.repeat(43)}` }),
+  'a token cut short': () => ({ authorization: `Bearer ${token.slice(0, -1)}` }),
+  'a token in another case': () => ({ authorization: `Bearer ${token.toLowerCase()}` }),
+  'a token and more': () => ({ authorization: `Bearer ${token} x` }),
+  'two tokens': () => ({ authorization: `Bearer ${token}, Bearer ${token}` }),
+  "the token's hash": () => ({ authorization: `Bearer ${hash('sha256', token)}` }),
+  'a cookie': () => ({ cookie: `token=${token}; mooring_staff=${token}`, origin: 'http://localhost:3000' }),
+};
+const refused = { status: 401, code: 'sign_in_required', client_action: 'fix', asks: 'Bearer' };
+
+async function ask(path: string, headers: Record<string, string>, body: unknown = { email: 7 }) {
+  const { status, json, headers: answered } = await service.call('POST', path, body, headers);
+  const { code, client_action } = json;
+  return { status, code, client_action, asks: answered['www-authenticate'] };
+}
+
+test.each(Object.keys(headersOf))('lets nobody in with %s, on any route', async (kind) => {
+  for (const path of [
+    SEARCH,
+    RELEASE,
+    '/support/api/activations/x/release',
+    ERASURES,
+    `${ERASURES}/${randomUUID()}/run`,
+  ]) {
+    expect(await ask(path, headersOf[kind]!())).toEqual(refused);
+    expect(await ask(`${path}?token=${token}`, headersOf[kind]!())).toEqual(refused);
+  }
+});
+
+test('lets a token in for 90 days, to the instant', async () => {
+  const body = { email: 'nobody@example.com' };
+  const made = await tokens.create('grace@example.com', ACT);
+  const authorization = `Bearer ${made.token}`;
+  service.clock.advance(90 * DAY_MS - 1);
+  expect((await search(body, { authorization })).status).toBe(200);
+  service.clock.advance(1);
+  expect((await search(body, { authorization })).json.code).toBe('sign_in_required');
+});
+
+test('lets no token in that was revoked, or whose owner has gone', async () => {
+  const body = { email: 'nobody@example.com' };
+  const made = await tokens.create('grace@example.com', ACT);
+  const authorization = `Bearer ${made.token}`;
+  expect((await search(body, { authorization })).status).toBe(200);
+  await tokens.revoke(made.id, ACT);
+  expect((await search(body, { authorization })).json.code).toBe('sign_in_required');
+  await staff.add('linus@example.com', 'admin', ACT);
+  const other = { authorization: `bearer ${(await tokens.create('linus@example.com', ACT)).token}` };
+  expect((await search(body, other)).status).toBe(200);
+  await service.sql("delete from staff where email = 'linus@example.com'");
+  expect((await search(body, other)).json.code).toBe('sign_in_required');
+});

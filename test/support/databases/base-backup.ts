@@ -1,0 +1,78 @@
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import pg from 'pg';
+import { endPostmaster, launch, serverSettings } from '../../../src/database/embedded/postgres-process.js';
+
+const SEGMENT = /^[0-9A-F]{24}$/;
+
+/**
+ * What `pg_basebackup -X fetch` does, which the embedded package does not bring: a copy of a running server's files with
+ * the write-ahead log that makes them whole.
+ * @param to must not be there yet
+ */
+export async function baseBackup({ url, cluster }: { url: string; cluster: string }, to: string) {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    const started = await client.query<{ first: string }>(
+      "select pg_walfile_name(pg_backup_start('backup', fast => true)) as first",
+    );
+    cpSync(cluster, to, { recursive: true, filter: belongsToBackup });
+    const stopped = await client.query<{ last: string; labelfile: string }>(
+      'select pg_walfile_name(lsn) as last, labelfile from pg_backup_stop(wait_for_archive => false)',
+    );
+    writeFileSync(join(to, 'backup_label'), stopped.rows[0]!.labelfile);
+    copyWal(cluster, to, (name) => name >= started.rows[0]!.first && name <= stopped.rows[0]!.last);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The write-ahead log of a server, running or dead, beside the files of a backup. */
+export function copyWal(cluster: string, to: string, wanted: (segment: string) => boolean = () => true) {
+  const segments = readdirSync(join(cluster, 'pg_wal')).filter((name) => SEGMENT.test(name) && wanted(name));
+  mkdirSync(join(to, 'pg_wal'), { recursive: true });
+  for (const name of segments) cpSync(join(cluster, 'pg_wal', name), join(to, 'pg_wal', name));
+}
+
+// Neither who runs there, nor its slots, nor the log, of which only the part is wanted that makes the copy whole.
+function belongsToBackup(path: string): boolean {
+  const [name, within] = [basename(path), basename(dirname(path))];
+  if (within === 'pg_wal') return !SEGMENT.test(name);
+  return !name.startsWith('postmaster.') && within !== 'pg_replslot';
+}
+
+/** A server in a new place, on a copy of a backup. */
+export class Restored {
+  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-restored-'));
+  readonly cluster = join(this.#directory, 'postgres');
+  readonly #original: URL;
+  #pid = 0;
+
+  /**
+   * @param backup its files, which stay as they are
+   * @param originalUrl of the server that is lost, whose role, password and database are in the backup
+   */
+  constructor(backup: string, originalUrl: string) {
+    this.#original = new URL(originalUrl);
+    cpSync(backup, this.cluster, { recursive: true });
+    // A whole copy does not take the mode along, on which PostgreSQL insists.
+    chmodSync(this.cluster, 0o700);
+  }
+
+  /** Starts it, and waits until it has recovered. @returns where it is */
+  async start(settings: Record<string, string> = {}): Promise<string> {
+    const log = join(this.#directory, 'postgres.log');
+    const { pid, port } = await launch(this.cluster, log, { ...serverSettings(false), ...settings });
+    this.#pid = pid;
+    const url = new URL(this.#original);
+    url.port = String(port);
+    return url.href;
+  }
+
+  async end(): Promise<void> {
+    if (this.#pid) await endPostmaster(this.#pid, this.cluster, 'SIGQUIT', 'SIGKILL');
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}

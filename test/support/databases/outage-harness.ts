@@ -1,0 +1,213 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, connect, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../../src/database/embedded/embedded-postgres.js';
+import { isPostmaster, readPidFile, until } from '../../../src/database/embedded/postgres-process.js';
+import { call, isConnectionLost, type Answer } from '../harness.js';
+import { late } from '../late.js';
+import { everyProcess } from '../processes/processes.js';
+import { freePort } from '../processes/server-process.js';
+
+/** A PostgreSQL of the test's own that can be stopped, frozen and started again, always at the same address. */
+export class FragilePostgres {
+  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-outage-'));
+  readonly #front = new Front();
+  #server!: EmbeddedPostgres;
+  /** Where it is found, through a door of ours, since it comes back on another port. */
+  url!: string;
+
+  static async start(): Promise<FragilePostgres> {
+    const postgres = new FragilePostgres();
+    await postgres.#front.open();
+    await postgres.restart();
+    return postgres;
+  }
+
+  /** Ends it as a power cut would: nobody is told, nothing is finished. */
+  async stop(): Promise<void> {
+    this.#front.close();
+    await this.kill('SIGQUIT');
+  }
+
+  /** Ends the postmaster alone, in the middle of everything; by SIGKILL its children are left to notice. */
+  async kill(signal: 'SIGKILL' | 'SIGQUIT' = 'SIGKILL'): Promise<void> {
+    const { pid } = readPidFile(this.cluster)!;
+    process.kill(pid, signal);
+    await until(() => !isPostmaster(pid, this.cluster), 10);
+    await this.#server.stop();
+  }
+
+  /** Breaks every connection to it; new ones are accepted at once. */
+  cutConnections(): void {
+    this.#front.cut();
+  }
+
+  /** From here on each of its answers comes so much later. */
+  delay(milliseconds: number): void {
+    this.#front.delayMs = milliseconds;
+  }
+
+  async restart(): Promise<void> {
+    this.#server = await startEmbeddedPostgres(this.#directory, { durable: false });
+    const url = new URL(this.#server.url);
+    this.#front.target = Number(url.port);
+    await this.#front.open();
+    url.port = String(this.#front.port);
+    this.url = url.href;
+  }
+
+  /** Every process of it stands still; connections are taken by the kernel, and nothing is answered. */
+  freeze(): void {
+    signalServer(this.cluster, 'SIGSTOP');
+  }
+
+  thaw(): void {
+    signalServer(this.cluster, 'SIGCONT');
+  }
+
+  async end(): Promise<void> {
+    this.thaw();
+    this.#front.close();
+    await this.#server.stop();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  /** Where its data lie. */
+  get cluster(): string {
+    return join(this.#directory, 'postgres');
+  }
+}
+
+/** Sends a signal to every process of the server of a cluster. */
+export function signalServer(cluster: string, signal: NodeJS.Signals): void {
+  for (const pid of processesOf(cluster)) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // A child that has ended meanwhile.
+    }
+  }
+}
+
+/** The postmaster, first, and its children. */
+export function processesOf(cluster: string): number[] {
+  const { pid } = readPidFile(cluster) ?? {};
+  if (pid === undefined || !isPostmaster(pid, cluster)) return [];
+  const children = everyProcess().filter(({ parent }) => parent === pid);
+  return [pid, ...children.map((child) => child.pid)];
+}
+
+/** A door to another port: closed, a caller is refused, as where no server is. */
+export class Front {
+  /** How much later what is answered comes out. */
+  delayMs = 0;
+  target = 0;
+  port = 0;
+  #server?: Server;
+  readonly #sockets = new Set<Socket>();
+
+  async open(): Promise<void> {
+    if (this.#server?.listening) return;
+    this.#server = createServer((near) => {
+      const far = this.lead();
+      near.pipe(far);
+      far.pipe(late(() => this.delayMs)).pipe(near);
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        this.#sockets.add(one);
+        one.on('error', () => undefined);
+        one.on('close', () => (this.#sockets.delete(one), other.destroy()));
+      }
+    });
+    this.port ||= await freePort();
+    await once(this.#server.listen(this.port, '127.0.0.1'), 'listening');
+  }
+
+  close(): void {
+    this.#server?.close();
+    this.cut();
+  }
+
+  /** Breaks every connection; new ones are accepted at once. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Opens the far side of a connection. */
+  protected lead(): Socket {
+    return connect(this.target, '127.0.0.1');
+  }
+}
+
+/** An answer with the milliseconds it took. */
+export interface Timed extends Answer {
+  readonly name: string;
+  readonly milliseconds: number;
+}
+
+/** Calls over and over until it is told to stop: each caller makes its next call a moment after its last answer. */
+export class Load<Heard extends Timed = Timed> {
+  readonly answers: Heard[] = [];
+  /** What each caller waits between an answer and its next call. */
+  pauseMs = 20;
+  #running = true;
+  #heard: () => void = () => undefined;
+  readonly #callers: Promise<unknown>;
+
+  /** @param callers each makes one call of its own and says what it is; what it throws ends the load and fails it */
+  constructor(callers: (() => Promise<Heard>)[]) {
+    this.#callers = Promise.all(
+      callers.map(async (caller) => {
+        while (this.#running) {
+          this.answers.push(await caller());
+          this.#heard();
+          await pause(this.pauseMs);
+        }
+      }),
+    );
+    this.#callers.catch(() => undefined);
+  }
+
+  /** Waits until this many more answers, that are wanted, have come. */
+  async more(count: number, wanted: (answer: Heard) => boolean): Promise<void> {
+    let missing = count;
+    for (let at = this.answers.length; missing > 0;) {
+      await Promise.race([new Promise<void>((resolve) => (this.#heard = resolve)), this.#callers]);
+      if (!this.#running) throw new Error('the load has ended');
+      for (; at < this.answers.length; at += 1) if (wanted(this.answers[at]!)) missing -= 1;
+    }
+  }
+
+  async stop(): Promise<Heard[]> {
+    this.#running = false;
+    this.#heard();
+    await this.#callers;
+    return this.answers;
+  }
+}
+
+type Request = [method: string, path: string, body?: unknown, headers?: Record<string, string>];
+
+export async function timed(name: string, base: string, ...request: Request): Promise<Timed> {
+  const started = performance.now();
+  const answer = await call(base, ...request);
+  return { ...answer, name, milliseconds: performance.now() - started };
+}
+
+/** The same; a call whose connection breaks has a status of 0: nothing was promised. */
+export async function tried(name: string, base: string, ...request: Request): Promise<Timed> {
+  const started = performance.now();
+  return timed(name, base, ...request).catch((error: Error) => {
+    if (!isConnectionLost(error)) throw error;
+    const milliseconds = performance.now() - started;
+    return { name, status: 0, headers: {}, cookies: [], text: '', json: {}, milliseconds };
+  });
+}

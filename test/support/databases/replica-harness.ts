@@ -1,0 +1,134 @@
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import {
+  disownPidFile,
+  endPostmaster,
+  launch,
+  serverSettings,
+} from '../../../src/database/embedded/postgres-process.js';
+import { baseBackup } from './base-backup.js';
+import { Front, signalServer, type FragilePostgres } from './outage-harness.js';
+
+const SETTINGS = {
+  ...serverSettings(false),
+  // It looks for its primary again at once, and tells it how far it is.
+  wal_retrieve_retry_interval: '100ms',
+  wal_receiver_status_interval: '1s',
+};
+
+/** A streaming replica of a test's own primary, always at the same address. */
+export class StreamingReplica {
+  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-replica-'));
+  readonly #cluster = join(this.#directory, 'postgres');
+  readonly #front = new Front();
+  readonly #primary: FragilePostgres;
+  #pid = 0;
+
+  private constructor(primary: FragilePostgres) {
+    this.#primary = primary;
+  }
+
+  static async of(primary: FragilePostgres): Promise<StreamingReplica> {
+    const replica = new StreamingReplica(primary);
+    await replica.#front.open();
+    try {
+      await replica.#copy();
+      await replica.start();
+    } catch (error) {
+      await replica.end();
+      throw error;
+    }
+    return replica;
+  }
+
+  get url(): string {
+    const url = new URL(this.#primary.url);
+    url.port = String(this.#front.port);
+    return url.href;
+  }
+
+  /** Starts it, also after it was killed. */
+  async start(): Promise<void> {
+    disownPidFile(this.#cluster);
+    const { pid, port } = await launch(this.#cluster, join(this.#directory, 'postgres.log'), SETTINGS);
+    this.#pid = pid;
+    this.#front.target = port;
+    await this.#front.open();
+  }
+
+  /** Ends it without a word. */
+  async kill(): Promise<void> {
+    this.#front.close();
+    await endPostmaster(this.#pid, this.#cluster, 'SIGKILL');
+  }
+
+  /** Every process of it stands still; connections are taken by the kernel, and nothing is answered. */
+  freeze(): void {
+    signalServer(this.#cluster, 'SIGSTOP');
+  }
+
+  thaw(): void {
+    signalServer(this.#cluster, 'SIGCONT');
+  }
+
+  /** From here on it receives what the primary writes, and shows nothing of it. */
+  async pauseReplay(): Promise<void> {
+    await this.sql('select pg_wal_replay_pause()');
+    await this.#once("pg_get_wal_replay_pause_state() = 'paused'");
+  }
+
+  async resumeReplay(): Promise<void> {
+    await this.sql('select case when pg_is_in_recovery() then pg_wal_replay_resume() end');
+  }
+
+  /** Waits until it shows all that the primary has written. */
+  async caughtUp(): Promise<void> {
+    const [row] = await query<{ lsn: string }>(this.#primary.url, 'select pg_current_wal_flush_lsn() as lsn');
+    await this.#once(`pg_last_wal_replay_lsn() >= '${row!.lsn}'`);
+  }
+
+  sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return query<Row>(this.url, text, values);
+  }
+
+  async end(): Promise<void> {
+    this.#front.close();
+    await endPostmaster(this.#pid, this.#cluster, 'SIGQUIT', 'SIGKILL');
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  async #once(condition: string): Promise<void> {
+    while (!(await this.sql<{ so: boolean }>(`select ${condition} as so`))[0]!.so) await pause(20);
+  }
+
+  async #copy(): Promise<void> {
+    // The slot keeps what it has not received yet, also while it is down.
+    await query(this.#primary.url, "select pg_create_physical_replication_slot('replica', true)");
+    await baseBackup(this.#primary, this.#cluster);
+    const { hostname, port, username, password } = new URL(this.#primary.url);
+    const follows = `host=${hostname} port=${port} user=${username} password=${password}`;
+    const settings = `primary_conninfo = '${follows}'\nprimary_slot_name = 'replica'\n`;
+    appendFileSync(join(this.#cluster, 'postgresql.auto.conf'), settings);
+    writeFileSync(join(this.#cluster, 'standby.signal'), '');
+  }
+}
+
+/** One statement over a connection of its own. */
+export async function query<Row extends pg.QueryResultRow>(
+  url: string,
+  text: string,
+  values: unknown[] = [],
+): Promise<Row[]> {
+  const client = new pg.Client(url);
+  // A server that goes down in the middle is told by the statement itself.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Row>(text, values)).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { Certificate } from '../certificate.js';
+
+/** What a client of PostgreSQL sends to ask for TLS: its length, and a code. */
+const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex');
+
+/**
+ * PostgreSQL as a client meets it over the network: it takes no connection without TLS, counts those that come without,
+ * and leads the others to a server without TLS.
+ */
+export class TlsPostgres {
+  /** With null it offers no TLS. */
+  certificate: Certificate | null = null;
+  /** Connections that asked for TLS, and those that did not and were broken off. */
+  readonly seen = { secure: 0, plain: 0 };
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #isSilent = false;
+
+  private constructor(private readonly target: URL) {
+    this.#server = createServer((socket) => void this.#serve(socket).catch(() => socket.destroy()));
+  }
+
+  /** @param url of the server without TLS */
+  static async open(url: string): Promise<TlsPostgres> {
+    const postgres = new TlsPostgres(new URL(url));
+    postgres.#server.listen(0, '127.0.0.1');
+    await once(postgres.#server, 'listening');
+    return postgres;
+  }
+
+  /** Its address, with these parameters. */
+  url(parameters: Record<string, string>): string {
+    const url = new URL(this.target);
+    url.hostname = '127.0.0.1';
+    url.port = String((this.#server.address() as AddressInfo).port);
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    return url.href;
+  }
+
+  /** From now on nothing that the server says arrives. */
+  fallSilent(): void {
+    this.#isSilent = true;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  async #serve(socket: Socket): Promise<void> {
+    this.#keep(socket);
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    if (!first.equals(SSL_REQUEST)) {
+      this.seen.plain += 1;
+      return void socket.destroy();
+    }
+    this.seen.secure += 1;
+    if (!this.certificate) return void socket.end('N');
+    socket.write('S');
+    const near = this.#keep(new TLSSocket(socket, { isServer: true, ...this.certificate }));
+    const far = this.#keep(connect(Number(this.target.port), this.target.hostname));
+    near.on('close', () => far.destroy());
+    far.on('close', () => near.destroy());
+    near.pipe(far);
+    far.on('data', (bytes) => void (this.#isSilent || near.write(bytes)));
+  }
+
+  #keep<S extends Socket>(socket: S): S {
+    this.#sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => this.#sockets.delete(socket));
+    return socket;
+  }
+}

@@ -1,0 +1,343 @@
+import 'reflect-metadata';
+import { hash, randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Writable } from 'node:stream';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
+import { AppModule } from '../../src/app.module.js';
+import { Clock } from '../../src/core/clock.js';
+import { Config } from '../../src/core/config.js';
+import { poolOf } from '../../src/database/data-source.js';
+import { isConnectionError } from '../../src/database/connection-errors.js';
+import { createApp } from '../../src/http/create-app.js';
+import { AppLogger } from '../../src/core/logger.js';
+import { LIMITS } from '../../src/http/limits/load-shedding.js';
+import { LicensesService, type LicenseChange, type NewLicense } from '../../src/licenses/licenses.service.js';
+import { RetentionJob } from '../../src/retention/retention.job.js';
+import type { Role } from '../../src/staff/staff.entity.js';
+import { StaffService } from '../../src/staff/staff.service.js';
+import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
+import { validateAnswer } from './http/openapi.js';
+import { profiled } from './profile.js';
+import { LIMITS_OF_PRODUCTION, withLimits } from './limits.js';
+
+const ACT = { actor: 'test', reason: 'a test' };
+
+/** A clock that a test sets. */
+export class FakeClock extends Clock {
+  #elapsed = 0;
+
+  constructor(private time = new Date('2026-11-20T13:00:00Z')) {
+    super();
+  }
+
+  override now(): Date {
+    return new Date(this.time);
+  }
+
+  /** Sets the time. Time that lies ahead has passed then; to set a clock back takes no time. */
+  set(time: string | Date): void {
+    const before = this.time.getTime();
+    this.time = new Date(time);
+    this.#elapsed += Math.max(0, this.time.getTime() - before);
+  }
+
+  advance(milliseconds: number): void {
+    this.set(new Date(this.time.getTime() + milliseconds));
+  }
+
+  override monotonic(): number {
+    return this.#elapsed;
+  }
+
+  /** Sets the time ahead as only a wrong clock does: no such time has passed. */
+  jump(milliseconds: number): void {
+    this.time = new Date(this.time.getTime() + milliseconds);
+  }
+
+  // A test's time is its own: the database is taken to share it.
+  override agreesWith(): boolean {
+    return true;
+  }
+}
+
+/** An answer as it came over the socket. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  /** The `set-cookie` headers, each on its own. */
+  readonly cookies: string[];
+  readonly text: string;
+  /** The parsed body; tests read what they expect of it. */
+  // oxlint-disable-next-line no-explicit-any -- an answer's shape is what the tests are about, and openapi.yaml holds it
+  readonly json: any;
+}
+
+/** A fresh, migrated database of the run's server, as long as `drop` is not called. */
+export async function createDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const server = process.env['MOORING_TEST_POSTGRES']!;
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await profiled('cloning the template database', () =>
+    admin(server, `create database ${name} template mooring_template`),
+  );
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => admin(server, `drop database if exists ${name} with (force)`, name) };
+}
+
+/** How often connections that are ending are looked for, and the pause between, before they are ended by force. */
+const [LOOKS, LOOK_PAUSE_MS] = [200, 5];
+const USERS = "select from pg_stat_activity where datname = $1 and backend_type = 'client backend'";
+
+/** @param left a database that its connections leave first: one that is cut off may tell a file that runs by then */
+async function admin(server: string, sql: string, left?: string): Promise<void> {
+  const client = new pg.Client(server);
+  await client.connect();
+  const isUsed = async () => !!left && (await client.query(USERS, [left])).rowCount! > 0;
+  for (let look = 0; look < LOOKS && (await isUsed()); look += 1) await pause(LOOK_PAUSE_MS);
+  // Two files may clone the template at once: one waits for the other.
+  await client.query('select pg_advisory_lock(1)');
+  await client.query(sql);
+  await client.end();
+}
+
+/** On a machine that stands still for a second a start finds no database; whoever looks after a service starts it again. */
+async function listening(
+  create: () => Promise<NestFastifyApplication>,
+  port: number,
+  tries = 50,
+): Promise<NestFastifyApplication> {
+  let app: NestFastifyApplication | undefined;
+  try {
+    app = await create();
+    await app.listen({ port, host: '127.0.0.1' });
+    return app;
+  } catch (error) {
+    await app?.close();
+    if (tries > 1 && isConnectionError(error)) return listening(create, port, tries - 1);
+    throw error;
+  }
+}
+
+export interface ServiceOptions {
+  readonly clock?: FakeClock;
+  /** Settings beside those the harness gives. */
+  readonly environment?: Record<string, string>;
+  /** The database of another service, to run two on one. */
+  readonly databaseUrl?: string;
+  /** The data directory of another service, to share its keys. */
+  readonly dataDir?: string;
+}
+
+// Of the module: functions made while a service starts would keep its application in memory.
+const ignore = () => undefined;
+const into = (lines: string[]) =>
+  new Writable({ write: (chunk, _encoding, done) => (lines.push(String(chunk)), done()) });
+
+/** A whole service in this process: the real application on a real port, a database of its own, a clock to set. */
+export class Service {
+  readonly #closing: (() => Promise<unknown>)[] = [];
+  /** Not `#`: some tests derive objects from a service. */
+  private opened: NestFastifyApplication | undefined;
+
+  private constructor(
+    readonly url: string,
+    readonly databaseUrl: string,
+    readonly dataDir: string,
+    app: NestFastifyApplication,
+    readonly clock: FakeClock,
+    /** Every line the service has logged. */
+    readonly logged: string[],
+    readonly database: pg.Pool,
+  ) {
+    this.opened = app;
+  }
+
+  /** The application, until it is closed. */
+  get app(): NestFastifyApplication {
+    return this.opened!;
+  }
+
+  static start(options: ServiceOptions = {}): Promise<Service> {
+    return profiled('starting a service', () => Service.#start(options));
+  }
+
+  static async #start(options: ServiceOptions): Promise<Service> {
+    const clock = options.clock ?? new FakeClock();
+    const created = options.databaseUrl ? undefined : await createDatabase();
+    const databaseUrl = options.databaseUrl ?? created!.url;
+    const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'mooring-data-')));
+    const config = new Config({
+      DATA_DIR: dataDir,
+      DATABASE_URL: databaseUrl,
+      ...options.environment,
+    });
+    const logged: string[] = [];
+    const log = new AppLogger(config.logLevel, into(logged));
+    // The event loop is that of the tests too: what they delay is no load of the service.
+    const limits = { ...LIMITS, eventLoopDelayMs: 0 };
+    // A browser's origin must be that of PUBLIC_URL: a test that drives one chooses a free port.
+    const port = options.environment?.['PORT'] ? config.port : 0;
+    const app = await listening(
+      () => createApp(AppModule.forRoot({ config, clock, log, databaseUrl }), config, log, limits),
+      port,
+    );
+    // The run at the start is over before a test counts what is written.
+    await app.get(RetentionJob).whenIdle();
+    const address = app.getHttpServer().address() as { port: number };
+    const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
+    database.on('error', ignore);
+    const url = `http://127.0.0.1:${address.port}`;
+    const service = new Service(url, databaseUrl, dataDir, app, clock, logged, database);
+    service.#closing.push(
+      () => app.close(),
+      () => database.end(),
+    );
+    if (created) service.#closing.push(created.drop);
+    if (!options.dataDir) service.#closing.push(() => rm(dataDir, { recursive: true, force: true }));
+    return service;
+  }
+
+  close(): Promise<void> {
+    return profiled('closing a service', async () => {
+      // What cannot be closed just now may be closed later.
+      for (; this.#closing[0]; this.#closing.shift()) await this.#closing[0]();
+      // The variables of a test file stay in memory, and an application holds 2 MB.
+      this.opened = undefined;
+    });
+  }
+
+  /** Rows of a query, in the service's own database. */
+  async sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return (await this.database.query<Row>(text, values)).rows;
+  }
+
+  /** Makes a request over the socket, and holds its answer against docs/openapi.yaml. */
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    return call(this.url, method, path, body, headers);
+  }
+
+  /** Issues a license, by default for one machine. */
+  async issue(
+    wanted: Partial<NewLicense> = {},
+  ): Promise<{ license_id: string; license_key: string; email: string }> {
+    const email = wanted.email ?? 'ada@example.com';
+    return { ...(await this.app.get(LicensesService).issue({ ...wanted, email }, ACT)), email };
+  }
+
+  /** A token of a staff member of this role. */
+  async staffToken(role: Role = 'support', email = 'grace@example.com'): Promise<string> {
+    await this.app.get(StaffService).ensure(email, role, ACT);
+    return (await this.app.get(StaffTokensService).create(email, ACT)).token;
+  }
+
+  async setLicense(id: string, change: LicenseChange): Promise<void> {
+    await this.app.get(LicensesService).set(id, change, ACT);
+  }
+
+  /** Activates a machine of this name. */
+  async activate(
+    license: { license_key: string; email: string },
+    machine = 'a machine',
+    more: Record<string, unknown> = {},
+  ): Promise<Answer> {
+    return this.call('POST', '/v1/activate', activation(license, machine, more));
+  }
+
+  async heartbeat(token: string, more: Record<string, unknown> = {}): Promise<Answer> {
+    return this.call('POST', '/v1/heartbeat', { token, app_version: '3.2.0', ...more });
+  }
+}
+
+/** Does something while the time limits of requests are those of production: for a test of these limits. */
+export async function withLimitsOfProduction<Result>(
+  { app }: Service,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { options } = poolOf(app.get(DataSource));
+  const { connectionTimeoutMillis } = options;
+  options.connectionTimeoutMillis = LIMITS_OF_PRODUCTION.connection;
+  try {
+    return await withLimits(LIMITS_OF_PRODUCTION, work);
+  } finally {
+    options.connectionTimeoutMillis = connectionTimeoutMillis;
+  }
+}
+
+/** A guard against waiting for what never comes, below that of a test (`jest.config.js`); no machine is so slow. */
+export const GUARD_MS = 300_000;
+
+/** Asks again, as a client does, while a machine that stands still sheds load. */
+export async function answered(work: () => Promise<Answer>): Promise<Answer> {
+  for (const began = performance.now(); performance.now() - began < GUARD_MS;) {
+    const answer = await work();
+    if (answer.status !== 503) return answer;
+  }
+  throw new Error('answered with 503, and never otherwise');
+}
+
+/** The body of an activation. */
+export function activation(
+  { license_key, email }: { license_key: string; email: string },
+  machine = 'a machine',
+  more: Record<string, unknown> = {},
+): Record<string, unknown> {
+  return { license_key, email, machine_id: machineId(machine), app_version: '3.2.0', ...more };
+}
+
+export function machineId(name: string): string {
+  return hash('sha256', name);
+}
+
+/** A request over the socket to any service; an object becomes a JSON body, a string or buffer goes as it is. */
+export async function call(
+  base: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+  const response = await fetch(base + path, {
+    method,
+    redirect: 'manual',
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    body: raw ? (body as string | undefined) : JSON.stringify(body),
+  }).catch(explain);
+  const text = await response.text();
+  const answered = Object.fromEntries(response.headers);
+  const violations = validateAnswer(method, path, response.status, answered, text);
+  if (violations.length > 0) {
+    throw new Error(
+      `${method} ${path} ${response.status} is not what docs/openapi.yaml says: ${violations.join('; ')}`,
+    );
+  }
+  const isJson = /json/.test(answered['content-type'] ?? '');
+  return {
+    status: response.status,
+    headers: answered,
+    cookies: response.headers.getSetCookie(),
+    text,
+    json: isJson && text ? JSON.parse(text) : undefined,
+  };
+}
+
+/** Puts why no answer came into the message, which is all that a report of a failed test shows. */
+function explain(error: Error): never {
+  const { code, message } = (error.cause ?? {}) as { code?: string; message?: string };
+  error.message += `: ${code ?? message}`;
+  throw error;
+}
+
+/** Whether a connection broke. The error is of another realm than a test's own, so its class tells nothing. */
+export const isConnectionLost = (error: unknown): boolean =>
+  /^(fetch failed|terminated)\b/.test((error as Error).message);

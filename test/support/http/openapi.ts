@@ -1,0 +1,216 @@
+import { readFileSync } from 'node:fs';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { DataValidateFunction } from 'ajv/dist/types/index.js';
+import formats from 'ajv-formats';
+import { parse } from 'yaml';
+import { ofThisFile } from '../of-this-file.js';
+
+/*
+ * Holds answers against docs/openapi.yaml. Tests hand over what came back over the wire; whatever the document
+ * does not promise is a violation, a member too many included.
+ */
+
+interface Header {
+  required?: boolean;
+}
+interface Response {
+  headers?: Record<string, Header>;
+  content?: Record<string, object>;
+}
+interface Operation {
+  responses: Record<string, Response>;
+}
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+}
+/** A place in the document: its JSON pointer, with every `$ref` on the way followed, and what stands there. */
+interface Place<T> {
+  pointer: string;
+  value: T;
+}
+
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'patch', 'trace'];
+// Answers carry no `server` header (contract, common rules), and a cookie only where one is documented.
+const FORBIDDEN_HEADERS = ['server', 'set-cookie', 'x-powered-by'];
+const DOCUMENT_URL = 'https://mooring.invalid/openapi.yaml';
+
+/** The document as it is, a new object each time. */
+export const readOpenApi = (): unknown =>
+  parse(readFileSync(new URL('../../../docs/openapi.yaml', import.meta.url), 'utf8'));
+export const openapi = readOpenApi() as Document;
+
+const ajv = new Ajv2020({
+  allErrors: true,
+  discriminator: true,
+  allowUnionTypes: true,
+  strictRequired: false,
+});
+formats.default(ajv);
+ajv.removeKeyword('contentSchema');
+ajv.addKeyword({ keyword: 'contentSchema', type: 'string', errors: true, compile: contentSchema });
+// The document is no schema, only the place its schemas are looked up in.
+ajv.addVocabulary(Object.keys(openapi));
+ajv.addSchema(openapi, DOCUMENT_URL);
+const compiled = new Map<string, ValidateFunction>();
+
+/** `METHOD template status` of every documented answer that `validateAnswer` was given. */
+const seenOfFile = ofThisFile(() => new Set<string>());
+export const seenAnswers = (): ReadonlySet<string> => seenOfFile();
+
+/** The routes of the document, templates as they stand there: `{ method: 'POST', path: '/v1/activate' }`. */
+export function documentedRoutes(): { method: string; path: string }[] {
+  return Object.entries(openapi.paths).flatMap(([path, item]) =>
+    METHODS.filter((method) => method in item).map((method) => ({ method: method.toUpperCase(), path })),
+  );
+}
+
+/** Every answer of the document, written as `seenAnswers` writes them. */
+export function documentedAnswers(): string[] {
+  return documentedRoutes().flatMap(({ method, path }) =>
+    Object.keys(openapi.paths[path]![method.toLowerCase()]!.responses).map(
+      (status) => `${method} ${path} ${status}`,
+    ),
+  );
+}
+
+/**
+ * What is wrong with an answer: a sentence for each violation, none where the document promises exactly this.
+ * @param path as it was requested; a query string is ignored
+ */
+export function validateAnswer(
+  method: string,
+  path: string,
+  status: number,
+  headers: Record<string, string>,
+  body: string,
+): string[] {
+  const verb = method.toUpperCase();
+  const found = responsePlace(verb, path.split(/[?#]/, 1)[0]!, status);
+  if (typeof found === 'string') return [found];
+  const given = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  return [...headerViolations(found, given), ...bodyViolations(found, given, verb, body)];
+}
+
+/** What is wrong with a value, held against the schema at a pointer of the document. */
+export function schemaViolations(pointer: string, value: unknown): string[] {
+  let validate = compiled.get(pointer);
+  if (!validate) {
+    validate = ajv.compile({ $ref: `${DOCUMENT_URL}#${encodeURI(pointer)}` });
+    compiled.set(pointer, validate);
+  }
+  return validate(value) ? [] : (validate.errors ?? []).map(sentence);
+}
+
+/** Looks a pointer up and follows the references on its way. */
+export function follow<T>(pointer: string): Place<T> {
+  let place: Place<unknown> = { pointer: '', value: openapi };
+  for (const token of pointer.split('/').slice(1)) {
+    const parent = place.value as Record<string, unknown>;
+    const name = token.replaceAll('~1', '/').replaceAll('~0', '~');
+    place = { pointer: `${place.pointer}/${token}`, value: parent[name] };
+    const reference = (place.value as { $ref?: unknown } | undefined)?.$ref;
+    if (typeof reference === 'string') place = follow(reference.slice(1));
+  }
+  return place as Place<T>;
+}
+
+/** A name as one step of a JSON pointer. */
+export function step(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+function responsePlace(verb: string, path: string, status: number): Place<Response> | string {
+  // HEAD answers as GET does, without a body.
+  const method = verb === 'HEAD' ? 'get' : verb.toLowerCase();
+  const fitting = Object.keys(openapi.paths).filter((known) => matches(known, path));
+  // A fixed path may stand where another method's route takes an id.
+  const template = fitting.find((known) => method in openapi.paths[known]!) ?? fitting[0];
+  if (template === undefined) {
+    return status === 404
+      ? follow('/components/responses/NotFound')
+      : `${path} is unknown, yet answers ${status}`;
+  }
+  const operation = METHODS.includes(method) ? openapi.paths[template]![method] : undefined;
+  if (!operation) {
+    return status === 405
+      ? follow('/components/responses/MethodNotAllowed')
+      : `${verb} ${template} is not documented, yet answers ${status}`;
+  }
+  if (!(status in operation.responses)) return `${verb} ${template} does not document ${status}`;
+  // A HEAD shows no body, so it does not count as having seen the answer of GET.
+  seenOfFile().add(`${verb} ${template} ${status}`);
+  return follow(`/paths/${step(template)}/${method}/responses/${status}`);
+}
+
+function matches(template: string, path: string): boolean {
+  const expected = template.split('/');
+  const steps = path.split('/');
+  return (
+    expected.length === steps.length &&
+    expected.every((part, i) => (part.startsWith('{') ? steps[i] !== '' : part === steps[i]))
+  );
+}
+
+function headerViolations(response: Place<Response>, given: Map<string, string>): string[] {
+  const documented = Object.keys(response.value.headers ?? {});
+  const violations = FORBIDDEN_HEADERS.filter((name) => given.has(name) && !documented.includes(name)).map(
+    (name) => `header ${name} is sent`,
+  );
+  for (const name of documented) {
+    const header = follow<Header>(`${response.pointer}/headers/${step(name)}`);
+    const value = given.get(name.toLowerCase());
+    if (value === undefined) {
+      if (header.value.required) violations.push(`header ${name} is missing`);
+      continue;
+    }
+    const wrong = schemaViolations(`${header.pointer}/schema`, value);
+    violations.push(...wrong.map((what) => `header ${name}: ${what}`));
+  }
+  return violations;
+}
+
+function bodyViolations(
+  response: Place<Response>,
+  given: Map<string, string>,
+  verb: string,
+  body: string,
+): string[] {
+  const expected = Object.keys(response.value.content ?? {});
+  const mediaType = given.get('content-type')?.split(';', 1)[0]!.trim().toLowerCase();
+  if (expected.length === 0) return body === '' ? [] : ['a body is sent where none is documented'];
+  if (mediaType === undefined || !expected.includes(mediaType)) {
+    return [`content-type is ${mediaType ?? 'missing'}, not ${expected.join(' or ')}`];
+  }
+  if (verb === 'HEAD') return body === '' ? [] : ['HEAD sends a body'];
+  const schema = `${response.pointer}/content/${step(mediaType)}/schema`;
+  if (!/[/+]json$/.test(mediaType)) return schemaViolations(schema, body);
+  const value = parsed(body);
+  return value === undefined ? ['the body is not JSON'] : schemaViolations(schema, value);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+// JSON Schema only notes `contentSchema`. The manifest's `signed` is what clients read, so here it is enforced.
+function contentSchema(schema: { $ref: string }): DataValidateFunction {
+  const validate: DataValidateFunction = (text: string) => {
+    const value = parsed(text);
+    const wrong = value === undefined ? ['is not JSON'] : schemaViolations(schema.$ref.slice(1), value);
+    const errors: Partial<ErrorObject>[] = wrong.map((message) => ({ keyword: 'contentSchema', message }));
+    validate.errors = errors;
+    return errors.length === 0;
+  };
+  return validate;
+}
+
+// The submitted value stays out: an answer may hold a key or a token, and a test's output is a log.
+function sentence(error: ErrorObject): string {
+  const { additionalProperty, unevaluatedProperty } = error.params ?? {};
+  const member = additionalProperty ?? unevaluatedProperty;
+  return `${error.instancePath || '/'} ${error.message}${member === undefined ? '' : `: ${member}`}`;
+}

@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from '@jest/globals';
+import { PROBLEMS, type ProblemCode } from '../../../src/http/problems/problem.js';
+import { loopTime } from '../loop-time.js';
+
+/** An answer as its bytes came. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+type Part = string | Uint8Array | ((socket: Socket) => Promise<unknown>);
+
+/** How long a server that waits for more is waited for, in the time of the event loop. Only those that never answer take it. */
+const SILENCE_MS = 3_000;
+
+/**
+ * Writes parts to a socket, and reads until the server closes, has given `answers` answers, or says nothing for a while.
+ * A part that is a function is called when its turn comes.
+ */
+export async function exchange(base: string, parts: readonly Part[], answers = 1): Promise<RawAnswer[]> {
+  const socket = await open(base);
+  const received: Buffer[] = [];
+  const found = () => readAnswers(Buffer.concat(received).toString('latin1'));
+  const over = new Promise<void>((resolve) => {
+    socket.on('data', (chunk: Buffer) => {
+      received.push(chunk);
+      if (found().length >= answers) resolve();
+    });
+    socket.on('close', () => resolve());
+  });
+  for (const part of parts) {
+    if (typeof part === 'function') await part(socket);
+    else if (!socket.destroyed) socket.write(part);
+  }
+  await Promise.race([over, silence(socket)]);
+  socket.destroy();
+  return found();
+}
+
+/** Waits until nothing has come for so long, or all is over. */
+async function silence(socket: Socket): Promise<void> {
+  let [bytes, since] = [-1, loopTime()];
+  for (; loopTime() - since < SILENCE_MS && !socket.destroyed; await pause(20)) {
+    if (bytes !== socket.bytesRead) [bytes, since] = [socket.bytesRead, loopTime()];
+  }
+}
+
+export async function open(base: string): Promise<Socket> {
+  const { hostname, port } = new URL(base);
+  const socket = connect(Number(port), hostname);
+  // The server may well end what it does not understand.
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** The bytes of a request; `headers` beside those that it needs. */
+export function request(method: string, path: string, body?: string | Buffer, headers = ''): Buffer {
+  const json =
+    body === undefined
+      ? ''
+      : `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`;
+  return Buffer.concat([
+    Buffer.from(`${method} ${path} HTTP/1.1\r\nhost: localhost\r\n${json}${headers}\r\n`),
+    Buffer.from(body ?? ''),
+  ]);
+}
+
+/** Every complete answer in what came, interim ones (100 Continue) left out. */
+export function readAnswers(text: string): RawAnswer[] {
+  const answers: RawAnswer[] = [];
+  for (let rest = text; ;) {
+    const end = rest.indexOf('\r\n\r\n');
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(rest)?.[1]);
+    if (end < 0 || !status) return answers;
+    const lines = rest.slice(0, end).split('\r\n').slice(1);
+    const headers = Object.fromEntries(
+      lines.map((line) => [
+        line.slice(0, line.indexOf(':')).toLowerCase(),
+        line.slice(line.indexOf(':') + 1).trim(),
+      ]),
+    ) as Record<string, string>;
+    const length = headers['content-length'] ? Number(headers['content-length']) : 0;
+    if (rest.length < end + 4 + length) return answers;
+    const body = Buffer.from(rest.slice(end + 4, end + 4 + length), 'latin1').toString('utf8');
+    if (status >= 200) answers.push({ status, headers, body });
+    rest = rest.slice(end + 4 + length);
+  }
+}
+
+/** Demands that an answer, where it refuses, is a problem of the catalogue that holds none of what was sent. */
+export function expectProblem(answer: RawAnswer, code?: ProblemCode): void {
+  expect(answer).toMatchObject({
+    headers: {
+      'content-type': expect.stringMatching(/^application\/problem\+json\b/),
+      'cache-control': 'no-store',
+    },
+  });
+  expect(Object.keys(answer.headers)).not.toEqual(expect.arrayContaining(['server']));
+  const document = JSON.parse(answer.body) as { code: ProblemCode };
+  const { status, client_action, title } = PROBLEMS[document.code];
+  expect(answer.status).toBe(status);
+  expect(answer.status).toBeLessThan(500);
+  expect(document).toMatchObject({
+    type: expect.stringMatching(new RegExp(`^http://.*/docs/errors#${document.code}$`)),
+    title,
+    status,
+    client_action,
+    detail: expect.any(String),
+    request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+  });
+  if (code) expect(document.code).toBe(code);
+}

@@ -1,0 +1,103 @@
+import fc from 'fast-check';
+import { anyText } from '../any-text.js';
+import { follow, openapi, step } from './openapi.js';
+
+/*
+ * Values for what docs/openapi.yaml describes: of the right shape, nearly so, and not at all. A member that a test knows
+ * genuine values of (a key, an id, a token) mostly gets one of them, or one with a character changed.
+ */
+
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+/** Genuine values, by the name of their member. */
+export type Known = Readonly<Record<string, readonly unknown[]>>;
+
+const STRANGE = [
+  '',
+  ' ',
+  '\0',
+  '\ud800',
+  '\u202e',
+  '💥',
+  "' or 1=1 --",
+  '../../../..',
+  '%00',
+  'x'.repeat(5_000),
+  '__proto__',
+];
+const anything: fc.Arbitrary<unknown> = fc.oneof(
+  fc.constantFrom<unknown>(null, true, 0, -1, 2 ** 31, 2 ** 53, 1e308, [], {}, ...STRANGE),
+  fc.jsonValue({ maxDepth: 3 }),
+);
+
+/** A text with one character more, fewer or other. */
+const misspelt = (text: string) =>
+  fc
+    .tuple(fc.nat(text.length), fc.constantFrom('', 'x', '0', ' ', '\0', 'é'), fc.nat(1))
+    .map(([at, other, taken]) => text.slice(0, at) + other + text.slice(at + taken));
+
+/** Values for the schema at a pointer of the document, of a member of this name. */
+export function valuesFor(pointer: string, known: Known, name = ''): fc.Arbitrary<unknown> {
+  const { value: schema, pointer: at } = follow<Schema>(pointer);
+  const right = rightFor(schema, at, known, name);
+  return fc.oneof({ weight: 12, arbitrary: right }, { weight: 1, arbitrary: anything });
+}
+
+function rightFor(schema: Schema, at: string, known: Known, name: string): fc.Arbitrary<unknown> {
+  if (schema.properties) return membersFor(schema, at, known);
+  const genuine = known[name];
+  if (genuine) {
+    const near = fc
+      .constantFrom(...genuine)
+      .chain((each) => (typeof each === 'string' ? misspelt(each) : anything));
+    return fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...genuine) }, { weight: 1, arbitrary: near });
+  }
+  if (schema.const !== undefined) return fc.constant(schema.const);
+  if (schema.enum) return fc.constantFrom(...schema.enum);
+  const types = [schema.type ?? []].flat();
+  const ofTypes = types.map((type) => typed(type, schema, at, known));
+  const examples = schema.examples ? [fc.constantFrom(...schema.examples)] : [];
+  return ofTypes.length + examples.length > 0 ? fc.oneof(...ofTypes, ...examples) : anything;
+}
+
+function membersFor({ properties, required = [] }: Schema, at: string, known: Known): fc.Arbitrary<unknown> {
+  const names = Object.keys(properties!);
+  const members = Object.fromEntries(
+    names.map((name) => [name, valuesFor(`${at}/properties/${step(name)}`, known, name)]),
+  );
+  const whole = fc.record(members, { requiredKeys: [...required] });
+  const lacking = fc.record(members, { requiredKeys: [] });
+  return fc.oneof({ weight: 6, arbitrary: whole }, { weight: 1, arbitrary: lacking });
+}
+
+function typed(type: string, schema: Schema, at: string, known: Known): fc.Arbitrary<unknown> {
+  if (type === 'null') return fc.constant(null);
+  if (type === 'boolean') return fc.boolean();
+  if (type === 'array') return fc.array(valuesFor(`${at}/items`, known), { maxLength: 4 });
+  if (type === 'object') return fc.dictionary(fc.string({ maxLength: 8 }), anything, { maxKeys: 4 });
+  if (type === 'integer' || type === 'number') {
+    const { minimum = -2, maximum = 2 ** 31 } = schema;
+    return fc.integer({ min: minimum - 1, max: Math.min(maximum, 2 ** 52) + 1 });
+  }
+  if (schema.format === 'date-time')
+    return fc.date({ noInvalidDate: true }).map((date) => date.toISOString());
+  if (schema.format === 'email') return fc.emailAddress();
+  return anyText({ maxLength: 60 });
+}
+
+/** The pointer of what a route takes as its body; undefined where it takes none. */
+export function bodyPointer(method: string, path: string): string | undefined {
+  const operation = openapi.paths[path]![method.toLowerCase()] as { requestBody?: unknown };
+  const place = `/paths/${step(path)}/${method.toLowerCase()}/requestBody/content/application~1json/schema`;
+  return operation.requestBody ? place : undefined;
+}

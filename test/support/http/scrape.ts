@@ -1,0 +1,70 @@
+import type { AddressInfo } from 'node:net';
+import { expect } from '@jest/globals';
+import { MetricsService } from '../../../src/monitoring/metrics/metrics.service.js';
+import type { Service } from '../harness.js';
+
+/** Where a service with a METRICS_PORT serves them. */
+export function metricsUrl({ app }: Service): string {
+  return `http://127.0.0.1:${(app.get(MetricsService).address() as AddressInfo).port}`;
+}
+
+/** The metrics as they are served. */
+export async function scrapeText(service: Service): Promise<string> {
+  const response = await fetch(`${metricsUrl(service)}/metrics`);
+  expect([response.status, response.headers.get('content-type')]).toEqual([
+    200,
+    expect.stringMatching(/^text\/plain; version=0\.0\.4/),
+  ]);
+  return response.text();
+}
+
+/** The samples by their names, labels and all. */
+export async function scrape(service: Service): Promise<Record<string, number>> {
+  return samplesOf(await scrapeText(service));
+}
+
+/** The samples of a scrape, by their names, labels and all. */
+export function samplesOf(text: string): Record<string, number> {
+  const lines = text.split('\n').filter((line) => line && !line.startsWith('#'));
+  return Object.fromEntries(
+    lines.map((line) => line.split(/ (?=\S+$)/)).map(([name, value]) => [name!, Number(value)]),
+  );
+}
+
+/** What is kept of a scrape: the samples whose names begin so. */
+export function only(samples: Record<string, number>, ...beginnings: string[]): Record<string, number> {
+  const kept = Object.entries(samples).filter(([name]) => beginnings.some((begin) => name.startsWith(begin)));
+  return Object.fromEntries(kept);
+}
+
+/** What something has added to the samples: those that it left as they were are not there. */
+export async function change(
+  service: Service,
+  work: () => Promise<unknown>,
+): Promise<Record<string, number>> {
+  const before = await scrape(service);
+  await work();
+  const after = await scrape(service);
+  const moved = Object.entries(after).map(([name, value]) => [name, value - (before[name] ?? 0)] as const);
+  return Object.fromEntries(moved.filter(([, by]) => by !== 0));
+}
+
+/** Scrapes until the samples are as wanted: what happens beside the request, a moment later. */
+export async function scrapeUntil(
+  service: Service,
+  wanted: (samples: Record<string, number>) => boolean,
+): Promise<Record<string, number>> {
+  for (;;) {
+    const samples = await scrape(service);
+    if (wanted(samples)) return samples;
+  }
+}
+
+/** The values of each label in a scrape. */
+export function labelsOf(text: string): Map<string, Set<string>> {
+  const labels = new Map<string, Set<string>>();
+  for (const [, name, value] of text.matchAll(/[{,]([a-z_]+)="([^"]*)"/g)) {
+    labels.set(name!, (labels.get(name!) ?? new Set()).add(value!));
+  }
+  return labels;
+}

@@ -1,0 +1,154 @@
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { LicenseKeys } from '../../../src/keys/license-keys.js';
+import type { PurchaseState } from '../../../src/licenses/license.rules.js';
+import { call, type Answer, type Service } from '../harness.js';
+
+/*
+ * The payment processor's side: reports, signed by Standard Webhooks with nothing of the library that the service uses,
+ * and the mails that buyers get of them.
+ */
+
+export const PURCHASES = '/v1/purchases';
+export const SECRET = randomBytes(32).toString('base64');
+export const TAKES_PURCHASES = { PURCHASE_WEBHOOK_SECRET: SECRET };
+
+export interface Signing {
+  /** In base64. */
+  readonly secret?: string;
+  readonly id?: string;
+  /** Unix seconds. */
+  readonly at?: number;
+}
+
+/** The present, in Unix seconds. A signature's age is told by the system's clock, whatever the service's own says. */
+export const unixTime = () => Math.floor(Date.now() / 1000);
+
+/** The headers that sign a body. */
+export function signed(
+  body: string | Uint8Array,
+  { secret = SECRET, id = `msg_${randomUUID()}`, at = unixTime() }: Signing = {},
+): Record<string, string> {
+  const hmac = createHmac('sha256', Buffer.from(secret, 'base64')).update(`${id}.${at}.`).update(body);
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(at),
+    'webhook-signature': `v1,${hmac.digest('base64')}`,
+  };
+}
+
+/** Sends a signed report; an object becomes its JSON. */
+export async function report(
+  service: Pick<Service, 'url'>,
+  body: unknown,
+  signing?: Signing,
+): Promise<Answer> {
+  const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+  return call(service.url, 'POST', PURCHASES, text, signed(text, signing));
+}
+
+/** The buyer of a transaction; each has an address of their own, by which their mails are told. */
+export const buyerOf = (transaction_id: string) => `${transaction_id.toLowerCase()}@buyer.example`;
+
+/** Reports a status of a transaction, with its buyer. */
+export const reportOf = (service: Pick<Service, 'url'>, transaction_id: string, status: PurchaseState) =>
+  report(service, { transaction_id, email: buyerOf(transaction_id), status });
+
+export interface Sold {
+  readonly state: PurchaseState;
+  readonly paid: boolean;
+  readonly license_id: string | null;
+  readonly staff_status: string | null;
+  /** Of the license, as its buyer was or would have been told. */
+  readonly license_key: string;
+  readonly email: string;
+}
+
+/** What became of a transaction: one row, for a purchase has one license at most. */
+export async function sold(service: Service, transaction_id: string): Promise<Sold | undefined> {
+  const [row] = await service.sql<Omit<Sold, 'license_key'>>(
+    `select p.state, p.paid, l.id as license_id, l.staff_status, coalesce(l.email, '') as email
+     from purchase p left join license l on l.purchase_id = p.id where p.transaction_id = $1`,
+    [transaction_id],
+  );
+  if (!row) return undefined;
+  // A refunded license's key is told to nobody, so it is made as it was made when the license was.
+  const license_key = row.license_id
+    ? service.app.get(LicenseKeys).derive(row.license_id, 1).license_key
+    : '';
+  return { ...row, license_key };
+}
+
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly license_key: string | undefined;
+  readonly text: string;
+}
+
+/** The mails in the outbox, once none waits to be sent any more. */
+export async function mails(service: Service): Promise<Mail[]> {
+  await mailsSent(service.databaseUrl);
+  const outbox = join(service.dataDir, 'outbox');
+  const files = await readdir(outbox).catch(() => []);
+  const texts = await Promise.all(files.map((file) => readFile(join(outbox, file), 'utf8')));
+  return texts.map((text) => ({
+    to: /^To: <?([^<>\n]+)>?$/m.exec(text)?.[1] ?? '',
+    subject: /^Subject: (.*)$/m.exec(text)?.[1] ?? '',
+    license_key: /MOOR_(?:[0-9A-Z]{4}-){3}[0-9A-Z]{4}/.exec(text)?.[0],
+    text,
+  }));
+}
+
+// The queue tells nobody that a job is done; a database that is a test's own can be made to.
+const TELL = `
+  create or replace function tell_of_jobs() returns trigger language plpgsql as
+    $$ begin perform pg_notify('job', ''); return null; end $$;
+  create or replace trigger tell after update or delete on graphile_worker._private_jobs
+    for each statement execute function tell_of_jobs();
+  listen job`;
+
+export async function mailsSent(databaseUrl: string): Promise<void> {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  try {
+    await client.query(TELL);
+    for (;;) {
+      const told = once(client, 'notification');
+      const { rows } = await client.query<{ last_error: string | null }>(
+        'select last_error from graphile_worker.jobs',
+      );
+      if (rows.length === 0) return;
+      const failed = rows.find(({ last_error }) => last_error !== null);
+      if (failed) throw new Error(`a mail could not be sent: ${failed.last_error}`);
+      await told;
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+/** Ends a service when all its mails are sent. */
+export async function end(service: Service): Promise<void> {
+  await mailsSent(service.databaseUrl);
+  await service.close();
+}
+
+/** Every row of every table, the job queue's among them: `table: row`. */
+export async function everyRow(database: pg.Pool | pg.Client): Promise<string[]> {
+  const { rows: tables } = await database.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+     where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
+  );
+  const rows: string[] = [];
+  for (const { name } of tables) {
+    const { rows: all } = await database.query<{ row: string }>(
+      `select t::text as row from ${name} t order by 1`,
+    );
+    rows.push(...all.map(({ row }) => `${name}: ${row}`));
+  }
+  return rows;
+}

@@ -1,0 +1,31 @@
+import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
+import { SHARED_RESULT_LIMITS } from '../../src/monitoring/shared-result.js';
+import { generous } from './request-limits.js';
+
+/** The time limits of requests in production. */
+export const LIMITS_OF_PRODUCTION = { ...REQUEST_TIMEOUTS_MS };
+
+// Jest loads this module before each test file (`setupFiles`). A slow machine causes no 503; a test that needs one uses
+// `whileLocked` or `withLimitsOfProduction`. Warnings are not cached, so a test sees a change at once.
+Object.assign(REQUEST_TIMEOUTS_MS, generous(LIMITS_OF_PRODUCTION));
+SHARED_RESULT_LIMITS.sharedMs = 0;
+
+/** Does something while requests have these time limits, in milliseconds. */
+export async function withLimits<Result>(
+  limits: Partial<typeof REQUEST_TIMEOUTS_MS>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const before = { ...REQUEST_TIMEOUTS_MS };
+  Object.assign(REQUEST_TIMEOUTS_MS, limits);
+  try {
+    return await work();
+  } finally {
+    Object.assign(REQUEST_TIMEOUTS_MS, before);
+  }
+}
+
+/** The limits of this worker process, which each test that changes them must restore. */
+export const sharedLimits = (): Record<string, number> => ({
+  ...REQUEST_TIMEOUTS_MS,
+  ...SHARED_RESULT_LIMITS,
+});

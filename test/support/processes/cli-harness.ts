@@ -1,0 +1,176 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer, text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { publicJwk } from '../../../src/keys/ed25519.js';
+import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
+import { ofEachProcess } from './server-process.js';
+import { runWarm, type Command } from './warm-cli.js';
+
+export const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+
+/** Nobody listens there, and `fetch` does not even try. */
+export const NOWHERE = 'http://127.0.0.1:9';
+
+/** What a run of the command line left behind. */
+export interface Run {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Standard output, which must be one line with one JSON value. */
+  // oxlint-disable-next-line no-explicit-any -- its shape is what the tests are about
+  readonly json: any;
+}
+
+export interface RunOptions {
+  readonly env?: Record<string, string | undefined>;
+  readonly stdin?: string;
+  /** What can be read from the file descriptor 3. */
+  readonly fd3?: string;
+  /** Another name of the program. */
+  readonly program?: string;
+}
+
+/** A place for files, settings that know no other, and the command line run with them. */
+export class Terminal {
+  readonly dir = mkdtempSync(join(tmpdir(), 'mooring-cli-'));
+
+  constructor(readonly env: Record<string, string | undefined>) {}
+
+  file(name: string): string {
+    return join(this.dir, name);
+  }
+
+  close(): void {
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  /** Starts a program of the build with these settings alone, in the folder of the files. */
+  start(program: string, args: readonly string[], env: RunOptions['env'] = {}): ChildProcess {
+    return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, ...args], {
+      cwd: this.dir,
+      env: { ...ofEachProcess(), ...this.settings(env) },
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    });
+  }
+
+  /** Runs a command, in a process of its own where it asks for what only such a process has. */
+  run(args: readonly string[], options: RunOptions = {}): Promise<Run> {
+    const { program, fd3, env, stdin = '' } = options;
+    const settings = this.settings(env);
+    const ofProcess = program ?? fd3 ?? Object.keys(settings).find((name) => /^NODE_(?!ENV$)/.test(name));
+    return ofProcess === undefined && !args.includes('--passphrase-fd')
+      ? this.runWarm({ args, cwd: this.dir, env: settings, stdin })
+      : this.runAlone(args, options);
+  }
+
+  private async runWarm(command: Command): Promise<Run> {
+    const { code, stdout, stderr } = await runWarm(command);
+    return runOf(code, Buffer.from(stdout), Buffer.from(stderr).toString());
+  }
+
+  /** Runs a command in a process of its own. */
+  async runAlone(args: readonly string[], { env, stdin, fd3, program }: RunOptions = {}): Promise<Run> {
+    const child = this.start(program ?? CLI, args, env);
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    const input = child.stdio[3] as typeof child.stdin;
+    // A command that is refused early reads neither.
+    for (const stream of [child.stdin, input]) stream?.on('error', () => undefined);
+    child.stdin?.end(stdin ?? '');
+    input?.end(fd3 ?? '');
+    const [stdout, stderr, code] = await Promise.all([buffer(child.stdout!), text(child.stderr!), ended]);
+    return runOf(code, stdout, stderr);
+  }
+
+  private settings(env: RunOptions['env'] = {}): Record<string, string> {
+    const { PATH } = process.env;
+    const all = { PATH, DATA_DIR: this.file('data'), PUBLIC_URL: NOWHERE, ...this.env, ...env };
+    return Object.fromEntries(
+      Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    );
+  }
+
+  /** Runs a command with --json that must succeed. @returns its value */
+  async json(args: readonly string[], options: RunOptions = {}): Promise<Run['json']> {
+    const run = await this.run([...args, '--json'], options);
+    if (run.code === 0 && run.json !== undefined) return run.json;
+    throw new Error(`mooring ${args.join(' ')} ended with ${run.code}: ${run.stderr}${run.stdout}`);
+  }
+}
+
+function runOf(code: number | null, stdout: Buffer, stderr: string): Run {
+  const said = stdout.toString();
+  return { code, stdout: said, stderr, json: /^[^\n]+\n$/.test(said) ? parsed(said) : undefined };
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without a server and a database: the publisher's own machine. */
+export const ALONE = { DATABASE_URL: undefined, DATA_DIR: '/nonexistent' };
+export const PASSPHRASE = 'correct horse';
+export const imageUrl = (version: string) => `https://dl.example.com/App-${version}.dmg`;
+
+/** A publisher's folder: an image, and the keys `one.pem` (encrypted) and `two.pem` (not), both of them trusted. */
+export class Publisher extends Terminal {
+  /** The public halves. */
+  one = '';
+  two = '';
+
+  /** With `hasKeygenKey` the command itself makes `one.pem`; only tests of that command need the costly key. */
+  static async at(databaseUrl: string, { hasKeygenKey = false } = {}): Promise<Publisher> {
+    const publisher = new Publisher({ DATABASE_URL: databaseUrl });
+    publisher.one = hasKeygenKey
+      ? await publisher.keygen('one.pem', ['--passphrase-fd', '3'], PASSPHRASE)
+      : publisher.writeEncryptedKey('one.pem', PASSPHRASE);
+    publisher.two = await publisher.keygen('two.pem', ['--no-passphrase']);
+    publisher.env['MANIFEST_PUBLIC_KEYS'] = `${publisher.one},${publisher.two}`;
+    writeFileSync(publisher.file('App.dmg'), 'an image');
+    return publisher;
+  }
+
+  private async keygen(name: string, more: string[], fd3?: string): Promise<string> {
+    const args = ['manifest', 'keygen', '--out', name, ...more];
+    return (await this.json(args, { env: ALONE, ...(fd3 !== undefined && { fd3 }) })).public_key as string;
+  }
+
+  /**
+   * Writes a key encrypted with PBKDF2, as keys were before scrypt: opening it takes a hundredth of the processor time.
+   * @returns the public half
+   */
+  writeEncryptedKey(name: string, passphrase: string): string {
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const pem = privateKey.export({ format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase });
+    writeFileSync(this.file(name), pem, { mode: 0o600 });
+    return publicJwk(privateKey).x;
+  }
+
+  /** What `sign` prints of a version, signed with `two.pem`. */
+  sign(version: string, ...more: string[]): Promise<SignedManifest> {
+    return this.json(signing(version, ...more), { env: ALONE });
+  }
+
+  /** Writes a document to a file. @returns its name */
+  written(name: string, document: unknown): string {
+    writeFileSync(this.file(name), JSON.stringify(document));
+    return name;
+  }
+}
+
+/** The arguments that sign a version, but for the key. */
+export function unkeyed(version: string, ...more: string[]): string[] {
+  const image = ['--dmg', 'App.dmg', '--version', version, '--url', imageUrl(version)];
+  return ['manifest', 'sign', ...image, ...more];
+}
+
+/** The same with `two.pem`. */
+export const signing = (version: string, ...more: string[]) => unkeyed(version, '--key', 'two.pem', ...more);

@@ -1,0 +1,114 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const generousLimits = fileURLToPath(new URL('./generous-limits.mjs', import.meta.url));
+
+export interface ProcessOptions {
+  /** Arguments of Node's own, before the program. */
+  readonly nodeArguments?: readonly string[];
+  /** With a channel, as `npm start` gives it one. */
+  readonly ipc?: boolean;
+  /** Where its standard output goes, instead of here. */
+  readonly stdout?: number;
+  /** How many files and sockets it may hold open; as many as the system allows where it is not said. */
+  readonly descriptors?: number;
+  /** The time limits of production for each request, for a test of these limits or of what a client does about them. */
+  readonly limitsOfProduction?: boolean;
+}
+
+/** What each process of a test has in its environment: where programs are, and modules that others have compiled. */
+export const ofEachProcess = (): Record<string, string> => ({
+  PATH: process.env['PATH']!,
+  NODE_COMPILE_CACHE: process.env['MOORING_TEST_COMPILE_CACHE']!,
+});
+
+/** The built service, `dist/main.js`, as a process of its own. Its environment is what the test says and nothing else. */
+export class ServerProcess {
+  /** Standard output and error, as far as they were written. */
+  stdout = '';
+  stderr = '';
+  readonly child: ChildProcess;
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  readonly #wrote = new EventEmitter();
+
+  constructor(
+    environment: Record<string, string>,
+    { nodeArguments = [], ipc = false, stdout, descriptors, limitsOfProduction = false }: ProcessOptions = {},
+  ) {
+    const limits = limitsOfProduction ? [] : ['--import', generousLimits];
+    const args = ['--disable-warning=ExperimentalWarning', ...limits, ...nodeArguments, 'dist/main.js'];
+    const env = { ...ofEachProcess(), ...environment };
+    const stdio = ['ignore', stdout ?? 'pipe', 'pipe', ...(ipc ? ['ipc' as const] : [])] as const;
+    // The shell becomes the program: its process id is the service's.
+    const limited = ['-c', `ulimit -n ${descriptors}; exec "$0" "$@"`, process.execPath, ...args];
+    const [program, all] = descriptors === undefined ? [process.execPath, args] : ['sh', limited];
+    this.child = spawn(program, all, { cwd: root, env, stdio: [...stdio] });
+    const streams = stdout === undefined ? (['stdout', 'stderr'] as const) : (['stderr'] as const);
+    for (const stream of streams) {
+      this.child[stream]!.setEncoding('utf8').on('data', (text: string) => {
+        this[stream] += text;
+        this.#wrote.emit('text');
+      });
+    }
+    // Its end and that of its streams: then all that it wrote has arrived. (`close` never comes once we disconnect.)
+    const ends = streams.map((stream) => once(this.child[stream]!, 'end'));
+    this.exited = Promise.all([once(this.child, 'exit'), ...ends]).then(([[code, signal]]) => {
+      this.#wrote.emit('text');
+      return { code: code as number | null, signal: signal as NodeJS.Signals | null };
+    });
+  }
+
+  get running(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** Waits until a stream holds what is looked for; a process that ends before is an error with its last words. */
+  async says(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const found = pattern.exec(this[stream]);
+      if (found) return found;
+      if (!this.running) throw new Error(`ended without ${pattern}: ${this.stderr.slice(-2000)}`);
+      await once(this.#wrote, 'text');
+    }
+  }
+
+  /** Waits until it listens and, in development, has printed its welcome. */
+  async ready(): Promise<this> {
+    await this.says('stderr', /The command line: .*\n/);
+    return this;
+  }
+
+  /** Sends a signal and waits for the end. */
+  async end(signal: NodeJS.Signals = 'SIGTERM') {
+    if (this.running) this.child.kill(signal);
+    return this.exited;
+  }
+}
+
+/** Ports of a worker of Jest, below those that systems hand out by themselves: nothing takes one before it is used. */
+const [FIRST_PORT, PORTS] = [10_000, 4_000];
+const WORKERS = 3;
+const ofWorker = FIRST_PORT + (Number(process.env['JEST_WORKER_ID'] ?? 1) % WORKERS) * PORTS;
+// Another run of the tests beside this one begins elsewhere.
+let nextPort = randomInt(PORTS);
+
+/** A port of 127.0.0.1 that is free, and that no other test of this run is given. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    nextPort += 1;
+    const port = ofWorker + (nextPort % PORTS);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
+}

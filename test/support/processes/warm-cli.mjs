@@ -1,0 +1,27 @@
+// A process that has loaded the command line and runs one command after the other, as `mooring` would in a process of
+// its own: loading takes longer than most commands. Started by test/support/processes/warm-cli.ts.
+import 'reflect-metadata';
+import { Readable } from 'node:stream';
+import { run } from '../../../dist/cli/program.js';
+
+process.on('disconnect', () => process.exit());
+process.on('message', async ({ args, cwd, env, stdin }) => {
+  process.chdir(cwd);
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  Object.assign(process.env, env);
+  Object.defineProperty(process, 'stdin', { configurable: true, value: Readable.from([Buffer.from(stdin)]) });
+  const [stdout, stderr] = [collect(process.stdout), collect(process.stderr)];
+  const code = await run(args);
+  process.send({ code, stdout: stdout(), stderr: stderr() });
+});
+
+/** Keeps what is written to a stream from now on. */
+function collect(stream) {
+  const chunks = [];
+  stream.write = (chunk, encoding, callback) => {
+    chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+    (typeof encoding === 'function' ? encoding : callback)?.();
+    return true;
+  };
+  return () => Buffer.concat(chunks);
+}

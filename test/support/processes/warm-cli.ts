@@ -1,0 +1,78 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { ofEachProcess } from './server-process.js';
+import { shareProcess } from '../runner/shared-processes.mjs';
+
+const PROGRAM = fileURLToPath(new URL('./warm-cli.mjs', import.meta.url));
+
+export interface Command {
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Record<string, string>;
+  readonly stdin: string;
+}
+
+interface Outcome {
+  readonly code: number;
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+}
+
+/** A process that runs commands, one at a time. It ends with the worker process that started it. */
+class WarmProcess {
+  readonly #child = fork(PROGRAM, {
+    // Told of less memory, V8 clears garbage before it asks for more.
+    execArgv: [
+      '--disable-warning=ExperimentalWarning',
+      '--max-semi-space-size=2',
+      '--max-old-space-size=256',
+    ],
+    env: ofEachProcess(),
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    serialization: 'advanced',
+  });
+  #running: PromiseWithResolvers<Outcome> | undefined;
+
+  constructor() {
+    shareProcess(this.#child);
+    this.#child.on('message', (outcome: Outcome) => this.#running?.resolve(outcome));
+    this.#child.on('error', (error) => this.#running?.reject(error));
+    this.#child.on('exit', (code, signal) =>
+      this.#running?.reject(new Error(`The command ended its process (${code ?? signal}).`)),
+    );
+  }
+
+  run(command: Command): Promise<Outcome> {
+    this.#running = Promise.withResolvers();
+    this.#child.ref();
+    this.#child.channel!.ref();
+    this.#child.send(command);
+    return this.#running.promise;
+  }
+
+  async end(): Promise<void> {
+    const ended = once(this.#child, 'exit');
+    this.#child.disconnect();
+    await ended;
+  }
+
+  /** Lets the worker process end while no command runs. */
+  rest(): this {
+    this.#child.unref();
+    this.#child.channel!.unref();
+    return this;
+  }
+}
+
+/** At most one: commands seldom run at the same time, and each process takes 80 MB. */
+const idle: WarmProcess[] = [];
+
+/** Runs a command in a process that has run others before. */
+export async function runWarm(command: Command): Promise<Outcome> {
+  const warm = idle.pop() ?? new WarmProcess();
+  const outcome = await warm.run(command);
+  if (idle.length > 0) await warm.end();
+  else idle.push(warm.rest());
+  return outcome;
+}

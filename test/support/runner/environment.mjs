@@ -1,0 +1,92 @@
+import { createRequire } from 'node:module';
+import { FileProfile } from './profile.mjs';
+import { leftovers, sharedState } from './leftovers.mjs';
+
+// Both come with Jest, in its own version.
+const ofJest = createRequire(createRequire(import.meta.url).resolve('jest-environment-node'));
+const { ModernFakeTimers } = ofJest('@jest/fake-timers');
+const { ModuleMocker } = ofJest('jest-mock');
+
+// Node opens them when they are first used: they are open before any file begins.
+void [process.stdin, process.stdout, process.stderr];
+
+/** Where Jest keeps the time limit of tests that a file has set. */
+const TEST_TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL');
+
+/** What a test file wants done at its end (`test/support/of-this-file.ts`). */
+const AFTER_FILE = Symbol.for('mooring.after-file');
+
+/** Jest listens to them from before a file is loaded until its tests have ended. */
+const JEST_EVENTS = ['uncaughtException', 'unhandledRejection', 'rejectionHandled'];
+
+/** A worker process as the environment of its test files, which share its modules and global objects. */
+export default class ProcessEnvironment {
+  global = globalThis;
+  #path;
+  #console = console;
+  #exit = process.exit;
+  #mocker = new ModuleMocker(globalThis);
+  #timers;
+  #profile;
+  #before;
+  #isOver = false;
+  /** What went wrong first; Jest forgets it where the file is failed for what it left behind. */
+  #failure;
+
+  constructor({ projectConfig }, { testPath }) {
+    this.#path = testPath;
+    this.#timers = new ModernFakeTimers({ config: projectConfig, global: globalThis });
+    if (process.env.MOORING_PROFILE) this.#profile = new FileProfile(testPath);
+  }
+
+  /** What tests import as `jest`. */
+  get jest() {
+    const [mocker, timers] = [this.#mocker, this.#timers];
+    return {
+      fn: mocker.fn.bind(mocker),
+      spyOn: mocker.spyOn.bind(mocker),
+      restoreAllMocks: () => mocker.restoreAllMocks(),
+      useFakeTimers: (options) => timers.useFakeTimers(options),
+      useRealTimers: () => timers.useRealTimers(),
+      advanceTimersByTime: (milliseconds) => timers.advanceTimersByTime(milliseconds),
+      getTimerCount: () => timers.getTimerCount(),
+      setTimeout: (milliseconds) => {
+        globalThis[TEST_TIMEOUT] = milliseconds;
+      },
+    };
+  }
+
+  async setup() {
+    // Jest maps stack traces by files that it transforms. Here Node does, by the maps of what it has loaded.
+    Error.prepareStackTrace = undefined;
+    this.#before = await sharedState();
+  }
+
+  /** Jest calls it for each event of a test file. */
+  handleTestEvent(event) {
+    this.#profile?.on(event);
+    if (event.name === 'teardown') this.#isOver = true;
+    if (/^(test_fn|hook)_failure$/.test(event.name)) this.#failure ??= event.error;
+  }
+
+  /** Fails the file when it left something behind that a later file of this process could notice. */
+  async teardown() {
+    for (const work of globalThis[AFTER_FILE]?.splice(0) ?? []) await work();
+    this.#mocker.restoreAllMocks();
+    this.#timers.useRealTimers();
+    delete globalThis[TEST_TIMEOUT];
+    process.exit = this.#exit;
+    globalThis.console = this.#console;
+    this.#profile?.write();
+    // A file that could not be loaded has its own error, and Jest is not done with the process.
+    if (!this.#isOver) return JEST_EVENTS.forEach((name) => process.removeAllListeners(name));
+    const found = await leftovers(this.#before);
+    if (found.length === 0) return;
+    const before = this.#failure ? `\nBefore that: ${this.#failure.stack ?? this.#failure}` : '';
+    throw new Error(`${this.#path} left behind: ${found.join('; ')}${before}`);
+  }
+
+  getVmContext() {
+    return null;
+  }
+}

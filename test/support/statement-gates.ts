@@ -1,0 +1,165 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type fc from 'fast-check';
+import pg from 'pg';
+import type { Service } from './harness.js';
+import { releaseAll } from './interleavings.js';
+import { ORIGIN } from './http/visitor.js';
+
+/** The tables whose statements are held. Other statements decide nothing here and run at once. */
+const HELD =
+  /\b(session|license|activation|one_time_code|staff|staff_link|passkey|passkey_challenge|erasure_request)\b|^commit/i;
+const BEGIN = /^(start transaction|begin)/i;
+const LOCK_TIMEOUT = /^set local lock_timeout/i;
+/** A statement that waits for a lock. Unlike pg_stat_activity, this is exact as soon as another transaction has ended. */
+const COUNT_BLOCKED = `
+  select count(*)::integer as blocked from unnest($1::integer[]) pid where cardinality(pg_blocking_pids(pid)) > 0`;
+
+type Query = (this: pg.Client, ...args: unknown[]) => unknown;
+interface Operation {
+  readonly name: string;
+  isOver: boolean;
+}
+
+/** An answer to a request that was made without a socket, so that its statements are known to be its own. */
+export interface GatedAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** What the answer sets the cookie of this name to. */
+  cookie(name: string): string | undefined;
+}
+
+/**
+ * Operations on a service whose statements wait for a scheduler: each starts when the scheduler releases it, after every
+ * other operation has come to a statement of its own, waits for a lock in the database, or is over.
+ */
+export class StatementGates {
+  static readonly #operation = new AsyncLocalStorage<{ operation: Operation; gates: StatementGates }>();
+
+  /** Statements that have come and are not with the scheduler yet; sorted first, so that a seed gives one order. */
+  #arrived: { readonly name: string; readonly go: () => void }[] = [];
+  #held = 0;
+  #live = 0;
+  /** The server's process ids of the connections whose statement runs. */
+  readonly #running = new Set<number>();
+  #changes = 0;
+  #quietAt = -1;
+  #isLooking = false;
+
+  constructor(
+    private readonly service: Service,
+    private readonly scheduler: fc.Scheduler,
+  ) {}
+
+  /** Holds the statements of operations, of every connection of the process. @returns a function that ends this */
+  static install(): () => void {
+    const prototype = pg.Client.prototype as unknown as { query: Query };
+    const { query } = prototype;
+    prototype.query = function gated(this: pg.Client, ...args: unknown[]) {
+      const store = StatementGates.#operation.getStore();
+      if (!store || store.operation.isOver) return query.apply(this, args);
+      const callback = args.at(-1);
+      const isCallback = typeof callback === 'function';
+      const result = store.gates.#run(this, query, isCallback ? args.slice(0, -1) : args, store.operation);
+      if (!isCallback) return result;
+      result.then(
+        (rows) => callback(null, rows),
+        (error: unknown) => callback(error),
+      );
+      return undefined;
+    };
+    return () => void (prototype.query = query);
+  }
+
+  /** Does all of this work, one operation a name, in the order of the scheduler. @returns what each came to */
+  async all<T>(work: Readonly<Record<string, () => Promise<T>>>): Promise<T[]> {
+    const operations = Object.entries(work).map(([name, each]) => this.#operate(name, each));
+    // Also where one fails, the others come to their end: none leaves a transaction open.
+    const results = await releaseAll(this.scheduler, Promise.allSettled(operations), () => this.#isWaiting());
+    return results.map((result) => {
+      if (result.status === 'rejected') throw result.reason;
+      return result.value;
+    });
+  }
+
+  async call(
+    method: 'GET' | 'POST' | 'DELETE',
+    url: string,
+    cookies: Readonly<Record<string, string>>,
+    payload?: object,
+  ): Promise<GatedAnswer> {
+    const cookie = Object.entries(cookies).map(([name, value]) => `mooring_${name}=${value}`);
+    const headers = { origin: ORIGIN, cookie: cookie.join('; ') };
+    const answer = await this.service.app.inject({ method, url, headers, ...(payload && { payload }) });
+    const given = answer.cookies as { name: string; value: string }[];
+    return {
+      status: answer.statusCode,
+      text: answer.body,
+      cookie: (name) => given.find((each) => each.name === `mooring_${name}`)?.value,
+    };
+  }
+
+  async #operate<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const operation = { name, isOver: false };
+    this.#live += 1;
+    try {
+      await this.#hold(`${name} starts`);
+      return await StatementGates.#operation.run({ operation, gates: this }, work);
+    } finally {
+      operation.isOver = true;
+      this.#live -= 1;
+      this.#changes += 1;
+    }
+  }
+
+  async #run(client: pg.Client, query: Query, args: unknown[], { name }: Operation): Promise<unknown> {
+    const [first] = args;
+    const sql = typeof first === 'string' ? first : ((first as { text?: string }).text ?? '');
+    const text = sql.replaceAll(/\s+/g, ' ').trim();
+    if (HELD.test(text)) await this.#hold(`${name}: ${text.slice(0, 80)}`);
+    const { processID } = client as unknown as { processID: number };
+    this.#running.add(processID);
+    this.#changes += 1;
+    try {
+      // While a statement is held no time passes: a limit of time would make the verdict depend on the machine.
+      if (LOCK_TIMEOUT.test(text)) return await query.call(client, 'select 1');
+      const result = await query.apply(client, args);
+      if (BEGIN.test(text)) await query.call(client, 'set local idle_in_transaction_session_timeout = 0');
+      return result;
+    } finally {
+      this.#running.delete(processID);
+      this.#changes += 1;
+    }
+  }
+
+  async #hold(name: string): Promise<void> {
+    this.#held += 1;
+    this.#changes += 1;
+    await new Promise<void>((go) => this.#arrived.push({ name, go }));
+    this.#held -= 1;
+    this.#changes += 1;
+  }
+
+  /** Whether each operation is held, over, or waits for a lock. Where none is held the database has to act: a deadlock. */
+  #isWaiting(): boolean {
+    if (this.#live > 0 && this.#held === 0) return false;
+    if (this.#held + this.#running.size !== this.#live) return false;
+    if (this.#running.size > 0 && this.#quietAt !== this.#changes) {
+      void this.#look();
+      return false;
+    }
+    for (const { name, go } of this.#arrived.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
+      void this.scheduler.schedule(Promise.resolve(), name).then(go);
+    this.#arrived = [];
+    return true;
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const at = this.#changes;
+    const running = [...this.#running];
+    const [row] = await this.service.sql<{ blocked: number }>(COUNT_BLOCKED, [running]);
+    if (at === this.#changes && row!.blocked === running.length) this.#quietAt = at;
+    this.#isLooking = false;
+  }
+}

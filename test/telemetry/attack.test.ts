@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
+import { TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
+import { RetentionService } from '../../src/retention/retention.service.js';
+import { Service } from '../support/harness.js';
+import {
+  linkMachines,
+  linkRows,
+  orders,
+  readable,
+  tracesOf,
+  type Guess,
+  type Scene,
+  type Traces,
+} from './attack.js';
+
+/*
+ * Somebody who may read the whole database tries to find out which telemetry is whose. Nothing here is random but the
+ * service's own ids, so a failure needs no seed to be repeated.
+ *
+ * What no store can hide, and what is therefore not tried: what a row itself says (a rare Mac, an uptime that grows from
+ * row to row), and its day, which on a day with a single machine is that machine's.
+ */
+
+const CLIENTS = 200;
+const BEATS = 3;
+const ROWS = CLIENTS * BEATS;
+/**
+ * Of 200 guesses one is right by chance, however they are made: that a certain k are has the probability
+ * 3^k / (600 · 599 · …) at most, and there are (200 over k) ways to choose them, so at least k are with 1/k! at most.
+ * With 13 that is less than 2 in 10,000,000,000.
+ */
+const LUCK_ROWS = 13;
+/** Of at most 599 pairs each is right with 2/599: 19 or more are with less than 1 in 10,000,000,000, counted likewise. */
+const LUCK_MACHINES = 19;
+/** Of the 300 rows that came first 150 lie in the first half, and 60 more or fewer with less than 2·e^(-2·60²/300). */
+const LUCK_HALVES = 60;
+
+const MINUTE_MS = 60_000;
+
+/** Whoever keeps activations and telemetry: the service, or the control. What a row says is the client and its beat. */
+interface Store {
+  /** @returns the activation's id */
+  activate(client: number): Promise<string>;
+  beat(client: number, beat: number): Promise<void>;
+}
+
+/** Where it lies, and whose it is: the answers, which the attacker does not see. */
+interface Evidence {
+  readonly scene: Scene;
+  readonly clientOf: { readonly activations: readonly number[]; readonly rows: readonly number[] };
+  readonly beatOf: readonly number[];
+}
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+  // As careless as stores are: numbered and timed rows, and a license row that is touched with them.
+  await service.sql(`
+    create schema naive
+      create table activation (id uuid primary key, activated_at timestamptz not null, seen_at timestamptz)
+      create table telemetry (id bigserial, created_at timestamptz, received_on date, uptime_hours int, cpu_cores int)`);
+});
+afterAll(() => service.close());
+
+const licenses: { license_key: string; email: string }[] = [];
+const tokens: string[] = [];
+const real: Store = {
+  // The first time a client comes it has just bought its license: that license's id tells the time too.
+  async activate(client) {
+    const license = (licenses[client] ??= await service.issue({ machines_allowed: 2 }));
+    const { json } = await service.activate(license, randomUUID());
+    tokens[client] = json.token;
+    return json.activation.id;
+  },
+  async beat(client, beat) {
+    const telemetry = { uptime_hours: client, cpu_cores: beat };
+    const { json } = await service.heartbeat(tokens[client]!, { telemetry });
+    expect(json.telemetry).toEqual({ stored: true, dropped: [] });
+  },
+};
+
+const naiveIds: string[] = [];
+const naive: Store = {
+  async activate(client) {
+    const id = (naiveIds[client] = uuidv7());
+    await service.sql('insert into naive.activation values ($1, $2)', [id, service.clock.now()]);
+    return id;
+  },
+  async beat(client, beat) {
+    await service.sql(
+      `with seen as (update naive.activation set seen_at = $2 where id = $1)
+       insert into naive.telemetry (created_at, received_on, uptime_hours, cpu_cores) values ($2, $2, $3, $4)`,
+      [naiveIds[client], service.clock.now(), client, beat],
+    );
+  },
+};
+
+/** One client after the other, a minute and a half apart, each again every six hours. */
+async function quietDay(store: Store, day: string): Promise<Map<string, number>> {
+  const clients = new Map<string, number>();
+  for (let beat = 0; beat < BEATS; beat += 1) {
+    for (let client = 0; client < CLIENTS; client += 1) {
+      const minutes = 10 + beat * 6 * 60 + client * 1.5;
+      service.clock.set(new Date(Date.parse(day) + minutes * MINUTE_MS));
+      if (beat === 0) clients.set(await store.activate(client), client);
+      await store.beat(client, beat);
+    }
+  }
+  return clients;
+}
+
+/** All at once. */
+async function busyDay(store: Store, day: string): Promise<Map<string, number>> {
+  const clients = new Map<string, number>();
+  service.clock.set(`${day}T13:00:00Z`);
+  const live = async (client: number) => {
+    service.clock.advance(1);
+    clients.set(await store.activate(client), client);
+    for (let beat = 0; beat < BEATS; beat += 1) await store.beat(client, beat);
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, (_each, client) => live(client)));
+  return clients;
+}
+
+async function evidence(
+  [activation, telemetry]: readonly [string, string],
+  day: string,
+  clients: Map<string, number>,
+): Promise<Evidence> {
+  const read = async (table: string, where: string) => {
+    const found = await service.sql<{ traces: Traces }>(tracesOf(table, where), [TELEMETRY_NAMES]);
+    return found.map(({ traces }) => readable(traces));
+  };
+  const activations = await read(activation, `activated_at::date = '${day}'`);
+  const rows = await read(telemetry, `received_on = '${day}'`);
+  expect([activations.length, rows.length]).toEqual([CLIENTS, ROWS]);
+  const answers = await service.sql<{ client: number; beat: number }>(
+    `select uptime_hours as client, cpu_cores as beat from ${telemetry} t where received_on = '${day}'
+     order by t.tableoid, t.ctid`,
+  );
+  return {
+    scene: { activations, rows },
+    clientOf: {
+      activations: activations.map(({ id }) => clients.get(id!)!),
+      rows: answers.map(({ client }) => client),
+    },
+    beatOf: answers.map(({ beat }) => beat),
+  };
+}
+
+/** How well a strategy does. */
+interface Score {
+  readonly how: string;
+  readonly score: number;
+}
+
+const rate = (guesses: readonly Guess[], left: readonly number[], right: readonly number[]): Score[] =>
+  guesses.map(({ how, pairs }) => ({ how, score: pairs.filter(([a, b]) => left[a] === right[b]).length }));
+
+const linkedRows = ({ scene, clientOf }: Evidence) =>
+  rate(linkRows(scene), clientOf.activations, clientOf.rows);
+
+const linkedMachines = ({ scene, clientOf }: Evidence) =>
+  rate(linkMachines(scene), clientOf.rows, clientOf.rows);
+
+/** How far each order is from telling nothing of whether a row came in the first half of a quiet day or in the second. */
+function toldHalves({ scene, clientOf, beatOf }: Evidence): Score[] {
+  const isEarly = (row: number) => beatOf[row]! * CLIENTS + clientOf.rows[row]! < ROWS / 2;
+  return orders(scene).map(({ how, order }) => {
+    const early = order.slice(0, ROWS / 2).filter(isEarly).length;
+    return { how, score: Math.abs(early - ROWS / 4) };
+  });
+}
+
+const best = (scores: readonly Score[]) => Math.max(...scores.map(({ score }) => score));
+const beyondLuck = (scores: readonly Score[], luck: number) => scores.filter(({ score }) => score >= luck);
+const NEARLY_ALL = 0.95;
+
+const CONTROL = ['naive.activation', 'naive.telemetry'] as const;
+
+test('the attack works: of a naive store it links nearly all, on a quiet day and on a busy one', async () => {
+  const quiet = await evidence(CONTROL, '2026-11-21', await quietDay(naive, '2026-11-21'));
+  expect(best(linkedRows(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
+  expect(best(linkedMachines(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * (ROWS - CLIENTS));
+  expect(best(toldHalves(quiet))).toBe(ROWS / 4);
+  const busy = await evidence(CONTROL, '2026-11-22', await busyDay(naive, '2026-11-22'));
+  expect(best(linkedRows(busy))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
+});
+
+// Until the night the place of a row in the inbox is that of its arrival: the promise begins with the next day.
+test('a quiet day: what the attack links until the night, it links from then on no better than by chance', async () => {
+  const clients = await quietDay(real, '2026-11-23');
+  const before = await evidence(['activation', 'telemetry_inbox'], '2026-11-23', clients);
+  expect(best(linkedRows(before))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
+  expect(best(linkedMachines(before))).toBeGreaterThanOrEqual(NEARLY_ALL * (ROWS - CLIENTS));
+  await service.app.get(RetentionService).run(new Date('2026-11-24T00:05:00Z'));
+  const after = await evidence(['activation', 'telemetry'], '2026-11-23', clients);
+  expect(beyondLuck(linkedRows(after), LUCK_ROWS)).toEqual([]);
+  expect(beyondLuck(linkedMachines(after), LUCK_MACHINES)).toEqual([]);
+  expect(beyondLuck(toldHalves(after), LUCK_HALVES)).toEqual([]);
+});
+
+test('a busy day: rows of the same moment lie in no order even before the night, and from then on none tells anything', async () => {
+  const clients = await busyDay(real, '2026-11-24');
+  const batches = await service.sql<{ ids: string[] }>(
+    'select array_agg(id::text order by ctid) as ids from telemetry_inbox group by xmin::text',
+  );
+  expect(Math.max(...batches.map(({ ids }) => ids.length))).toBeGreaterThan(3);
+  for (const { ids } of batches) expect(ids).toEqual(ids.toSorted());
+  await service.app.get(RetentionService).run(new Date('2026-11-25T00:05:00Z'));
+  const after = await evidence(['activation', 'telemetry'], '2026-11-24', clients);
+  expect(beyondLuck(linkedRows(after), LUCK_ROWS)).toEqual([]);
+  expect(beyondLuck(linkedMachines(after), LUCK_MACHINES)).toEqual([]);
+});

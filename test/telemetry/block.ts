@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs';
+
+interface TelemetryCase {
+  readonly name: string;
+  readonly telemetry: Record<string, string | number>;
+}
+
+const CASE = 'Every field of the heartbeat after a crash.';
+const { cases } = JSON.parse(readFileSync(new URL('../vectors/telemetry.json', import.meta.url), 'utf8')) as {
+  cases: TelemetryCase[];
+};
+
+/** Every telemetry field with a valid value. It is the one list of example values for tests. */
+export const EVERY_FIELD = cases.find(({ name }) => name === CASE)!.telemetry;

@@ -1,0 +1,199 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
+import { runs } from '../fuzz/fuzz.js';
+
+/*
+ * Personal data under disguise: each character may be written as another one that NFKC makes it of, percent-encoded or as
+ * an HTML entity, several times over, with characters in between that are not shown. A failure prints its seed.
+ */
+
+const TEXTS = TELEMETRY_NAMES.filter((name) => TELEMETRY_FIELDS[name].type === 'text');
+/** Where `1.2.3.4` is a version. */
+const VERSIONS = new Set<string>(['app_version', 'os_version', 'crash_app_version']);
+
+const FULL_WIDTH = 0xff00 - 0x20;
+const fullWidth = (character: string) =>
+  /[!-~]/.test(character) ? String.fromCharCode(character.charCodeAt(0) + FULL_WIDTH) : character;
+const percentEncoded = (text: string) =>
+  [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+const asEntity = (character: string) => `&#${character.codePointAt(0)};`;
+const asJavaScript = (character: string) =>
+  `%u${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+const quotedPrintable = (text: string) =>
+  [...Buffer.from(text)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
+const asHexEntity = (character: string) => `&#x${character.codePointAt(0)!.toString(16).toUpperCase()};`;
+const hidden = (character: string) => `${character}\u200B`;
+const hiddenByDefault = (character: string) => `\uFE0F${character}`;
+const plain = (character: string) => character;
+
+/** What is done to one character. */
+const step = fc.constantFrom(
+  plain,
+  plain,
+  fullWidth,
+  percentEncoded,
+  asEntity,
+  asHexEntity,
+  asJavaScript,
+  quotedPrintable,
+  hidden,
+  hiddenByDefault,
+);
+/** What is done to the whole of it, after. */
+const layer = fc.constantFrom(
+  plain,
+  (text: string) => text.replaceAll('%', '%25'),
+  (text: string) => text.replaceAll('%', '%2525'),
+  (text: string) => text.replaceAll('&', '&amp;'),
+  (text: string) => text.replaceAll('%', '％'),
+  (text: string) => text.replaceAll('%', '&percnt;'),
+);
+
+const PERSONAL = [
+  'a@b.example',
+  '/Users/ada/x',
+  'C:\\Users\\Ada',
+  'https://a.example',
+  '~ada',
+  'fe80::1',
+  '00:1a:2b:3c:4d:5e',
+  'adas-mac.local',
+  'adas-mac.lan',
+  'ada.home',
+  'db.internal',
+  'adas-mac.local.',
+  'Adas-MacBook-Pro',
+  'DESKTOP-AB12CD3',
+  'mail.ada.com',
+  'MOOR_XWAT-577G-Y3KN-E457',
+  'eyJhbGci.eyJzdWIi.c2ln',
+];
+const ADDRESS = '10.0.0.77';
+
+/** A text of which at least one reading is this one. */
+const disguised = (text: string) =>
+  fc
+    .tuple(fc.array(step, { minLength: text.length, maxLength: text.length }), layer)
+    .map(([steps, over]) => over([...text].map((character, at) => steps[at]!(character)).join('')));
+
+/** The members that store a value as it is. */
+const stored = (value: string, members: readonly string[]) => {
+  const { values, dropped } = readTelemetry(Object.fromEntries(members.map((name) => [name, value])));
+  const kept = members.filter((name) => values[TELEMETRY_NAMES.indexOf(name as 'arch')] !== null);
+  // What is not stored is named.
+  expect(new Set([...kept, ...dropped])).toEqual(new Set(members));
+  return kept;
+};
+
+test('no text member stores personal data, whatever its disguise', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...PERSONAL).chain(disguised), (value) => {
+      expect(stored(value, TEXTS)).toEqual([]);
+    }),
+    runs(2_000),
+  );
+});
+
+test('no text member but a version stores an IPv4 address, whatever its disguise', () => {
+  const others = TEXTS.filter((name) => !VERSIONS.has(name));
+  fc.assert(
+    fc.property(disguised(ADDRESS), (value) => expect(stored(value, others)).toEqual([])),
+    runs(1_000),
+  );
+});
+
+test('crash_frame stores no personal data before a line, whatever its disguise', () => {
+  const before = fc.constantFrom(...PERSONAL, ADDRESS, 'localhost', 'adas_macbook', 'mail.a.com');
+  fc.assert(
+    fc.property(before.chain(disguised), fc.constantFrom(':7', '：7', '%3A7', ':７'), (value, line) => {
+      expect(stored(value + line, ['crash_frame'])).toEqual([]);
+    }),
+    runs(2_000),
+  );
+});
+
+test('crash_frame stores every path of ASCII identifiers before a line', () => {
+  const name = fc.stringMatching(/^[a-z_]{1,8}$/);
+  const frame = fc
+    .tuple(fc.array(name, { minLength: 1, maxLength: 6 }), fc.constantFrom('run', '<lambda>', '__init__'))
+    .map(([path, last]) => `${[...path, last].join('.')}:120`)
+    // What begins like a home directory, or names a computer.
+    .filter((text) => !/^home\.|s_(macbook|imac|mac_?mini|mbp)/.test(text));
+  fc.assert(
+    fc.property(frame, (value) => expect(stored(value, ['crash_frame'])).toEqual(['crash_frame'])),
+    runs(500),
+  );
+});
+
+test.each([
+  ['a license key in lower case', 'key moor_xwat-577g-y3kn-e457'],
+  ['a license key without digits', 'moor_xwat-yyyg-ykkn-ewwe'],
+  ['a license key with other separators', 'MOOR-XWAT.577G.Y3KN.E457'],
+  ['a license key without its prefix', 'XWAT-577G-Y3KN-E457'],
+  ['a token cut short', 'token=eyJhbGciOiJFZERTQSJ9.eyJzdWI'],
+  ['the name of a computer with a final dot', 'janes-macbook.local.'],
+  ['the name of a computer in a sentence', 'Could not resolve janes-mbp.local.'],
+  ['the name of a computer behind a router', 'nas.fritz.box.'],
+  ['the name of a computer that ends in two dots', 'janes-mac.local..'],
+  ['a name that macOS gives', 'Janes-MacBook-Pro'],
+  ['a name that macOS gives, as shown', 'Jane’s MacBook Pro'],
+  ['a name that macOS gives in German', 'MacBook-Pro-von-Jane'],
+  ['a name that Windows gives', 'DESKTOP-AB12CD3'],
+  ['a name that Windows gives a portable', 'laptop-9k2m4x7q'],
+  ['a domain', 'mail.example.com'],
+  ['the name of a computer behind a number', '3.nas.local'],
+  ['the name of a computer in another script', 'жук.local'],
+  ['a JavaScript escape', 'jane%u0040example%u002ecom'],
+  ['quoted-printable text', 'jane=40example=2Ecom'],
+  ['quoted-printable UTF-8', 'jane=EF=BC=A0example'],
+  ['a named entity that is not shown', 'nas.lo&ZeroWidthSpace;cal'],
+  ['a soft hyphen as an entity', 'nas.lo&shy;cal'],
+  ['a zero-width space as a number', 'nas&#8203;.lo&#x200B;cal'],
+  ['slashes of box drawing', '╱Users╱jane╱x.py'],
+  ['backslashes of box drawing', 'C꞉╲Users╲jane'],
+  ['mathematical slashes', '⟋Users⟋jane'],
+  ['the sign of a ratio', 'fe80∶∶1ff∶fe23∶4567∶890a'],
+  ['a modifier colon', 'aa꞉bb꞉cc꞉dd꞉ee꞉01'],
+  ['bullets', 'nas•local'],
+  ['dot operators', 'nas⋅local'],
+  ['Arabic full stops', 'nas۔local'],
+  ['combining marks', 'nas.\u0323local'],
+  ['digits in circles', '➀➈➁.➀➅➇.➀.➀0'],
+  ['digits in black circles', '❶❾❷.❶❻❽.❶.❶0'],
+])('no text member stores %s', (_what, value) => expect(stored(value, TEXTS)).toEqual([]));
+
+test.each([
+  'MOOR_XWAT_577G_Y3KN_E457:1',
+  'moor_xwat_577g_y3kn_e457:1',
+  'app.MOOR_XWAT.H77G.Y3KN.E457:1',
+  'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ4In0.abc:1',
+  'Users.jane.Documents.secret:12',
+  'C.Users.jane:3',
+  'home.jane.app:3',
+  '-[jane.local]:1',
+  'janes_mbp:1',
+  'DESKTOP_AB12CD3.x:1',
+  'nas.fritz.box:80',
+  'jane.example.biz:443',
+  'jane.example.co.uk:443',
+  'a1b2c3d4e5f6:7',
+])('crash_frame does not store %s', (value) => expect(stored(value, ['crash_frame'])).toEqual([]));
+
+test.each([
+  ['crash_frame', 'homography.box:12'],
+  ['crash_frame', 'decade123456:3'],
+  ['crash_frame', 'deadbeef0001:4'],
+  ['crash_frame', 'camera.mac_mini.x:3'],
+  ['crash_frame', 'ui.iphone_layout.draw:3'],
+  ['crash_frame', 'platforms.is_mac:3'],
+  ['crash_frame', 'users.views.show:3'],
+  ['crash_frame', 'detector_load_data_from_file:3'],
+  ['crash_frame', 'jane.example.de:443'],
+  ['mac_model', 'MacBook Pro'],
+  ['os_version', 'Microsoft .NET 8'],
+  ['crash_label', 'com.example.app'],
+  ['crash_label', 'Detec&shy;tor'],
+  ['crash_label', 'R&D, timeout=30 = 1.5 m²'],
+  ['crash_label', 'top-most-user-code-line'],
+])('%s keeps %s', (member, value) => expect(stored(value, [member])).toEqual([member]));

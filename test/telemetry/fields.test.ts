@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { DIMENSIONS, TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
+import { readOpenApi } from '../support/http/openapi.js';
+import { EVERY_FIELD } from './block.js';
+
+/*
+ * A telemetry field is named in each place that the comment of TELEMETRY_FIELDS lists. A failure names the field and the
+ * places that lack it. The types and comments of the columns are tested in database-columns.test.ts.
+ */
+
+interface Schema {
+  readonly properties: Record<string, Schema>;
+  readonly items: Schema;
+  readonly enum: string[];
+}
+type Field = readonly [name: string, means: string];
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const { schemas } = (readOpenApi() as { components: { schemas: Record<string, Schema> } }).components;
+const migrations = readdirSync(new URL('../../migrations/', import.meta.url))
+  .map((file) => read(`migrations/${file}`))
+  .join('\n');
+const client = read('client/src/telemetry.ts');
+const clients = read('docs/clients.md');
+const privacy = read('docs/privacy.md');
+const counts = read('web/support/fleet/counts.ts');
+
+const dropped = Object.values(schemas).find(
+  ({ properties }) => properties?.['telemetry']?.properties?.['dropped'],
+)!.properties['telemetry']!.properties['dropped']!;
+
+/** Each place of a field, and whether it names the field. */
+const PLACES: Record<string, (field: Field) => boolean> = {
+  'migrations: telemetry_inbox': ([name, means]) =>
+    migrations.includes(`comment on column telemetry_inbox.${name} is '${means}.';`),
+  'docs/openapi.yaml: Telemetry': ([name]) => name in schemas['Telemetry']!.properties,
+  'docs/openapi.yaml: dropped': ([name]) => dropped.items.enum.includes(name),
+  'docs/clients.md: the table of members': ([name]) =>
+    clients.split('\n').some((line) => line.startsWith('|') && line.includes(`\`${name}\``)),
+  'client/src/telemetry.ts: the type': ([name]) => new RegExp(`^  ${name}\\?: .+;$`, 'm').test(client),
+  'client/src/telemetry.ts: the check': ([name]) => new RegExp(`^  ${name}: is\\w+,$`, 'm').test(client),
+  'test/vectors/telemetry.json: the case with every field': ([name]) => name in EVERY_FIELD,
+  'docs/privacy.md: run `npm run docs:privacy`': ([name, means]) =>
+    privacy.split('\n').some((line) => line.startsWith(`| \`${name}\` | `) && line.endsWith(` | ${means} |`)),
+};
+
+/** Each place of a field that staff see in weekly counts. */
+const STAFF_PLACES: Record<string, (name: string, dimension: string) => boolean> = {
+  'docs/openapi.yaml: FleetWeek': (_name, dimension) => dimension in schemas['FleetWeek']!.properties,
+  'web/support/fleet/counts.ts: the week': (_name, dimension) => counts.includes(`week.${dimension},`),
+  'web/support/fleet/counts.ts: the label': (name, dimension) =>
+    name === dimension || counts.includes(`cell.${name}`) || counts.includes(`({ ${name} })`),
+};
+
+const missingPlaces = (field: Field) => Object.keys(PLACES).filter((place) => !PLACES[place]!(field));
+const missingStaffPlaces = (name: string, dimension: string) =>
+  Object.keys(STAFF_PLACES).filter((place) => !STAFF_PLACES[place]!(name, dimension));
+const counted = Object.entries(DIMENSIONS).flatMap(([dimension, names]) =>
+  names.map((name) => [name, dimension] as const),
+);
+
+test.each(TELEMETRY_NAMES)('%s is named in each place', (name) => {
+  expect(missingPlaces([name, TELEMETRY_FIELDS[name].means])).toEqual([]);
+});
+
+test.each(counted)('%s is shown to staff in each place of %s', (name, dimension) => {
+  expect(missingStaffPlaces(name, dimension)).toEqual([]);
+});
+
+test('a field that is only in the table lacks every other place', () => {
+  expect(missingPlaces(['planted_field', 'A planted field'])).toEqual(Object.keys(PLACES));
+  expect(missingStaffPlaces('planted_field', 'planted')).toEqual(Object.keys(STAFF_PLACES));
+});
+
+test('no place names a field that the table lacks', () => {
+  const known = [...TELEMETRY_NAMES].toSorted();
+  expect(Object.keys(schemas['Telemetry']!.properties).toSorted()).toEqual(known);
+  expect(dropped.items.enum.toSorted()).toEqual(known);
+  expect(Object.keys(EVERY_FIELD).toSorted()).toEqual(known);
+  expect([...client.matchAll(/^ {2}(\w+)\?: /gm)].map(([, name]) => name!).toSorted()).toEqual(known);
+});
+
+test('a weekly table counts one field or a pair, and no field is counted twice', () => {
+  for (const names of Object.values(DIMENSIONS)) expect([1, 2]).toContain(names.length);
+  const names = Object.values(DIMENSIONS).flat();
+  expect(new Set(names).size).toBe(names.length);
+});

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { TelemetryStore } from '../../src/telemetry/telemetry.store.js';
+import { Service } from '../support/harness.js';
+
+let service: Service;
+let token: string;
+beforeAll(async () => {
+  service = await Service.start({ environment: { TELEMETRY_ROWS_PER_DAY: '5' } });
+  token = (await service.activate(await service.issue())).json.token;
+});
+afterAll(() => service.close());
+
+const beat = async () => {
+  const { status, json } = await service.heartbeat(token, { telemetry: { arch: 'arm64', cpu_cores: 'x' } });
+  expect(status).toBe(200);
+  return json.telemetry as { stored: boolean; dropped: string[] };
+};
+const rows = async () => (await service.sql('select 1 from telemetry_inbox')).length;
+const logged = () => service.logged.filter((line) => line.includes('daily telemetry limit reached'));
+
+test('beyond TELEMETRY_ROWS_PER_DAY nothing is stored until midnight UTC, and the heartbeat is confirmed', async () => {
+  service.clock.set('2026-11-20T23:00:00Z');
+  const answers = await Promise.all(Array.from({ length: 8 }, beat));
+  // In any order: they were sent together.
+  expect(answers.toSorted((a, b) => Number(b.stored) - Number(a.stored))).toEqual([
+    ...Array.from({ length: 5 }, () => ({ stored: true, dropped: ['cpu_cores'] })),
+    ...Array.from({ length: 3 }, () => ({ stored: false, dropped: [] })),
+  ]);
+  expect(await rows()).toBe(5);
+  expect(logged()).toHaveLength(1);
+  service.clock.set('2026-11-20T23:59:59.999Z');
+  expect((await beat()).stored).toBe(false);
+  service.clock.set('2026-11-21T00:00:00Z');
+  for (let n = 0; n < 5; n += 1) expect((await beat()).stored).toBe(true);
+  expect([(await beat()).stored, (await beat()).stored, await rows()]).toEqual([false, false, 10]);
+  expect(logged()).toHaveLength(2);
+});
+
+test('a block that is refused anyway does not count towards the limit', async () => {
+  service.clock.set('2026-11-22T00:00:00Z');
+  for (let n = 0; n < 9; n += 1) await service.heartbeat(token, { telemetry: 'none' });
+  expect((await beat()).stored).toBe(true);
+});
+
+test('each block is counted by what became of it, and each member that was dropped', async () => {
+  service.clock.set('2026-11-23T00:00:00Z');
+  const store = service.app.get(TelemetryStore);
+  const before = { ...store.blocks, dropped: store.droppedMembers };
+  for (let n = 0; n < 7; n += 1) await beat();
+  for (let n = 0; n < 3; n += 1) await service.heartbeat(token, { telemetry: 'none' });
+  expect({ ...store.blocks, dropped: store.droppedMembers }).toEqual({
+    stored: before.stored + 5,
+    over_limit: before.over_limit + 2,
+    refused: before.refused + 3,
+    failed: 0,
+    dropped: before.dropped + 5,
+  });
+  for (const count of Object.values(before)) expect(count).not.toBeNaN();
+});

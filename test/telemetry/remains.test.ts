@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { RetentionService } from '../../src/retention/retention.service.js';
+import { Service } from '../support/harness.js';
+
+let service: Service;
+let token: string;
+beforeAll(async () => {
+  service = await Service.start();
+  token = (await service.activate(await service.issue())).json.token;
+});
+afterAll(() => service.close());
+
+const beat = async (times: number) => {
+  for (let n = 0; n < times; n += 1) await service.heartbeat(token, { telemetry: { arch: 'arm64' } });
+};
+
+/** The ids that the files of both inboxes hold, dead rows included. */
+async function idsInFiles(ids: readonly string[]): Promise<string[]> {
+  await service.sql('checkpoint');
+  const files = await service.sql<{ bytes: Buffer }>(
+    `select pg_read_binary_file(pg_relation_filepath(name::regclass)) as bytes
+     from unnest(array['telemetry_inbox', 'telemetry_moving']) name`,
+  );
+  return ids.filter((id) =>
+    files.some(({ bytes }) => bytes.includes(Buffer.from(id.replaceAll('-', ''), 'hex'))),
+  );
+}
+
+// By turns the one table and the other.
+test.each(['2026-11-21', '2026-11-22'])(
+  'the night of %s leaves no trace in an inbox of what has moved: not in a file, nor in what the planner knows',
+  async (day) => {
+    await beat(60);
+    await service.sql('analyze telemetry_inbox');
+    const moving = await service.sql<{ id: string }>('select id from telemetry_inbox');
+    service.clock.set(`${day}T00:01:00Z`);
+    await beat(20);
+    const ids = moving.map(({ id }) => id);
+    expect(await idsInFiles(ids)).toEqual(ids);
+    await service.app.get(RetentionService).run(new Date(`${day}T00:05:00Z`));
+    expect(await idsInFiles(ids)).toEqual([]);
+    // What came since midnight lies there in no order of its coming, as if it had come together.
+    const left = await service.sql<{ id: string; by: string }>(
+      'select id, xmin::text as by from telemetry_inbox order by ctid',
+    );
+    expect(left.map(({ id }) => id)).toEqual(left.map(({ id }) => id).toSorted());
+    expect([left.length, new Set(left.map(({ by }) => by)).size]).toEqual([20, 1]);
+    const known = "select attname from pg_stats where tablename ~ '^telemetry_(inbox|moving)$'";
+    expect(await service.sql(known)).toEqual([]);
+  },
+);

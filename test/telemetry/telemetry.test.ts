@@ -1,0 +1,209 @@
+import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { DataSource } from 'typeorm';
+import { Batch, TooManyWait } from '../../src/database/batch.js';
+import { poolOf } from '../../src/database/data-source.js';
+import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
+import { HeartbeatService } from '../../src/heartbeat/heartbeat.service.js';
+import { TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
+import { TelemetryStore } from '../../src/telemetry/telemetry.store.js';
+import { Service } from '../support/harness.js';
+import { withLimits } from '../support/limits.js';
+import { whileGone, whileLocked } from '../support/tables.js';
+import { EVERY_FIELD } from './block.js';
+
+const NO_MEMBER = Object.fromEntries(TELEMETRY_NAMES.map((name) => [name, null]));
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+let service: Service;
+let token: string;
+beforeAll(async () => {
+  service = await Service.start();
+  token = (await service.activate(await service.issue())).json.token;
+});
+afterEach(() => service.sql('truncate telemetry_inbox'));
+afterAll(() => service.close());
+
+/** The heartbeat's answer must be that of any other; here is what it says of the telemetry. */
+async function send(telemetry: unknown): Promise<{ stored: boolean; dropped: string[] }> {
+  const { status, json } = await service.heartbeat(token, { telemetry });
+  expect([status, json.license.status]).toEqual([200, 'active']);
+  expect(json.token).toEqual(expect.any(String));
+  return json.telemetry;
+}
+
+const stored = () =>
+  service.sql<Record<string, unknown>>('select *, received_on::text as received_on from telemetry_inbox');
+
+test('stores the whole block, to the day, under a random id, and nothing else', async () => {
+  service.clock.set('2026-11-20T23:59:59.999Z');
+  expect(await send(EVERY_FIELD)).toEqual({ stored: true, dropped: [] });
+  service.clock.set('2026-11-21T00:00:00.000Z');
+  expect(await send({ arch: 'x86_64' })).toEqual({ stored: true, dropped: [] });
+  const rows = await stored();
+  expect(rows).toEqual([
+    { ...EVERY_FIELD, id: expect.stringMatching(UUID_V4), received_on: '2026-11-20' },
+    { ...NO_MEMBER, arch: 'x86_64', id: expect.stringMatching(UUID_V4), received_on: '2026-11-21' },
+  ]);
+  expect(rows[0]!['id']).not.toBe(rows[1]!['id']);
+});
+
+test('keeps crash_sig in lower case, however it was sent', async () => {
+  expect(await send({ crash_sig: '0123456789ABCDEF' })).toEqual({ stored: true, dropped: [] });
+  expect(await stored()).toMatchObject([{ crash_sig: '0123456789abcdef' }]);
+});
+
+test('passes over unknown members in silence: no trace in answer, database or log', async () => {
+  const canary = { serial: 'canary7151', canary7152: 1, nested: { canary7153: ['canary7154'] } };
+  const block = JSON.stringify({ arch: 'arm64', ...canary }).replace('{', '{"__proto__":{"cpu_cores":7},');
+  const body = `{"token":"${token}","app_version":"3.2","telemetry":${block}}`;
+  const { status, json } = await service.call('POST', '/v1/heartbeat', body);
+  expect([status, json.telemetry]).toEqual([200, { stored: true, dropped: [] }]);
+  const rows = await stored();
+  expect(rows).toMatchObject([{ ...NO_MEMBER, arch: 'arm64' }]);
+  expect(JSON.stringify(rows) + JSON.stringify(json) + service.logged.join('')).not.toContain('canary715');
+});
+
+test('a value that is not taken leaves no trace either: it is stored as null, and only its name is told', async () => {
+  expect(await send({ arch: 'canary 7161', cpu_cores: 'canary7162', soc_name: 'M3' })).toEqual({
+    stored: true,
+    dropped: ['arch', 'cpu_cores'],
+  });
+  expect(await stored()).toMatchObject([{ ...NO_MEMBER, soc_name: 'M3' }]);
+  expect(service.logged.join('')).not.toContain('canary');
+});
+
+const deep = (depth: number, [open, close]: [string, string]) => open.repeat(depth) + close.repeat(depth);
+
+test.each([
+  ['null', 'null'],
+  ['a number', '7'],
+  ['text', '"arm64"'],
+  ['true', 'true'],
+  ['a list', '[{"arch":"arm64"}]'],
+  ['a list 5,000 deep', deep(5_000, ['[', ']'])],
+  ['an object over 8 KiB', JSON.stringify({ arch: 'arm64', more: 'x'.repeat(8_192) })],
+  ['an object over 8 KiB in bytes alone', JSON.stringify({ arch: 'arm64', more: 'é'.repeat(4_100) })],
+  ['an object with a member 5,000 deep', `{"arch":"arm64","more":${deep(5_000, ['[', ']'])}}`],
+  ['an object 1,500 deep', `{"arch":${deep(1_500, ['{"a":[', ']}'])}}`],
+])('stores nothing of a telemetry that is %s, and the heartbeat is answered', async (_what, telemetry) => {
+  const body = `{"token":"${token}","app_version":"3.2","telemetry":${telemetry}}`;
+  const { status, json } = await service.call('POST', '/v1/heartbeat', body);
+  expect([status, json.telemetry]).toEqual([200, { stored: false, dropped: [] }]);
+  expect(await stored()).toEqual([]);
+});
+
+test('takes a block of 8 KiB to the byte', async () => {
+  const padding = (size: number) => ({
+    arch: 'arm64',
+    more: 'x'.repeat(size - '{"arch":"arm64","more":""}'.length),
+  });
+  expect(await send(padding(8_192))).toEqual({ stored: true, dropped: [] });
+  expect(await send(padding(8_193))).toEqual({ stored: false, dropped: [] });
+});
+
+test('an empty block says nothing, and is dropped of nothing', async () => {
+  expect((await send({})).dropped).toEqual([]);
+});
+
+test('a refused heartbeat stores no telemetry', async () => {
+  const license = await service.issue();
+  const revoked = (await service.activate(license)).json.token;
+  await service.setLicense(license.license_id, { staff_status: 'revoked' });
+  for (const given of [revoked, 'forged', '']) {
+    const { status, json } = await service.heartbeat(given, { telemetry: EVERY_FIELD });
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(json.telemetry).toBeUndefined();
+  }
+  expect(await stored()).toEqual([]);
+});
+
+test('a heartbeat is answered where telemetry cannot be stored: no table, or nobody may write to it now', async () => {
+  const inbox = 'telemetry_inbox';
+  expect(await whileGone(service, inbox, () => send(EVERY_FIELD))).toMatchObject({ stored: false });
+  expect(await whileLocked(service, inbox, () => send(EVERY_FIELD))).toMatchObject({ stored: false });
+  expect(await stored()).toEqual([]);
+  expect(await send(EVERY_FIELD)).toMatchObject({ stored: true });
+});
+
+test('200 heartbeats at once store 200 rows, each once and whole', async () => {
+  const blocks = Array.from({ length: 200 }, (_, i) => ({
+    uptime_hours: i,
+    soc_name: `chip "${i}", {x}`,
+    ...(i % 2 && { cpu_cores: i }),
+  }));
+  const answers = await Promise.all(blocks.map(send));
+  expect(answers).toEqual(blocks.map(() => ({ stored: true, dropped: [] })));
+  const rows = await stored();
+  const kept = rows.toSorted((a, b) => Number(a['uptime_hours']) - Number(b['uptime_hours']));
+  expect(kept).toMatchObject(blocks.map((block) => ({ ...NO_MEMBER, ...block })));
+  expect(new Set(rows.map(({ id }) => id)).size).toBe(200);
+});
+
+test('blocks that came together are written in the order of their random ids, not in that of their coming', async () => {
+  const store = service.app.get(TelemetryStore);
+  await Promise.all(Array.from({ length: 30 }, (_, i) => store.store({ uptime_hours: i }, 60_000)));
+  const written = (await service.sql<{ id: string }>('select id from telemetry_inbox order by ctid')).map(
+    ({ id }) => id,
+  );
+  expect(written).toHaveLength(30);
+  expect(written).toEqual(written.toSorted());
+});
+
+test.each([
+  ['a failure is logged', new Error('gone'), 1],
+  ['nothing is logged where too many wait: each of them would be a line', new TooManyWait(), 0],
+])('%s', async (_what, error, lines) => {
+  const store = service.app.get(TelemetryStore);
+  const logged = () => service.logged.filter((line) => line.includes('telemetry not stored')).length;
+  const before = logged();
+  const add = jest.spyOn(Batch.prototype, 'add').mockRejectedValueOnce(error);
+  try {
+    expect(await store.store({ arch: 'arm64', cpu_cores: 'x' }, 60_000)).toEqual({
+      stored: false,
+      dropped: ['cpu_cores'],
+    });
+  } finally {
+    add.mockRestore();
+  }
+  expect(logged() - before).toBe(lines);
+});
+
+test('a database that does not come to it costs the block, and not the license', async () => {
+  const pool = poolOf(service.app.get(DataSource));
+  const { blocks } = service.app.get(TelemetryStore);
+  const { failed } = blocks;
+  const query = pool.query.bind(pool) as (statement: { name?: string }) => Promise<unknown>;
+  const insert = Promise.withResolvers<never>();
+  const answer = (statement: { name?: string }) =>
+    statement.name === 'insert telemetry' ? insert.promise : query(statement);
+  const spy = jest.spyOn(pool, 'query').mockImplementation(answer as typeof pool.query);
+  try {
+    const answered = await withLimits({ telemetry: 100 }, () => send(EVERY_FIELD));
+    expect(answered).toEqual({ stored: false, dropped: [] });
+    expect(blocks.failed).toBe(failed + 1);
+  } finally {
+    spy.mockRestore();
+    insert.reject(new Error('never'));
+  }
+});
+
+test('what the confirmation took is taken from the time that the block has', async () => {
+  const [confirmed, stored] = [
+    jest.spyOn(service.app.get(HeartbeatService), 'confirm'),
+    jest.spyOn(service.app.get(TelemetryStore), 'store'),
+  ];
+  const now = performance.now.bind(performance);
+  let passed = 0;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + passed);
+  try {
+    confirmed.mockImplementationOnce(async (...given) => {
+      passed = 10_000;
+      return Reflect.apply(HeartbeatService.prototype.confirm, service.app.get(HeartbeatService), given);
+    });
+    await send(EVERY_FIELD);
+    const [, left] = stored.mock.calls[0]!;
+    expect(left).toBeLessThanOrEqual(REQUEST_TIMEOUTS_MS.telemetry - 10_000);
+  } finally {
+    for (const spy of [clock, confirmed, stored]) spy.mockRestore();
+  }
+});

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { MACHINES_ALLOWED } from '../../src/core/config.js';
+import { Invalid, oneOf, optional, textField, wholeNumber } from '../../src/core/field.js';
+import { emailField } from '../../src/fields/email.js';
+import { expiryField, expiryTextField, machinesAllowedField } from '../../src/fields/license-terms.js';
+import { licenseKeyField } from '../../src/fields/license-key.js';
+import { machineIdField } from '../../src/fields/machine-id.js';
+import { readOpenApi } from '../support/http/openapi.js';
+
+const { min, max } = MACHINES_ALLOWED;
+
+describe('a field gives the canonical value', () => {
+  test.each([
+    [emailField, ' Ada@Example.COM ', 'ada@example.com'],
+    [licenseKeyField, 'moor_oil0-0000-0000-0000', 'MOOR_0110-0000-0000-0000'],
+    [machineIdField, 'AB'.repeat(32), Buffer.alloc(32, 0xab)],
+    [expiryField, null, null],
+    [expiryField, '2027-01-04', new Date('2027-01-04T00:00:00Z')],
+    [expiryTextField, 'never', 'never'],
+    [machinesAllowedField, max, max],
+    [optional(emailField), undefined, undefined],
+    [oneOf(['keep', 'stop']), 'stop', 'stop'],
+  ])('%#: of %j', (field, input, value) => expect(field.parse(input)).toEqual(value));
+});
+
+describe('a field refuses', () => {
+  test.each([
+    [emailField, undefined, 'must be an e-mail address of at most 254 characters'],
+    [emailField, 'a\0@example.com', 'must not hold a NUL or half a surrogate pair'],
+    [oneOf(['keep', 'stop']), 'toString', 'must be one of keep, stop'],
+    [wholeNumber(1, 9), '7', 'must be a whole number from 1 to 9'],
+    [wholeNumber(1, 9), 7.5, 'must be a whole number from 1 to 9'],
+    [
+      expiryField,
+      undefined,
+      'must be null, a day such as 2027-01-04, or a time such as 2027-01-04T12:00:00Z',
+    ],
+    [textField('must be short', () => new Invalid('must be shorter')), 'long', 'must be shorter'],
+  ])('%#: %j', (field, input, sentence) => expect(field.parse(input)).toEqual(new Invalid(sentence)));
+
+  test.each(['', '-1', '1.0', '1e3', '0', '100001', ' 7'])('the number of machines %j in a file', (text) =>
+    expect(machinesAllowedField.parseText(text)).toBeInstanceOf(Invalid),
+  );
+});
+
+interface Schema {
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+/** Every schema that stands under the name `machines_allowed` and has a limit. */
+function limitsOf(node: unknown, name = ''): Schema[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const own = name === 'machines_allowed' && 'maximum' in node ? [node as Schema] : [];
+  return [...own, ...Object.entries(node).flatMap(([key, each]) => limitsOf(each, key))];
+}
+
+test('the number of machines has the same limits in the API document, the schema and the page', () => {
+  const limits = limitsOf(readOpenApi());
+  expect(limits.length).toBeGreaterThanOrEqual(2);
+  for (const { minimum, maximum } of limits) expect([minimum, maximum]).toEqual([min, max]);
+  const read = (path: string) => readFileSync(path, 'utf8');
+  expect(read('migrations/0001_schema.sql')).toContain(`machines_allowed between ${min} and ${max}`);
+  expect(read('web/support/license/term-fields.ts')).toContain(
+    `MACHINES_MAX = ${max.toLocaleString('en').replace(',', '_')};`,
+  );
+});

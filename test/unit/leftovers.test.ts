@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { expect, test } from '@jest/globals';
+import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
+import { leftovers, sharedState } from '../support/runner/leftovers.mjs';
+
+/** Something a test file could leave behind, and how it is undone. */
+type Leftover = () => Promise<() => unknown> | (() => unknown);
+
+const CASES: [name: string, leave: Leftover, found: string][] = [
+  [
+    'a setting in the environment',
+    () => {
+      process.env['LEFT_BEHIND'] = '1';
+      return () => delete process.env['LEFT_BEHIND'];
+    },
+    'environment: LEFT_BEHIND',
+  ],
+  [
+    'another working directory',
+    () => {
+      const before = process.cwd();
+      process.chdir(tmpdir());
+      return () => process.chdir(before);
+    },
+    `directory: ${process.cwd()} became ${tmpdir()}`,
+  ],
+  [
+    'a replaced global function',
+    () => {
+      const { fetch } = globalThis;
+      globalThis.fetch = () => Promise.reject(new Error('replaced'));
+      return () => (globalThis.fetch = fetch);
+    },
+    'globals: fetch',
+  ],
+  [
+    'a replaced method of a built-in class',
+    () => {
+      const { at } = Array.prototype;
+      // oxlint-disable-next-line no-extend-native -- the change that must be noticed
+      Array.prototype.at = () => undefined;
+      // oxlint-disable-next-line no-extend-native -- and its end
+      return () => (Array.prototype.at = at);
+    },
+    'globals: Array.prototype.at',
+  ],
+  [
+    'a listener of the process',
+    () => {
+      const listener = () => undefined;
+      process.on('SIGUSR2', listener);
+      return () => process.off('SIGUSR2', listener);
+    },
+    'listeners of the process: SIGUSR2',
+  ],
+  [
+    'a time limit of requests',
+    () => {
+      const { answer } = REQUEST_TIMEOUTS_MS;
+      REQUEST_TIMEOUTS_MS.answer = 1;
+      return () => (REQUEST_TIMEOUTS_MS.answer = answer);
+    },
+    'limits: answer',
+  ],
+  [
+    'an open server',
+    async () => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return () => server.close();
+    },
+    'handles: TCPServerWrap',
+  ],
+  [
+    'a timer',
+    () => {
+      const timer = setInterval(() => undefined, 1_000);
+      return () => clearInterval(timer);
+    },
+    'handles: Timeout',
+  ],
+];
+
+test.each(CASES)('%s is noticed, and nothing once it is undone', async (_name, leave, found) => {
+  const before = await sharedState();
+  const undo = await leave();
+  try {
+    expect(await leftovers(before, 0)).toContain(found);
+  } finally {
+    undo();
+  }
+  expect(await leftovers(before)).toEqual([]);
+});
+
+test('a child process is noticed until it has ended', async () => {
+  const before = await sharedState();
+  const child = spawn('sleep', ['600']);
+  await once(child, 'spawn');
+  try {
+    expect(await leftovers(before, 0)).toContain(`child processes: ${child.pid}`);
+  } finally {
+    child.kill();
+  }
+  expect(await leftovers(before)).toEqual([]);
+});

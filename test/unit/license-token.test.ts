@@ -1,0 +1,263 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { compactVerify, jwtVerify } from 'jose';
+import { createPrivateKey, sign } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { anyText } from '../support/any-text.js';
+import { createKeyRing, KeyRing } from '../../src/keys/tokens/key-ring.js';
+import {
+  machineDigest,
+  OFFLINE_SECONDS,
+  signLicenseToken,
+  verifyLicenseToken,
+  type LicenseClaims,
+} from '../../src/keys/tokens/license-token.js';
+import { parseRing, writeRing } from '../../src/keys/tokens/ring-file.js';
+
+interface Vector {
+  key: { d: string; x: string; kid: string };
+  machine_id: string;
+  header: string;
+  claims: string;
+  token: string;
+}
+
+const vector = JSON.parse(
+  readFileSync(new URL('../vectors/license-tokens.json', import.meta.url), 'utf8'),
+) as Vector;
+const claims = JSON.parse(vector.claims) as LicenseClaims;
+const PRODUCT = claims.aud;
+const privateKey = createPrivateKey({
+  key: { kty: 'OKP', crv: 'Ed25519', d: vector.key.d, x: vector.key.x },
+  format: 'jwk',
+});
+
+let dir: string;
+/** The published key as `active`, private half held: checked by signing again. */
+let ring: KeyRing;
+/** The published key as `verifying`, public half alone: checked by verifying. */
+let publicRing: KeyRing;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'license-token-'));
+  const { kid } = vector.key;
+  const entry = { kid, file: `${kid}.pem`, since: '2026-11-20T13:00:00Z' };
+  const own = join(dir, 'own');
+  await createKeyRing(own, new Date());
+  await writeFile(join(own, entry.file), privateKey.export({ format: 'pem', type: 'pkcs8' }));
+  const entries = parseRing(readFileSync(join(own, 'ring.json'), 'utf8'));
+  await writeRing(own, [{ ...entry, state: 'active' }, ...entries.filter(({ state }) => state === 'next')]);
+  ring = await KeyRing.open(own);
+  const publicHalf = join(dir, 'public');
+  await createKeyRing(publicHalf, new Date());
+  await writeFile(
+    join(publicHalf, entry.file),
+    ring.active.publicKey.export({ format: 'pem', type: 'spki' }),
+  );
+  const others = parseRing(readFileSync(join(publicHalf, 'ring.json'), 'utf8'));
+  await writeRing(publicHalf, [...others, { ...entry, state: 'verifying' }]);
+  publicRing = await KeyRing.open(publicHalf);
+});
+afterAll(async () => rm(dir, { recursive: true }));
+
+/** A token with a payload of our own choosing and a genuine signature. */
+function forge(payload: string, header = ring.active.header): string {
+  const input = `${header}.${Buffer.from(payload).toString('base64url')}`;
+  return `${input}.${sign(null, Buffer.from(input), privateKey).toString('base64url')}`;
+}
+
+/** A good token made longer by spaces that JSON does not mind. */
+function padded(length: number): string {
+  return forge(`${' '.repeat(length)}${vector.claims}`);
+}
+
+const uuid = fc.uuid().map((id) => id.toLowerCase());
+const seconds = fc.integer({ min: 0, max: 4_102_444_800 });
+const anyClaims: fc.Arbitrary<LicenseClaims> = fc.record({
+  iss: fc.constant('mooring'),
+  aud: fc.oneof(fc.constant(PRODUCT), anyText({ maxLength: 40 })),
+  sub: uuid,
+  lic: uuid,
+  mch: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((id) => machineDigest(Buffer.from(id))),
+  lxp: fc.option(seconds),
+  iat: seconds,
+  exp: seconds,
+});
+
+describe('a license token', () => {
+  test('is byte for byte the published one', () => {
+    expect(machineDigest(Buffer.from(vector.machine_id, 'hex'))).toBe(claims.mch);
+    expect(Buffer.from(ring.active.header, 'base64url').toString()).toBe(vector.header);
+    const token = signLicenseToken(ring.active, claims);
+    expect(token).toBe(vector.token);
+    expect(token).toHaveLength(491);
+    expect(claims.exp - claims.iat).toBe(OFFLINE_SECONDS);
+  });
+
+  test('has its members in one order, whatever order the caller has', () => {
+    const reversed = Object.fromEntries(Object.entries(claims).toReversed()) as unknown as LicenseClaims;
+    expect(signLicenseToken(ring.active, reversed)).toBe(vector.token);
+  });
+
+  test('is what jose verifies, and what we read back from either half of the key', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyClaims, async (some) => {
+        const token = signLicenseToken(ring.active, some);
+        const { payload, protectedHeader } = await compactVerify(token, ring.active.publicKey, {
+          algorithms: ['Ed25519'],
+        });
+        expect(Buffer.from(payload).toString()).toBe(JSON.stringify(some));
+        expect(protectedHeader.kid).toBe(vector.key.kid);
+        expect(verifyLicenseToken(ring, some.aud, token)).toEqual(some);
+        expect(verifyLicenseToken(publicRing, some.aud, token)).toEqual(some);
+      }),
+    );
+  });
+
+  test('is a JWT to jose, with its type, issuer and audience', async () => {
+    const { payload } = await jwtVerify(vector.token, ring.active.publicKey, {
+      algorithms: ['Ed25519'],
+      typ: 'license+jwt',
+      issuer: 'mooring',
+      audience: PRODUCT,
+      currentDate: new Date(claims.iat * 1000),
+    });
+    expect(payload).toEqual(claims);
+  });
+
+  test('is refused by us and by jose after a change of any one character', async () => {
+    const { token } = vector;
+    const symbols = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    for (let i = 0; i < token.length; i += 1) {
+      // The highest bit of a symbol is never one of the unused ones, which jose does not look at.
+      const symbol = symbols.charAt((symbols.indexOf(token.charAt(i)) + 32) % 64);
+      const changed = token.slice(0, i) + symbol + token.slice(i + 1);
+      expect([i, verifyLicenseToken(ring, PRODUCT, changed)]).toEqual([i, null]);
+      expect([i, verifyLicenseToken(publicRing, PRODUCT, changed)]).toEqual([i, null]);
+      await expect(compactVerify(changed, ring.active.publicKey)).rejects.toThrow();
+    }
+  });
+
+  test('has one spelling: no other last character, no padding, no other alphabet', () => {
+    const body = vector.token.slice(0, -1);
+    const others = [...'BCDEFGHIJKLMNOPabcdefwxyz0123456789-_Qg'].map((last) => body + last);
+    const spelled = [`${vector.token}=`, `${vector.token}==`, vector.token.replaceAll('-', '+')];
+    for (const token of [...others, ...spelled, ` ${vector.token}`, `${vector.token}\n`]) {
+      expect([token, verifyLicenseToken(ring, PRODUCT, token)]).toEqual([token, null]);
+      expect([token, verifyLicenseToken(publicRing, PRODUCT, token)]).toEqual([token, null]);
+    }
+  });
+
+  test('is good at any age', () => {
+    const old = { ...claims, iat: 1, exp: 1 + OFFLINE_SECONDS };
+    expect(verifyLicenseToken(ring, PRODUCT, signLicenseToken(ring.active, old))).toEqual(old);
+  });
+
+  test('is refused for another product, issuer, alg, typ or kid, however well signed', () => {
+    const header = (change: object): string =>
+      Buffer.from(JSON.stringify({ ...(JSON.parse(vector.header) as object), ...change })).toString(
+        'base64url',
+      );
+    expect(verifyLicenseToken(ring, 'com.example.other', vector.token)).toBeNull();
+    expect(verifyLicenseToken(ring, PRODUCT, forge(JSON.stringify({ ...claims, iss: 'other' })))).toBeNull();
+    for (const change of [{ alg: 'none' }, { alg: 'EdDSA' }, { typ: 'JWT' }, { kid: 'x' }, { crit: [] }]) {
+      expect(verifyLicenseToken(ring, PRODUCT, forge(vector.claims, header(change)))).toBeNull();
+    }
+    const next = ring.publishedKeys().find(({ state }) => state === 'next')?.kid;
+    expect(verifyLicenseToken(ring, PRODUCT, forge(vector.claims, header({ kid: next })))).toBeNull();
+  });
+
+  test('needs the private half to be signed', () => {
+    const key = publicRing.byHeader(ring.active.header);
+    expect(key).toBeDefined();
+    if (key) expect(() => signLicenseToken(key, claims)).toThrow('held without its private half');
+  });
+});
+
+describe('a genuine signature over wrong claims is no license token:', () => {
+  test('the same way of making one is accepted where the claims are right', () => {
+    expect(verifyLicenseToken(ring, PRODUCT, forge(vector.claims))).toEqual(claims);
+  });
+
+  const upper = claims.sub.toUpperCase();
+  // prettier-ignore
+  const wrong: object[] = [
+    { sub: upper }, { sub: 'x' }, { sub: null }, { lic: upper }, { lic: 7 }, { lic: `${claims.lic}\n` },
+    { mch: null }, { mch: 1 }, { lxp: 'never' }, { lxp: 1.5 }, { lxp: undefined }, { iat: '1' },
+    { iat: null }, { exp: 0.1 }, { exp: undefined }, { exp: 1e300 }, { iss: undefined }, { aud: [PRODUCT] },
+  ];
+  test.each(wrong)('%j', (change) => {
+    expect(verifyLicenseToken(ring, PRODUCT, forge(JSON.stringify({ ...claims, ...change })))).toBeNull();
+  });
+
+  test.each(['null', '[]', '"text"', '42', '', '{', `[${vector.claims}]`])('payload %s', (payload) => {
+    expect(verifyLicenseToken(ring, PRODUCT, forge(payload))).toBeNull();
+  });
+});
+
+describe('no text is dangerous:', () => {
+  test('over 2,048 characters nothing is even looked at', () => {
+    expect(padded(1_100).length).toBeLessThan(2_048);
+    expect(verifyLicenseToken(ring, PRODUCT, padded(1_100))).toEqual(claims);
+    expect(padded(1_200).length).toBeGreaterThan(2_048);
+    expect(verifyLicenseToken(ring, PRODUCT, padded(1_200))).toBeNull();
+  });
+
+  test.each([
+    '',
+    '.',
+    '..',
+    '...',
+    vector.token.replace('.', ''),
+    `${vector.token}.`,
+    `.${vector.token}`,
+    vector.token.split('.').slice(0, 2).join('.'),
+    `${vector.token.split('.').slice(0, 2).join('.')}.`,
+    '.'.repeat(2048),
+  ])('the wrong number of parts: %s', (token) => {
+    expect(verifyLicenseToken(ring, PRODUCT, token)).toBeNull();
+  });
+
+  test('whatever is sent, alone or behind a known header, is null and never throws', () => {
+    const part = fc.oneof(anyText(), fc.string(), fc.base64String());
+    const behind = fc
+      .tuple(part, part)
+      .map(([payload, signature]) => `${ring.active.header}.${payload}.${signature}`);
+    const [header, payload] = vector.token.split('.');
+    const signature = fc
+      .stringMatching(/^[A-Za-z0-9_-]{85}[AQgw]$/)
+      .map((text) => `${header}.${payload}.${text}`);
+    const surrogates = fc.constantFrom('\ud800', `${ring.active.header}.\udfff.\ud800`);
+    fc.assert(
+      fc.property(fc.oneof(part, behind, signature, surrogates), (token) => {
+        expect(verifyLicenseToken(ring, PRODUCT, token)).toBeNull();
+        expect(verifyLicenseToken(publicRing, PRODUCT, token)).toBeNull();
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+test('a token has at most 2,048 characters', () => {
+  const tokenOf = (aud: string) => signLicenseToken(ring.active, { ...claims, aud });
+  const room = Math.floor(((2_048 - tokenOf('x').length) * 3) / 4);
+  const tokens = [0, 1, 2, 3]
+    .map((more) => 'x'.repeat(room - 1 + more))
+    .map((aud) => ({ aud, token: tokenOf(aud) }));
+  // In base64url no token of this header has 2,048 itself.
+  expect(tokens.map(({ token }) => token.length)).toEqual([2_045, 2_046, 2_047, 2_049]);
+  for (const { aud, token } of tokens)
+    expect(verifyLicenseToken(ring, aud, token) !== null).toBe(token.length < 2_048);
+});
+
+test('a token whose ids are no texts is none, although a text could be made of them', () => {
+  for (const id of ['sub', 'lic'] as const) {
+    for (const value of [[claims[id]], `x${claims[id]}`, `${claims[id]}x`]) {
+      const wrong = { ...claims, [id]: value } as LicenseClaims;
+      expect(verifyLicenseToken(ring, PRODUCT, signLicenseToken(ring.active, wrong))).toBeNull();
+    }
+  }
+});

@@ -1,0 +1,29 @@
+import { expect, test } from '@jest/globals';
+import { requestDataSource } from '../../src/database/data-source.js';
+import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
+import { LIMITS_OF_PRODUCTION as LIMITS } from '../support/limits.js';
+import { generous } from '../support/request-limits.js';
+
+test('the time limits of production let each answer to a client go out within 2 seconds', () => {
+  expect(LIMITS.answer).toBeLessThan(2_000);
+  // Each step ends by itself before that, whatever of the database is away.
+  expect(LIMITS.connection + LIMITS.statement).toBeLessThan(LIMITS.answer);
+  expect(LIMITS.connection + LIMITS.silence).toBeLessThanOrEqual(LIMITS.answer);
+  expect(LIMITS.statement).toBeLessThan(LIMITS.silence);
+  expect(LIMITS.telemetry).toBeLessThan(LIMITS.answer);
+  expect(LIMITS.replica + LIMITS.telemetry).toBeLessThan(LIMITS.answer);
+});
+
+test('the connections of requests keep them', () => {
+  expect(requestDataSource('postgres://h/d').extra).toMatchObject({
+    connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.connection,
+    statement_timeout: REQUEST_TIMEOUTS_MS.statement,
+    idle_in_transaction_session_timeout: REQUEST_TIMEOUTS_MS.idleInTransaction,
+  });
+});
+
+test('a test that is not about them has so much time that no machine is too slow', () => {
+  const wide = generous(LIMITS);
+  const names = ['connection', 'statement', 'silence', 'idleInTransaction', 'answer', 'telemetry'] as const;
+  for (const name of names) expect(wide[name]).toBeGreaterThan(40_000);
+});

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { telemetryBlock, type CrashSignature, type Telemetry } from '../../client/src/telemetry.js';
+import { TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
+import { Service } from '../support/harness.js';
+
+type Block = Record<string, unknown>;
+
+function read<T>(file: string): T {
+  return JSON.parse(readFileSync(new URL(`../vectors/${file}`, import.meta.url), 'utf8')) as T;
+}
+
+const telemetry = read<{
+  cases: {
+    name: string;
+    telemetry: unknown;
+    expected: { stored: boolean; dropped: string[]; values: Block };
+  }[];
+}>('telemetry.json').cases;
+const machines = read<{
+  wire: { name: string; machine_id: unknown; accepted: boolean; mch: string | null }[];
+}>('machine-ids.json').wire;
+
+let service: Service;
+let license: { license_key: string; email: string };
+beforeAll(async () => {
+  service = await Service.start();
+  license = await service.issue({ machines_allowed: 100 });
+});
+afterAll(() => service.close());
+
+describe('telemetry.json, to the service', () => {
+  let token: string;
+  beforeAll(async () => {
+    token = (await service.activate(license)).json.token;
+  });
+
+  test.each(telemetry)('$name', async ({ telemetry: block, expected }) => {
+    const { status, json } = await service.heartbeat(token, { telemetry: block });
+    const rows = await service.sql<Block>('delete from telemetry_inbox returning *');
+    expect([status, json.telemetry.stored]).toEqual([200, expected.stored]);
+    expect(json.telemetry.dropped.toSorted()).toEqual(expected.dropped.toSorted());
+    const values = rows.map((row) => TELEMETRY_NAMES.map((name) => [name, row[name]]));
+    const none = Object.fromEntries(TELEMETRY_NAMES.map((name) => [name, null]));
+    expect(values.map((row) => Object.fromEntries(row) as Block)).toEqual(
+      expected.stored ? [{ ...none, ...expected.values }] : [],
+    );
+  });
+
+  test('holds every field, kept and dropped', () => {
+    const kept = new Set(telemetry.flatMap(({ expected }) => Object.keys(expected.values)));
+    expect([...kept].toSorted()).toEqual([...TELEMETRY_NAMES].toSorted());
+  });
+});
+
+describe('telemetry.json, to the reference client', () => {
+  const good = telemetry.filter(({ telemetry: block, expected: { stored, values } }) => {
+    const sent = stored && Object.keys(block as Block).length === Object.keys(values).length;
+    return sent && 'app_version' in values;
+  });
+
+  test.each(good)('sends it as it is: $name', ({ telemetry: block }) => {
+    const fields = block as Telemetry & CrashSignature;
+    expect(
+      telemetryBlock(
+        fields.app_version!,
+        () => fields,
+        fields,
+        () => {},
+      ),
+    ).toEqual(block);
+  });
+
+  test('leaves out what is not in the list', () => {
+    const { telemetry: block } = telemetry.find(({ name }) => name.startsWith('A member that is not known'))!;
+    expect(
+      telemetryBlock(
+        '3.2.0',
+        () => block as Telemetry,
+        null,
+        () => {},
+      ),
+    ).toEqual({
+      app_version: '3.2.0',
+      arch: 'arm64',
+    });
+  });
+});
+
+describe('machine-ids.json, to the service', () => {
+  test.each(machines)('$name', async ({ machine_id, accepted, mch }) => {
+    const { status, json } = await service.activate(license, 'a machine', { machine_id });
+    expect([200, 201].includes(status)).toBe(accepted);
+    if (!accepted) {
+      expect([status, json.code, json.errors[0].pointer]).toEqual([422, 'invalid_request', '/machine_id']);
+      return;
+    }
+    const [, payload] = (json.token as string).split('.') as [string, string];
+    expect(JSON.parse(Buffer.from(payload, 'base64url').toString())).toMatchObject({ mch });
+  });
+
+  test('one digest in three spellings is one machine', async () => {
+    const same = machines.filter(({ mch }) => mch === machines[0]!.mch);
+    expect(same).toHaveLength(3);
+    const answers = await Promise.all(
+      same.map(({ machine_id }) => service.activate(license, 'a machine', { machine_id })),
+    );
+    expect(new Set(answers.map(({ json }) => json.activation.id)).size).toBe(1);
+  });
+});
