@@ -4,7 +4,7 @@ import { queryOne } from './sql.js';
 
 const SENTENCE =
   'DATABASE_URL leads to a pooler that does not keep a connection’s session: give the address of PostgreSQL itself ' +
-  '(docs/operations.md, PgBouncer and poolers).';
+  '(docs/operations/poolers.md).';
 
 /**
  * Refuses what stands between us and PostgreSQL and shares sessions: locks, LISTEN and named statements belong to one,

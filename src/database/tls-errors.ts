@@ -8,7 +8,7 @@ const CERTIFICATE = /CERT|^UNABLE_TO_|^(INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_E
 /** OpenSSL's codes for a handshake that fails otherwise. */
 const HANDSHAKE = /^(ERR_SSL_|EPROTO$)/;
 
-const READ = 'docs/operations.md, TLS to the database';
+const READ = 'docs/operations/tls.md';
 
 /** Whether a connection to the database failed at TLS: none offered, a certificate that does not hold, a handshake. */
 export function isTlsFailure({ message, code }: { message: string; code?: unknown }): boolean {

@@ -23,7 +23,9 @@ test.each<Order>(['last', 'longest'])(
     const url = await pooler.open();
     closing.push(() => pooler.close());
     await expect(start(url)).rejects.toThrow(ConfigError);
-    await expect(start(url)).rejects.toThrow(/^DATABASE_URL leads to a pooler .*docs\/operations\.md/);
+    await expect(start(url)).rejects.toThrow(
+      /^DATABASE_URL leads to a pooler .*docs\/operations\/poolers\.md/,
+    );
     const client = new pg.Client(database.url);
     await client.connect();
     const { rows } = await client.query(

@@ -21,7 +21,7 @@ import { buyerOf, sold, TAKES_PURCHASES } from '../support/http/webhook.js';
 jest.spyOn(console, 'trace').mockImplementation(() => undefined);
 
 /*
- * The drill of docs/operations.md, Backups. A database is lost under load, and comes back twice: once with its log, and
+ * The drill of docs/operations/restore.md. A database is lost under load, and comes back twice: once with its log, and
  * once as the backup alone has it. Between the two stands what a client was shown last.
  */
 const room = mkdtempSync(join(tmpdir(), 'mooring-backup-'));

@@ -23,8 +23,8 @@ const WAY_MS = 200;
 /** How long a replica is waited for, also here; all else has its time, so that a slow machine earns no 503. */
 const { replica: REPLICA_MS } = LIMITS_OF_PRODUCTION;
 
-/** What docs/operations.md lets the role of the replica read. */
-const GRANTS = readFileSync('docs/operations.md', 'utf8')
+/** What docs/operations/replicas.md lets the role of the replica read. */
+const GRANTS = readFileSync('docs/operations/replicas.md', 'utf8')
   .match(/grant select .* to mooring_reader;/g)!
   .join('');
 
