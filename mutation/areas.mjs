@@ -67,8 +67,8 @@ export const AREAS = {
     minimum: 95,
     mutate: ['src/telemetry/{personal-data,telemetry.fields,text-readings}.ts'],
     tests: [
-      ...tests('privacy-docs', 'telemetry-disguises', 'telemetry-members', 'telemetry-personal'),
-      ...tests('telemetry-properties'),
+      ...tests('docs/privacy', 'telemetry/disguises', 'telemetry/members', 'telemetry/personal'),
+      ...tests('telemetry/properties'),
       ...rules('personal'),
     ],
     hasDatabase: true,
@@ -83,8 +83,19 @@ export const AREAS = {
     ],
     // Races play the function of the database, which is not mutated, for half a minute.
     tests: [
-      ...tests('activation*', 'clock-jump', 'innocent-machines', 'portal-former-holder', 'portal-licenses'),
-      ...tests('portal-releases', 'retention-license-end', 'support-release*', 'support-search'),
+      ...tests(
+        'activation/*',
+        'faults/clock-jump',
+        'licenses/innocent-machines',
+        'license-portal/former-holder',
+        'license-portal/licenses',
+      ),
+      ...tests(
+        'license-portal/releases',
+        'retention/license-end',
+        'support-api/release*',
+        'support-api/search',
+      ),
       '!test/activation/races.test.ts',
     ],
     hasDatabase: true,
@@ -99,7 +110,13 @@ export const AREAS = {
     ],
     // A replica and a database of their own take minutes to judge a survivor.
     tests: [
-      ...tests('clock-jump', 'heartbeat*', 'telemetry', 'telemetry-limit', 'wrong-database'),
+      ...tests(
+        'faults/clock-jump',
+        'heartbeat/*',
+        'telemetry/telemetry',
+        'telemetry/limit',
+        'faults/wrong-database',
+      ),
       ...rules('replica-interleavings'),
       '!test/heartbeat/writes-nothing.test.ts',
     ],
@@ -107,16 +124,16 @@ export const AREAS = {
   },
   licenses: {
     minimum: 85,
-    mutate: ['src/licenses/*.ts', '!src/licenses/{email,license-end,license.rules}.ts', ...DECLARATIONS],
+    mutate: ['src/licenses/*.ts', '!src/licenses/{license-end,license.rules}.ts', ...DECLARATIONS],
     // What runs commands in processes of their own, as license-import does, notices nothing here.
     tests: [
-      ...tests('activation-replaced', 'clock-jump', 'license-import-rows', 'licenses-service'),
+      ...tests('activation/replaced', 'faults/clock-jump', 'licenses/import-rows', 'licenses/service'),
       ...tests(
-        'portal-former-holder',
-        'purchases',
-        'purchases-replays',
-        'support-licenses',
-        'wrong-database',
+        'license-portal/former-holder',
+        'purchases/purchases',
+        'purchases/replays',
+        'support-api/licenses',
+        'faults/wrong-database',
       ),
       ...rules('letters', 'license-import'),
     ],
@@ -125,7 +142,7 @@ export const AREAS = {
   purchases: {
     minimum: 85,
     mutate: ['src/purchases/*.ts', '!src/purchases/*.rules.ts', ...DECLARATIONS],
-    tests: tests('erasure-restore', 'purchases', 'purchases-{body,replays,signature,states}'),
+    tests: tests('erasure/restore', 'purchases/purchases', 'purchases/{body,replays,signature,states}'),
     hasDatabase: true,
   },
   manifest: {
@@ -135,7 +152,7 @@ export const AREAS = {
       '!src/manifest/{coverage,manifest.rules,published-versions}.ts',
       ...DECLARATIONS,
     ],
-    tests: tests('manifest', 'manifest-from-memory', 'manifest-service', 'heartbeat-versions'),
+    tests: tests('manifest/manifest', 'manifest/from-memory', 'manifest/service', 'heartbeat/versions'),
     hasDatabase: true,
   },
   retention: {
@@ -148,10 +165,17 @@ export const AREAS = {
       ...DECLARATIONS,
     ],
     tests: [
-      ...tests('clock-jump', 'file-rewrite', 'fleet', 'fleet-crashes', 'policy', 'privacy-docs'),
-      ...tests('retention', 'retention-run'),
+      ...tests(
+        'faults/clock-jump',
+        'retention/file-rewrite',
+        'telemetry/fleet',
+        'telemetry/fleet-crashes',
+        'retention/policy',
+        'docs/privacy',
+      ),
+      ...tests('retention/retention', 'retention/run'),
       ...rules('retention-job'),
-      ...tests('retention-{deletion,edge,ended-licenses,left-behind,license-end,overdue,wrong-end}'),
+      ...tests('retention/{deletion,edge,ended-licenses,left-behind,license-end,overdue,wrong-end}'),
     ],
     hasDatabase: true,
   },
@@ -159,7 +183,7 @@ export const AREAS = {
     minimum: 85,
     mutate: ['src/erasure/{database-identity,erase,erased-*,erasure-mails,erasure-records,erasure.*}.ts'],
     tests: [
-      ...tests('erasure', 'erasure-{holder,queue,restore,staff,tombstones}', 'portal-data'),
+      ...tests('erasure/erasure', 'erasure/{holder,queue,restore,staff,tombstones}', 'license-portal/data'),
       ...rules('erasure-records', 'letters', 'tombstones'),
     ],
     hasDatabase: true,
@@ -172,7 +196,7 @@ export const AREAS = {
       'src/http/sessions/{same-origin,sessions,token-hash}.ts',
     ],
     tests: [
-      ...tests('guards', 'portal-sessions', 'support-session', 'support-staff'),
+      ...tests('http/guards', 'license-portal/sessions', 'staff/session', 'staff/staff'),
       ...rules('same-origin'),
     ],
     hasDatabase: true,
