@@ -1,4 +1,4 @@
-// Keys of licenses that do not exist, with a check symbol that fits: Σ αⁱ·sᵢ = 0 over GF(32) (keys, License keys).
+// Keys of licenses that do not exist, with a check symbol that fits: Σ αⁱ·sᵢ = 0 over GF(32) (docs/keys.md#license-keys).
 // The prefix is no part of the sum, so it is that of the license at hand.
 
 const prefix = (key: string) => /^\s*([A-Za-z0-9]{2,12})_/.exec(key)?.[1] ?? 'MOOR';

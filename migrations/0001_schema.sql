@@ -103,7 +103,7 @@ create index activation_active_machine on activation (machine_id) where ended_at
 comment on table activation is 'Activations of licenses on machines.';
 comment on column activation.id is 'Id of the activation, which its license tokens contain.';
 comment on column activation.license_id is 'The license.';
-comment on column activation.machine_id is 'SHA-256 digest of the hardware UUID, computed by the client for this license alone; null after an erasure.';
+comment on column activation.machine_id is 'SHA-256 digest of the hardware UUID, computed by the client; null after an erasure.';
 comment on column activation.hostname_hint is 'Label that the holder typed at activation; null without one, or after an erasure.';
 comment on column activation.app_version is 'Version of the application at activation.';
 comment on column activation.activated_at is 'Time of activation.';

@@ -181,7 +181,7 @@ export class MooringClient {
     this.#timers.set('heartbeat', () => this.#beat(), delay);
   }
 
-  /** The daily read goes on whatever the license is; nothing switches it off (seed, manifest). */
+  /** The daily read goes on whatever the license is; nothing switches it off (docs/keys.md#manifests). */
   #planManifest(milliseconds: number): void {
     const read = () => {
       this.#planManifest(schedule.nextManifestMs(this.#options.random()));

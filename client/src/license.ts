@@ -26,7 +26,7 @@ export interface Activation {
   hostname_hint: string | null;
 }
 
-/** In a background activation these two may only mean that a seat or a row is gone (contract, reactivate). */
+/** In a background activation these two may only mean that a seat or a row is gone (docs/contract.md#errors). */
 const LENIENT_WHILE_TOKEN_LIVES: readonly string[] = ['license_not_found', 'machine_limit_reached'];
 
 /** The state machine of one license. Its calls must not overlap: the client queues them. */
@@ -154,7 +154,7 @@ export class License {
     return { kind: 'confirmed', heartbeat_after_seconds };
   }
 
-  /** Nothing but `stop` ever stops a running application (contract, Errors). */
+  /** Nothing but `stop` ever stops a running application (docs/contract.md#errors). */
   #mayStop(problem: LicenseProblem, license: StoredLicense, inBackground: boolean): boolean {
     if (problem.client_action !== 'stop') return false;
     const isLenient = inBackground && LENIENT_WHILE_TOKEN_LIVES.includes(problem.code);

@@ -15,7 +15,7 @@ const orNull =
   (value): value is T | null =>
     value === null || check(value);
 
-/** The codes of activate, heartbeat and manifest, and the members each brings along (contract, Errors). */
+/** The codes of activate, heartbeat and manifest, and the members each brings along (docs/contract.md#errors). */
 export const PROBLEM_MEMBERS = {
   malformed_request: {},
   not_found: {},

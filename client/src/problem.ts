@@ -2,7 +2,7 @@ import { checkedMembers, type ProblemCode, type ProblemExtras } from './problem-
 
 export type { ProblemCode, ProblemExtras } from './problem-members.js';
 
-/** What the application is asked to do about a problem (contract, Errors). */
+/** What the application is asked to do about a problem (docs/contract.md#errors). */
 export type ClientAction = 'retry' | 'fix' | 'reactivate' | 'stop';
 
 export interface FieldError {

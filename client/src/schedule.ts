@@ -24,7 +24,7 @@ export function afterCallMs(
 }
 
 /**
- * A few minutes after startup (seed, heartbeat rule 1), and never in the first two, in which a crash loop or a computer
+ * A few minutes after startup (docs/contract.md#heartbeat), and never in the first two, in which a crash loop or a computer
  * that starts everything at once would make a herd of it.
  */
 export function firstHeartbeatMs(random: number): number {

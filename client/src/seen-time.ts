@@ -8,7 +8,7 @@ export interface StoredTime {
 }
 
 /**
- * The time that the rule for a restart believes (contract, heartbeat: a restart after `offline_until` makes a round
+ * The time that the rule for a restart believes (docs/contract.md#heartbeat: a restart after `offline_until` makes a round
  * trip). The user owns the wall clock, so it is one witness of three:
  *
  *     now = max(wall clock − clock_ahead, highest time seen + running time since)

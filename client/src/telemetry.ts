@@ -1,4 +1,4 @@
-/** Hardware and runtime properties; none identifies a person (seed 2.2). A field that is not known is left out. */
+/** Hardware and runtime properties; none identifies a person (docs/privacy.md#telemetry). A field that is not known is left out. */
 export interface Telemetry {
   app_version?: string;
   os_version?: string;
@@ -17,7 +17,7 @@ export interface Telemetry {
   unlock_retry_outcome?: string;
 }
 
-/** Where the application broke, and nothing about whom: no log text, path, message or camera name (seed 2.2). */
+/** Where the application broke, and nothing about whom: no log text, path, message or camera name (docs/privacy.md#telemetry). */
 export interface CrashSignature {
   crash_kind?: 'native' | 'python' | 'unknown';
   crash_signal?: string;
@@ -65,7 +65,7 @@ const CRASH_FIELDS: Record<keyof CrashSignature, Check> = {
   crash_abort_reason: isText,
 };
 
-/** Whether the user opted out: `<APP>_TELEMETRY_DISABLED=1`, read once, at start (seed 4.4). */
+/** Whether the user opted out: `<APP>_TELEMETRY_DISABLED=1`, read once, at start (docs/contract.md#no-false-stop). */
 export function telemetryDisabled(app: string, environment: Record<string, string | undefined>): boolean {
   const prefix = app.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_');
   const value = environment[`${prefix}_TELEMETRY_DISABLED`]?.trim().toLowerCase() ?? '';

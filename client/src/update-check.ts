@@ -14,7 +14,7 @@ export interface UpdatePorts {
   log(message: string): void;
 }
 
-/** Fetches the manifest and judges it. Any failure is "no update available" (seed, manifest). */
+/** Fetches the manifest and judges it. Any failure is "no update available" (docs/keys.md#manifests). */
 export class UpdateChecker {
   /**
    * The last answer, for `if-none-match`. In memory alone: an etag is chosen by the server, and one that outlived the

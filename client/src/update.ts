@@ -42,7 +42,7 @@ export interface Judgement {
   sequences: Record<string, SeenSequence>;
 }
 
-/** Holds a manifest against the client rules, in their order (keys, Manifests). Reads only what is signed. Never throws. */
+/** Holds a manifest against the client rules, in their order (docs/keys.md#manifests). Reads only what is signed. Never throws. */
 export function judgeManifest(
   text: string,
   trusted: TrustedKey[],
@@ -92,7 +92,7 @@ function offerOf(signed: Signed, running: Running): UpdateCheck {
   return { available: true, offer, newest_version: newest.version };
 }
 
-/** Covered ⇔ license expiry is none, or `minimum_license_expiry` is null, or expiry ≥ minimum (keys, Manifests). */
+/** Covered ⇔ license expiry is none, or `minimum_license_expiry` is null, or expiry ≥ minimum (docs/keys.md#manifests). */
 function isCovered({ minimum_license_expiry }: Offer, { license_expires_at }: Running): boolean {
   if (minimum_license_expiry === null || license_expires_at === null) return true;
   return (

@@ -1,9 +1,9 @@
-/** Dotted numeric, one to four parts, at most 32 characters (contract, activate). */
+/** Dotted numeric, one to four parts, at most 32 characters (docs/contract.md#activate). */
 export function isVersion(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 32 && /^\d+(\.\d+){0,3}$/.test(value);
 }
 
-/** Compared part by part as numbers, missing parts 0 (contract, version_not_covered). */
+/** Compared part by part as numbers, missing parts 0 (docs/contract.md#versions). */
 export function isAbove(version: string, other: string): boolean {
   const left = version.split('.');
   const right = other.split('.');

@@ -8,13 +8,13 @@ import { actorName } from './terminal/options.js';
 import { printMessage, UsageError } from './terminal/output.js';
 
 /**
- * Runs one command of the operator's (contract, section 5).
+ * Runs one command of the operator's (docs/contract.md#command-line).
  * @param args without the program's own name
  * @returns the exit code: 0, 1 (refused) or 2 (usage)
  */
 export async function run(args: readonly string[]): Promise<number> {
   try {
-    const mooring = await program(args);
+    const mooring = await createProgram(args);
     await mooring.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
@@ -48,7 +48,8 @@ const GROUPS: Record<string, [description: string, load: () => Promise<(group: C
   keys: ['the keys that sign license tokens', async () => (await import('./keys/keys.js')).keysCommands],
 };
 
-async function program(args: readonly string[]): Promise<Command> {
+/** Builds the commands. A group has its commands only if `args` names it. */
+export async function createProgram(args: readonly string[]): Promise<Command> {
   const mooring = new Command('mooring')
     .description("Mooring's command line: beside a running server, or without one.")
     .version(packageVersion(), '--version', 'print the version')

@@ -21,7 +21,7 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /**
- * The settings (contract, section 6), read from the environment and checked once, at start.
+ * The settings (docs/contract.md#settings), read from the environment and checked once, at start.
  * Secrets stand in private fields: neither JSON nor `util.inspect` shows them.
  */
 export class Config {
@@ -146,7 +146,7 @@ export class Config {
   }
 
   // Nothing is generated in production: a service that invents its own secrets has lost its licenses
-  // at the next start (contract, settings).
+  // at the next start (docs/contract.md#settings).
   private demandWhatProductionNeeds(): void {
     const needed = {
       DATABASE_URL: this.#databaseUrl,

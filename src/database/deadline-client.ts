@@ -29,7 +29,7 @@ export class DeadlineClient extends Client {
     this.on('drain', () => this.#socket.setTimeout(0));
   }
 
-  // A refusal is given from the primary alone (contract, No false `stop`).
+  // A refusal is given from the primary alone (docs/contract.md#no-false-stop).
   protected get wantsStandby(): boolean {
     return false;
   }

@@ -19,7 +19,7 @@ import { ProblemFilter } from './problems/problem.filter.js';
 import { responseRecord, logResponse, logResponses } from './responses/response-log.js';
 import { RequestCounts } from './responses/request-counts.js';
 
-/** A client's body: 16 KiB (contract, Common rules). */
+/** A client's body: 16 KiB (docs/contract.md#common-rules). */
 const BODY_LIMIT_BYTES = 16 * 1024;
 
 /**

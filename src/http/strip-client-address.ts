@@ -15,7 +15,7 @@ export const SECURITY_HEADERS = {
 
 /**
  * Makes the process unable to see a client's address: what is not there can be neither logged nor stored
- * (privacy). The listeners stand before Fastify's own, so that nothing runs before them.
+ * (docs/privacy.md#client-address). The listeners stand before Fastify's own, so that nothing runs before them.
  */
 export function stripClientAddress(server: Server): void {
   server.prependListener('connection', forgetPeer);

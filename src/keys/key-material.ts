@@ -6,7 +6,7 @@ import { publicJwk, publicKeyFromX } from './ed25519.js';
 import { createKeyRing, KeyRing } from './tokens/key-ring.js';
 import { trustedKeys } from './manifests/signed-manifest.js';
 
-/** Where development keeps the keys it makes for itself; production names its own (contract, settings). */
+/** Where development keeps the keys it makes for itself; production names its own (docs/contract.md#settings). */
 const developmentFile = (config: Config, name: string) => join(config.dataDir, 'keys', name);
 
 /** The development half of a manifest key, unencrypted: `npm start` and the demo publish with it. */

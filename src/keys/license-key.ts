@@ -9,7 +9,7 @@ const DOMAIN = 'mooring license key v1\0';
 const SHAPE = /^([A-Z0-9]{2,12})_([0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4})$/i;
 
 /**
- * The key of a license: derived, so the database need not hold it (keys, License keys).
+ * The key of a license: derived, so the database need not hold it (docs/keys.md#license-keys).
  * `secret` is LICENSE_KEY_SECRET, `licenseId` a UUID, `generation` a uint32 that `rekey` raises.
  */
 export function deriveLicenseKey(

@@ -18,7 +18,7 @@ const MAIL_ATTEMPTS = 3;
  * and the metrics tell it.
  */
 const CODE_MAIL = 'sign_in_code';
-/** The publisher is warned this long before the live manifest expires (keys, refresh). */
+/** The publisher is warned this long before the live manifest expires (docs/keys.md#publishing). */
 const MANIFEST_WARNING_DAYS = 14;
 
 /** What warnings are made of. */

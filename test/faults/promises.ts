@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { NEEDS_DATABASE, served, takenSeat, type Faulted, type Heard, type Recovery } from './harness.js';
 
-/** A client waits no longer for an answer, whatever is at fault (contract: unavailable). */
+/** A client waits no longer for an answer, whatever is at fault (docs/contract.md#no-false-stop). */
 export const PATIENCE_MS = 2_000;
 /**
  * No deadline cuts what people do, which may not be safe to repeat, nor a probe: they take what their statements take, and

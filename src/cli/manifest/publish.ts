@@ -12,7 +12,7 @@ import { fetchManifest, readManifestFile } from './live-manifest.js';
 import { contentRows, differences, differenceText } from './manifest-text.js';
 import { actOf, aligned, print, Refused, printMessage } from '../terminal/output.js';
 
-/** Every instance serves what was published within 5 seconds (contract, manifest); a second more for the network. */
+/** Every instance serves what was published within 5 seconds (docs/contract.md#update-manifest); a second more for the network. */
 const SERVED_WITHIN_MS = 6_000;
 const LOOK_MS = 250;
 

@@ -30,7 +30,7 @@ export const BACKLOG = 4_096;
 
 /**
  * Sheds load by what the process can carry, never by who calls: no address, key or account is counted here
- * (contract, Limits).
+ * (docs/contract.md#limits).
  */
 export function shedLoad(fastify: FastifyInstance, limits = LIMITS, load = new LoadCounts()): void {
   const isLate = limits.eventLoopDelayMs > 0 ? watchEventLoop(fastify, limits.eventLoopDelayMs) : () => false;

@@ -15,7 +15,7 @@ interface Window {
 }
 
 /**
- * Counts attempts of one kind in memory, never by address (contract, Limits). Where more keys come than it remembers, it
+ * Counts attempts of one kind in memory, never by address (docs/contract.md#limits). Where more keys come than it remembers, it
  * forgets those with the fewest attempts first, and never one that has reached the limit.
  */
 export class RateLimit {

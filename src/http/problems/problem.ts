@@ -2,7 +2,7 @@ import { rfc3339OrNull } from '../../core/clock.js';
 
 /**
  * What a client does with a problem. Only `stop`, or the 7-day rule at a restart, may ever stop a paid
- * application (contract, Errors); so a code gets `stop` only where the license itself says no.
+ * application (docs/contract.md#errors); so a code gets `stop` only where the license itself says no.
  */
 export type ClientAction = 'retry' | 'fix' | 'reactivate' | 'stop';
 

@@ -9,7 +9,7 @@ declare module 'fastify' {
   }
 }
 
-/** In seconds; a client waits for 2 at most while the database is away (contract: unavailable). */
+/** In seconds; a client waits for 2 at most while the database is away (docs/contract.md#no-false-stop). */
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
 /** Node's parser knows some thirty more; none of them has a route. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

@@ -31,7 +31,7 @@ export function takeCookieBack(reply: FastifyReply, config: Config, name: Cookie
 
 const isSecure = ({ publicUrl }: Config) => publicUrl.startsWith('https:');
 
-// The prefix binds a cookie to this very host, over TLS; a browser refuses it elsewhere (contract, section 3).
+// The prefix binds a cookie to this very host, over TLS; a browser refuses it elsewhere (docs/contract.md#portal).
 const fullName = (config: Config, name: CookieName) => `${isSecure(config) ? '__Host-' : ''}mooring_${name}`;
 
 const settings = (config: Config) =>

@@ -7,7 +7,7 @@ import { problem } from '../problems/problem.js';
 export const BeforeSignIn = Reflector.createDecorator<object>();
 
 /**
- * Refuses a write that another site's page makes in a signed-in browser (contract, section 3). The `origin` decides; a
+ * Refuses a write that another site's page makes in a signed-in browser (docs/contract.md#portal). The `origin` decides; a
  * browser that sends none says `sec-fetch-site`; what says neither is no browser, and has no business with a cookie.
  * @throws Problem `cross_origin`
  */

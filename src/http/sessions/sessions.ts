@@ -26,7 +26,7 @@ export interface Session {
   readonly staff_id: string | null;
 }
 
-/** Sessions of the pages: 30 minutes idle, 12 hours at most; only a hash of the cookie is kept (contract, section 3). */
+/** Sessions of the pages: 30 minutes idle, 12 hours at most; only a hash of the cookie is kept (docs/contract.md#portal). */
 @Injectable()
 export class Sessions {
   constructor(

@@ -9,7 +9,7 @@ export interface ManifestEntry {
   minimum_license_expiry: string | null;
 }
 
-/** What is inside `signed` (keys, Manifests). Instants are RFC 3339 UTC in whole seconds, hashes lower-case hex. */
+/** What is inside `signed` (docs/keys.md#manifests). Instants are RFC 3339 UTC in whole seconds, hashes lower-case hex. */
 export interface ManifestContent extends ManifestEntry {
   _type: typeof MANIFEST_TYPE;
   product: string;

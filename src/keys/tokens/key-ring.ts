@@ -34,7 +34,7 @@ interface Ring {
   byHeader: Map<string, TokenKey>;
 }
 
-/** The token-signing keys of a directory (keys, License tokens). */
+/** The token-signing keys of a directory (docs/keys.md#license-tokens). */
 export class KeyRing {
   #trouble: string | null = null;
   #reloading: Promise<unknown> = Promise.resolve();

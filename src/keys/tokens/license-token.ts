@@ -3,13 +3,13 @@ import { isSignature, signText, verifyText } from '../ed25519.js';
 import type { KeyRing, TokenKey } from './key-ring.js';
 
 export const ISSUER = 'mooring';
-/** How long a restart may go without the network (contract, heartbeat). */
+/** How long a restart may go without the network (docs/contract.md#heartbeat). */
 export const OFFLINE_SECONDS = 7 * 86_400;
-/** Of ASCII characters, and so of bytes (contract, heartbeat). */
+/** Of ASCII characters, and so of bytes (docs/contract.md#heartbeat). */
 export const MAX_TOKEN_LENGTH = 2048;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** What a token says (keys, License tokens). Times are Unix seconds; `lxp` null is a license without expiry. */
+/** What a token says (docs/keys.md#license-tokens). Times are Unix seconds; `lxp` null is a license without expiry. */
 export interface LicenseClaims {
   iss: string;
   aud: string;
@@ -48,13 +48,13 @@ export function signLicenseToken(key: TokenKey, claims: LicenseClaims): string {
 
 /**
  * The claims of a token of ours for this product, or null; never throws. Age is no reason to refuse: a client
- * may have been offline for months (contract, heartbeat).
+ * may have been offline for months (docs/contract.md#heartbeat).
  */
 export function verifyLicenseToken(ring: KeyRing, product: string, token: string): LicenseClaims | null {
   if (token.length > MAX_TOKEN_LENGTH) return null;
   const [header, payload, signature, ...more] = token.split('.');
   if (!header || !payload || !signature || more.length > 0) return null;
-  // Another alg, typ or kid is another segment, and never reaches the crypto (keys, License tokens).
+  // Another alg, typ or kid is another segment, and never reaches the crypto (docs/keys.md#license-tokens).
   const key = ring.byHeader(header);
   if (!key || !signatureHolds(key, `${header}.${payload}`, signature)) return null;
   const claims = readClaims(payload);

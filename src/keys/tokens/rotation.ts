@@ -12,7 +12,7 @@ const WRONG_CLOCK_MS = 3_600_000;
 export class RotationRefused extends Error {}
 
 /**
- * Moves each key on (keys, License tokens): `next` signs from now on, `active` only verifies, a new `next` is
+ * Moves each key on (docs/keys.md#license-tokens): `next` signs from now on, `active` only verifies, a new `next` is
  * published. No instance is restarted, and no token is refused.
  * @param dir holds the PEM files and ring.json
  * @returns the ring as it is now

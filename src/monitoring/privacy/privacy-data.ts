@@ -36,7 +36,7 @@ const LAST_DELETED = `
   select distinct on (key) key as "table", value::integer as rows, (finished_at at time zone 'UTC')::date::text as "on"
   from retention_run, jsonb_each_text(deleted) where finished_at is not null and deleted <> '{}' order by key, started_at desc`;
 
-/** What is stored, why, how long, what was last deleted, and how old the oldest row is (privacy, the public page). */
+/** What is stored, why, how long, what was last deleted, and how old the oldest row is (docs/privacy.md). */
 export async function privacyData(dataSource: DataSource, config: Config) {
   const tables = await queryRows<ColumnRow>(dataSource, TABLES);
   const run = await queryRow<LedgerRow>(dataSource, LAST_RUN);

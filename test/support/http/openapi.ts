@@ -30,7 +30,7 @@ interface Place<T> {
 }
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'patch', 'trace'];
-// Answers carry no `server` header (contract, common rules), and a cookie only where one is documented.
+// Answers carry no `server` header (docs/contract.md#common-rules), and a cookie only where one is documented.
 const FORBIDDEN_HEADERS = ['server', 'set-cookie', 'x-powered-by'];
 const DOCUMENT_URL = 'https://mooring.invalid/openapi.yaml';
 

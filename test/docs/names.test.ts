@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, expect, test } from '@jest/globals';
+import type { Command } from 'commander';
+import { createProgram } from '../../src/cli/program.js';
+import { trackedFiles } from './tracked-files.js';
+
+const read = (path: string) => readFileSync(path, 'utf8');
+/** The pages of the repository; docs/purchases.md has programs with the names of payment processors. */
+const isPage = (path: string) =>
+  /^(README\.md|CONTRIBUTING\.md|docs\/(?!decisions\/|licenses\.md|dependencies\.md|purchases\.md).*\.md)$/.test(
+    path,
+  );
+const pages = trackedFiles(isPage);
+/** Where names are declared: the sources, the API document, and what is deployed. */
+const sources = trackedFiles(
+  (path) =>
+    /\.(ts|tsx|mjs|sql|yaml|yml|json|cfg)$|Dockerfile|\.env\.example$/.test(path) &&
+    !/^(test\/docs|package-lock)/.test(path),
+)
+  .map(read)
+  .join('\n');
+
+/** The names of a page that are in code font and have this shape, each once. */
+function namesOf(text: string, shape: RegExp): string[] {
+  const code = [...text.matchAll(/```[^]*?```|`[^`\n]+`/g)].map(([each]) => each).join('\n');
+  return [...new Set([...code.matchAll(shape)].map(([name]) => name))];
+}
+
+/** Names of other programs that the pages mention: PostgreSQL and its tools, poolers, proxies, Windows, a KMS. */
+const FOREIGN = new Set(
+  `archive_timeout create_hypertable default_pool_size hot_standby hot_standby_feedback ignore_startup_parameters
+   max_connections max_standby_streaming_delay older_than pg_archivecleanup pg_ctl pg_dump pg_receivewal pg_restore
+   pg_verifybackup query_start recovery_target_action recovery_target_time synchronous_standby_names
+   access_log error_log limit_req proxy_set_header rule_files snake_case
+   CERT_NOT_YET_VALID EC_SIGN_ED25519 KEY_WOW64_64KEY SELF_SIGNED_CERT_IN_CHAIN
+   ACME_7K2M ACME_C5PB mooring_backup telemetry_new`.split(/\s+/),
+);
+
+const unknown = (text: string, shape: RegExp) =>
+  namesOf(text, shape).filter(
+    (name) => !FOREIGN.has(name) && !new RegExp(`(?<![A-Za-z0-9_])${name}(?![A-Za-z0-9_])`).test(sources),
+  );
+
+const SETTING = /(?<![\w$])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?!\w)/g;
+const SNAKE_CASE = /(?<![\w/.-])[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?![\w(])/g;
+
+test.each(pages)('every setting, code, column and metric that %s names exists', (page) => {
+  expect([...unknown(read(page), SETTING), ...unknown(read(page), SNAKE_CASE)]).toEqual([]);
+});
+
+test('a name that does not exist is found', () => {
+  expect(unknown('`PLANTED_SETTING` and `PUBLIC_URL`', SETTING)).toEqual(['PLANTED_SETTING']);
+  expect(unknown('`planted_code`, `license_not_found`', SNAKE_CASE)).toEqual(['planted_code']);
+});
+
+test('every setting of the service is documented', () => {
+  const names = [...read('src/core/config.ts').matchAll(/read\('([A-Z_0-9]+)'\)/g)].map(([, name]) => name!);
+  expect(names.length).toBeGreaterThan(20);
+  const documented = [...pages.map(read), read('.env.example')].join('\n');
+  expect(names.filter((name) => !documented.includes(name))).toEqual([]);
+});
+
+/** The commands by their first words, each with its own commands. */
+const commands = new Map<string, readonly string[]>();
+beforeAll(async () => {
+  const namesIn = (command: Command) => command.commands.flatMap((each) => [each.name(), ...each.aliases()]);
+  for (const name of namesIn(await createProgram([]))) {
+    const program = await createProgram([name]);
+    commands.set(name, namesIn(program.commands.find((each) => each.name() === name) ?? program));
+  }
+});
+
+/** The commands that a text names as `mooring …` and that do not exist. */
+function wrongCommands(text: string): string[] {
+  return [
+    ...text.matchAll(
+      /(?<=^\s*|`|run |with |&& |--silent )mooring(?: --)? ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?(?![\w@.])/gm,
+    ),
+  ]
+    .filter(([, first, second]) => {
+      const own = commands.get(first!);
+      return !own || (second !== undefined && own.length > 0 && !own.includes(second));
+    })
+    .map(([each]) => each);
+}
+
+test.each(pages)('every command that %s names exists', (page) => {
+  const code = [...read(page).matchAll(/```[^]*?```|`[^`\n]+`/g)].map(([each]) => each).join('\n');
+  expect(wrongCommands(code)).toEqual([]);
+});
+
+test('every command that a message or a comment names exists', () => {
+  const texts = trackedFiles((path) => /^(src|web|client\/src)\/.*\.tsx?$/.test(path));
+  const wrong = texts.flatMap((path) => wrongCommands(read(path)).map((each) => `${path}: ${each}`));
+  expect(wrong).toEqual([]);
+});
+
+test('a command that does not exist is found', () => {
+  expect(wrongCommands('`mooring manifest renew`, `mooring manifest refresh`, `mooring nothing`')).toEqual([
+    'mooring manifest renew',
+    'mooring nothing',
+  ]);
+});

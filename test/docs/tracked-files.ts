@@ -1,0 +1,13 @@
+import { readdirSync } from 'node:fs';
+
+/** Folders that are made by commands and not part of the repository (.gitignore). */
+const GENERATED = new Set(['node_modules', 'dist', 'data', '.git', '.sandbox', 'reports', 'secrets']);
+
+/** The files of the repository, by path from its root. */
+export function trackedFiles(isWanted: (path: string) => boolean, folder = ''): string[] {
+  return readdirSync(folder || '.', { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}${entry.name}`;
+    if (entry.isDirectory()) return GENERATED.has(entry.name) ? [] : trackedFiles(isWanted, `${path}/`);
+    return isWanted(path) ? [path] : [];
+  });
+}
