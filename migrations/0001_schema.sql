@@ -112,7 +112,7 @@ comment on column activation.ended_reason is 'How the activation ended: released
 comment on column activation.released_by_holder is 'Whether the holder released it without support. Such releases are counted for 365 days.';
 
 -- Activates a machine in one round trip, so that concurrent activations hold the lock of the license for a short time.
-create function take_seat(
+create function activate_machine(
   of_license uuid, judged_revision text, new_id uuid, machine bytea, hint text, version text, at timestamptz
 ) returns table (
   machines_allowed integer, machines_in_use integer, activation_id uuid, activated_at timestamptz, hostname_hint text
@@ -140,7 +140,7 @@ begin
            coalesce(made.hostname_hint, seat.hostname_hint)
     from seat left join made on true;
 end $$;
-comment on function take_seat is
+comment on function activate_machine is
   'Returns the activation of a machine: the existing one, or a new one if the license allows another machine; otherwise activation_id is null. '
   'Returns no row if the license or its purchase has changed since it was read (revision in src/activation/activation.service.ts).';
 
@@ -233,11 +233,11 @@ comment on table telemetry is 'Telemetry of past days, with a partition for each
 
 -- The two inboxes exchange their names at night, which takes no time for any number of rows. The rows then move without a
 -- concurrent writer, and the emptied file is truncated.
-create table telemetry_moving (like telemetry_inbox including all);
-comment on table telemetry_moving is 'Telemetry of past days while it moves to telemetry, after midnight (UTC).';
+create table telemetry_inbox_draining (like telemetry_inbox including all);
+comment on table telemetry_inbox_draining is 'Telemetry of past days while it moves to telemetry, after midnight (UTC).';
 
 create view telemetry_waiting as
-  select received_on from telemetry_inbox union all select received_on from telemetry_moving;
+  select received_on from telemetry_inbox union all select received_on from telemetry_inbox_draining;
 comment on view telemetry_waiting is 'The days of the rows that have not moved to telemetry.';
 comment on column telemetry_waiting.received_on is 'The day (UTC) of receipt.';
 
@@ -603,7 +603,7 @@ declare
   inbox text;
   name  text;
 begin
-  foreach inbox in array array['telemetry_inbox', 'telemetry_moving'] loop
+  foreach inbox in array array['telemetry_inbox', 'telemetry_inbox_draining'] loop
     for name in select attname from pg_attribute where attrelid = inbox::regclass and attnum > 0 loop
       execute format('alter table %I alter column %I set statistics 0', inbox, name);
     end loop;

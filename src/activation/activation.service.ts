@@ -42,7 +42,7 @@ const FIND_BY_MACHINE = {
 };
 
 // Locks the license, searches for an activation of the machine, counts the active ones and inserts one (migrations/0001_schema.sql).
-const ACTIVATE_MACHINE = 'select * from take_seat($1, $2, $3, $4, $5, $6, $7)';
+const ACTIVATE_MACHINE = 'select * from activate_machine($1, $2, $3, $4, $5, $6, $7)';
 
 /** The license key, e-mail and machine of a request, in canonical form. */
 interface ActivationCredentials {

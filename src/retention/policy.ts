@@ -154,7 +154,7 @@ export const createRetentionPolicy = ({
 /** The tables whose rows no rule deletes, and why. */
 export const EXEMPT_TABLES: Readonly<Record<string, string>> = {
   telemetry_inbox: 'contains the telemetry of today, which is moved after midnight (UTC)',
-  telemetry_moving: 'contains the telemetry of past days while it is moved, after midnight (UTC)',
+  telemetry_inbox_draining: 'contains the telemetry of past days while it is moved, after midnight (UTC)',
   fleet_cell: 'deleted with its week',
   fleet_latency: 'deleted with its week',
   crash_week: 'deleted with its week',

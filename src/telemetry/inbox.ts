@@ -7,7 +7,7 @@ import { createPartitions } from './partitions.js';
 const FIND_WAITING = `
   select (select min(received_on) from telemetry_waiting where received_on < $1)::text as oldest,
          exists (select 1 from telemetry_inbox where received_on < $1) as is_due,
-         exists (select 1 from telemetry_moving) as is_interrupted`;
+         exists (select 1 from telemetry_inbox_draining) as is_interrupted`;
 
 /**
  * Moves the telemetry of past days from the inbox to `telemetry`, in the order of the random ids and in one transaction.
@@ -45,10 +45,10 @@ async function swapInboxes(runner: QueryRunner): Promise<void> {
       // PostgreSQL runs the statements of one string in one transaction.
       await runner.query(`
         set local lock_timeout = ${LOCK_TIMEOUT_MS};
-        lock table telemetry_inbox, telemetry_moving;
-        alter table telemetry_moving rename to telemetry_other;
-        alter table telemetry_inbox rename to telemetry_moving;
-        alter table telemetry_other rename to telemetry_inbox`);
+        lock table telemetry_inbox, telemetry_inbox_draining;
+        alter table telemetry_inbox_draining rename to telemetry_inbox_swap;
+        alter table telemetry_inbox rename to telemetry_inbox_draining;
+        alter table telemetry_inbox_swap rename to telemetry_inbox`);
       return;
     } catch (error) {
       if (attempt === MAX_LOCK_ATTEMPTS) throw error;
@@ -58,9 +58,9 @@ async function swapInboxes(runner: QueryRunner): Promise<void> {
 }
 
 const MOVE_DUE_ROWS =
-  'insert into telemetry select * from telemetry_moving where received_on < $1 order by id';
+  'insert into telemetry select * from telemetry_inbox_draining where received_on < $1 order by id';
 const RETURN_TODAYS_ROWS =
-  'insert into telemetry_inbox select * from telemetry_moving where received_on >= $1 order by id';
+  'insert into telemetry_inbox select * from telemetry_inbox_draining where received_on >= $1 order by id';
 
 // Returns the rows of today to the inbox, also in the order of their ids. Then it truncates the table: deleted rows would
 // remain in its file in the order of arrival.
@@ -69,10 +69,10 @@ const RETURN_TODAYS_ROWS =
 async function moveDueRows(runner: QueryRunner, today: string): Promise<number> {
   return runner.manager.transaction(async () => {
     // No writer uses this table now. The lock makes a late writer wait.
-    await runner.query('lock table telemetry_moving in share mode');
+    await runner.query('lock table telemetry_inbox_draining in share mode');
     const { affected } = await runner.query(MOVE_DUE_ROWS, [today], true);
     await runner.query(RETURN_TODAYS_ROWS, [today]);
-    await runner.query('truncate telemetry_moving');
+    await runner.query('truncate telemetry_inbox_draining');
     return affected!;
   });
 }

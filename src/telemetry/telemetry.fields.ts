@@ -29,7 +29,7 @@ interface TelemetryField extends ValueRule {
  * out of the inbox names no field. A new field is added in six places:
  *
  * 1. this table;
- * 2. a migration: the column and its comment in `telemetry_inbox`, `telemetry_moving` (both `set statistics 0`) and
+ * 2. a migration: the column and its comment in `telemetry_inbox`, `telemetry_inbox_draining` (both `set statistics 0`) and
  *    `telemetry`;
  * 3. docs/openapi.yaml: the schema `Telemetry` and the values of `dropped`;
  * 4. docs/clients.md: the table of members;

@@ -264,7 +264,9 @@ async function statementsOf(work: () => Promise<Answer>): Promise<{ answer: Answ
     const statements = asked.map(([first]) =>
       typeof first === 'string' ? { name: undefined, text: first } : first,
     );
-    const about = statements.filter(({ text }) => /\b(machine_id|replaced_key|take_seat)\b/.test(text));
+    const about = statements.filter(({ text }) =>
+      /\b(machine_id|replaced_key|activate_machine)\b/.test(text),
+    );
     return { answer, statements: about.map(({ name, text }) => name ?? text) };
   } finally {
     query.mockRestore();

@@ -13,7 +13,7 @@ const columnsOf = (table: string) =>
     [table],
   );
 
-test.each(['telemetry_inbox', 'telemetry_moving', 'telemetry'])(
+test.each(['telemetry_inbox', 'telemetry_inbox_draining', 'telemetry'])(
   '%s has the fields, a random id and a day, and no more',
   async (table) => {
     const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { type }]) => ({
@@ -100,7 +100,7 @@ test.each([
   await service.sql(undo);
 });
 
-test.each(['telemetry', 'telemetry_inbox', 'telemetry_moving'])(
+test.each(['telemetry', 'telemetry_inbox', 'telemetry_inbox_draining'])(
   'the columns of %s mean what the list of fields says',
   async (table) => {
     const rows = await service.sql<{ name: string; comment: string }>(

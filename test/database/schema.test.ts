@@ -28,7 +28,7 @@ const SCHEMA = `
   from pg_proc where pronamespace = 'public'::regnamespace
   order by 1`;
 
-// The recorded schema is the one that the eighteen migrations before the first release made, which 0001 replaces. A new
+// The schema was first recorded from the eighteen migrations before the first release, which 0001 replaces. A new
 // migration changes the file with it: npm test -- test/database/schema.test.ts -u
 test('the migrations give the recorded schema', async () => {
   const rows = await service.sql<{ line: string }>(SCHEMA);

@@ -74,7 +74,7 @@ beforeAll(async () => {
 function wrongCommands(text: string): string[] {
   return [
     ...text.matchAll(
-      /(?<=^\s*|`|run |with |&& |--silent )mooring(?: --)? ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?(?![\w@.])/gm,
+      /(?<=^\s*|[`>]|run |with |&& |--silent )mooring(?: --)? ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?(?![\w@.])/gm,
     ),
   ]
     .filter(([, first, second]) => {

@@ -193,7 +193,7 @@ test('a file that was not rewritten in time is a warning, until it was', async (
 const IMPERSONAL = [
   'telemetry',
   'telemetry_inbox',
-  'telemetry_moving',
+  'telemetry_inbox_draining',
   'fleet_week',
   'fleet_cell',
   'fleet_latency',

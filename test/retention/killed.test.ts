@@ -68,7 +68,7 @@ async function staying(): Promise<string[]> {
   const rows = await ground.sql<{ id: string }>(`
     select id from telemetry where received_on >= '2024-11-21'
     union all select id from telemetry_inbox where received_on >= '2024-11-21'
-    union all select id from telemetry_moving where received_on >= '2024-11-21'
+    union all select id from telemetry_inbox_draining where received_on >= '2024-11-21'
     union all select id from license where ended_at is null or ended_at >= '2025-11-21'
     union all select id from activation a where (ended_at is null or ended_at >= '2025-11-21')
       and license_id in (select id from license where ended_at is null or ended_at >= '2025-11-21')

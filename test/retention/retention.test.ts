@@ -13,7 +13,7 @@ beforeAll(async () => {
   service = await Service.start();
   retention = service.app.get(RetentionService);
 });
-afterEach(() => service.sql('truncate telemetry_inbox, telemetry_moving, telemetry'));
+afterEach(() => service.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry'));
 afterAll(() => service.close());
 
 /** Puts this many rows of each day into the inbox, as they come: in no order of their ids. */

@@ -12,7 +12,7 @@ beforeAll(async () => {
   await ground.countNoWeeks();
   await ground.run(NOW);
 });
-beforeEach(() => ground.sql('truncate telemetry_inbox, telemetry_moving, telemetry, one_time_code'));
+beforeEach(() => ground.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry, one_time_code'));
 afterAll(() => ground.close());
 
 /** Does something while another transaction has run a statement. */
@@ -131,7 +131,7 @@ test('nobody stores telemetry in a table whose rows are moving, so that none is 
     const run = ground.run(NOW);
     const waits = `select 1 from pg_locks where relation = 'telemetry'::regclass and not granted`;
     while ((await ground.sql(waits)).length === 0) await pause(5);
-    const late = `set lock_timeout = 100; insert into telemetry_moving (id, received_on)
+    const late = `set lock_timeout = 100; insert into telemetry_inbox_draining (id, received_on)
       values (gen_random_uuid(), '2026-11-20')`;
     const other = await ground.database.connect();
     const failure = await other.query(late).catch(String);

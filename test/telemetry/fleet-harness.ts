@@ -49,7 +49,7 @@ export class Fleet {
 
   /** No telemetry was ever received. */
   async forget(): Promise<void> {
-    await this.service.sql('truncate telemetry_inbox, telemetry_moving, telemetry');
+    await this.service.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry');
     await this.service.sql('truncate fleet_week cascade');
   }
 }

@@ -19,7 +19,7 @@ async function idsInFiles(ids: readonly string[]): Promise<string[]> {
   await service.sql('checkpoint');
   const files = await service.sql<{ bytes: Buffer }>(
     `select pg_read_binary_file(pg_relation_filepath(name::regclass)) as bytes
-     from unnest(array['telemetry_inbox', 'telemetry_moving']) name`,
+     from unnest(array['telemetry_inbox', 'telemetry_inbox_draining']) name`,
   );
   return ids.filter((id) =>
     files.some(({ bytes }) => bytes.includes(Buffer.from(id.replaceAll('-', ''), 'hex'))),

@@ -19,7 +19,7 @@ const GROUP: Readonly<Record<string, Group>> = {
   session: 'holders',
   telemetry: 'telemetry',
   telemetry_inbox: 'telemetry',
-  telemetry_moving: 'telemetry',
+  telemetry_inbox_draining: 'telemetry',
   fleet_week: 'telemetry',
   fleet_cell: 'telemetry',
   fleet_latency: 'telemetry',

@@ -67,7 +67,7 @@ function Live({ sequence, version, expires_at, days_left }: NonNullable<Answer['
         {t(sentence, { day: utcDay(expires_at) })}
       </p>
       {kind !== 'good' && (
-        <p>{fill(texts.renew, { command: <code class="mono">mooring manifest renew</code> })}</p>
+        <p>{fill(texts.renew, { command: <code class="mono">mooring manifest refresh</code> })}</p>
       )}
     </Notice>
   );
