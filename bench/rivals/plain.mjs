@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import Fastify from 'fastify';
 import pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
-import { normalizeHostnameHint } from '../../src/activation/activation-attempt.js';
+import { hostnameHintField } from '../../src/fields/hostname-hint.js';
 import { rfc3339, utcDay } from '../../src/core/clock.js';
 import { problem } from '../../src/http/problems/problem.js';
 import { readTelemetry, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
@@ -89,7 +89,7 @@ async function takeSeat(client, { key, email, machineId }, { hostname_hint, app_
   ).rows;
   if (same) return seatAnswer(license, same, count, machineId, now);
   if (count >= license.machines_allowed) throw problem('machine_limit_reached', {});
-  const made = { id: uuidv7(), activated_at: now, hostname_hint: normalizeHostnameHint(hostname_hint) };
+  const made = { id: uuidv7(), activated_at: now, hostname_hint: hostnameHintField.parse(hostname_hint) };
   await client.query(
     `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
      values ($1, $2, $3, $4, $5, $6)`,
