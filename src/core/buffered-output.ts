@@ -1,17 +1,17 @@
 import { write, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A line waits for others this long at most, or until they are so many characters. */
-const GATHER_MS = 100;
-const GATHER_LENGTH = 32_768;
-/** What waits while nobody takes it; what comes then is dropped, since a log that nobody reads must stop no answer. */
-const WAITING_LENGTH = 4 * 1024 * 1024;
-/** How long the end of the process waits for whoever takes the lines. */
-const END_MS = 500;
+/** Lines are collected for this time, or until they have this many characters. */
+const COLLECT_MS = 100;
+const COLLECT_CHARACTERS = 32_768;
+/** The limit of unwritten characters. Further lines are dropped: a log without a reader must not stop the service. */
+const MAX_WAITING_CHARACTERS = 4 * 1024 * 1024;
+/** The time that the shutdown waits for the reader of the lines. */
+const SHUTDOWN_TIMEOUT_MS = 500;
 
 /**
- * A file descriptor for lines: what comes within a few milliseconds is written together and off the event loop, since a write
- * for each line cost a fifth of a quick answer (decision 0017). What cannot be written is lost, and nothing waits for it.
+ * Writes lines to a file descriptor. Lines of the same few milliseconds are written together, off the event loop: one write
+ * for each line took a fifth of the time of a fast response (docs/decisions/0017). Lines that cannot be written are lost.
  */
 export class BufferedOutput {
   #waiting = '';
@@ -19,25 +19,25 @@ export class BufferedOutput {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly fd: number) {
-    // An end without warning: what waits goes out at once, unless nobody takes what went before.
+    // The process ends at once: writes the remaining lines, unless an earlier write is blocked.
     process.once('exit', () => {
       if (this.#writing) return;
       try {
         writeSync(fd, this.#waiting);
       } catch {
-        // Nobody is left to be told.
+        // There is no place to report it.
       }
     });
   }
 
   write(line: string): void {
-    if (this.#waiting.length > WAITING_LENGTH) return;
+    if (this.#waiting.length > MAX_WAITING_CHARACTERS) return;
     this.#waiting += line;
-    if (this.#waiting.length >= GATHER_LENGTH) this.flush();
-    else this.#timer ??= setTimeout(() => this.flush(), GATHER_MS).unref();
+    if (this.#waiting.length >= COLLECT_CHARACTERS) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), COLLECT_MS).unref();
   }
 
-  /** Writes what waits now, behind what is being written. */
+  /** Writes the collected lines, after a write in progress. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -50,17 +50,17 @@ export class BufferedOutput {
     });
   }
 
-  /** Resolves when everything is written, or nobody takes it. */
+  /** Resolves when everything is written, or after SHUTDOWN_TIMEOUT_MS. */
   async written(): Promise<void> {
-    const late = pause(END_MS, 'late', { ref: false });
+    const late = pause(SHUTDOWN_TIMEOUT_MS, 'late', { ref: false });
     for (this.flush(); this.#writing;) if ((await Promise.race([this.#writing, late])) === 'late') return;
   }
 
   async #send(bytes: Buffer): Promise<void> {
     for (let rest = bytes; rest.length > 0;) {
       const { error, length } = await written(this.fd, rest);
-      // A pipe that is full and does not wait.
-      if (error?.code === 'EAGAIN') await pause(GATHER_MS, undefined, { ref: false });
+      // The pipe is full and non-blocking.
+      if (error?.code === 'EAGAIN') await pause(COLLECT_MS, undefined, { ref: false });
       else if (error) return;
       rest = rest.subarray(length);
     }

@@ -1,2 +1,2 @@
-/** A setting that cannot be used. Its message is one sentence for an operator; the program exits with 2. */
+/** An invalid setting. The message is one sentence for the operator; the program exits with status 2. */
 export class ConfigError extends Error {}

@@ -11,7 +11,7 @@ export type OnExpiry = (typeof ON_EXPIRY)[number];
 /** The limits of the number of machines that a license allows, also in the schema of the database. */
 export const MACHINES_ALLOWED = { min: 1, max: 100_000 };
 
-/** A mail address and the name that stands beside it. */
+/** A mail address with its display name. */
 export interface MailAddress {
   readonly name: string;
   readonly address: string;
@@ -22,7 +22,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /**
  * The settings (docs/contract.md#settings), read from the environment and checked once, at start.
- * Secrets stand in private fields: neither JSON nor `util.inspect` shows them.
+ * Secrets are in private fields, which neither JSON nor `util.inspect` shows.
  */
 export class Config {
   readonly production: boolean;
@@ -38,24 +38,24 @@ export class Config {
   readonly manifestPublicKeys: readonly string[] | undefined;
   readonly defaultMachinesPerLicense: number;
   readonly defaultOnExpiry: OnExpiry;
-  /** How many machines of a license its holder may release without support within a year. */
+  /** The number of activations of a license that its holder may release within a year without support. */
   readonly selfReleasesPerYear: number;
-  /** The hour (UTC) in which a large table may be rewritten, for which it is locked. */
+  /** The hour (UTC) in which large tables may be rewritten, which locks them. */
   readonly largeTableHour: number;
-  /** How many telemetry rows an instance stores in a day (UTC) at most. */
+  /** The largest number of telemetry rows that an instance stores in a day (UTC). */
   readonly telemetryRowsPerDay: number;
   readonly logLevel: LogLevel;
-  /** How long purchases stay, counted from the end of their year. */
+  /** The number of years that purchases are kept, from the end of their year. */
   readonly taxRetentionYears: number;
-  /** Ids of what was erased, outside the database, so that a restored one can be told. */
+  /** The file with the ids of erased rows, outside the database, for restores. */
   readonly tombstoneFile: string;
-  /** Whether TOMBSTONE_FILE is given; else it is a file of DATA_DIR. */
+  /** Whether TOMBSTONE_FILE is set; otherwise the file is in DATA_DIR. */
   readonly isTombstoneFileGiven: boolean;
-  /** Undefined means: no metrics. */
+  /** Undefined disables the metrics. */
   readonly metricsPort: number | undefined;
-  /** How long an instance that was told to end goes on answering, while balancers hear of it (decision 0016). */
+  /** The time that an instance keeps serving after SIGTERM, until load balancers have noticed (docs/decisions/0016). */
   readonly shutdownDelaySeconds: number;
-  /** Whom mail comes from; its name stands for the product in what is written to people. */
+  /** The sender of mails. Its display name is the name of the product in texts for people. */
   readonly mailFrom: MailAddress;
   readonly #databaseUrl: string | undefined;
   readonly #databaseReadUrl: string | undefined;
@@ -67,7 +67,7 @@ export class Config {
   constructor(environment: Environment) {
     const read = (name: string) => environment[name]?.trim() || undefined;
     const host = read('HOST') ?? '127.0.0.1';
-    // Of that name Fastify would listen on every address, on the further ones without our listeners (address amnesia).
+    // For `localhost` Fastify would listen on every address, on the further ones without the listeners of stripClientAddress.
     this.host = host === 'localhost' ? '127.0.0.1' : host;
     this.production = isProduction(read('NODE_ENV'), this.host);
     this.port = integer('PORT', read('PORT'), 3000, 0, 65535);
@@ -116,38 +116,38 @@ export class Config {
     this.mailFrom = mailFrom(read('MAIL_FROM'), this);
     this.#purchaseWebhookSecret = webhookSecret(read('PURCHASE_WEBHOOK_SECRET'));
     if (!this.production) return;
-    this.demandWhatProductionNeeds();
+    this.requireProductionSettings();
     demandTls(this.publicUrl, environment['NODE_TLS_REJECT_UNAUTHORIZED']);
   }
 
-  /** Undefined means: an embedded PostgreSQL under `dataDir`. */
+  /** Undefined for the embedded PostgreSQL in `dataDir`. */
   get databaseUrl(): string | undefined {
     return this.#databaseUrl;
   }
 
-  /** A replica that may confirm heartbeats; undefined means: the primary answers them all. */
+  /** A replica that may confirm heartbeats; undefined if the primary answers all. */
   get databaseReadUrl(): string | undefined {
     return this.#databaseReadUrl;
   }
 
-  /** Undefined means: generated under `dataDir` (development alone). */
+  /** Undefined if it is generated in `dataDir`, in development only. */
   get licenseKeySecret(): Buffer | undefined {
     return this.#licenseKeySecret;
   }
 
-  /** Undefined means: mail is written to `DATA_DIR/outbox`. */
+  /** Undefined if mail is written to `DATA_DIR/outbox`. */
   get smtpUrl(): string | undefined {
     return this.#smtpUrl;
   }
 
-  /** In base64, as Standard Webhooks has it; undefined means: no purchases are taken. */
+  /** In base64, as in Standard Webhooks; undefined disables the route for purchases. */
   get purchaseWebhookSecret(): string | undefined {
     return this.#purchaseWebhookSecret;
   }
 
-  // Nothing is generated in production: a service that invents its own secrets has lost its licenses
+  // Nothing is generated in production: with new secrets, the service would not recognize its licenses
   // at the next start (docs/contract.md#settings).
-  private demandWhatProductionNeeds(): void {
+  private requireProductionSettings(): void {
     const needed = {
       DATABASE_URL: this.#databaseUrl,
       LICENSE_KEY_SECRET: this.#licenseKeySecret,
@@ -167,7 +167,7 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
-// Development mode makes up keys and prints a sample license: it must never be reachable from outside.
+// Development mode generates keys and prints a sample license. It must not be reachable from outside.
 function isProduction(nodeEnv: string | undefined, host: string): boolean {
   const mode = nodeEnv ?? (isLoopback(host) ? 'development' : undefined);
   if (mode === 'production') return true;
@@ -210,7 +210,7 @@ function httpUrl(name: string, text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-// Never repeated in an error: the address holds a password.
+// Errors do not contain the URL, because it contains a password.
 function databaseUrl(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const url = URL.parse(text);
@@ -227,7 +227,7 @@ function secret(name: string, text: string | undefined): Buffer | undefined {
   return bytes;
 }
 
-// Never repeated in an error: the address holds a password.
+// Errors do not contain the URL, because it contains a password.
 function smtpUrl(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const url = URL.parse(text);

@@ -6,16 +6,16 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Whether a connection to this host stays on this machine: by address, or by the names that RFC 6761 reserves for it. */
+/** Whether a connection to this host stays on this machine: by its address, or by a name that RFC 6761 reserves. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   if (name === 'localhost' || name.endsWith('.localhost')) return true;
   const family = isIP(name);
-  // An IPv4 address that is mapped into IPv6 is looked up as the IPv4 address.
+  // `BlockList` checks an IPv4 address mapped into IPv6 as the IPv4 address.
   return family !== 0 && LOOPBACK.check(name, family === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** What each sslmode becomes. `require` and `verify-ca` verify the whole certificate, as they do in pg 8. */
+/** The effective mode of each sslmode. `require` and `verify-ca` verify the whole certificate, as in pg 8. */
 const SSL_MODES: ReadonlyMap<string, string> = new Map([
   ['verify-full', 'verify-full'],
   ['verify-ca', 'verify-full'],
@@ -23,22 +23,22 @@ const SSL_MODES: ReadonlyMap<string, string> = new Map([
   ['no-verify', 'no-verify'],
   ['disable', 'disable'],
 ]);
-/** Parameters that pg reads as files, anew for each connection. */
+/** Parameters with files that pg reads for each connection. */
 const SSL_FILES = ['sslrootcert', 'sslcert', 'sslkey'];
 
-// No error repeats a URL: it holds a password.
+// Errors do not contain URLs, because a URL contains a password.
 
 /**
- * The URL with the sslmode that it means (docs/decisions/0029): off this machine, TLS with a verified certificate is the
- * default. Each connection is made from this URL, so each one obeys it.
- * @param name the setting @param url as the setting has it @throws ConfigError
+ * Returns the URL with its effective sslmode (docs/decisions/0029). For another machine, TLS with a verified certificate is the
+ * default. All connections use this URL.
+ * @param name the setting @param url the value of the setting @throws ConfigError
  */
 export function databaseUrlWithTls(name: string, url: URL): string {
   const { searchParams } = url;
   if (searchParams.has('ssl') || searchParams.has('uselibpqcompat')) {
     throw new ConfigError(`${name} must give sslmode in place of ssl and uselibpqcompat.`);
   }
-  // pg takes the last of several.
+  // pg uses the last of several values.
   const given = searchParams.getAll('sslmode').at(-1);
   const mode = given === undefined ? undefined : SSL_MODES.get(given);
   if (given !== undefined && mode === undefined) {
@@ -51,7 +51,7 @@ export function databaseUrlWithTls(name: string, url: URL): string {
   return url.href;
 }
 
-/** The host that pg connects to: a name, an address, or the folder of a Unix socket; empty where the URL has none. */
+/** The host that pg connects to: a name, an address, or the folder of a Unix socket; empty if the URL has none. */
 export function databaseHost({ searchParams, hostname }: URL): string {
   const given = searchParams.getAll('host').at(-1);
   if (given) return given;
@@ -73,8 +73,8 @@ function refuseUnreadable(name: string, parameter: string, path: string | undefi
 }
 
 /**
- * The URL of a mail server with `requireTLS=true` where mail leaves this machine: STARTTLS is then mandatory, and its
- * certificate is verified. Only `requireTLS=false` in the URL switches that off (docs/decisions/0029).
+ * Returns the URL of a mail server, with `requireTLS=true` for another machine: STARTTLS is then required and its certificate
+ * verified. Only `requireTLS=false` in the URL disables this (docs/decisions/0029).
  */
 export function smtpUrlWithTls(url: URL): string {
   if (url.protocol !== 'smtp:' || isLoopbackHost(url.hostname)) return url.href;
@@ -82,7 +82,7 @@ export function smtpUrlWithTls(url: URL): string {
   return url.href;
 }
 
-/** Refuses settings that switch encryption off without a word in a production. @throws ConfigError */
+/** Refuses settings that disable encryption in production. @throws ConfigError */
 export function demandTls(publicUrl: string, nodeTlsRejectUnauthorized: string | undefined): void {
   const { protocol, hostname } = new URL(publicUrl);
   if (protocol !== 'https:' && !isLoopbackHost(hostname)) {

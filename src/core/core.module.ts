@@ -3,14 +3,14 @@ import { Clock } from './clock.js';
 import { Config } from './config.js';
 import { AppLogger } from './logger.js';
 
-/** What the process was started with. */
+/** The settings, clock and log of the process. */
 export interface CoreOptions {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: AppLogger;
 }
 
-/** Settings, time and log, which every module may inject. */
+/** Provides settings, clock and log to every module. */
 @Global()
 @Module({})
 export class CoreModule {

@@ -1,10 +1,10 @@
-/** How many values lay at or below each bound, and their sum: counters alone, read when somebody asks. */
+/** Counts values by bounds, and adds them up. Metrics are computed from it when they are requested. */
 export class Histogram {
-  /** One for each bound, and one for what lies above them all; each counts what no smaller bound has. */
+  /** One count for each bound and one for larger values; each value is counted once, at the smallest bound that fits. */
   readonly counts: number[];
   sum = 0;
 
-  /** @param bounds the smallest first */
+  /** @param bounds in ascending order */
   constructor(readonly bounds: readonly number[]) {
     this.counts = Array.from({ length: bounds.length + 1 }, () => 0);
   }

@@ -1,13 +1,12 @@
 import { DatabaseSync } from 'node:sqlite';
 
-// A lock that nobody refers to would be garbage collected, and so let go of.
-const held = new Set<DatabaseSync>();
+// A lock without a reference would be garbage collected and thereby released.
+const heldLocks = new Set<DatabaseSync>();
 
 /**
- * Takes an exclusive lock on a file, which is made where it is missing. It is a lock of the kernel, which frees it when
- * its holder dies, however that happens: there is no stale one to recognise, and no process id to mistake. Node offers
- * none by itself, SQLite does.
- * @returns how to let go of it; null where another process, or another part of this one, has it
+ * Takes an exclusive lock on a file and creates the file if it is missing. The kernel releases the lock when its process ends
+ * for any reason, so there are no stale locks. Node has no such lock, SQLite has.
+ * @returns a function that releases the lock; null if another process, or another part of this one, holds it
  */
 export function tryKernelLock(file: string): (() => void) | null {
   const lock = new DatabaseSync(file);
@@ -19,6 +18,6 @@ export function tryKernelLock(file: string): (() => void) | null {
     if ((error as { errcode?: number }).errcode === busy) return null;
     throw error;
   }
-  held.add(lock);
-  return () => void (held.delete(lock) && lock.close());
+  heldLocks.add(lock);
+  return () => void (heldLocks.delete(lock) && lock.close());
 }

@@ -4,14 +4,14 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from './config.js';
 import { BufferedOutput } from './buffered-output.js';
 
-/** `at name (place:line:column)`: nothing that was not written by the engine. */
+/** `at name (place:line:column)`, which only the JavaScript engine writes. */
 const FRAME = /^\s+at .*(:\d+:\d+\)?|<anonymous>\)?)$/gm;
 
 type Destination = DestinationStream & Partial<Pick<BufferedOutput, 'flush' | 'written'>>;
 
-/** What is told of an answer, and nothing else: to the log, and to whatever counts. */
+/** The only facts about a response that are logged and counted. */
 export interface ResponseRecord {
-  /** The route's template, never the address that was asked for. */
+  /** The template of the route, never the requested URL. */
   readonly route: string;
   readonly method: string;
   readonly status: number;
@@ -22,41 +22,41 @@ export interface ResponseRecord {
 type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /**
- * Everything the service writes about itself: one JSON line an event, made of named fields alone. There is no way to
- * hand it an object of the caller's, and of an error it keeps only what cannot hold a person's data.
+ * Writes the log: one JSON line for each event, with named fields only. It accepts no objects of a request, and logs only those
+ * parts of an error that cannot contain personal data (docs/privacy.md#logs).
  */
 @Injectable()
 export class AppLogger implements LoggerService {
   readonly #pino: Logger;
-  readonly #tellsAnswers: boolean;
-  /** The latest answer's moment, and its text: made for each, it cost a twentieth of a manifest's answer. */
-  #at = 0;
-  #time = '';
+  readonly #logsResponses: boolean;
+  /** The time of the last response and its text. Formatting it for each response took a twentieth of a manifest request. */
+  #lastTime = 0;
+  #lastTimeText = '';
 
   constructor(
     level: LogLevel,
     private readonly destination: Destination = new BufferedOutput(process.stdout.fd),
   ) {
     this.#pino = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
-    this.#tellsAnswers = this.#pino.isLevelEnabled('info');
+    this.#logsResponses = this.#pino.isLevelEnabled('info');
   }
 
   /**
-   * The line of an answer. As `info` would write it, but by hand: there is one for each, and nothing in it can need an escape
-   * (a template of ours, a method that Node's parser knows, numbers, a UUID).
+   * Writes the line of a response in the format of `info`, without pino, because each request has one. No value needs an escape:
+   * a route template, a method that Node's parser knows, numbers and a UUID.
    */
   answered({ route, method, status, milliseconds, request_id }: ResponseRecord): void {
-    if (!this.#tellsAnswers) return;
+    if (!this.#logsResponses) return;
     const now = Date.now();
-    if (now !== this.#at) [this.#at, this.#time] = [now, new Date(now).toISOString()];
+    if (now !== this.#lastTime) [this.#lastTime, this.#lastTimeText] = [now, new Date(now).toISOString()];
     const rounded = Math.round(milliseconds * 10) / 10;
     this.destination.write(
-      `{"level":30,"time":"${this.#time}","route":"${route}","method":"${method}","status":${status},` +
+      `{"level":30,"time":"${this.#lastTimeText}","route":"${route}","method":"${method}","status":${status},` +
         `"milliseconds":${rounded},"request_id":"${request_id}","msg":"request"}\n`,
     );
   }
 
-  /** Resolves when everything is written, as far as somebody takes it. */
+  /** Resolves when all lines are written, or their reader has not read them in time. */
   async written(): Promise<void> {
     await this.destination.written?.();
   }
@@ -65,13 +65,13 @@ export class AppLogger implements LoggerService {
     this.#pino.info(fields, event);
   }
 
-  /** Something needs an operator's eye; `error` is reduced as `failure` says, and its members yield to `fields`. */
+  /** Logs an error that needs the attention of an operator, with its `errorFields`; `fields` take precedence. */
   failed(event: string, error: unknown, fields: Fields = {}): void {
     this.#pino.error({ ...errorFields(error), ...fields }, event);
     this.destination.flush?.();
   }
 
-  /** The process ends because of it: written at every level. `error` is reduced as `failure` says. */
+  /** Logs an error that ends the process, at every log level, with its `errorFields`. */
   fatalError(event: string, error: unknown): void {
     this.#pino.fatal(errorFields(error), event);
     this.destination.flush?.();
@@ -81,8 +81,8 @@ export class AppLogger implements LoggerService {
     this.#pino.warn(fields, event);
   }
 
-  // Nest's own messages name classes and routes, and on a failure whatever the thrown thing said: so a message is
-  // kept only below `warn`, where Nest speaks of its modules, and of anything above it the context alone.
+  // Nest's messages contain class names and routes, and for errors the message of the error. Messages are therefore logged
+  // only below `warn`, where they are about modules; above, only the context is logged.
   log(message: unknown, context?: unknown): void {
     this.#pino.debug({ context: String(context) }, String(message));
   }
@@ -97,8 +97,8 @@ export class AppLogger implements LoggerService {
 }
 
 /**
- * What may be told of an error: its class, its code (SQLSTATE or errno), the constraint it broke, and where in our
- * code it was thrown. Never its message: PostgreSQL puts a key's values there, JSON.parse a piece of the body.
+ * The parts of an error that may be logged: its class, its code (SQLSTATE or errno), the violated constraint, and the stack
+ * frames. Never its message: PostgreSQL includes values of a key, and JSON.parse a part of the body.
  */
 export function errorFields(error: unknown): Fields {
   if (!types.isNativeError(error)) return { error: typeof error };
@@ -107,7 +107,7 @@ export function errorFields(error: unknown): Fields {
     constraint?: unknown;
     table?: unknown;
   };
-  // The stack begins with the message, which may itself look like a frame.
+  // The stack begins with the message, which may look like a frame.
   const stack = error.stack ?? '';
   const frames = stack.slice(stack.indexOf(error.message) + error.message.length).match(FRAME) ?? [];
   return {

@@ -1,8 +1,7 @@
 /**
- * Ends the process with 1 on an error that nothing caught. Its state is unknown then, so nothing is finished or closed, and
- * what runs the process starts it again.
- * @param report says what happened, without the error's message, which Node would print otherwise and which may hold a key
- *   or an address
+ * Ends the process with status 1 on an uncaught error. The state of the process is then unknown, so nothing is finished or
+ * closed; its supervisor starts it again.
+ * @param report logs the error, without its message, which may contain a key or an address
  */
 export function exitOnUncaught(report: (error: unknown) => Promise<void>): void {
   let isEnding = false;

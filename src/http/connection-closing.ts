@@ -3,12 +3,12 @@ import type { FastifyInstance } from 'fastify';
 import type { AppLogger } from '../core/logger.js';
 import { owesAnswer } from './parsing/malformed-requests.js';
 
-/** A request that is still arriving when we close gets this long to arrive whole. */
-const ARRIVAL_MS = 1_000;
+/** The time that a partly received request has to arrive completely after the start of the shutdown. */
+const REQUEST_ARRIVAL_TIMEOUT_MS = 1_000;
 
 /**
- * Lets a process that has finished its work end: answers that are still given close their connection, and connections
- * that wait for nothing of ours (opened ahead, half a request, a body nobody reads) are cut.
+ * Closes connections at the shutdown: responses that are still sent close their connection, and connections without a complete
+ * request (unused, half a request, a response that is not read) are destroyed.
  */
 export function closeConnections(fastify: FastifyInstance, log: AppLogger): void {
   const sockets = new Set<Socket>();
@@ -16,18 +16,18 @@ export function closeConnections(fastify: FastifyInstance, log: AppLogger): void
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  let closing = false;
+  let isClosing = false;
   const ended = { answered: 0, cut: 0 };
   fastify.addHook('preClose', (done) => {
-    closing = true;
+    isClosing = true;
     const started = performance.now();
-    // Comes when every connection has ended.
+    // Emitted after the end of the last connection.
     fastify.server.once('close', () => {
       log.info('requests ended', { ...ended, milliseconds: Math.round(performance.now() - started) });
     });
     setTimeout(() => {
       for (const socket of sockets) if (!owesAnswer(socket)) cut(socket);
-    }, ARRIVAL_MS).unref();
+    }, REQUEST_ARRIVAL_TIMEOUT_MS).unref();
     done();
   });
   const cut = (socket: Socket) => {
@@ -35,11 +35,11 @@ export function closeConnections(fastify: FastifyInstance, log: AppLogger): void
     socket.destroy();
   };
   fastify.addHook('onSend', (_request, reply, _payload, done) => {
-    if (closing) reply.header('connection', 'close');
+    if (isClosing) reply.header('connection', 'close');
     done();
   });
   fastify.addHook('onResponse', (_request, _reply, done) => {
-    if (closing) ended.answered += 1;
+    if (isClosing) ended.answered += 1;
     done();
   });
 }

@@ -19,12 +19,12 @@ import { ProblemFilter } from './problems/problem.filter.js';
 import { responseRecord, logResponse, logResponses } from './responses/response-log.js';
 import { RequestCounts } from './responses/request-counts.js';
 
-/** A client's body: 16 KiB (docs/contract.md#common-rules). */
+/** The limit of a request body (docs/contract.md#common-rules). */
 const BODY_LIMIT_BYTES = 16 * 1024;
 
 /**
- * The application as every request meets it, the same for `main.ts` and the tests: what it forgets, what it logs, what
- * it takes, when it sheds, how it refuses.
+ * Creates the application with everything that each request passes, for `main.ts` and the tests: removal of the client
+ * address, response log, parsing, load shedding, errors.
  */
 export async function createApp(
   module: DynamicModule,
@@ -38,16 +38,16 @@ export async function createApp(
     requestIdHeader: false,
     genReqId: () => uuidv4(),
     bodyLimit: BODY_LIMIT_BYTES,
-    // A slow sender holds a socket, never a seat.
+    // A slow sender does not count as a request in progress.
     requestTimeout: 20_000,
-    // Who neither reads nor sends; later than Node tells slow senders so, for which it looks every 30 seconds.
+    // For clients that neither read nor send. Later than `requestTimeout`, which Node checks every 30 seconds.
     connectionTimeout: 60_000,
     forceCloseConnections: 'idle',
-    // What arrives on a kept connection while we close is still answered; the connection then ends.
+    // Requests on open connections are still answered during the shutdown; then the connection ends.
     return503OnClosing: false,
-    // We answer that ourselves, with a problem.
+    // handleMalformedRequests answers it, with a problem.
     http: { requireHostHeader: false },
-    // An address that cannot be read never reaches the hooks.
+    // A request whose URL cannot be parsed does not reach the hooks.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       filter.answer(error, request, reply);
       logResponse(responseRecord(request, reply), log, traffic);

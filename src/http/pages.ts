@@ -5,12 +5,12 @@ import type { FastifyReply } from 'fastify';
 import type { ServeStaticModuleOptions } from '@nestjs/serve-static';
 import { Config } from '../core/config.js';
 
-/** Where the build lays the pages down; as far from here in the sources as in `dist`. */
+/** The folder of the built pages. The relative path is the same from `src` and from `dist`. */
 const FOLDER = fileURLToPath(new URL('../../web/dist', import.meta.url));
 
 const YEAR_SECONDS = 31_536_000;
 
-/** All that a page may do: run and show its own files, and speak with this service. */
+/** A page may run and show its own files and send requests to this service, nothing else. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -24,7 +24,7 @@ const CONTENT_SECURITY_POLICY = [
   "require-trusted-types-for 'script'",
 ].join('; ');
 
-/** On a page and its files, beside what every answer carries (address-amnesia.ts). */
+/** Headers of pages and their files, besides SECURITY_HEADERS. */
 const HEADERS = {
   'content-security-policy': CONTENT_SECURITY_POLICY,
   'cross-origin-opener-policy': 'same-origin',
@@ -34,21 +34,21 @@ const HEADERS = {
     'publickey-credentials-create=(self), publickey-credentials-get=(self)',
 };
 
-/** Whether the build has made the pages; without them the service works, and their addresses are unknown ones. */
+/** Whether the pages are built. Without them the service works, and their URLs are `not_found`. */
 export const pagesAreBuilt = () => existsSync(join(FOLDER, 'portal/index.html'));
 
 /**
- * `/portal/`, `/support/`, `/privacy/`, their files, and `/licenses.md` of what these bundle, each a route of its own:
- * nothing else is answered by a page.
+ * Serves `/portal/`, `/support/`, `/privacy/`, their files, and `/licenses.md` with the licenses of bundled packages. Each file
+ * has a route of its own; no other URL is answered by a page.
  */
 export function pages(config: Config): ServeStaticModuleOptions {
-  // A browser that was here once over TLS never comes without it again; said only where TLS is.
+  // A browser that has used TLS once does not connect without it again.
   const transport = config.publicUrl.startsWith('https:')
     ? { 'strict-transport-security': `max-age=${YEAR_SECONDS}` }
     : {};
   return {
     rootPath: FOLDER,
-    // The module also registers a fallback of its own, which would answer every unknown address: one that matches none.
+    // The module registers a fallback for every unknown URL. This path matches none.
     renderPath: '/:never((?!))',
     serveStaticOptions: {
       decorateReply: false,
@@ -64,7 +64,7 @@ export function pages(config: Config): ServeStaticModuleOptions {
   };
 }
 
-// A file whose name holds its hash never changes; a page names the newest of them, so it is asked for anew each time.
+// A file with a hash in its name never changes. A page refers to the newest files, so browsers request it each time.
 function cacheControl(path: string): string {
   return path.startsWith(join(FOLDER, 'assets')) ? `public, max-age=${YEAR_SECONDS}, immutable` : 'no-cache';
 }

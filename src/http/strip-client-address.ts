@@ -1,11 +1,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Headers by which a proxy tells who called, under whatever name: rather one too many than one too few. */
+/** Headers in which proxies name a client. The pattern rather matches one header too many. */
 const FORWARDING =
   /forwarded|(client|real|remote|connecting|originating|user|true-client)-?(ip|addr)|external-address|^via$/i;
 
-/** On every answer, also on those that Fastify's hooks never see. */
+/** Headers of every response, also of those that Fastify's hooks do not see. */
 export const SECURITY_HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -14,44 +14,44 @@ export const SECURITY_HEADERS = {
 } as const;
 
 /**
- * Makes the process unable to see a client's address: what is not there can be neither logged nor stored
- * (docs/privacy.md#client-address). The listeners stand before Fastify's own, so that nothing runs before them.
+ * Makes the process unable to read a client's address, so that it cannot be logged or stored
+ * (docs/privacy.md#client-address). The listeners are registered before Fastify's, so that no other code runs before them.
  */
 export function stripClientAddress(server: Server): void {
-  server.prependListener('connection', forgetPeer);
+  server.prependListener('connection', hidePeer);
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    forgetForwarding(request);
+    removeForwardingHeaders(request);
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
   });
 }
 
 /**
- * What hides who is at the other end of a socket. On a prototype, not on each: a socket with a dozen properties of its own is
- * slower at everything it does.
+ * Properties that hide the peer of a socket. They are on a prototype, because a socket with many properties of its own is
+ * slower.
  */
 const HIDING = {
   remoteAddress: { get: () => undefined },
   remotePort: { get: () => undefined },
   remoteFamily: { get: () => undefined },
-  // Where the hidden getters read from, and where they would keep it.
+  // The source of the hidden getters, and their cache.
   _getpeername: { value: () => ({}) },
   _peername: { value: {} },
 };
-let nobodysSocket: object | undefined;
-const knowsNobody = () => -1;
+let hidingPrototype: object | undefined;
+const failWithoutAddress = () => -1;
 
-function forgetPeer(socket: Socket): void {
-  // And whence that would come: an error code, and nothing written.
+function hidePeer(socket: Socket): void {
+  // The native function behind it: it returns an error code and writes no address.
   const handle = Reflect.get(socket, '_handle') as { getpeername: () => number } | undefined;
-  if (handle) handle.getpeername = knowsNobody;
-  nobodysSocket ??= Object.create(Object.getPrototypeOf(socket) as object, HIDING) as object;
-  Object.setPrototypeOf(socket, nobodysSocket);
+  if (handle) handle.getpeername = failWithoutAddress;
+  hidingPrototype ??= Object.create(Object.getPrototypeOf(socket) as object, HIDING) as object;
+  Object.setPrototypeOf(socket, hidingPrototype);
 }
 
-function forgetForwarding(request: IncomingMessage): void {
+function removeForwardingHeaders(request: IncomingMessage): void {
   const names = Object.keys(request.headers).filter((name) => FORWARDING.test(name));
   if (names.length === 0) return;
-  // Made before the raw ones change, because Node makes them from as many as it has read.
+  // Read before the raw headers change, because Node derives it from the number of raw headers.
   const distinct = request.headersDistinct;
   for (const name of names) {
     delete request.headers[name];

@@ -3,8 +3,8 @@ import findMyWay, { type HTTPMethod } from 'find-my-way';
 import { problem } from './problems/problem.js';
 
 /**
- * Refuses what no route takes, before its body is read: 405 with `allow` where another method would do, else 404. It
- * mirrors the routes as they are added, because Fastify's router answers for one method alone.
+ * Refuses requests without a route before their body is read: 405 with `allow` if the URL has a route with another method,
+ * otherwise 404. It repeats the routes in a router of its own, because Fastify's router finds routes of one method only.
  */
 export function refuseUnknownRoutes(fastify: FastifyInstance): void {
   const router = findMyWay();

@@ -2,34 +2,34 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { problem } from '../problems/problem.js';
 
-/** What one process carries before it turns requests away. */
+/** The load of a process above which it refuses requests. */
 export const LIMITS = {
-  /** Beyond this mean delay of the event loop a new request would wait longer than it is worth; 0: never. */
+  /** The largest mean delay of the event loop; 0 disables the check. */
   eventLoopDelayMs: 500,
-  /** Requests under way at once; more are turned away while these are finished. */
+  /** The largest number of requests in progress. */
   concurrentRequests: 2_000,
 };
 
-/** What one process carries, and what it has turned away. */
+/** The load of a process, and the number of refused requests. */
 export class LoadCounts {
-  /** Requests that came and whose answer is not ready. */
+  /** Requests without a response. */
   underWay = 0;
-  /** Turned away since the start, by what was too much. */
+  /** Refused requests since the start, by reason. */
   readonly shed = { event_loop_delay: 0, concurrent_requests: 0 };
 }
 
-/** How often the event loop tells its delay, and how finely it is measured. */
-const LOOK_MS = 1_000;
+/** The interval and the resolution of measurements of the event loop delay. */
+const MEASUREMENT_INTERVAL_MS = 1_000;
 const RESOLUTION_MS = 10;
 
 /**
- * Connections that wait to be taken. Node asks for 511, which a herd fills within milliseconds: whoever comes then is not
- * told to come later, but waits for seconds on end and is reset.
+ * The backlog of connections that are not accepted yet. Many clients at once fill Node's default of 511 within milliseconds;
+ * further ones would wait for seconds and be reset, without a response.
  */
 export const BACKLOG = 4_096;
 
 /**
- * Sheds load by what the process can carry, never by who calls: no address, key or account is counted here
+ * Sheds load by the capacity of the process, never by caller: no address, key or account is counted
  * (docs/contract.md#limits).
  */
 export function shedLoad(fastify: FastifyInstance, limits = LIMITS, load = new LoadCounts()): void {
@@ -44,36 +44,36 @@ export function shedLoad(fastify: FastifyInstance, limits = LIMITS, load = new L
     load.shed[reason] += 1;
     return problem('unavailable');
   };
-  // Before its body is read: whoever is turned away costs next to nothing.
+  // Before the body is read, so that a refusal costs almost nothing.
   fastify.addHook('onRequest', (request, _reply, done) => done(refusal(request)));
-  const seated = new WeakSet<FastifyRequest>();
-  // Once its body has arrived: a slow sender holds a socket, never a seat.
+  const inProgress = new WeakSet<FastifyRequest>();
+  // Counted when the body has arrived, so that slow senders do not count.
   fastify.addHook('preHandler', (request, _reply, done) => {
     if (isProbe(request)) return done();
     const refused = refusal(request);
     if (refused) return done(refused);
     load.underWay += 1;
-    seated.add(request);
+    inProgress.add(request);
     done();
   });
-  // Until the answer is ready, and neither longer nor shorter: who reads nothing holds a socket too, and who has gone
-  // leaves work behind.
+  // Counted until the response is ready: clients that do not read do not count, and the work for a client that has
+  // disconnected counts.
   fastify.addHook('onSend', (request, _reply, _payload, done) => {
-    if (seated.delete(request)) load.underWay -= 1;
+    if (inProgress.delete(request)) load.underWay -= 1;
     done();
   });
 }
 
-// Nothing here asks the system: a process that is out of file descriptors could not be told how much memory it has.
+// The measurement reads no files: they could not be opened in a process without file descriptors.
 function watchEventLoop(fastify: FastifyInstance, limitMs: number): () => boolean {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
   let isLate = false;
   const timer = setInterval(() => {
-    // Without a single measurement it stood still for the whole time.
+    // Without a measurement, the event loop was blocked for the whole interval.
     isLate = delays.count === 0 || delays.mean / 1e6 - RESOLUTION_MS > limitMs;
     delays.reset();
-  }, LOOK_MS).unref();
+  }, MEASUREMENT_INTERVAL_MS).unref();
   fastify.addHook('onClose', (_instance, done) => {
     clearInterval(timer);
     delays.disable();
@@ -82,7 +82,7 @@ function watchEventLoop(fastify: FastifyInstance, limitMs: number): () => boolea
   return () => isLate;
 }
 
-// A busy process is alive: an orchestrator that is told otherwise would end it in the middle of its work.
+// Probes are always answered: an orchestrator would otherwise end a busy process.
 function isProbe(request: FastifyRequest): boolean {
   return request.routeOptions.url?.startsWith('/health/') ?? false;
 }

@@ -1,43 +1,43 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { problem } from '../problems/problem.js';
 
-/** Forgotten with the process: what is counted cannot be told from the keys it is counted under. */
-const KEY = randomBytes(32);
+/** Random for each process, so that hashed keys cannot be matched to identities later. */
+const HMAC_KEY = randomBytes(32);
 
-/** Keys of each kind that are remembered at once; they take some 20 MB at most. */
-const REMEMBERED = 50_000;
+/** The largest number of keys of a kind; they need about 20 MB. */
+const MAX_KEYS = 50_000;
 
 /** The attempts under one key since the first of them. */
 interface Window {
   attempts: number;
-  /** When they are forgotten, in milliseconds of the monotonic clock. */
+  /** The end of the window, in milliseconds of the monotonic clock. */
   readonly endsAt: number;
 }
 
 /**
- * Counts attempts of one kind in memory, never by address (docs/contract.md#limits). Where more keys come than it remembers, it
- * forgets those with the fewest attempts first, and never one that has reached the limit.
+ * Counts attempts of one kind in memory, never by address (docs/contract.md#limits). If there are more keys than it can keep, it
+ * drops those with the fewest attempts first, and never one that has reached the limit.
  */
 export class RateLimit {
-  /** In the order in which they end, because each lasts equally long. */
+  /** Ordered by their end, because all windows have the same length. */
   readonly #windows = new Map<string, Window>();
-  /** The keys by their number of attempts, each set in the order in which they came to it. */
+  /** The keys by number of attempts; each set is in the order of insertion. */
   readonly #byAttempts: readonly Set<string>[];
 
   /**
-   * @param remembered the number of keys at once
-   * @param now milliseconds of a clock that never jumps
+   * @param maxKeys the largest number of keys
+   * @param now milliseconds of a monotonic clock
    */
   constructor(
     private readonly attempts: number,
     private readonly seconds: number,
-    private readonly remembered = REMEMBERED,
+    private readonly maxKeys = MAX_KEYS,
     private readonly now: () => number = () => performance.now(),
   ) {
     this.#byAttempts = Array.from({ length: attempts + 1 }, () => new Set<string>());
   }
 
-  /** Counts an attempt. @param of whose it is; hashed before it is kept @throws Problem `too_many_requests` */
+  /** Counts an attempt. @param of the identity; it is stored as a hash @throws Problem `too_many_requests` */
   count(of: string): void {
     const key = hashed(of);
     const window = this.#demandBelowLimit(key);
@@ -47,7 +47,7 @@ export class RateLimit {
     this.#byAttempts[window.attempts]!.add(key);
   }
 
-  /** Refuses as `count` would, and counts nothing. @throws Problem `too_many_requests` */
+  /** Refuses as `count` would, without counting. @throws Problem `too_many_requests` */
   check(of: string): void {
     this.#demandBelowLimit(hashed(of));
   }
@@ -61,12 +61,12 @@ export class RateLimit {
   }
 
   #remember(key: string): void {
-    if (this.#windows.size >= this.remembered && !this.#forgetFewest()) return;
+    if (this.#windows.size >= this.maxKeys && !this.#forgetFewest()) return;
     this.#windows.set(key, { attempts: 1, endsAt: this.now() + this.seconds * 1000 });
     this.#byAttempts[1]!.add(key);
   }
 
-  /** Makes room for one key. @returns false where all have reached the limit: then the new one is not remembered */
+  /** Drops a key if there are too many. @returns false if all keys have reached the limit; the new one is then not stored */
   #forgetFewest(): boolean {
     const fewest = this.#byAttempts.slice(0, this.attempts).find(({ size }) => size > 0);
     if (!fewest) return false;
@@ -90,5 +90,5 @@ export class RateLimit {
 }
 
 function hashed(of: string): string {
-  return createHmac('sha256', KEY).update(of).digest('base64url');
+  return createHmac('sha256', HMAC_KEY).update(of).digest('base64url');
 }

@@ -1,16 +1,16 @@
 interface Rate {
-  /** What is added, up to the capacity. */
+  /** Tokens that are added, up to the capacity. */
   readonly perSecond: number;
-  /** What a full bucket holds: so many may come at once after a quiet time. */
+  /** The tokens of a full bucket, the largest burst. */
   readonly capacity: number;
 }
 
-/** Limits how often something is done in all, whoever asks for it. Kept in memory by each instance. */
+/** Limits how often something is done, for all callers together. Each instance has its own, in memory. */
 export class TokenBucket {
   #tokens: number;
   #filledAt: number;
 
-  /** @param now milliseconds of a clock that never jumps, such as `Clock.monotonic` */
+  /** @param now milliseconds of a monotonic clock, such as `Clock.monotonic` */
   constructor(
     private readonly rate: Rate,
     private readonly now: () => number,
@@ -19,7 +19,7 @@ export class TokenBucket {
     this.#filledAt = now();
   }
 
-  /** Takes one token. @returns false where there is none */
+  /** Takes one token. @returns false if there is none */
   take(): boolean {
     const now = this.now();
     const added = ((now - this.#filledAt) / 1000) * this.rate.perSecond;

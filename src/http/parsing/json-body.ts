@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { problem } from '../problems/problem.js';
 
-/** A route whose body is signed as it came: its handler gets the bytes, and reads them with `readJson`. */
+/** For a route whose body is signed: its guard gets the bytes, and `readJson` parses them. */
 export const RAW_BODY = { rawBody: true, bodyLimit: 64 * 1024 };
 
 type RouteSettings = Partial<typeof RAW_BODY>;
@@ -9,11 +9,11 @@ type RouteSettings = Partial<typeof RAW_BODY>;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The one kind of body there is: a JSON text in strict UTF-8. What Fastify would accept beside it (plain text, a
- * replacement character for a broken one) is gone, so a body is either what was sent or a clear refusal.
+ * Accepts JSON in strict UTF-8 as the only kind of body. Fastify would also accept plain text, and replace invalid
+ * characters.
  */
 export function parseJsonOnly(fastify: FastifyInstance): void {
-  // `remove`: a member named __proto__ is as unknown as any other, and is ignored like them.
+  // `remove`: a member named `__proto__` is ignored like each unknown member.
   const parse = fastify.getDefaultJsonParser('remove', 'remove');
   fastify.addHook('onRoute', (route) => {
     const { bodyLimit } = (route.config ?? {}) as RouteSettings;
@@ -28,7 +28,7 @@ export function parseJsonOnly(fastify: FastifyInstance): void {
     if ((request.routeOptions.config as RouteSettings).rawBody) return done(null, body);
     try {
       const text = utf8.decode(body as Buffer);
-      // The parser calls back at once; its errors carry status 400.
+      // The parser calls back synchronously; its errors have the status 400.
       void parse(request, text, done);
     } catch {
       done(problem('malformed_request'), undefined);
@@ -36,7 +36,7 @@ export function parseJsonOnly(fastify: FastifyInstance): void {
   });
 }
 
-/** What the bytes of a body say. @throws Problem `malformed_request` */
+/** Parses the bytes of a body. @throws Problem `malformed_request` */
 export function readJson(body: Buffer): unknown {
   try {
     return JSON.parse(utf8.decode(body));

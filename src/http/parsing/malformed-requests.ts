@@ -8,19 +8,19 @@ import { AppLogger } from '../../core/logger.js';
 import { problem, problemDocument } from '../problems/problem.js';
 import type { RequestCounts } from '../responses/request-counts.js';
 
-/** The latest answer of each socket, given or still owed. */
-const answering = new WeakMap<Socket, ServerResponse>();
+/** The response to the latest request of each socket. */
+const latestResponses = new WeakMap<Socket, ServerResponse>();
 
 /**
- * Takes from Node what it would answer by itself, without a problem document: a request without `host`, and one with
- * an expectation that nobody here has.
+ * Handles requests that Node would answer by itself, without a problem document: a request without `host`, and one with an
+ * unknown expectation.
  */
 export function handleMalformedRequests(fastify: FastifyInstance): void {
   const { server } = fastify;
   server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    answering.set(socket, response);
+    latestResponses.set(socket, response);
   });
-  // RFC 9110, 10.1.1: an unknown expectation may be passed over.
+  // RFC 9110, section 10.1.1: an unknown expectation may be ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   fastify.addHook('onRequest', ({ raw }, _reply, done) => {
     const lacksHost = raw.httpVersion === '1.1' && raw.headers.host === undefined;
@@ -28,15 +28,15 @@ export function handleMalformedRequests(fastify: FastifyInstance): void {
   });
 }
 
-/** Whether a whole request has come over this socket whose answer is still to come. */
+/** Whether this socket has a complete request without a complete response. */
 export function owesAnswer(socket: Socket): boolean {
-  const answer = answering.get(socket);
-  return answer !== undefined && answer.req.complete && !answer.writableFinished;
+  const response = latestResponses.get(socket);
+  return response !== undefined && response.req.complete && !response.writableFinished;
 }
 
 /**
- * Answers what is not HTTP (a broken request line, too many headers, a request that never ends). Fastify's own handler
- * would log the raw packet; this one logs the parser's code alone.
+ * Responds to invalid HTTP (a broken request line, too many headers, a request that does not end). Fastify's own handler would
+ * log the raw packet; this one logs the code of the parser only.
  */
 export function refuseMalformed(
   error: Error & { code?: string },
@@ -45,15 +45,15 @@ export function refuseMalformed(
   log: AppLogger,
   traffic?: RequestCounts,
 ): void {
-  const last = answering.get(socket);
-  // Behind a request that waits for its answer, ours would be taken for that one's; and a request that was answered
-  // before it had come whole has its answer.
-  const isAnswered = last !== undefined && last.writableFinished && !last.req.complete;
+  const latest = latestResponses.get(socket);
+  // A client would take the response for that of an earlier, unanswered request. A request may also have been answered
+  // before it was complete.
+  const isAnswered = latest !== undefined && latest.writableFinished && !latest.req.complete;
   if (error.code === 'ECONNRESET' || owesAnswer(socket) || isAnswered || !socket.writable)
     return void socket.destroy();
   const requestId = uuidv4();
   log.info('malformed request', { code: error.code, request_id: requestId });
-  // Who sends too slowly has no bug: a poor line may be better later.
+  // A slow request is no bug of the client: `unavailable` makes it try again later.
   const refusal = problem(error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'unavailable' : 'malformed_request');
   if (traffic) traffic.refusals[refusal.code] += 1;
   const body = problemDocument(refusal, config.publicUrl, requestId);

@@ -6,7 +6,7 @@ const INTRODUCTION = [
   '**Only `stop`, or seven days offline before a restart, may ever stop a paid application.**',
 ];
 
-/** `docs/errors.md`, made from the catalogue. */
+/** Renders `docs/errors.md` from the catalogue. */
 export function errorsAsMarkdown(): string {
   const rows = Object.entries(PROBLEMS).map(
     ([code, { status, client_action, title, when }]) =>
@@ -26,7 +26,7 @@ export function errorsAsMarkdown(): string {
   ].join('\n');
 }
 
-/** The page where a problem's `type` leads. The catalogue is ours, so nothing in it needs escaping but `<`, `&` and code marks. */
+/** Renders the page to which the `type` of a problem links. Only `<`, `&` and code marks of the catalogue need an escape. */
 export function errorsAsHtml(): string {
   const html = (text: string) =>
     text

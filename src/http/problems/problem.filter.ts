@@ -7,7 +7,7 @@ import { AppLogger } from '../../core/logger.js';
 import { Problem, problem, problemDocument, type ProblemCode } from './problem.js';
 import { RequestCounts } from '../responses/request-counts.js';
 
-/** What Fastify and Nest throw by themselves, by status. */
+/** The problems for errors of Fastify and Nest, by status. */
 const BY_STATUS: Readonly<Record<number, ProblemCode>> = {
   400: 'malformed_request',
   404: 'not_found',
@@ -19,8 +19,8 @@ const BY_STATUS: Readonly<Record<number, ProblemCode>> = {
 };
 
 /**
- * The one place where anything thrown becomes an answer. A problem is what it is; an outage of the database is a 503;
- * anything unforeseen is a bare 500 outside, and one full line inside.
+ * Turns everything that is thrown into a response: a problem as it is, an outage of the database as 503, and any other error
+ * as a 500 without details, with one complete log line.
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
@@ -40,7 +40,7 @@ export class ProblemFilter implements ExceptionFilter {
     if (refusal.status >= 500 && !isForeseen(thrown)) {
       this.log.failed(refusal.code, thrown, { request_id: request.id });
     }
-    // What failed after its deadline has its answer.
+    // The deadline has already sent a response.
     if (reply.sent) return;
     if (this.traffic) this.traffic.refusals[refusal.code] += 1;
     void reply
@@ -51,7 +51,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-// Where too many wait, each would be one more line at the worst moment; they are counted as refusals.
+// Not logged, because an overload would write a line for each request. These are counted as refusals.
 function isForeseen(thrown: unknown): boolean {
   return thrown instanceof Problem || thrown instanceof TooManyWait;
 }
@@ -59,7 +59,7 @@ function isForeseen(thrown: unknown): boolean {
 function asProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   if (isConnectionError(thrown)) return problem('unavailable');
-  // The caller went away in the middle of its body; nobody reads the answer.
+  // The client disconnected while sending its body and does not read the response.
   if ((thrown as { code?: unknown } | null)?.code === 'ECONNRESET') return problem('malformed_request');
   const { statusCode, getStatus } = (thrown ?? {}) as { statusCode?: unknown; getStatus?: () => number };
   const status = typeof getStatus === 'function' ? getStatus.call(thrown) : statusCode;

@@ -1,8 +1,8 @@
 import { rfc3339OrNull } from '../../core/clock.js';
 
 /**
- * What a client does with a problem. Only `stop`, or the 7-day rule at a restart, may ever stop a paid
- * application (docs/contract.md#errors); so a code gets `stop` only where the license itself says no.
+ * The instruction to the client. Only `stop`, or the 7-day rule at a restart, may ever stop a paid application
+ * (docs/contract.md#errors), so a code has `stop` only if the license itself is not valid.
  */
 export type ClientAction = 'retry' | 'fix' | 'reactivate' | 'stop';
 
@@ -12,9 +12,9 @@ interface Kind {
   readonly status: number;
   readonly client_action: ClientAction;
   readonly title: string;
-  /** For docs/errors.md: when it is answered. */
+  /** When the problem is returned, as text of docs/errors.md. */
   readonly when: string;
-  /** Prose for a person, made from the problem's own members and never from what the caller sent. */
+  /** Text for people, made from the members of the problem and never from the request. */
   readonly detail: string | ((members: Members) => string);
 }
 
@@ -25,7 +25,7 @@ const NOT_MAILABLE = {
   erased: 'No e-mail address is known of this license any more.',
 } as const;
 
-/** Every problem this service answers. `docs/errors.md` is made from it; a code never changes its meaning. */
+/** All problems of the service. `docs/errors.md` is made from them. A code never changes its meaning. */
 export const PROBLEMS = {
   malformed_request: {
     status: 400,
@@ -271,7 +271,7 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** A refusal on its way out. Thrown by services, pipes and guards; `ProblemFilter` alone makes an answer of it. */
+/** A refusal. Services, pipes and guards throw it; `ProblemFilter` makes the response. */
 export class Problem extends Error {
   readonly status: number;
 
@@ -286,8 +286,8 @@ export class Problem extends Error {
 }
 
 /**
- * Makes a problem of the catalogue. Dates among the members become RFC 3339; a 503 carries a `retry-after` spread
- * over 5 to 30 seconds, so that those who were turned away do not come back together.
+ * Creates a problem of the catalogue. Dates among the members become RFC 3339. A 503 has a random `retry-after` of 5 to 30
+ * seconds, so that refused clients do not return at the same time.
  */
 export function problem(
   code: ProblemCode,
@@ -303,13 +303,13 @@ export function problem(
   return new Problem(code, Object.fromEntries(written) as Members, sent);
 }
 
-/** A 422 that names each wrong member. */
+/** Creates a 422 with a sentence for each invalid member. */
 export function invalidMembers(details: Readonly<Record<string, string>>): Problem {
   const errors = Object.entries(details).map(([member, detail]) => ({ pointer: `/${member}`, detail }));
   return problem('invalid_request', { errors });
 }
 
-/** The body of an `application/problem+json` answer (RFC 9457). */
+/** Renders the body of an `application/problem+json` response (RFC 9457). */
 export function problemDocument({ code, members }: Problem, publicUrl: string, requestId: string): string {
   const { status, client_action, title, detail }: Kind = PROBLEMS[code];
   return JSON.stringify({

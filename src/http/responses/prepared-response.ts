@@ -5,7 +5,7 @@ import { v4 as uuidv4 } from 'uuid';
 import { AppLogger } from '../../core/logger.js';
 import { logResponse } from './response-log.js';
 
-/** An answer that is ready: the same for everyone who asks. */
+/** A response that is prepared in memory, the same for every client. */
 export interface PreparedResponse {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
@@ -13,10 +13,10 @@ export interface PreparedResponse {
 }
 
 /**
- * Answers GET and HEAD of one path before the framework sees the request (decision 0017). Whatever is not plainly that
- * goes the ordinary way, whose route answers alike: another spelling of the path, a request with a body or without a host,
- * a server that is closing.
- * @param answer what to say to an `if-none-match`; null where nothing is ready
+ * Answers GET and HEAD of one path before the framework sees the request (docs/decisions/0017). All other requests go through
+ * the framework, whose route answers in the same way: another spelling of the path, a request with a body or without a host, a
+ * server that shuts down.
+ * @param answer returns the response for an `if-none-match`; null if none is prepared
  */
 export function servePreparedResponse(
   { server, traffic }: FastifyInstance,

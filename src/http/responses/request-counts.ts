@@ -4,21 +4,21 @@ import { PROBLEMS, type ProblemCode } from '../problems/problem.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Undefined where nothing counts it. */
+    /** Undefined if requests are not counted. */
     traffic?: RequestCounts;
   }
 }
 
-/** In seconds; a client waits for 2 at most while the database is away (docs/contract.md#no-false-stop). */
-const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
-/** Node's parser knows some thirty more; none of them has a route. */
+/** Bounds of the histogram. A client waits for at most 2 seconds (docs/decisions/0004). */
+const BOUNDS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
+/** The methods with routes. Node's parser knows about thirty others. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 /** Files of the pages, whose names change with each build. */
 const ASSETS = /^(.*\/assets)\/.+$/;
 
 /**
- * What is counted of the requests: by route template, method, status and problem code, each from a closed set, so that
- * no caller can add to what is kept, and nothing kept can name a caller.
+ * Counts requests by route template, method, status and problem code. Each is from a closed set, so that no caller can add
+ * series or leave a trace.
  */
 export class RequestCounts {
   readonly load = new LoadCounts();
@@ -26,16 +26,16 @@ export class RequestCounts {
     ProblemCode,
     number
   >;
-  /** Seconds by route, method and status. Found by one step each, so that a request makes nothing new. */
+  /** Durations in seconds by route, method and status, in nested maps, so that a request allocates no key. */
   readonly #seconds = new Map<string, Map<string, Map<number, Histogram>>>();
 
-  /** Counts an answer that was given. */
+  /** Counts a response. */
   answered(route: string, method: string, status: number, seconds: number): void {
     const counted = this.#seconds.get(route)?.get(method)?.get(status) ?? this.begin(route, method, status);
     counted.add(seconds);
   }
 
-  /** Everything counted so far. */
+  /** All counts since the start. */
   *seconds(): Generator<{ route: string; method: string; status: number; seconds: Histogram }> {
     for (const [route, methods] of this.#seconds)
       for (const [method, statuses] of methods)
@@ -47,7 +47,7 @@ export class RequestCounts {
     const known = METHODS.has(method) ? method : 'other';
     const methods = entry(this.#seconds, template, () => new Map<string, Map<number, Histogram>>());
     const statuses = entry(methods, known, () => new Map<number, Histogram>());
-    return entry(statuses, status, () => new Histogram(BOUNDS));
+    return entry(statuses, status, () => new Histogram(BOUNDS_SECONDS));
   }
 }
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppLogger, type ResponseRecord } from '../../core/logger.js';
 import type { RequestCounts } from './request-counts.js';
 
-/** Tells of every answer that passes Fastify's hooks. */
+/** Logs and counts every response that passes Fastify's hooks. */
 export function logResponses(
   fastify: FastifyInstance,
   log: AppLogger,
@@ -14,7 +14,7 @@ export function logResponses(
   });
 }
 
-/** One structured line by allow-list, and one count. */
+/** Writes one log line with the fields of ResponseRecord, and counts the response. */
 export function logResponse(
   answer: ResponseRecord,
   log: AppLogger,

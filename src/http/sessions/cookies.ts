@@ -2,19 +2,19 @@ import cookiePlugin from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 
-/** The cookies there are. The two of sessions go when the browser is closed; `code` and `challenge` end by themselves. */
+/** All cookies. Those of sessions end with the browser; `code` and `challenge` have a lifetime. */
 export type CookieName = 'holder' | 'code' | 'staff' | 'challenge';
 
 export async function registerCookies(fastify: FastifyInstance): Promise<void> {
   await fastify.register(cookiePlugin);
 }
 
-/** What a browser sent under a name of ours; undefined where nothing. */
+/** Returns the value of a cookie; undefined if the request has none. */
 export function readCookie(request: FastifyRequest, config: Config, name: CookieName): string | undefined {
   return request.cookies[fullName(config, name)];
 }
 
-/** Gives a browser a cookie that no script reads and no other site sends. `seconds`: how long; none: while it is open. */
+/** Sets a cookie that scripts cannot read and other sites cannot send. @param seconds its lifetime; undefined: until the browser is closed */
 export function setCookie(
   reply: FastifyReply,
   config: Config,
@@ -31,7 +31,7 @@ export function takeCookieBack(reply: FastifyReply, config: Config, name: Cookie
 
 const isSecure = ({ publicUrl }: Config) => publicUrl.startsWith('https:');
 
-// The prefix binds a cookie to this very host, over TLS; a browser refuses it elsewhere (docs/contract.md#portal).
+// With this prefix a browser sends the cookie to this host alone, over TLS (docs/contract.md#portal).
 const fullName = (config: Config, name: CookieName) => `${isSecure(config) ? '__Host-' : ''}mooring_${name}`;
 
 const settings = (config: Config) =>

@@ -3,12 +3,12 @@ import type { FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 import { problem } from '../problems/problem.js';
 
-/** On a route that begins a session, and so cannot ask for one. Nest marks what it decorates with an empty object. */
+/** On a route that begins a session and therefore requires none. */
 export const BeforeSignIn = Reflector.createDecorator<object>();
 
 /**
- * Refuses a write that another site's page makes in a signed-in browser (docs/contract.md#portal). The `origin` decides; a
- * browser that sends none says `sec-fetch-site`; what says neither is no browser, and has no business with a cookie.
+ * Refuses a request of another site's page that changes something (docs/contract.md#portal). The `origin` decides; browsers
+ * that do not send it send `sec-fetch-site`. A request with neither is not from a browser and is refused.
  * @throws Problem `cross_origin`
  */
 export function demandSameOrigin({ method, headers }: FastifyRequest, config: Config): void {

@@ -9,16 +9,16 @@ import { queryRow } from '../../database/sql.js';
 import { setCookie, readCookie } from './cookies.js';
 import { tokenHash } from './token-hash.js';
 
-const IDLE_MS = 30 * 60_000;
-const LONGEST_MS = 12 * 3_600_000;
-/** A use this soon after the last one is not written down. */
-const UNWRITTEN_MS = 60_000;
+const IDLE_TIMEOUT_MS = 30 * 60_000;
+const MAX_DURATION_MS = 12 * 3_600_000;
+/** A request within this time after the last recorded one is not recorded. */
+const RECORD_INTERVAL_MS = 60_000;
 
-/** Whose a session is: of one license, of a mailbox, or of a person of the staff. */
+/** The owner of a session: a license, an e-mail address, or a staff member. */
 export type SessionOwner =
   { readonly license_id: string } | { readonly email: string } | { readonly staff_id: string };
 
-/** A session that holds; one of the three owners is not null. */
+/** A valid session; exactly one of the three owners is not null. */
 export interface Session {
   readonly id: string;
   readonly license_id: string | null;
@@ -26,7 +26,7 @@ export interface Session {
   readonly staff_id: string | null;
 }
 
-/** Sessions of the pages: 30 minutes idle, 12 hours at most; only a hash of the cookie is kept (docs/contract.md#portal). */
+/** Sessions of the pages. Only the hash of the cookie is stored (docs/contract.md#portal). */
 @Injectable()
 export class Sessions {
   constructor(
@@ -35,7 +35,7 @@ export class Sessions {
     private readonly config: Config,
   ) {}
 
-  /** Begins a session in the caller's transaction. @returns what its cookie holds */
+  /** Begins a session in the caller's transaction. @returns the value of its cookie */
   async begin(manager: EntityManager, owner: SessionOwner): Promise<string> {
     const token = randomBytes(32).toString('base64url');
     const now = this.clock.now();
@@ -43,12 +43,20 @@ export class Sessions {
     await manager.query(
       `insert into session (id, token_hash, license_id, email, staff_id, created_at, expires_at)
        values ($1, $2, $3, $4, $5, $6, $7)`,
-      [uuidv7(), tokenHash(token), license_id, email, staff_id, now, new Date(now.getTime() + IDLE_MS)],
+      [
+        uuidv7(),
+        tokenHash(token),
+        license_id,
+        email,
+        staff_id,
+        now,
+        new Date(now.getTime() + IDLE_TIMEOUT_MS),
+      ],
     );
     return token;
   }
 
-  /** The session a cookie stands for, which lives on by being asked for; null where there is none, or it is over. */
+  /** Finds the session of a cookie and extends it. @returns null if there is none, or if it has ended */
   async find(token: string | undefined): Promise<Session | null> {
     if (!token) return null;
     const now = this.clock.now();
@@ -56,20 +64,20 @@ export class Sessions {
       this.dataSource,
       `select id, license_id, email, staff_id, created_at, expires_at from session
        where token_hash = $1 and expires_at > $2 and created_at <= $3`,
-      // One that begins in the future was begun by a clock that was wrong, and would hold until then.
+      // A session that begins in the future was created with a wrong clock and would last until then.
       [tokenHash(token), now, new Date(now.getTime() + CLOCK_TOLERANCE_MS)],
     );
     if (!row) return null;
     const { created_at, expires_at, ...session } = row;
-    const wanted = Math.min(now.getTime() + IDLE_MS, created_at.getTime() + LONGEST_MS);
-    if (wanted - expires_at.getTime() >= UNWRITTEN_MS) {
+    const wanted = Math.min(now.getTime() + IDLE_TIMEOUT_MS, created_at.getTime() + MAX_DURATION_MS);
+    if (wanted - expires_at.getTime() >= RECORD_INTERVAL_MS) {
       const sql = 'update session set expires_at = greatest(expires_at, $2) where id = $1';
       await this.dataSource.query(sql, [session.id, new Date(wanted)]);
     }
     return session;
   }
 
-  /** Gives a browser the session that has begun for it, and ends the one that it had. */
+  /** Sets the cookie of a new session and ends the former session of the browser. */
   async give(reply: FastifyReply, name: 'holder' | 'staff', token: string): Promise<void> {
     const before = readCookie(reply.request, this.config, name);
     if (before) await this.dataSource.query('delete from session where token_hash = $1', [tokenHash(before)]);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** What a table keeps of a token that signs somebody in: random enough that no salt is needed. */
+/** The stored hash of a sign-in token. The token is random, so it needs no salt. */
 export function tokenHash(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
