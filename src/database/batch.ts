@@ -1,11 +1,11 @@
 import { Histogram } from '../core/histogram.js';
 
-/** More wait for a batch than may. Passing, as an outage is (`isConnectionError`). */
+/** Too many calls wait for a batch. A temporary error, as an outage is (`isConnectionError`). */
 export class TooManyWait extends Error {}
 
 /**
- * Gathers calls of the same few milliseconds into one: what arrives in one turn of the event loop, and what arrives
- * while earlier batches are under way, goes out together. An idle service adds no wait, a busy one asks less often.
+ * Combines calls of the same few milliseconds: those of one turn of the event loop, and those that arrive while earlier batches
+ * run. It adds no delay to an idle service, and sends fewer statements in a busy one.
  */
 export class Batch<Item, Result> {
   /** Items by batch. */
@@ -15,11 +15,10 @@ export class Batch<Item, Result> {
   #scheduled = false;
 
   /**
-   * @param run answers a batch, one result for each item, in their order
-   * @param maxItems a batch's size at most
-   * @param maxRunning batches under way at once
-   * @param maxWaiting calls that wait for a batch at most; who comes then is turned away, for callers that gave up wait
-   * here all the same
+   * @param run processes a batch and returns one result for each item, in order
+   * @param maxItems the largest size of a batch
+   * @param maxRunning the largest number of concurrent batches
+   * @param maxWaiting the largest number of queued calls. Further ones are rejected; calls whose callers gave up are counted
    */
   constructor(
     private readonly run: (items: Item[]) => Promise<Result[]>,
@@ -40,10 +39,10 @@ export class Batch<Item, Result> {
   #schedule(): void {
     if (this.#scheduled || this.#waiting.length === 0 || this.#running >= this.maxRunning) return;
     this.#scheduled = true;
-    // After this turn's input was read: requests that arrived together travel together.
+    // After the input of this turn is read, so that requests that arrived together share a batch.
     setImmediate(() => {
       this.#scheduled = false;
-      // A failure may have rejected those who waited: an empty batch would only ask the database once more.
+      // A failure may have rejected the queued calls. An empty batch would send a useless statement.
       if (this.#waiting.length > 0) void this.#flush();
     });
   }
@@ -57,7 +56,7 @@ export class Batch<Item, Result> {
       const results = await this.run(batch.map(({ item }) => item));
       batch.forEach(({ resolve }, index) => resolve(results[index]!));
     } catch (error) {
-      // Those who waited behind a failure would only meet it later: everyone is told now (503 within 2 seconds).
+      // Rejects queued calls too: they would hit the same failure only later (503 within 2 seconds).
       for (const { reject } of [...batch, ...this.#waiting.splice(0)]) reject(error);
     } finally {
       this.#running -= 1;

@@ -7,7 +7,7 @@ import { ReplicaClient } from './replica-client.js';
 import { REQUEST_TIMEOUTS_MS } from './request-timeouts.js';
 import { SingleReleasePool } from './single-release-pool.js';
 
-/** TypeORM prints a failing query with its parameters, which are keys and e-mails; the filter logs what may be told. */
+/** Replaces TypeORM's logger, which prints failing queries with their parameters. ProblemFilter logs errors. */
 const silent: Logger = {
   logQuery() {},
   logQueryError() {},
@@ -17,7 +17,7 @@ const silent: Logger = {
   log() {},
 };
 
-/** Where the database is: DATABASE_URL, or the embedded server. A class, so that it can be asked for by name. */
+/** The URL of the database: DATABASE_URL, or that of the embedded server. A class, so that it can be injected. */
 export class DatabaseUrl {
   readonly #value: string;
 
@@ -30,17 +30,17 @@ export class DatabaseUrl {
   }
 }
 
-/** Connections an instance holds at most. Shared reads and inserts keep a heartbeat's need far below it. */
+/** The largest number of connections of an instance. Heartbeats share reads and inserts and need few. */
 const POOL_SIZE = 12;
 
-// What the code counts on, whatever the database or its role was set to: a count behind a lock must see what the lock
-// waited for.
+// Settings that the code relies on, regardless of the defaults of the database or the role: a count after a lock must see the
+// rows for which the lock waited.
 const SESSION = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
-// A request asks for few rows. Of a column without statistics (decision 0009) the planner expects one row in two hundred,
-// and among millions would start workers for them, or a compiler.
+// Requests read few rows. For a column without statistics (docs/decisions/0009) the planner expects one row in two hundred, and
+// would use parallel workers or JIT compilation for millions of rows.
 const FEW_ROWS = '-c jit=off -c max_parallel_workers_per_gather=0';
 
-/** Parameters of an address that would take the place of what stands here. */
+/** Parameters of a URL that would override these settings. */
 const RESERVED_PARAMETERS = [
   'options',
   'statement_timeout',
@@ -49,7 +49,7 @@ const RESERVED_PARAMETERS = [
   'lock_timeout',
 ];
 
-/** The address without them; the options that a host demands stay, before ours. */
+/** Removes them from the URL. Other options of the URL are kept, before these. */
 function addressAndOptions(url: string, session = SESSION): { url: string; options: string } {
   const address = new URL(url);
   const given = address.searchParams.get('options');
@@ -65,18 +65,18 @@ const common = (url: string) =>
     synchronize: false,
     installExtensions: false,
     migrationsTableName: 'schema_migration',
-    // A connection that breaks while idle is replaced; the query that would have met it reports for itself.
+    // An idle connection that breaks is replaced. Queries report their own errors.
     poolErrorHandler: () => undefined,
   }) satisfies PostgresDataSourceOptions;
 
 /**
- * What holds for a request's connections. Whatever happens to the database, each answer or failure comes within 2
- * seconds (`REQUEST_LIMITS_MS`).
+ * Options of the connections of requests. Each response or failure is sent within 2 seconds, whatever happens to the database
+ * (`REQUEST_TIMEOUTS_MS`).
  */
 const ofRequests = () => ({
   connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.connection,
   statement_timeout: REQUEST_TIMEOUTS_MS.statement,
-  // A connection costs the server more than keeping it: a burst after a quiet minute should find some.
+  // Opening a connection is expensive, so that a burst after a quiet minute should find open ones.
   idleTimeoutMillis: 60_000,
   idle_in_transaction_session_timeout: REQUEST_TIMEOUTS_MS.idleInTransaction,
   keepAlive: true,
@@ -94,7 +94,7 @@ export function requestDataSource(databaseUrl: string): PostgresDataSourceOption
   };
 }
 
-/** The connections of heartbeats to a replica (decision 0013): those of requests, but to a server that follows. */
+/** The connections of heartbeats to a replica (docs/decisions/0013), with the options of requests. */
 export function replicaPool(replicaUrl: string): pg.Pool {
   const { url, options } = addressAndOptions(replicaUrl, `${SESSION} ${FEW_ROWS}`);
   const pool = new pg.Pool({
@@ -109,7 +109,7 @@ export function replicaPool(replicaUrl: string): pg.Pool {
   return pool;
 }
 
-/** Connections for work that takes its time: migrations, retention. */
+/** Connections without time limits, for migrations and retention. */
 export function maintenanceDataSource(
   databaseUrl: string,
   options: Partial<PostgresDataSourceOptions> = {},
@@ -124,7 +124,7 @@ export function maintenanceDataSource(
   });
 }
 
-/** Does work that takes its time, over connections of its own that are closed after. */
+/** Does work over maintenance connections, which are closed afterwards. */
 export async function withMaintenanceConnection<T>(
   databaseUrl: string,
   work: (dataSource: DataSource) => Promise<T>,
@@ -138,25 +138,25 @@ export async function withMaintenanceConnection<T>(
   }
 }
 
-/** Connections of the job queue's own: mail that waits never keeps a request waiting. @param max how many at once */
+/** Connections of the job queue, so that jobs never delay requests. @param max the largest number */
 export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
   const { url, options } = addressAndOptions(databaseUrl);
   const pool = new SingleReleasePool({
     connectionString: url,
-    // A host that is gone without a word is noticed within a minute, and its jobs are taken over.
+    // A host that disappears is detected within a minute, and its jobs are taken over.
     options: `${options} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`,
     max,
     connectionTimeoutMillis: 5_000,
     statement_timeout: 10_000,
     keepAlive: true,
   });
-  // One that breaks is replaced; what was asked of it fails by itself.
+  // A broken connection is replaced. Its query reports the error.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => void client.on('error', () => undefined));
   return pool;
 }
 
-/** The pool below a data source, for statements on the hot path: no query runner, no broadcast, named once for all. */
+/** The pool of a data source, for prepared statements on the hot path, without TypeORM's query runner. */
 export function poolOf(dataSource: DataSource): pg.Pool {
   return (dataSource.driver as PostgresDriver).master as pg.Pool;
 }

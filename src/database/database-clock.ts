@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import { queryOne } from './sql.js';
 
-/** Nothing is deleted by a clock that is wrong: what is deleted is gone (docs/decisions/0015, docs/decisions/0030). */
+/** The clocks differ, so nothing is deleted: a deletion cannot be undone (docs/decisions/0015, docs/decisions/0030). */
 export class ClocksDiffer extends Error {
   constructor() {
     super(
@@ -17,15 +17,15 @@ interface Asked {
 }
 
 /**
- * Whether it is certain what time it is: our clock and the database's agree, and ours has not jumped ahead, as both of one
- * machine would together. The database is asked each time: clocks jump.
+ * Whether the time is certain: the clocks of the service and the database agree, and that of the service has not jumped ahead,
+ * which on one machine would affect both. The clock of the database is read each time, because clocks jump.
  */
 export async function clocksAgree(clock: Clock, database: Asked): Promise<boolean> {
   if (clock.hasJumpedAhead()) return false;
   return clock.agreesWith(await databaseTime(database));
 }
 
-/** What the database's clock says. */
+/** Reads the clock of the database. */
 export async function databaseTime(database: Asked): Promise<Date> {
   const row = await queryOne<{ now: Date }>(database, 'select clock_timestamp() as now');
   return row.now;

@@ -3,7 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { isConnectionError } from './connection-errors.js';
 import { DatabaseUrl, requestDataSource } from './data-source.js';
 
-/** The connections of requests, and the address of the database for those that jobs open. */
+/** Provides the connections of requests, and the URL of the database for other connections. */
 @Global()
 @Module({})
 export class DatabaseModule {
@@ -15,7 +15,7 @@ export class DatabaseModule {
         TypeOrmModule.forRoot({
           ...requestDataSource(databaseUrl),
           autoLoadEntities: true,
-          // The database has answered already; a failure now means that the machine is slow.
+          // The database has answered before. A failure now means that the machine is slow.
           retryAttempts: 5,
           retryDelay: 500,
           toRetry: isConnectionError,

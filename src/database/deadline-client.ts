@@ -8,8 +8,8 @@ interface ParameterStatus {
 }
 
 /**
- * A connection to the primary that is cut when it owes an answer for too long. `pg`'s own `query_timeout` rejects the query and keeps
- * the connection, which would go back into the pool with a transaction half begun; a cut one cannot.
+ * A connection to the primary that is destroyed when a response takes too long. The `query_timeout` of `pg` rejects the query but
+ * keeps the connection, which would return to the pool within a transaction.
  */
 export class DeadlineClient extends Client {
   readonly #socket: Socket;
@@ -18,14 +18,14 @@ export class DeadlineClient extends Client {
     super(...settings);
     this.#socket = this.connection.stream as Socket;
     this.#socket.on('timeout', () => this.#cut('no answer in time'));
-    // PostgreSQL says by itself, at the start and on a change, whether it only follows another.
+    // PostgreSQL reports at the start and on a change whether it is a replica.
     this.connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
       if (parameterName !== 'in_hot_standby' || (parameterValue === 'on') === this.wantsStandby) return;
       this.#cut(this.wantsStandby ? 'no standby' : 'a standby');
     });
-    // A cut is told twice, and the second time the pool no longer listens: it would end the process.
+    // The error is emitted twice. The pool does not listen to the second one, which would end the process.
     this.on('error', () => undefined);
-    // `drain` comes when nothing is owed any more.
+    // `drain` is emitted when no query is pending.
     this.on('drain', () => this.#socket.setTimeout(0));
   }
 
@@ -38,7 +38,7 @@ export class DeadlineClient extends Client {
     this.#socket.destroy(new Error(`Connection terminated: ${reason}`));
   }
 
-  // One signature for all of pg's overloads: the arguments pass through untouched.
+  // One signature for all overloads of pg: the arguments are passed on unchanged.
   override query(...query: unknown[]): never {
     this.#socket.setTimeout(REQUEST_TIMEOUTS_MS.silence);
     return (super.query as (...query: unknown[]) => never)(...query);

@@ -1,7 +1,7 @@
 import { QueryRunner } from 'typeorm';
 import { queryOne } from './sql.js';
 
-/** The advisory locks of this database: any numbers, the same for every instance, and no two alike. */
+/** The advisory locks of this database: arbitrary distinct numbers, the same for every instance. */
 export const LOCKS = {
   migrate: 7_026_001,
   publish: 7_026_002,
@@ -9,7 +9,7 @@ export const LOCKS = {
   sample: 7_026_004,
 } as const;
 
-/** Takes a lock for the runner's own connection, or says that another has it. */
+/** Tries to take a lock for the connection of the runner. @returns whether it has the lock */
 export async function tryLock(runner: QueryRunner, lock: keyof typeof LOCKS): Promise<boolean> {
   const sql = 'select pg_try_advisory_lock($1) as held';
   const row = await queryOne<{ held: boolean }>(runner, sql, [LOCKS[lock]]);

@@ -8,35 +8,35 @@ import { refusePooler } from './pooler.js';
 import { queryOne, queryRows } from './sql.js';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
-/** On its first line, a file says that its one statement runs outside a transaction. */
+/** The first line of a file whose only statement runs outside a transaction. */
 const NO_TRANSACTION = '-- no-transaction';
 
 /**
- * Applies every migration that this database has not seen, each once, however many instances start together.
- * @returns the names of those applied now
+ * Applies the pending migrations, each once, also if several instances start together.
+ * @returns the names of the applied migrations
  */
 export async function migrate(url: string): Promise<string[]> {
   const dataSource = maintenanceDataSource(url, { migrations: await migrationClasses() });
   await dataSource.initialize();
   const lock = dataSource.createQueryRunner();
   try {
-    // Before the lock: a pooler would keep it when we are long gone.
+    // Before the lock, because a pooler would keep the lock after the end of this process.
     await refusePooler(dataSource);
-    // Polled: a session that waits in pg_advisory_lock holds a snapshot, and a concurrent index build waits for it.
+    // Polled: a session that waits in pg_advisory_lock has a snapshot, for which a concurrent index build would wait.
     while (!(await tryLock(lock, 'migrate'))) await wait(100);
-    // The job queue's own tables come first: our migrations describe them.
+    // The tables of the job queue come first, because a migration comments them.
     await migrateJobs(url);
     await refusePrereleaseSchema(dataSource);
     const applied = await dataSource.runMigrations({ transaction: 'each' });
     return applied.map(({ name }) => name);
   } finally {
-    // Closing the connection gives the lock back, also where unlocking it could not.
+    // Closing the connection releases the lock in any case.
     await lock.release();
     await dataSource.destroy();
   }
 }
 
-// Loaded where it is needed: most commands only look whether something is pending.
+// Imported here, because most commands only check whether a migration is pending.
 async function migrateJobs(url: string): Promise<void> {
   const { Logger, runMigrations } = await import('graphile-worker');
   const connections = jobsPool(url);
@@ -75,7 +75,7 @@ export async function pendingMigrations(url: string): Promise<string[]> {
   });
 }
 
-/** `0001_schema.sql` becomes the migration class `Schema0000000000001`, as TypeORM wants its names. */
+/** `0001_schema.sql` becomes the migration class `Schema0000000000001`, as TypeORM requires. */
 async function migrationClasses(): Promise<(new () => MigrationInterface & { name: string })[]> {
   const files = (await readdir(FOLDER)).filter((file) => /^\d{4}_\w+\.sql$/.test(file)).toSorted();
   return Promise.all(

@@ -5,20 +5,20 @@ import { migrate } from './migrations.js';
 import { isPoolersRefusal, poolerRefused } from './pooler.js';
 import { tlsError } from './tls-errors.js';
 
-/** A database that may come up beside us (compose, a rolling upgrade) gets this long. */
-const PATIENCE_MS = 30_000;
+/** The time that a database has to start together with the service (docker compose, a rolling upgrade). */
+const START_TIMEOUT_MS = 30_000;
 
 export interface OpenDatabase {
   readonly url: string;
-  /** Whether it is the one that Mooring brings along, and keeps for itself. */
+  /** Whether it is the embedded server. */
   readonly embedded: boolean;
-  /** Ends the embedded server where this process started it. */
+  /** Ends the embedded server if this process started it. */
   close(): Promise<void>;
 }
 
 /**
- * The database of these settings: DATABASE_URL, or the embedded server under DATA_DIR.
- * @param say told, in one sentence, what takes long
+ * Opens the database of the settings: DATABASE_URL, or the embedded server in DATA_DIR.
+ * @param say receives a sentence about a step that takes long
  * @param beside true for the command line, which may use the embedded server of a running service
  */
 export async function openDatabase(
@@ -30,7 +30,7 @@ export async function openDatabase(
   return { url: config.databaseUrl, embedded: false, close: async () => undefined };
 }
 
-// Loaded where it is needed: a production has a database of its own, and not these packages.
+// Imported here, because a production has another database and lacks these packages.
 async function embedded({ dataDir }: Config, say: (sentence: string) => void, beside: boolean) {
   const { findEmbeddedPostgres, startEmbeddedPostgres } = await import('./embedded/embedded-postgres.js');
   const find = async () => (beside ? await findEmbeddedPostgres(dataDir) : null);
@@ -40,7 +40,7 @@ async function embedded({ dataDir }: Config, say: (sentence: string) => void, be
     const { url, stop } = await startEmbeddedPostgres(dataDir, { say });
     return { url, close: stop };
   } catch (error) {
-    // A service that was just starting has the data directory, and by now perhaps its server.
+    // A service that is starting has the data directory, and perhaps its server is ready now.
     const url = await find();
     if (url) return { url, close: async () => undefined };
     const { code, syscall } = error as NodeJS.ErrnoException;
@@ -49,16 +49,16 @@ async function embedded({ dataDir }: Config, say: (sentence: string) => void, be
 }
 
 /**
- * Migrates a database, and waits for one that does not answer yet.
- * @param signal ends the waiting
- * @returns the names of the migrations applied now
+ * Migrates a database, and waits for it if it does not answer yet.
+ * @param signal ends the wait
+ * @returns the names of the applied migrations
  */
 export async function migrateWhenThere(
   url: string,
   say: (sentence: string) => void,
   signal?: AbortSignal,
 ): Promise<string[]> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + START_TIMEOUT_MS;
   for (let told = false; ; told = true) {
     try {
       return await migrate(url);

@@ -7,17 +7,17 @@ const SENTENCE =
   '(docs/operations/poolers.md).';
 
 /**
- * Refuses what stands between us and PostgreSQL and shares sessions: locks, LISTEN and named statements belong to one,
- * and would fail later, oddly, and only under load.
+ * Refuses a pooler that shares sessions: locks, LISTEN and named statements belong to one session, and would fail later under
+ * load.
  * @throws ConfigError
  */
 export async function refusePooler(dataSource: DataSource): Promise<void> {
   const [one, other] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
   try {
     await sessionOf(other);
-    // Some poolers give out the process that was free the longest: then the second is another.
+    // Some poolers use the process that was idle for the longest time: the second statement then has another one.
     const seen = [await sessionOf(one), await sessionOf(one)];
-    // Others the one that was last used: then it is taken away here.
+    // Others use the last one: it is kept busy here.
     await other.startTransaction();
     await sessionOf(other);
     seen.push(await sessionOf(one));
@@ -30,12 +30,12 @@ export async function refusePooler(dataSource: DataSource): Promise<void> {
   }
 }
 
-/** How PgBouncer says no to the settings that a session begins with. */
+/** PgBouncer's refusal of the settings of a session. */
 export function isPoolersRefusal(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('unsupported startup parameter');
 }
 
-/** The refusal, as a sentence. */
+/** Creates the refusal. */
 export const poolerRefused = (cause: unknown) => new ConfigError(SENTENCE, { cause });
 
 async function sessionOf(runner: QueryRunner): Promise<{ pid: number; ours: boolean }> {

@@ -1,8 +1,8 @@
 import { DeadlineClient } from './deadline-client.js';
 
 /**
- * The same for a replica. One that follows nobody is cut: what it holds may be the history of a database that is no
- * longer ours (promoted by mistake, a copy for tests).
+ * The same for a replica. A connection to a server that is no replica is destroyed: it may have been promoted by mistake, or be
+ * a copy for tests, with other data.
  */
 export class ReplicaClient extends DeadlineClient {
   protected override get wantsStandby(): boolean {

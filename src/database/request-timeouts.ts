@@ -1,20 +1,20 @@
 /**
- * Time limits of one request, in milliseconds: together they keep each answer to a client within 2 seconds, whatever the
- * database does. One object, so that a test can give a service more time, or less.
+ * Time limits of a request, in milliseconds. Together they keep each response within 2 seconds, whatever the database does. An
+ * object, so that tests can change them.
  */
 export const REQUEST_TIMEOUTS_MS = {
   /** For a free connection to the database. */
   connection: 1_000,
-  /** For a statement, kept by the database. */
+  /** For a statement, enforced by the database. */
   statement: 800,
-  /** For a database that sends nothing at all; then the connection is cut. */
+  /** For a database that sends nothing; then the connection is destroyed. */
   silence: 900,
-  /** For the next statement of a transaction, kept by the database; then it ends the transaction with its connection. */
+  /** For the next statement of a transaction; then the database ends the connection. */
   idleInTransaction: 5_000,
-  /** For the answer to a call of a client, with what it takes to send it. */
+  /** For the response to a client, including its transmission. */
   answer: 1_900,
-  /** For a heartbeat with its telemetry; then the answer goes out without waiting for the telemetry. */
+  /** For a heartbeat with telemetry; then the response is sent without waiting for the telemetry. */
   telemetry: 1_600,
-  /** For a replica; then the primary is asked. */
+  /** For a replica; then the primary is used. */
   replica: 100,
 };

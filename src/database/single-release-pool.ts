@@ -3,9 +3,8 @@ import pg from 'pg';
 type Connected = Parameters<pg.Pool['connect']>[0];
 
 /**
- * A pool whose connections may be released twice. graphile-worker does so where the connection that listens for jobs breaks
- * while its LISTEN is under way and the workers end: the pool of `pg` throws then, which nothing catches and which would end
- * the process.
+ * A pool whose connections may be released twice. graphile-worker does so if the connection that listens for jobs breaks during
+ * LISTEN while the workers end. The pool of `pg` would throw an uncaught error, which would end the process.
  */
 export class SingleReleasePool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;

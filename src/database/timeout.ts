@@ -1,9 +1,9 @@
-/** What was asked for did not come in time. */
+/** A result did not arrive in time. */
 export class TimeoutError extends Error {}
 
 /**
- * An answer, if it comes within so many milliseconds. What comes later is not waited for; what was begun goes on to its end.
- * @throws Late
+ * Waits for a result for a number of milliseconds. The work itself is not cancelled.
+ * @throws TimeoutError
  */
 export async function withTimeout<T>(answer: Promise<T>, milliseconds: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

@@ -1,22 +1,22 @@
 import { types } from 'node:util';
 import { ConfigError } from '../core/config.js';
 
-/** What `pg` says, without a code, of a server that answers a request for TLS with no. */
+/** The message of `pg`, without a code, for a server that refuses TLS. */
 const NO_TLS = 'The server does not support SSL connections';
-/** Node's codes for a certificate that is not valid, not trusted or not the host's. */
+/** Codes of Node for a certificate that is invalid, not trusted, or for another host. */
 const CERTIFICATE = /CERT|^UNABLE_TO_|^(INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH)$/;
-/** OpenSSL's codes for a handshake that fails otherwise. */
+/** Codes of OpenSSL for other failures of a handshake. */
 const HANDSHAKE = /^(ERR_SSL_|EPROTO$)/;
 
 const READ = 'docs/operations/tls.md';
 
-/** Whether a connection to the database failed at TLS: none offered, a certificate that does not hold, a handshake. */
+/** Whether a connection to the database failed because of TLS: refused, an invalid certificate, or the handshake. */
 export function isTlsFailure({ message, code }: { message: string; code?: unknown }): boolean {
   return message === NO_TLS || (typeof code === 'string' && (CERTIFICATE.test(code) || HANDSHAKE.test(code)));
 }
 
 /**
- * The refusal of a start where TLS cannot be had as DATABASE_URL demands it, which no waiting mends.
+ * Creates the error of a start without the TLS that DATABASE_URL requires; the start does not wait for it.
  * @returns null for any other error
  */
 export function tlsError(error: unknown): ConfigError | null {
