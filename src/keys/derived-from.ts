@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * What a row of the database adds to LICENSE_KEY_SECRET where a mailed secret is derived. The id is known to browsers and
- * operators; the nonce never leaves the server and its database (docs/decisions/0027).
+ * The part of a mailed secret that is in a row of the database; the other part is LICENSE_KEY_SECRET. Browsers and
+ * operators know the id; the nonce never leaves the server and its database (docs/decisions/0027).
  */
 export interface DerivedFrom {
   /** A UUID in its canonical, lower-case form, as PostgreSQL writes it. */
@@ -10,5 +10,5 @@ export interface DerivedFrom {
   readonly nonce: Buffer;
 }
 
-/** The nonce of a new row. */
+/** Creates the nonce of a new row. */
 export const newNonce = (): Buffer => randomBytes(32);

@@ -1,8 +1,8 @@
 import { createCipheriv, randomBytes, scryptSync, type KeyObject } from 'node:crypto';
 
 /**
- * 16 MiB: the most of a power of two that OpenSSL opens without an option, which allows scrypt 32 MiB. The work that more
- * memory would cost is done ten times over instead; for this N, OWASP asks for five at least.
+ * scrypt uses 16 MiB, the largest power of two that OpenSSL reads without an option. Ten parallel rounds replace the work of
+ * more memory; OWASP recommends at least five for this N.
  */
 const SCRYPT = { N: 2 ** 14, r: 8, p: 10 } as const;
 const SALT_BYTES = 16;
@@ -16,8 +16,8 @@ const SCRYPT_KDF = Buffer.from('2b06010401da47040b', 'hex'); // 1.3.6.1.4.1.1159
 const AES_256_CBC = Buffer.from('60864801650304012a', 'hex'); // 2.16.840.1.101.3.4.1.42
 
 /**
- * A private key in encrypted PKCS#8 PEM, its passphrase made slow by scrypt. Node itself offers PBKDF2 alone for this
- * (`cipher` of `KeyObject.export`), and reads both. `openssl pkey` reads it too.
+ * Encrypts a private key as PKCS#8 PEM with scrypt. Node writes PBKDF2 only (`cipher` of `KeyObject.export`), but reads both, and
+ * so does `openssl pkey`.
  */
 export function encryptedPrivateKey(key: KeyObject, passphrase: string): string {
   const salt = randomBytes(SALT_BYTES);
@@ -42,10 +42,10 @@ function pem(der: Buffer): string {
   );
 }
 
-/** A DER value: tag, length, contents. */
+/** Encodes a DER value: tag, length, contents. */
 function encoded(tag: number, contents: Buffer): Buffer {
   const { length } = contents;
-  // From 128 on, the length follows in as many bytes as the first one says.
+  // From 128 on, the first byte has the number of length bytes that follow.
   const long = length < 0x80 ? [] : bytesOf(length);
   const head = long.length === 0 ? [tag, length] : [tag, 0x80 | long.length, ...long];
   return Buffer.concat([Buffer.from(head), contents]);
@@ -55,7 +55,7 @@ const sequence = (...values: Buffer[]) => encoded(0x30, Buffer.concat(values));
 const objectId = (contents: Buffer) => encoded(0x06, contents);
 const octets = (contents: Buffer) => encoded(0x04, contents);
 
-/** A positive integer. A first bit that is set would make it negative: none of the numbers above has one. */
+/** Encodes a positive integer whose first bit is not set, as for all numbers above. */
 const integer = (value: number) => encoded(0x02, Buffer.from(bytesOf(value)));
 
 /** Big-endian, without leading zeros. */

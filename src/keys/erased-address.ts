@@ -3,8 +3,8 @@ import { createHmac } from 'node:crypto';
 const LABEL = 'mooring erased address v1\0';
 
 /**
- * The keyed hash by which an erased e-mail address is recognised after a restore, as 64 hex digits: HMAC-SHA256 under a
- * key that is derived from LICENSE_KEY_SECRET for this alone (docs/decisions/0024). @param email as `canonicalEmail` gives it
+ * Returns the keyed hash by which an erased e-mail address is recognized after a restore, as 64 hex digits: HMAC-SHA256 with a
+ * key that is derived from LICENSE_KEY_SECRET for this use only (docs/decisions/0024). @param email in the form of `canonicalEmail`
  */
 export function hashErasedAddress(secret: Buffer, email: string): string {
   const key = createHmac('sha256', secret).update(LABEL).digest();

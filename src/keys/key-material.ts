@@ -6,23 +6,23 @@ import { publicJwk, publicKeyFromX } from './ed25519.js';
 import { createKeyRing, KeyRing } from './tokens/key-ring.js';
 import { trustedKeys } from './manifests/signed-manifest.js';
 
-/** Where development keeps the keys it makes for itself; production names its own (docs/contract.md#settings). */
+/** The folder of keys that development generates; production has settings for its keys (docs/contract.md#settings). */
 const developmentFile = (config: Config, name: string) => join(config.dataDir, 'keys', name);
 
-/** The development half of a manifest key, unencrypted: `npm start` and the demo publish with it. */
+/** The unencrypted manifest key of development, with which `npm start` and the demo publish. */
 export const developmentManifestKey = (config: Config) => developmentFile(config, 'manifest-private.pem');
 
-/** 32 bytes: LICENSE_KEY_SECRET, or in development what `DATA_DIR/keys` holds. */
+/** Returns LICENSE_KEY_SECRET (32 bytes), in development the generated one in `DATA_DIR/keys`. */
 export async function licenseKeySecret(config: Config): Promise<Buffer> {
   if (config.licenseKeySecret) return config.licenseKeySecret;
   const file = developmentFile(config, 'license-key.secret');
   return Buffer.from(await readOrMake(file, () => randomBytes(32).toString('base64')), 'base64');
 }
 
-/** Where the token-signing keys lie: TOKEN_KEYS_DIR, or in development `DATA_DIR/keys/tokens`. */
+/** The folder of the token keys: TOKEN_KEYS_DIR, in development `DATA_DIR/keys/tokens`. */
 export const tokenKeysDir = (config: Config) => config.tokenKeysDir ?? developmentFile(config, 'tokens');
 
-/** The ring of TOKEN_KEYS_DIR, or in development one made in `DATA_DIR/keys/tokens`. */
+/** Reads the token key ring. Development creates one in `DATA_DIR/keys/tokens`. */
 export async function openKeyRing(config: Config, now: Date): Promise<KeyRing> {
   if (config.tokenKeysDir) return existingKeyRing(config);
   return existingKeyRing(config).catch(async () => {
@@ -31,7 +31,7 @@ export async function openKeyRing(config: Config, now: Date): Promise<KeyRing> {
   });
 }
 
-/** The same, and none is made: a command that changes it would else change one that no instance reads. */
+/** Reads the token key ring without creating one: a command would otherwise change a ring that no instance reads. */
 export function existingKeyRing(config: Config): Promise<KeyRing> {
   return KeyRing.open(tokenKeysDir(config)).catch(({ message }: Error) => {
     throw new ConfigError(
@@ -40,7 +40,7 @@ export function existingKeyRing(config: Config): Promise<KeyRing> {
   });
 }
 
-/** The keys that a published manifest may be signed with, by key_id. */
+/** The trusted keys of published manifests, by key_id. */
 export async function trustedManifestKeys(config: Config): Promise<Map<string, KeyObject>> {
   if (config.manifestPublicKeys) return trustedKeys(config.manifestPublicKeys.map(publicKeyFromX));
   const pem = await readOrMake(developmentManifestKey(config), () =>
@@ -49,7 +49,7 @@ export async function trustedManifestKeys(config: Config): Promise<Map<string, K
   return trustedKeys([publicKeyFromX(publicJwk(createPrivateKey(pem)).x)]);
 }
 
-// Two programs may start on one empty folder (the server and the command line): the first file is kept.
+// Server and command line may start together in an empty folder. The first file is kept.
 async function readOrMake(file: string, make: () => string): Promise<string> {
   const read = () => readFile(file, 'utf8');
   return read().catch(async () => {
@@ -57,7 +57,7 @@ async function readOrMake(file: string, make: () => string): Promise<string> {
     const temporary = `${file}.${randomUUID()}`;
     try {
       await writeFile(temporary, make(), { mode: 0o600, flush: true });
-      // The other program must never read half a file; `link` refuses to replace one.
+      // The other program must not read an incomplete file, and `link` does not replace a file.
       await link(temporary, file).catch(ignoreIfMade);
     } finally {
       await rm(temporary, { force: true });

@@ -8,7 +8,7 @@ import { KeysController } from './keys.controller.js';
 import { LicenseKeys } from './license-keys.js';
 import { ManifestKeys } from './manifests/manifest-keys.js';
 
-/** Three secrets with three owners, and what the server holds of each. */
+/** Provides license keys, token keys and the public manifest keys (docs/keys.md). */
 @Module({
   controllers: [KeysController],
   providers: [

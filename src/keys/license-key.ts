@@ -5,12 +5,12 @@ const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const SECRET_SYMBOLS = 15;
 const DOMAIN = 'mooring license key v1\0';
 
-// Case is folded by the pattern, before toUpperCase: else letters such as ı or ſ would turn into I and S.
+// The pattern is case-insensitive for ASCII only: toUpperCase alone would turn letters such as ı and ſ into I and S.
 const SHAPE = /^([A-Z0-9]{2,12})_([0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4})$/i;
 
 /**
- * The key of a license: derived, so the database need not hold it (docs/keys.md#license-keys).
- * `secret` is LICENSE_KEY_SECRET, `licenseId` a UUID, `generation` a uint32 that `rekey` raises.
+ * Derives the key of a license (docs/keys.md#license-keys).
+ * @param secret LICENSE_KEY_SECRET @param licenseId a UUID @param generation a uint32 that `rekey` increments
  */
 export function deriveLicenseKey(
   secret: Buffer,
@@ -23,7 +23,7 @@ export function deriveLicenseKey(
   return `${prefix}_${text.replace(/(.{4})(?!$)/g, '$1-')}`;
 }
 
-/** The one text that is hashed and compared, or null where the shape is not a license key's. */
+/** Returns the canonical text, which is hashed and compared; null if the text does not have the shape of a key. */
 export function canonicalLicenseKey(text: string): string | null {
   const shape = SHAPE.exec(text.trim());
   if (!shape?.[1] || !shape[2]) return null;
@@ -32,8 +32,8 @@ export function canonicalLicenseKey(text: string): string | null {
 }
 
 /**
- * Whether the last symbol fits the others. It misses no single wrong symbol and no swap of two, but an
- * imported key of another maker may lack it, so a wrong one alone never refuses a key that a license has.
+ * Whether the check symbol is right. It detects each single wrong symbol and each swap of two. Imported keys may lack it, so a
+ * wrong check symbol alone does not refuse the key of a license.
  */
 export function checkSymbolHolds(canonical: string): boolean {
   const symbols = [...canonical.slice(canonical.indexOf('_') + 1).replaceAll('-', '')];
@@ -41,17 +41,17 @@ export function checkSymbolHolds(canonical: string): boolean {
   return values.length === SECRET_SYMBOLS + 1 && !values.includes(-1) && weightedSum(values) === 0;
 }
 
-/** SHA-256 of the canonical text: what the database knows of a key. */
+/** SHA-256 of the canonical text, which the database stores instead of the key. */
 export function licenseKeyHash(canonical: string): Buffer {
   return hash('sha256', canonical, 'buffer');
 }
 
-/** The last two symbols, for a person to tell keys apart; 65 bits stay secret. */
+/** The last two symbols, with which people tell keys apart; 65 bits remain secret. */
 export function licenseKeyHint(canonical: string): string {
   return canonical.slice(-2);
 }
 
-/** The first 75 bits of the HMAC, big-endian, five to a symbol. */
+/** The first 75 bits of the HMAC, big-endian, five for each symbol. */
 function secretSymbols(secret: Buffer, licenseId: string, generation: number): number[] {
   const id = Buffer.from(licenseId.replaceAll('-', ''), 'hex');
   if (id.length !== 16) throw new RangeError('A license id is a UUID.');
@@ -62,7 +62,7 @@ function secretSymbols(secret: Buffer, licenseId: string, generation: number): n
   return Array.from({ length: SECRET_SYMBOLS }, (_, i) => Number((bits >> BigInt(251 - 5 * i)) & 31n));
 }
 
-/** The s₁₅ that makes Σ αⁱ·sᵢ = 0: the sum of the others divided by α¹⁵, which is times α¹⁶ as α³¹ = 1. */
+/** The s₁₅ for which Σ αⁱ·sᵢ = 0: the sum of the others times α¹⁶, which divides by α¹⁵ because α³¹ = 1. */
 function checkSymbol(symbols: readonly number[]): number {
   let symbol = weightedSum(symbols);
   for (let i = 0; i < 16; i += 1) symbol = timesAlpha(symbol);

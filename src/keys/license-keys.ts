@@ -11,7 +11,7 @@ export interface DerivedKey {
   readonly key_hint: string;
 }
 
-/** Makes license keys, the ids of what is sold, sign-in codes and mailed sign-in links with this deployment's secret and prefix. The secret never leaves it. */
+/** Derives license keys, ids of purchases, sign-in codes and sign-in links with the secret and prefix of the settings. */
 export class LicenseKeys {
   readonly #secret: Buffer;
 
@@ -22,28 +22,28 @@ export class LicenseKeys {
     this.#secret = secret;
   }
 
-  /** The key of a license id and generation, with what the database keeps of it. */
+  /** Derives a license key, with its hash and hint. */
   derive(licenseId: string, generation: number): DerivedKey {
     const license_key = deriveLicenseKey(this.#secret, this.prefix, licenseId, generation);
     return { license_key, key_hash: licenseKeyHash(license_key), key_hint: licenseKeyHint(license_key) };
   }
 
-  /** The ids of a purchase and its license. @param transactionId the processor's */
+  /** Derives the ids of a purchase and its license. @param transactionId of the payment processor */
   soldIds(transactionId: string): SoldIds {
     return deriveSoldIds(this.#secret, transactionId);
   }
 
-  /** The 8 digits of a sign-in code. @param row the code's */
+  /** Derives the 8 digits of a sign-in code. @param row of the code */
   signInCode(row: DerivedFrom): string {
     return deriveSignInCode(this.#secret, row);
   }
 
-  /** The secret of a staff member's mailed link. @param row the link's */
+  /** Derives the secret of a mailed sign-in link of staff. @param row of the link */
   staffLink(row: DerivedFrom): string {
     return deriveStaffLink(this.#secret, row);
   }
 
-  /** The keyed hash of an erased e-mail address, for TOMBSTONE_FILE. @param email as `canonicalEmail` gives it */
+  /** The keyed hash of an erased e-mail address, for TOMBSTONE_FILE. @param email in the form of `canonicalEmail` */
   erasedAddress(email: string): string {
     return hashErasedAddress(this.#secret, email);
   }

@@ -8,9 +8,9 @@ export interface SoldIds {
 }
 
 /**
- * Derived from the processor's id of a transaction, so that one which a restored backup has lost is told again as the
- * same purchase, and its license has the key that its buyer has (decision 0021). `secret` is LICENSE_KEY_SECRET.
- * @returns UUIDs in the form of version 7, whose first 48 bits tell no time
+ * Derives the ids from the transaction id of the processor. A purchase that a restored backup lacks has the same ids when it is
+ * reported again, and its license has the key of its buyer (docs/decisions/0021). @param secret LICENSE_KEY_SECRET
+ * @returns UUIDs in the form of version 7, whose first 48 bits are not a time
  */
 export function deriveSoldIds(secret: Buffer, transactionId: string): SoldIds {
   return {

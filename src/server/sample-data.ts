@@ -20,15 +20,15 @@ const EMAIL = 'ada@example.com';
 const ADMIN = 'admin@example.com';
 const ACT = { actor: 'npm start', reason: 'sample for development' };
 
-/** What a newcomer tries it with. */
+/** The sample data of development. */
 export interface Sample {
   readonly email: string;
   readonly license_key: string | null;
-  /** Signs somebody in to the support page, once; null where the database is not of our own making. */
+  /** A sign-in link of the support page; null if the database is not the embedded one. */
   readonly staff: { readonly email: string; readonly link: string } | null;
 }
 
-/** Development alone: a license to activate and a manifest to read, made once in an empty database. */
+/** Creates a sample license and a manifest in an empty database, in development only. */
 export async function makeSample(app: INestApplicationContext): Promise<Sample> {
   const licenses = app.get(LicensesService);
   const { manager } = app.get(DataSource);
@@ -38,7 +38,7 @@ export async function makeSample(app: INestApplicationContext): Promise<Sample> 
   return { email: EMAIL, license_key, staff: await signInLink(app) };
 }
 
-// A link at each start, for the embedded database alone: into one that somebody else looks after, nobody is let unasked.
+// A link at each start, for the embedded database only: another database may have staff of its own.
 async function signInLink(app: INestApplicationContext): Promise<Sample['staff']> {
   if (app.get(Config).databaseUrl !== undefined) return null;
   const { manager } = app.get(DataSource);
@@ -52,12 +52,12 @@ async function fill(app: INestApplicationContext): Promise<void> {
   if (await app.get(DataSource).manager.exists(License)) return;
   await app.get(LicensesService).issue({ email: EMAIL, machines_allowed: 2 }, ACT);
   await app.get(ManifestService).refresh();
-  // With keys of one's own, their private half is not ours to use.
+  // The private half of a key from the settings is not on the server.
   const ownKeys = app.get(Config).manifestPublicKeys !== undefined;
   if (!ownKeys && !app.get(ManifestService).live) await publishSample(app);
 }
 
-// Instances that start together on an empty database make one sample.
+// Instances that start together on an empty database create one sample.
 async function oneAtATime(app: INestApplicationContext, work: () => Promise<void>): Promise<void> {
   await withMaintenanceConnection(app.get(DatabaseUrl).value, (dataSource) =>
     dataSource.transaction(async (manager) => {

@@ -14,15 +14,15 @@ import { MonitoringController } from '../monitoring/monitoring.controller.js';
 import { makeSample } from './sample-data.js';
 import { welcome } from './welcome.js';
 
-/** What runs is finished within this, after the delay that was asked for; then the process ends all the same. */
+/** The time limit of the shutdown, after SHUTDOWN_DELAY_SECONDS; then the process ends in any case. */
 const SHUTDOWN_MS = 10_000;
 
 const say = (sentence: string) => void process.stderr.write(`${sentence}\n`);
-/** What was opened, to be closed in reverse. */
+/** The opened resources, which are closed in reverse order. */
 const opened = new AsyncDisposableStack();
 const ending = new AbortController();
 let delayMs = 0;
-/** Replaced by one of the level that is set. */
+/** Replaced by a logger with the level of the settings. */
 let log = new AppLogger('fatal');
 let started: Promise<void> | undefined;
 
@@ -30,7 +30,7 @@ async function start(config: Config): Promise<void> {
   log = new AppLogger(config.logLevel);
   opened.defer(() => log.written());
   const clock = new Clock();
-  // Before anything is started that would have to be ended again.
+  // Before anything is started that would have to be closed again.
   await openKeyRing(config, clock.now());
   const database = await openDatabase(config, say);
   opened.defer(() => database.close());
@@ -68,25 +68,25 @@ async function start(config: Config): Promise<void> {
   if (!config.production) say(welcome(config, await makeSample(app)));
 }
 
-/** Closes what was opened, once: Ctrl-C reaches the launcher and its child together, so one signal may come twice. */
+/** Closes the opened resources once: Ctrl-C reaches the launcher and its child, so a signal may arrive twice. */
 async function end(exitCode: number): Promise<void> {
   if (ending.signal.aborted) return;
   ending.abort();
   setTimeout(() => process.exit(exitCode || 1), delayMs + SHUTDOWN_MS).unref();
-  // A start that is under way comes to its next step first: what it opens meanwhile is closed too.
+  // A start in progress finishes its step first, so that the resource it opens is closed too.
   await started?.catch(() => undefined);
   await opened.disposeAsync();
   process.exit(exitCode);
 }
 
-/** Runs the service of these settings until a signal ends the process. */
+/** Runs the service until a signal ends the process. */
 export function serve(config: Config): void {
   exitOnUncaught(async (error) => {
     log.fatalError('uncaught error', error);
     await log.written();
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end(0));
-  // The launcher (`npm start`) has ended: no other process would end this one.
+  // The launcher (`npm start`) has ended, and no other process would end this one.
   process.on('disconnect', () => void end(0));
   started = start(config);
   started.catch((error: unknown) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Config } from '../core/config.js';
 import type { Sample } from './sample-data.js';
 
-/** What `npm start` prints for a newcomer: the pages, a sample license, and a line to try it with. */
+/** The text that `npm start` prints: the pages, a sample license, and a command to try it. */
 export function welcome({ publicUrl, smtpUrl, dataDir }: Config, sample: Sample): string {
   const { email, license_key, staff } = sample;
   const body = JSON.stringify({
