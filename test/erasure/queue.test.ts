@@ -14,6 +14,8 @@ beforeAll(async () => {
   erasures = service.app.get(ErasureService);
 });
 beforeEach(async () => {
+  // The job queue uses the database's clock, so both clocks must agree on what is due.
+  service.clock.set(new Date());
   await service.sql('truncate license, erasure_request cascade');
   ({ license_id } = await service.issue({ email: ADA }));
 });
