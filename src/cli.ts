@@ -9,14 +9,14 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => process.exit(128 + constants.signals[signal]));
 }
 exitOnUncaught(async (error) => {
-  // Loaded here, or every command would load the logger.
+  // Loaded on demand, because commands do not need the logger.
   const { errorFields: failure } = await import('./core/logger.js');
   process.stderr.write(`${JSON.stringify({ msg: 'uncaught error', ...failure(error) })}\n`);
 });
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  // Whoever read our output has seen enough (`mooring … | head`); a full disk is another matter.
+  // EPIPE is no error: the reader of the output has ended (`mooring … | head`). A full disk is one.
   if (code === 'EPIPE') process.exit(0);
-  process.stderr.write(`The answer could not be written (${code}).\n`);
+  process.stderr.write(`The output could not be written (${code}).\n`);
   process.exit(1);
 });
 

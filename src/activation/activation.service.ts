@@ -22,7 +22,7 @@ const SELECT_ATTEMPT = `
 
 // Finds the license by key and e-mail, the number of its active machines, and the activation of this machine.
 const FIND_BY_KEY = {
-  name: 'find seat',
+  name: 'find activation',
   text: `${SELECT_ATTEMPT}
   left join activation a on a.license_id = l.id and a.machine_id = $3 and a.ended_at is null
   where l.key_hash = $1 and l.email = $2`,
@@ -32,7 +32,7 @@ const FIND_BY_KEY = {
 // still sends the old ones (docs/decisions/0028). The query starts with the machine, so that for a machine without an
 // activation an unknown key and a wrong e-mail take the same time.
 const FIND_BY_MACHINE = {
-  name: 'find seat by machine',
+  name: 'find activation by machine',
   text: `${SELECT_ATTEMPT}
   join activation a on a.license_id = l.id and a.machine_id = $3 and a.ended_at is null
   where (l.email is not null or l.address_lost_at is not null)
@@ -110,7 +110,7 @@ export class ActivationService {
     const id = uuidv7();
     const { license_id, revision } = attempt;
     const values = [license_id, revision, id, machineId, hostname_hint ?? null, app_version, now];
-    const query = { name: 'take seat', text: ACTIVATE_MACHINE, values };
+    const query = { name: 'activate machine', text: ACTIVATE_MACHINE, values };
     const { rows } = await poolOf(this.dataSource).query<
       Omit<ActivationAttempt, keyof LicenseFacts | 'license_id'>
     >(query);

@@ -23,22 +23,22 @@ import { Refused, printMessage } from './terminal/output.js';
 
 const ENTITIES = [License, Activation, Manifest, Staff, StaffToken];
 
-/** What a command works with. Services are made by hand: a container would take longer than most commands. */
+/** What a command works with. Its services are constructed by hand: a Nest container takes longer than most commands. */
 export interface CommandContext {
   readonly config: Config;
   readonly clock: Clock;
   readonly dataSource: DataSource;
   readonly databaseUrl: string;
-  /** Names of the migrations applied now. */
+  /** Names of the migrations that this command applied. */
   readonly applied: readonly string[];
 }
 
 /**
- * Does a piece of work on the database, beside a running server or without one, and closes it after. Looking at a
- * production never changes it: only `migrates` applies what it lacks, and otherwise that is said.
+ * Opens the database, with or without a running server, does the work and closes the database. A production database is
+ * migrated only with `migrates`; without it, pending migrations are an error.
  */
 export async function withDatabase<T>(
-  work: (ground: CommandContext) => Promise<T>,
+  work: (context: CommandContext) => Promise<T>,
   { config = new Config(process.env), migrates = false }: { config?: Config; migrates?: boolean } = {},
 ): Promise<T> {
   const { url, embedded, close } = await openDatabase(config, printMessage, true);
@@ -48,8 +48,8 @@ export async function withDatabase<T>(
       throw new Refused(`The database lacks ${pending.join(', ')}: run mooring migrate first.`);
     }
     const applied = migrates || pending.length > 0 ? await migrateWhenThere(url, printMessage) : [];
-    const ground = { config, clock: new Clock(), databaseUrl: url, applied };
-    return await withMaintenanceConnection(url, (dataSource) => work({ ...ground, dataSource }), {
+    const context = { config, clock: new Clock(), databaseUrl: url, applied };
+    return await withMaintenanceConnection(url, (dataSource) => work({ ...context, dataSource }), {
       entities: ENTITIES,
     });
   } catch (error) {
@@ -63,23 +63,23 @@ export async function licensesOf({ config, clock, dataSource }: CommandContext):
   return new LicensesService(dataSource, await keysOf(config), config, clock);
 }
 
-export async function erasuresOf(ground: CommandContext): Promise<ErasureService> {
-  const { config, clock, dataSource, databaseUrl } = ground;
+export async function erasuresOf(context: CommandContext): Promise<ErasureService> {
+  const { config, clock, dataSource, databaseUrl } = context;
   const records = new ErasureRecords(clock, config, await keysOf(config));
   return new ErasureService(dataSource, new DatabaseUrl(databaseUrl), clock, config, records);
 }
 
-/** A report by hand goes the way of the webhook. */
-export async function purchasesOf(ground: CommandContext): Promise<PurchasesService> {
-  const { config, clock, dataSource } = ground;
-  const licenses = await licensesOf(ground);
-  return new PurchasesService(dataSource, licenses, await keysOf(config), await erasuresOf(ground), clock);
+/** The service that the webhook uses too. */
+export async function purchasesOf(context: CommandContext): Promise<PurchasesService> {
+  const { config, clock, dataSource } = context;
+  const licenses = await licensesOf(context);
+  return new PurchasesService(dataSource, licenses, await keysOf(config), await erasuresOf(context), clock);
 }
 
 const keysOf = async (config: Config) =>
   new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPrefix);
 
-/** With what is published read. To read alone, no trusted key is needed. */
+/** The manifest service with the published manifests loaded. Reading needs no trusted key. */
 export async function manifestsOf(
   { config, clock, dataSource }: CommandContext,
   trusted: ManifestKeys['trusted'] = new Map(),

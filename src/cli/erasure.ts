@@ -10,21 +10,22 @@ const EMAIL = emailAddress('The e-mail address');
 
 const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>, config = new Config(process.env)) =>
   withDatabase(
-    async (ground) => {
-      const erasures = await erasuresOf(ground);
-      // The database may be a restored one that no service has begun with yet: what was taken back since must not be done.
+    async (context) => {
+      const erasures = await erasuresOf(context);
+      // The database may be a restored one that no service has started with yet. Requests that were cancelled after the backup
+      // must not be executed.
       await erasures.replay();
       return work(erasures);
     },
     { config },
   );
 
-/** For commands that erase: on another machine than the service's, the default file is not the one that it reads. */
+/** The settings of commands that erase. On another machine than the service's, the default file is not the service's. */
 function configForErasing(): Config {
   const config = new Config(process.env);
   if (config.production && !config.isTombstoneFileGiven)
     throw new ConfigError(
-      'In production, erasing needs TOMBSTONE_FILE: the file of the running service, which keeps erased data away after a restore.',
+      'In production, erasing needs TOMBSTONE_FILE: the file of the running service, which records what a restore must erase again.',
     );
   return config;
 }
@@ -32,11 +33,11 @@ function configForErasing(): Config {
 export function erasureCommands(erasure: Command): void {
   erasure
     .command('request')
-    .argument('<email>', 'whose data is to be deleted', EMAIL)
-    .description('ask for all that is held of a person to be deleted, at once')
+    .argument('<email>', 'the e-mail address whose data is to be deleted', EMAIL)
+    .description('request the deletion of all data of a person, at once')
     .requiredOption('--reason <text>', 'why, for the audit trail', reason)
     .action(request);
-  erasure.command('run').description('carry out every request whose time has come').action(run);
+  erasure.command('run').description('carry out every request that is due').action(run);
   erasure.command('list').description('list the requests, the most urgent first').action(list);
 }
 
@@ -63,7 +64,7 @@ async function list(_options: unknown, command: Command): Promise<void> {
 }
 
 function lines(requests: readonly ErasureView[]): string {
-  const head = ['Request', 'Whose', 'State', 'Received', 'Due', 'Days left'];
+  const head = ['Request', 'E-mail', 'State', 'Received', 'Due', 'Days left'];
   const rows = requests.map(({ id, email, state, received_on, due_on, days_left }) => [
     id,
     email ?? '-',

@@ -7,8 +7,8 @@ import { Clock } from '../core/clock.js';
 import { createKeyRing } from '../keys/tokens/key-ring.js';
 import { callersPath, fileRefusal, print, Refused, printMessage } from './terminal/output.js';
 
-/** What no program can know. */
-const TO_BE_FILLED_IN = `
+/** The settings that only the operator can give. */
+const SETTINGS_TO_FILL_IN = `
 # Fill these in:
 # DATABASE_URL=postgres://user:password@host:5432/mooring
 # The public keys that a manifest may be signed with, comma-separated; "mooring manifest keygen" prints one.
@@ -16,27 +16,27 @@ const TO_BE_FILLED_IN = `
 # PUBLIC_URL=https://licensing.example.com
 `;
 
-/** `init DIR`: the secrets that a production needs. It reads no settings: there are none yet. */
+/** `init DIR`: creates the secrets of a production. It reads no settings, because there are none yet. */
 export function initCommand(mooring: Command): void {
   mooring
     .command('init')
-    .argument('<dir>', 'where the secrets are to lie')
-    .description('make the secrets that a production needs, and print its settings')
+    .argument('<dir>', 'the folder for the secrets')
+    .description('create the secrets of a production and print its settings')
     .action(async (dir: string, _options: unknown, command: Command) => {
       const { file, settings } = await makeSecrets(callersPath(dir));
-      print(command, settings, envLines(settings) + TO_BE_FILLED_IN.trimEnd());
+      print(command, settings, envLines(settings) + SETTINGS_TO_FILL_IN.trimEnd());
       printMessage(
-        `These settings lie in ${file}. Keep a copy of it and of its folder where no one else can read them.`,
+        `These settings are stored in ${file}. Keep a copy of it and of its folder where no one else can read them.`,
       );
     });
 }
 
-/** Never overwrites: a license-key secret or a token key that is lost cannot be made again. */
+/** Never overwrites a file: a lost license-key secret or token key cannot be created again. */
 async function makeSecrets(dir: string): Promise<{ file: string; settings: Record<string, string> }> {
   const file = join(dir, 'mooring.env');
   const tokens = join(dir, 'tokens');
-  const there = [file, tokens].find((path) => existsSync(path));
-  if (there) throw new Refused(`${there} exists already, and is never overwritten.`);
+  const existing = [file, tokens].find((path) => existsSync(path));
+  if (existing) throw new Refused(`${existing} exists already, and is never overwritten.`);
   const settings = {
     NODE_ENV: 'production',
     LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
@@ -46,8 +46,8 @@ async function makeSecrets(dir: string): Promise<{ file: string; settings: Recor
     throw fileRefusal(dir, error);
   });
   try {
-    // First of all: of two that run at once, one ends here.
-    await writeFile(file, envLines(settings) + TO_BE_FILLED_IN, { mode: 0o600, flag: 'wx', flush: true });
+    // Written first: of two commands that run at once, the second fails here.
+    await writeFile(file, envLines(settings) + SETTINGS_TO_FILL_IN, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
     throw fileRefusal(file, error);
   }
@@ -63,7 +63,7 @@ async function makeSecrets(dir: string): Promise<{ file: string; settings: Recor
 function envLines(settings: Record<string, string>): string {
   return (
     Object.entries(settings)
-      // Quoted where a shell, or compose, would cut it.
+      // Quoted if it contains white space, at which a shell or compose would cut it.
       .map(([name, value]) => `${name}=${/\s/.test(value) ? JSON.stringify(value) : value}\n`)
       .join('')
   );

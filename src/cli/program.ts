@@ -8,8 +8,8 @@ import { actorName } from './terminal/options.js';
 import { printMessage, UsageError } from './terminal/output.js';
 
 /**
- * Runs one command of the operator's (docs/contract.md#command-line).
- * @param args without the program's own name
+ * Runs one command (docs/contract.md#command-line).
+ * @param args the arguments without the program's name
  * @returns the exit code: 0, 1 (refused) or 2 (usage)
  */
 export async function run(args: readonly string[]): Promise<number> {
@@ -18,7 +18,7 @@ export async function run(args: readonly string[]): Promise<number> {
     await mooring.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    // Commander has said it already; help and version are no errors.
+    // Commander has printed the message already; help and version are not errors.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     printMessage(sentence(error));
     if (/^(debug|trace)$/.test(process.env['LOG_LEVEL'] ?? '') && error instanceof Error)
@@ -27,7 +27,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The groups of commands. Each is loaded where it is named: what signs a manifest needs nothing that asks a database. */
+/** The groups of commands. Each is loaded only when it is named: `manifest sign` needs none of the database modules. */
 const GROUPS: Record<string, [description: string, load: () => Promise<(group: Command) => void>]> = {
   license: [
     'issue, show and change licenses',
@@ -38,9 +38,12 @@ const GROUPS: Record<string, [description: string, load: () => Promise<(group: C
     async () => (await import('./licenses/purchase.js')).purchaseCommands,
   ],
   activation: ['release machines', async () => (await import('./licenses/activation.js')).activationCommands],
-  staff: ['people of the vendor and their tokens', async () => (await import('./staff.js')).staffCommands],
-  retention: ['delete what has had its time', async () => (await import('./retention.js')).retentionCommands],
-  erasure: ['requests for deletion', async () => (await import('./erasure.js')).erasureCommands],
+  staff: ['staff accounts and their tokens', async () => (await import('./staff.js')).staffCommands],
+  retention: [
+    'delete data whose period has ended',
+    async () => (await import('./retention.js')).retentionCommands,
+  ],
+  erasure: ['deletion requests', async () => (await import('./erasure.js')).erasureCommands],
   manifest: [
     'sign and publish versions',
     async () => (await import('./manifest/manifest.js')).manifestCommands,
@@ -54,56 +57,58 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
     .description("Mooring's command line: beside a running server, or without one.")
     .version(packageVersion(), '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    // Else `manifest sign --version` would ask for ours.
+    // Otherwise `manifest sign --version` would print Mooring's version.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(`${oneSentence(text)}\n`) });
-  const asked = firstWord(args);
-  refuseStray(args.slice(0, args.indexOf(asked)));
+  const named = commandName(args);
+  refuseUnknownOptions(args.slice(0, args.indexOf(named)));
   initCommand(mooring);
-  if (!(asked in GROUPS)) (await import('./status.js')).statusCommands(mooring);
+  if (!(named in GROUPS)) (await import('./status.js')).statusCommands(mooring);
   for (const [name, [description, load]] of Object.entries(GROUPS)) {
     const group = mooring.command(name).description(description);
-    if ([name, 'help'].includes(asked)) (await load())(group);
+    if ([name, 'help'].includes(named)) (await load())(group);
   }
-  takeCommonOptions(mooring);
+  addCommonOptions(mooring);
   return mooring;
 }
 
-/** The command's own name: what is neither an option nor the value of the one that takes one. */
-function firstWord(args: readonly string[]): string {
+/** The name of the command: the first argument that is neither an option nor the value of `--as`. */
+function commandName(args: readonly string[]): string {
   return args.find((arg, i) => !arg.startsWith('-') && args[i - 1] !== '--as') ?? '';
 }
 
-/** Before a command, else `--bogus manifest sign --version 1` would be taken for our own `--version`. */
-function refuseStray(options: readonly string[]): void {
-  const stray = options.find(
+/** Checks the options before the command. Otherwise `--bogus manifest sign --version 1` would print Mooring's version. */
+function refuseUnknownOptions(options: readonly string[]): void {
+  const unknown = options.find(
     (arg) => arg.startsWith('-') && !/^(--json|--as(=.*)?|--version|-h|--help)$/.test(arg),
   );
-  if (stray) throw new UsageError(`Unknown option '${stray}'.`);
+  if (unknown) throw new UsageError(`Unknown option '${unknown}'.`);
 }
 
-/** On every command, so that they may stand before and after its name. */
-function takeCommonOptions(command: Command): void {
+/** Adds the common options to every command, so that they are accepted before and after its name. */
+function addCommonOptions(command: Command): void {
   command
     .option('--json', 'print one JSON value and nothing else')
-    .option('--as <name>', 'who acts, for the audit trail (default: cli)', actorName);
-  command.commands.forEach(takeCommonOptions);
+    .option('--as <name>', 'the name of the caller in the audit trail (default: cli)', actorName);
+  command.commands.forEach(addCommonOptions);
 }
 
-/** `error: unknown option '--x'`, a line break and a guess, as one sentence. */
+/** Makes one sentence of commander's message, such as `error: unknown option '--x'`, a line break and a suggestion. */
 function oneSentence(text: string): string {
-  const said = text
+  const message = text
     .trim()
     .replace(/^error: /, '')
     .replaceAll(/\s*\n\s*/g, ' ');
-  // Not the name of a file, nor an address.
-  const begun = /^[a-z]+[\s,]/.test(said) ? said.charAt(0).toUpperCase() + said.slice(1) : said;
-  return /[.)?]$/.test(begun) ? begun : `${begun}.`;
+  // A file name or an address at the beginning keeps its case.
+  const capitalized = /^[a-z]+[\s,]/.test(message)
+    ? message.charAt(0).toUpperCase() + message.slice(1)
+    : message;
+  return /[.)?]$/.test(capitalized) ? capitalized : `${capitalized}.`;
 }
 
 function sentence(error: unknown): string {
-  if (!(error instanceof Error)) return 'Something went wrong.';
+  if (!(error instanceof Error)) return 'An unknown error occurred.';
   if (error instanceof Problem)
     return (JSON.parse(problemDocument(error, '', '')) as { detail: string }).detail;
   const { code } = ((error as { driverError?: unknown }).driverError ?? error) as { code?: unknown };

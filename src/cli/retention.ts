@@ -15,26 +15,26 @@ interface RunOptions {
 export function retentionCommands(retention: Command): void {
   retention
     .command('run')
-    .description('delete what has had its time, as the schedule does every hour')
+    .description('delete data whose period has ended, as the schedule does every hour')
     .option('--as-of <when>', 'the day to run for (default: now)', moment('--as-of'))
-    .option('--dry-run', 'count what would leave, and change nothing')
+    .option('--dry-run', 'count what would be deleted, and change nothing')
     .action(run);
 }
 
 async function run({ asOf, dryRun = false }: RunOptions, command: Command): Promise<void> {
   const report = await withDatabase(async ({ config, clock, databaseUrl }) => {
-    // A shell without a production's settings is in development mode, whatever its database is.
-    const mayPretend =
+    // A shell without NODE_ENV is in development mode even if DATABASE_URL names a production database.
+    const mayUseFutureDay =
       !config.production && (!config.databaseUrl || process.env['NODE_ENV'] === 'development');
-    if (asOf && asOf > clock.now() && !dryRun && !mayPretend) {
+    if (asOf && asOf > clock.now() && !dryRun && !mayUseFutureDay) {
       throw new Refused(
-        'A day that is yet to come is for --dry-run, or for development: what is deleted is gone.',
+        'A future day is accepted only with --dry-run or in development: deleted data cannot be restored.',
       );
     }
     const retention = new RetentionService(new DatabaseUrl(databaseUrl), clock, config);
     return orClocksDiffer(retention.run(asOf, { dryRun, onProgress: progressBar('Retention') }));
   });
-  if (!report) throw new Refused('Another run is at it: try again in a moment.');
+  if (!report) throw new Refused('Another retention run is active: try again in a moment.');
   const { as_of, deleted, failed, ...counts } = report;
   const tables = failed.map(({ table }) => table);
   const value = { as_of: rfc3339(as_of), dry_run: dryRun, ...counts, deleted, failed: tables };
@@ -58,5 +58,5 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
   ];
   print(command, value, aligned(text));
   if (tables.length > 0)
-    throw new Refused(`It went wrong at ${tables.join(', ')}; what else was due is done.`);
+    throw new Refused(`The run failed for ${tables.join(', ')}; the other tables are done.`);
 }

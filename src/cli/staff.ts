@@ -10,7 +10,7 @@ import { actOf, aligned, orNotFound, print, printMessage } from './terminal/outp
 
 const EMAIL = emailAddress('The e-mail address');
 
-const UNKNOWN = 'Nobody of the staff has this e-mail address: add the person with `mooring staff add`.';
+const NOT_FOUND = 'No staff member has this e-mail address: add the person with `mooring staff add`.';
 
 const withStaff = <T>(work: (staff: StaffService) => Promise<T>) =>
   withDatabase(({ dataSource, clock }) => work(new StaffService(dataSource, clock)));
@@ -21,25 +21,27 @@ export function staffCommands(staff: Command): void {
   staff
     .command('add')
     .argument('<email>', "the person's e-mail address", EMAIL)
-    .description('add a person, or give one another role')
+    .description('add a staff member, or change the role of one')
     .requiredOption('--role <role>', 'support (reads and releases) or admin', oneOf('--role', ROLES))
     .action(add);
   staff
     .command('link')
-    .argument('<email>', 'whom it signs in', EMAIL)
-    .description('print a link that signs a person in once: to make the first passkey, or after it was lost')
+    .argument('<email>', 'the e-mail address of the staff member', EMAIL)
+    .description(
+      'print a link that signs a staff member in once: for the first passkey, or after it was lost',
+    )
     .action(link);
   staff
     .command('remove')
-    .argument('<email>', 'who leaves', EMAIL)
-    .description('remove a person, with passkeys, sessions, links and tokens; the audit trail stays')
+    .argument('<email>', 'the e-mail address of the staff member', EMAIL)
+    .description('remove a staff member with passkeys, sessions, links and tokens; the audit trail stays')
     .action(remove);
   staff
     .command('token')
-    .argument('<email>', 'whose token it is', EMAIL)
-    .description('make a bearer token for a script; it has the role of its owner')
+    .argument('<email>', 'the e-mail address of the owner', EMAIL)
+    .description('create a bearer token for a script; it has the role of its owner')
     .action(token);
-  staff.command('tokens').description('list the tokens that are good').action(tokens);
+  staff.command('tokens').description('list the valid tokens').action(tokens);
   staff
     .command('revoke-token')
     .argument('<id>', "the token's id, as `staff tokens` prints it")
@@ -57,10 +59,10 @@ async function link(email: string, _options: unknown, command: Command): Promise
     withDatabase(({ dataSource, config, clock }) =>
       new StaffLinks(dataSource, config, clock).create(email, actOf(command)),
     ),
-    UNKNOWN,
+    NOT_FOUND,
   );
   printMessage(
-    `It works once, until ${rfc3339(made.expires_at)}, and is shown only now. Whoever has it signs in as ${email}.`,
+    `The link works once, until ${rfc3339(made.expires_at)}, and is shown only now. Anyone who has it can sign in as ${email}.`,
   );
   print(command, { link: made.link, expires_at: rfc3339(made.expires_at) }, made.link);
 }
@@ -68,7 +70,7 @@ async function link(email: string, _options: unknown, command: Command): Promise
 async function remove(email: string, _options: unknown, command: Command): Promise<void> {
   await orNotFound(
     withStaff(async (staff) => staff.remove(await staff.findId(email), actOf(command))),
-    UNKNOWN,
+    NOT_FOUND,
   );
   print(command, { email, removed: true }, `${email} is no longer staff.`);
 }
@@ -76,9 +78,9 @@ async function remove(email: string, _options: unknown, command: Command): Promi
 async function token(email: string, _options: unknown, command: Command): Promise<void> {
   const made = await orNotFound(
     withTokens((tokens) => tokens.create(email, actOf(command))),
-    UNKNOWN,
+    NOT_FOUND,
   );
-  printMessage('This token is good for 90 days and shown only now: it is not stored.');
+  printMessage('This token is valid for 90 days and is shown only now: it is not stored.');
   const text = aligned([
     ['Id', made.id],
     ['Token', made.token],
@@ -88,7 +90,7 @@ async function token(email: string, _options: unknown, command: Command): Promis
 
 async function tokens(_options: unknown, command: Command): Promise<void> {
   const lines = await withTokens((all) => all.list());
-  const head = ['Token', 'Owner', 'Role', 'Made', 'Ends'];
+  const head = ['Token', 'Owner', 'Role', 'Created', 'Expires'];
   const rows = lines.map(({ id, email, role, created_at, expires_at }) => [
     id,
     email,

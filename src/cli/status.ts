@@ -13,9 +13,9 @@ import { aligned, print } from './terminal/output.js';
 export function statusCommands(mooring: Command): void {
   mooring
     .command('migrate')
-    .description('apply the migrations that the database has not had')
+    .description('apply the pending migrations')
     .action(async (_options: unknown, command: Command) => {
-      const applied = await withDatabase(async (ground) => ground.applied, { migrates: true });
+      const applied = await withDatabase(async (context) => context.applied, { migrates: true });
       const text = applied.length > 0 ? `Applied: ${applied.join(', ')}.` : 'Nothing to apply.';
       print(command, { applied }, text);
     });
@@ -42,7 +42,7 @@ interface Counts {
   readonly staff: number;
 }
 
-// The telemetry of years is estimated: counting it would take minutes.
+// The telemetry rows are estimated: counting those of years takes minutes.
 const COUNTS = `
   select current_setting('server_version') as postgres,
     (select json_agg(name order by id) from schema_migration) as migrations,
@@ -57,34 +57,34 @@ const COUNTS = `
      from telemetry_waiting) as telemetry,
     (select count(*)::int from staff) as staff`;
 
-async function readStatus(ground: CommandContext) {
-  const { config, clock, dataSource } = ground;
+async function readStatus(context: CommandContext) {
+  const { config, clock, dataSource } = context;
   const { license_groups, ...counts } = await queryOne<Counts>(dataSource, COUNTS);
   const licenses = { active: 0, suspended: 0, revoked: 0, refunded: 0, erased: 0 };
   for (const group of license_groups)
     licenses[group.is_erased ? 'erased' : licenseStatus(group)] += group.licenses;
-  const manifests = await manifestsOf(ground);
-  // A ring that cannot be read is what an operator looks here for: the rest is shown all the same.
+  const manifests = await manifestsOf(context);
+  // An unreadable key ring becomes a warning, because the operator needs the rest of the status then.
   const ring = await openKeyRing(config, clock.now()).catch(({ message }: Error) => ({
     keys: [],
-    trouble: message,
+    lastError: message,
   }));
-  // The keys were looked at above, and only a running service knows of its replica.
-  const [ofKeys, ofReplica] = [{ trouble: null }, { isDegraded: false }];
-  const warnings = new WarningsService(dataSource, manifests, ofKeys, ofReplica, clock, config);
-  const watched = await warnings.look();
+  // The key ring is reported below, and only a running service knows the state of its replica.
+  const [keys, replica] = [{ lastError: null }, { isDegraded: false }];
+  const warnings = new WarningsService(dataSource, manifests, keys, replica, clock, config);
+  const state = await warnings.readState();
   const content = manifests.live?.content;
   return {
     mooring: packageVersion(),
     node: process.versions.node,
     ...counts,
     licenses,
-    ...watched,
+    ...state,
     token_keys: ring.keys,
     manifest: content
       ? { version: content.version, sequence: content.sequence, expires_at: content.expires_at }
       : null,
-    warnings: [...warnings.of(watched), ...(ring.trouble ? [ring.trouble] : [])],
+    warnings: [...warnings.of(state), ...(ring.lastError ? [ring.lastError] : [])],
   };
 }
 
@@ -131,8 +131,8 @@ function agesText({ telemetry, ended_activation, erasure_due }: DataAges): strin
 }
 
 function failingText({ kind, about, reason, attempts, next_attempt_at }: FailingMail): string {
-  const next = next_attempt_at ? `next try at ${next_attempt_at}` : 'given up';
-  return `${kind} of ${about}: ${reason}; tried ${attempts === 1 ? 'once' : `${attempts} times`}, ${next}`;
+  const next = next_attempt_at ? `next attempt at ${next_attempt_at}` : 'no further attempt';
+  return `${kind} of ${about}: ${reason}; attempted ${attempts === 1 ? 'once' : `${attempts} times`}, ${next}`;
 }
 
 function since({ oldest_inbox_day }: Counts['telemetry']): string {

@@ -5,7 +5,7 @@ import { queryOne } from './sql.js';
 export class ClocksDiffer extends Error {
   constructor() {
     super(
-      'The clocks here and of the database differ by more than an hour, or the one here has jumped ahead: nothing is ' +
+      'The clocks of this machine and of the database differ by more than an hour, or that of this machine has jumped ahead: nothing is ' +
         'deleted before the time is certain.',
     );
   }

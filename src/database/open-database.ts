@@ -18,26 +18,26 @@ export interface OpenDatabase {
 
 /**
  * Opens the database of the settings: DATABASE_URL, or the embedded server in DATA_DIR.
- * @param say receives a sentence about a step that takes long
+ * @param printMessage receives a sentence about a step that takes long
  * @param beside true for the command line, which may use the embedded server of a running service
  */
 export async function openDatabase(
   config: Config,
-  say: (sentence: string) => void,
+  printMessage: (sentence: string) => void,
   beside = false,
 ): Promise<OpenDatabase> {
-  if (!config.databaseUrl) return { ...(await embedded(config, say, beside)), embedded: true };
+  if (!config.databaseUrl) return { ...(await embedded(config, printMessage, beside)), embedded: true };
   return { url: config.databaseUrl, embedded: false, close: async () => undefined };
 }
 
 // Imported here, because a production has another database and lacks these packages.
-async function embedded({ dataDir }: Config, say: (sentence: string) => void, beside: boolean) {
+async function embedded({ dataDir }: Config, printMessage: (sentence: string) => void, beside: boolean) {
   const { findEmbeddedPostgres, startEmbeddedPostgres } = await import('./embedded/embedded-postgres.js');
   const find = async () => (beside ? await findEmbeddedPostgres(dataDir) : null);
   const running = await find();
   if (running) return { url: running, close: async () => undefined };
   try {
-    const { url, stop } = await startEmbeddedPostgres(dataDir, { say });
+    const { url, stop } = await startEmbeddedPostgres(dataDir, { printMessage });
     return { url, close: stop };
   } catch (error) {
     // A service that is starting has the data directory, and perhaps its server is ready now.
@@ -55,11 +55,11 @@ async function embedded({ dataDir }: Config, say: (sentence: string) => void, be
  */
 export async function migrateWhenThere(
   url: string,
-  say: (sentence: string) => void,
+  printMessage: (sentence: string) => void,
   signal?: AbortSignal,
 ): Promise<string[]> {
   const deadline = Date.now() + START_TIMEOUT_MS;
-  for (let told = false; ; told = true) {
+  for (let hasPrinted = false; ; hasPrinted = true) {
     try {
       return await migrate(url);
     } catch (error) {
@@ -67,7 +67,7 @@ export async function migrateWhenThere(
       const refused = tlsError(error);
       if (refused) throw refused;
       if (!isConnectionError(error) || Date.now() > deadline) throw error;
-      if (!told) say('Waiting for the database to answer.');
+      if (!hasPrinted) printMessage('Waiting for the database to answer.');
       await wait(500, undefined, { signal });
     }
   }

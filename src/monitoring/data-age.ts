@@ -5,30 +5,30 @@ import { createOldestDueQuery } from '../retention/deletion.js';
 import { ERASURE_DEADLINE_DAYS } from '../erasure/erasure.view.js';
 import type { RetentionRule } from '../retention/policy.js';
 
-/** The oldest day (`YYYY-MM-DD`) of what is to leave, null where there is none; and by which clock. */
+/** The oldest day (`YYYY-MM-DD`) of each kind of data that the retention policy deletes; null where there is no row. */
 export interface DataAges {
-  /** What the database's clock says. */
+  /** The time of the database's clock. */
   readonly now: Date;
   readonly telemetry: string | null;
   readonly telemetry_inbox: string | null;
   readonly ended_activation: string | null;
-  /** The day that the most urgent deletion request is due. */
+  /** The day on which the most urgent deletion request is due. */
   readonly erasure_due: string | null;
-  /** The day on which the oldest one that waits should have been carried out. */
+  /** The day on which the oldest pending deletion request should have been carried out. */
   readonly erasure_runs: string | null;
-  /** By each table of the policy: the day from which the oldest row counts that was due a day ago; null where none was. */
+  /** By table of the policy: the day of the oldest row that should have been deleted a day ago; null where there is none. */
   readonly overdue: Readonly<Record<string, string | null>>;
-  /** When the last retention run of the schedule finished; null where none has. */
+  /** When the last scheduled retention run finished; null before the first. */
   readonly retention_finished: Date | null;
-  /** Since when the database exists. */
+  /** When the database was created. */
   readonly database_since: Date;
-  /** The day of the oldest file that should have been rewritten before the last retention run. */
+  /** The day of the oldest table file that the last retention run should have rewritten. */
   readonly file_rewrite: string | null;
   /** The tables where the last retention run failed. */
   readonly failed: readonly string[];
 }
 
-// A run by hand for another day says nothing of today.
+// A manual run for another day is ignored: it does not show whether today's data was deleted.
 const AGES = `
   select clock_timestamp() as now,
          (select min(received_on) from telemetry)::text as telemetry,
@@ -48,9 +48,9 @@ const AGES = `
                    order by started_at desc limit 1), '{}') as failed`;
 
 /**
- * Watches the age of the data, not the success of a job: whatever goes wrong, this is what it shows as. What is due leaves
- * within the hour; a rule is overdue a day later, because an outage may take a night.
- * @param now the service's clock, by which the rules are due
+ * Reads the age of the data, not the success of a job, because each kind of failure shows in it. Due rows are deleted within
+ * the hour; a rule counts as overdue a day later, because an outage can take a night.
+ * @param now the service's clock, which decides what is due
  */
 export async function readDataAges(
   dataSource: DataSource,
@@ -58,9 +58,9 @@ export async function readDataAges(
   now: Date,
 ): Promise<DataAges> {
   const yesterday = new Date(now.getTime() - DAY_MS);
-  const looks = rules.map((rule, index) => createOldestDueQuery(rule, yesterday, `$${index + 1}`));
-  const days = looks.map(({ sql }) => `(${sql})`).join(', ');
-  const values = looks.map(({ value }) => value);
+  const queries = rules.map((rule, index) => createOldestDueQuery(rule, yesterday, `$${index + 1}`));
+  const days = queries.map(({ sql }) => `(${sql})`).join(', ');
+  const values = queries.map(({ value }) => value);
   const { overdue_days, ...ages } = await queryOne<
     Omit<DataAges, 'overdue'> & { overdue_days: (string | null)[] }
   >(dataSource, `${AGES}, array[${days}] as overdue_days`, values);
@@ -68,6 +68,6 @@ export async function readDataAges(
   return { ...ages, overdue };
 }
 
-/** Since when no retention run has finished: the last one's end, or the making of a database where none ever did. */
+/** When the last retention run finished; before the first, when the database was created. */
 export const lastFinished = ({ retention_finished, database_since }: DataAges): Date =>
   retention_finished ?? database_since;

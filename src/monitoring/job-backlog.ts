@@ -4,15 +4,15 @@ import { queryOne } from '../database/sql.js';
 import { JobWorker } from '../mail/job-worker.js';
 import { HAS_FAILED } from '../mail/waiting-mail.js';
 
-/** The jobs of a kind that are not done. */
+/** The unfinished jobs of a task. */
 export interface JobCounts {
-  /** `other` for those of a version before or after this one. */
+  /** `other` for tasks of an older or newer version. */
   readonly task: string;
-  /** Those that will be tried, also where they have failed so far. */
+  /** Jobs that will be attempted, including those that have failed before. */
   readonly waiting: number;
-  /** Those among them that are due for minutes, and at which no instance works. */
+  /** The waiting jobs that are due for over 5 minutes and that no instance runs. */
   readonly late: number;
-  /** Those that failed so far, or for good. */
+  /** Jobs whose last attempt failed, including those that will not be attempted again. */
   readonly failing: number;
 }
 
@@ -25,7 +25,7 @@ const BACKLOG = `
                    count(*) filter (where ${HAS_FAILED}) as failing
             from graphile_worker.jobs group by 1) of_task) as jobs`;
 
-/** Work that waits. */
+/** Counts the jobs that are not done. */
 @Injectable()
 export class JobBacklog {
   constructor(
@@ -33,7 +33,7 @@ export class JobBacklog {
     private readonly worker: JobWorker,
   ) {}
 
-  /** One line for each kind that there is. */
+  /** The counts of each task, in a fixed order; zeros where no job is waiting. */
   async read(): Promise<JobCounts[]> {
     const { tasks } = this.worker;
     const { jobs } = await queryOne<{ jobs: JobCounts[] }>(this.dataSource, BACKLOG, [tasks]);

@@ -6,10 +6,10 @@ import { errorsAsHtml } from '../http/problems/problem-docs.js';
 import { problem } from '../http/problems/problem.js';
 import { WarningsService } from './warnings.service.js';
 
-/** Probes for orchestrators, and the page where a problem's `type` leads. */
+/** The probes of orchestrators, and the page that a problem's `type` links. */
 @Controller()
 export class MonitoringController {
-  #leaving = false;
+  #isShuttingDown = false;
 
   constructor(
     private readonly warnings: WarningsService,
@@ -17,11 +17,14 @@ export class MonitoringController {
     private readonly log: AppLogger,
   ) {}
 
-  /** From now on balancers are told to send nobody here. Who comes before they have heard is answered as ever. */
-  async leave(): Promise<void> {
-    this.#leaving = true;
+  /**
+   * Makes the readiness probe fail, then waits SHUTDOWN_DELAY_SECONDS, in which load balancers stop sending requests here.
+   * Requests that still arrive are answered.
+   */
+  async drain(): Promise<void> {
+    this.#isShuttingDown = true;
     const { shutdownDelaySeconds: delay_seconds } = this.config;
-    this.log.info('leaving', { delay_seconds });
+    this.log.info('shutting down', { delay_seconds });
     await wait(delay_seconds * 1000);
   }
 
@@ -30,11 +33,11 @@ export class MonitoringController {
     return { status: 'ok' };
   }
 
-  // It listens only once it has migrated and loaded its keys. An outage of the database does not unready an instance:
-  // its 503s say more than a balancer's.
+  // The server listens only after it has migrated and loaded its keys. An outage of the database does not make an instance
+  // unready: its own 503 tells a client more than that of a load balancer.
   @Get('health/ready')
   async ready() {
-    if (this.#leaving) throw problem('unavailable');
+    if (this.#isShuttingDown) throw problem('unavailable');
     return { status: 'ready', warnings: await this.warnings.warnings() };
   }
 

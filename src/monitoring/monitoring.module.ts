@@ -16,7 +16,7 @@ import { RequestMetrics } from './metrics/request.metrics.js';
 import { TelemetryModule } from '../telemetry/telemetry.module.js';
 import { WarningsService } from './warnings.service.js';
 
-const FIGURES = [RequestMetrics, HeartbeatMetrics, ConnectionMetrics, DataMetrics, ProcessMetrics];
+const SOURCES = [RequestMetrics, HeartbeatMetrics, ConnectionMetrics, DataMetrics, ProcessMetrics];
 
 @Module({
   imports: [ManifestModule, KeysModule, HeartbeatModule, TelemetryModule, MailModule],
@@ -24,8 +24,8 @@ const FIGURES = [RequestMetrics, HeartbeatMetrics, ConnectionMetrics, DataMetric
   providers: [
     WarningsService,
     JobBacklog,
-    ...FIGURES,
-    { provide: METRICS_SOURCES, inject: FIGURES, useFactory: (...figures: MetricsSource[]) => figures },
+    ...SOURCES,
+    { provide: METRICS_SOURCES, inject: SOURCES, useFactory: (...sources: MetricsSource[]) => sources },
     MetricsService,
   ],
   exports: [WarningsService],

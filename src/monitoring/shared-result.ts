@@ -1,29 +1,29 @@
-/** No look begins sooner after the one before: an answer is at most so old. */
+/** For how many milliseconds after its start a result is shared. */
 export const SHARED_RESULT_LIMITS = { sharedMs: 1_000 };
 
 /**
- * A question that costs something, asked at most once a second however many callers want the answer. Callers that come
- * while it is being asked wait for that answer, and a failure is shared too.
+ * The result of an expensive operation, which runs at most once a second however many callers ask. Callers that come while it
+ * runs wait for the same result; a failure is shared too.
  */
-export class SharedResult<Answer> {
-  #latest: { readonly answer: Promise<Answer>; readonly began: number; isOver: boolean } | undefined;
+export class SharedResult<Result> {
+  #latest: { readonly result: Promise<Result>; readonly startedMs: number; isSettled: boolean } | undefined;
 
-  /** @param monotonic milliseconds of a clock that no correction moves */
+  /** @param monotonic milliseconds of a clock that is never corrected */
   constructor(
-    private readonly look: () => Promise<Answer>,
+    private readonly operation: () => Promise<Result>,
     private readonly monotonic: () => number,
   ) {}
 
-  /** The answer that is being asked for, or one that is less than a second old. */
-  get(): Promise<Answer> {
-    const now = this.monotonic();
+  /** The result of the operation that runs now, or one that is less than a second old. */
+  get(): Promise<Result> {
+    const nowMs = this.monotonic();
     const latest = this.#latest;
-    if (latest && (!latest.isOver || now - latest.began < SHARED_RESULT_LIMITS.sharedMs))
-      return latest.answer;
-    const begun = { answer: this.look(), began: now, isOver: false };
-    const end = () => void (begun.isOver = true);
-    begun.answer.then(end, end);
-    this.#latest = begun;
-    return begun.answer;
+    if (latest && (!latest.isSettled || nowMs - latest.startedMs < SHARED_RESULT_LIMITS.sharedMs))
+      return latest.result;
+    const started = { result: this.operation(), startedMs: nowMs, isSettled: false };
+    const settle = () => void (started.isSettled = true);
+    started.result.then(settle, settle);
+    this.#latest = started;
+    return started.result;
   }
 }

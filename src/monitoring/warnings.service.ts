@@ -11,28 +11,28 @@ import { readErasureState, type ErasureState } from '../erasure/erasure-state.js
 import { readWaitingMail, type WaitingMail } from '../mail/waiting-mail.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 
-/** A mail server that asks for patience once or twice is no trouble yet. */
-const MAIL_ATTEMPTS = 3;
+/** A mail is reported as undelivered after this many attempts: mail servers ask for a retry once or twice as a routine. */
+const MIN_REPORTED_ATTEMPTS = 3;
 /**
- * Sent only where a license has the address that a stranger typed: told here, in public, it would say so. `mooring status`
- * and the metrics tell it.
+ * Failures of this mail are reported by `mooring status` and the metrics only. It is sent only if a license has the typed
+ * address, so a public warning would reveal whether an address has a license.
  */
 const CODE_MAIL = 'sign_in_code';
 /** The publisher is warned this long before the live manifest expires (docs/keys.md#publishing). */
 const MANIFEST_WARNING_DAYS = 14;
 
-/** What warnings are made of. */
-export interface Watched {
+/** What the warnings are derived from. */
+export interface MonitoredState {
   readonly ages: DataAges;
   readonly mail: WaitingMail;
   readonly erasures: ErasureState;
 }
 
-/** Watches the age of the data, not the success of a job: whatever went wrong, this is what it would show as. */
+/** The warnings of `/health/ready` and `mooring status`. They report the age of the data rather than the success of jobs. */
 @Injectable()
 export class WarningsService {
   readonly #shared = new SharedResult(
-    () => this.look(),
+    () => this.readState(),
     () => this.clock.monotonic(),
   );
   readonly #policy: readonly RetentionRule[];
@@ -40,7 +40,7 @@ export class WarningsService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly manifests: ManifestService,
-    @Inject(KeyRing) private readonly ring: Pick<KeyRing, 'trouble'>,
+    @Inject(KeyRing) private readonly ring: Pick<KeyRing, 'lastError'>,
     @Inject(Replica) private readonly replica: Pick<Replica, 'isDegraded'>,
     private readonly clock: Clock,
     private readonly config: Config,
@@ -48,8 +48,8 @@ export class WarningsService {
     this.#policy = createRetentionPolicy(config);
   }
 
-  /** What is watched, asked one after the other: a probe takes one connection, and waits once for a silent database. */
-  async look(): Promise<Watched> {
+  /** Runs its queries one after the other: a probe takes one connection, and waits once for a database that does not answer. */
+  async readState(): Promise<MonitoredState> {
     const now = this.clock.now();
     const ages = await readDataAges(this.dataSource, this.#policy, now);
     const mail = await readWaitingMail(this.dataSource);
@@ -57,26 +57,26 @@ export class WarningsService {
     return { ages, mail, erasures };
   }
 
-  /** One sentence each, nothing personal; empty where all is well. Callers share one look at the database a second. */
+  /** One sentence each, without personal data. Callers share one read of the database a second. */
   async warnings(): Promise<string[]> {
     return this.of(await this.#shared.get().catch(() => null));
   }
 
-  /** The same of what `look` has seen; null where the database does not answer. */
-  of(watched: Watched | null): string[] {
-    const ofData = watched
+  /** The warnings of a state that was read before; null if the database did not answer. */
+  of(state: MonitoredState | null): string[] {
+    const ofData = state
       ? [
-          ...this.ofClocks(watched.ages),
-          ...this.late(watched.ages),
-          ...this.ofErasures(watched.erasures),
-          ...this.ofMail(watched.mail),
+          ...this.ofClocks(state.ages),
+          ...this.ofOverdueData(state.ages),
+          ...this.ofErasures(state.erasures),
+          ...this.ofMail(state.mail),
         ]
       : ['The database does not answer.'];
     return [...ofData, ...this.ofReplica(), ...this.ofManifest(), ...this.ofKeys()];
   }
 
-  /** Days until the live manifest expires, below 0 where it has; null where none is live. */
-  manifestDays(): number | null {
+  /** Days until the live manifest expires, negative after it; null where no manifest is live. */
+  daysUntilManifestExpires(): number | null {
     const { live } = this.manifests;
     return live && (Date.parse(live.content.expires_at) - this.clock.now().getTime()) / DAY_MS;
   }
@@ -85,15 +85,19 @@ export class WarningsService {
     return [
       ...(this.clock.agreesWith(now)
         ? []
-        : ['The clocks here and of the database differ by more than an hour: nothing is deleted meanwhile.']),
+        : [
+            'The clocks of this machine and of the database differ by more than an hour: nothing is deleted meanwhile.',
+          ]),
       ...(this.clock.hasJumpedAhead()
-        ? ['The clock here has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.']
+        ? [
+            'The clock of this machine has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.',
+          ]
         : []),
     ];
   }
 
-  // Each with a day of grace: what is due today leaves within the hour, and an outage may cost a night.
-  private late(ages: DataAges): string[] {
+  // Data counts as overdue a day after it is due: it is deleted within the hour, and an outage can take a night.
+  private ofOverdueData(ages: DataAges): string[] {
     const { telemetry_inbox, overdue, erasure_due, erasure_runs, file_rewrite, failed } = ages;
     const now = this.clock.now();
     const yesterday = utcDay(new Date(now.getTime() - DAY_MS));
@@ -111,7 +115,7 @@ export class WarningsService {
           : [],
       ),
       ...(isErasureLate
-        ? [`A deletion request waits since ${erasure_runs}: mooring erasure run says why.`]
+        ? [`A deletion request has been waiting since ${erasure_runs}: run mooring erasure run to see why.`]
         : []),
       ...(isErasureOverdue ? [`A deletion request was due on ${erasure_due} and is overdue.`] : []),
       ...(file_rewrite !== null
@@ -123,14 +127,14 @@ export class WarningsService {
     ];
   }
 
-  // A run comes every hour. One that hangs, is cut off each time or does not even begin leaves no other trace for months.
+  // A run starts every hour. One that hangs, is interrupted each time or never starts has no other visible effect for months.
   private ofRuns(ages: DataAges): string[] {
     const since = lastFinished(ages);
     if (this.clock.now().getTime() - since.getTime() <= DAY_MS) return [];
     return [
       ages.retention_finished
         ? `No retention run has finished since ${rfc3339(since)}; the log says why.`
-        : `No retention run has ever finished, and the database was made at ${rfc3339(since)}; the log says why.`,
+        : `No retention run has ever finished, and the database was created at ${rfc3339(since)}; the log says why.`,
     ];
   }
 
@@ -151,32 +155,34 @@ export class WarningsService {
 
   private ofMail({ failing, late }: WaitingMail): string[] {
     if (this.config.production && !this.config.smtpUrl) {
-      return ['SMTP_URL is not set: mail is written to DATA_DIR/outbox and reaches nobody.'];
+      return ['SMTP_URL is not set: mail is written to DATA_DIR/outbox and not sent.'];
     }
     const undelivered = failing.filter(
-      ({ kind, attempts }) => attempts >= MAIL_ATTEMPTS && kind !== CODE_MAIL,
+      ({ kind, attempts }) => attempts >= MIN_REPORTED_ATTEMPTS && kind !== CODE_MAIL,
     );
     const reasons = Map.groupBy(undelivered, ({ reason }) => reason);
-    const waiting = late > 0 ? [`Mails that nobody sends: ${late}, due for over 5 minutes.`] : [];
-    const said = [...reasons].map(
+    const unsent = late > 0 ? [`Mails that no instance sends: ${late}, due for over 5 minutes.`] : [];
+    const failed = [...reasons].map(
       ([reason, mails]) =>
         `Undelivered mails: ${mails.length === 100 ? 'at least 100' : mails.length}, because ${reason}; mooring status names them.`,
     );
-    return [...waiting, ...said];
+    return [...unsent, ...failed];
   }
 
   private ofReplica(): string[] {
     return this.replica.isDegraded
-      ? ['The replica is away or too far behind: the primary answers heartbeats, and the log says why.']
+      ? [
+          'The replica is unavailable or too far behind: the primary answers heartbeats, and the log says why.',
+        ]
       : [];
   }
 
   private ofKeys(): string[] {
-    return this.ring.trouble ? ['The token keys on disk cannot be used; the log says why.'] : [];
+    return this.ring.lastError ? ['The token keys on disk cannot be used; the log says why.'] : [];
   }
 
   private ofManifest(): string[] {
-    const days = this.manifestDays();
+    const days = this.daysUntilManifestExpires();
     if (days === null || days >= MANIFEST_WARNING_DAYS) return [];
     const { expires_at } = this.manifests.live!.content;
     return [`The live manifest ${days <= 0 ? 'expired' : 'expires'} at ${expires_at}.`];

@@ -17,7 +17,7 @@ import { welcome } from './welcome.js';
 /** The time limit of the shutdown, after SHUTDOWN_DELAY_SECONDS; then the process ends in any case. */
 const SHUTDOWN_MS = 10_000;
 
-const say = (sentence: string) => void process.stderr.write(`${sentence}\n`);
+const printMessage = (sentence: string) => void process.stderr.write(`${sentence}\n`);
 /** The opened resources, which are closed in reverse order. */
 const opened = new AsyncDisposableStack();
 const ending = new AbortController();
@@ -32,10 +32,10 @@ async function start(config: Config): Promise<void> {
   const clock = new Clock();
   // Before anything is started that would have to be closed again.
   await openKeyRing(config, clock.now());
-  const database = await openDatabase(config, say);
+  const database = await openDatabase(config, printMessage);
   opened.defer(() => database.close());
   ending.signal.throwIfAborted();
-  const applied = await migrateWhenThere(database.url, say, ending.signal);
+  const applied = await migrateWhenThere(database.url, printMessage, ending.signal);
   const app: NestFastifyApplication = await createApp(
     AppModule.forRoot({ config, clock, log, databaseUrl: database.url }),
     config,
@@ -55,17 +55,17 @@ async function start(config: Config): Promise<void> {
   });
   ending.signal.throwIfAborted();
   delayMs = config.shutdownDelaySeconds * 1000;
-  opened.defer(() => app.get(MonitoringController).leave());
+  opened.defer(() => app.get(MonitoringController).drain());
   log.info('listening', {
     host: config.host,
     port: config.port,
     migrations_applied: applied.length,
   });
   if (!pagesAreBuilt())
-    say(
+    printMessage(
       'The web pages are not built (npm run build), so /portal/, /support/ and /privacy/ are unknown here.',
     );
-  if (!config.production) say(welcome(config, await makeSample(app)));
+  if (!config.production) printMessage(welcome(config, await makeSample(app)));
 }
 
 /** Closes the opened resources once: Ctrl-C reaches the launcher and its child, so a signal may arrive twice. */
@@ -91,8 +91,8 @@ export function serve(config: Config): void {
   started = start(config);
   started.catch((error: unknown) => {
     if (ending.signal.aborted) return;
-    say(error instanceof Error ? error.message : 'Mooring could not start.');
-    if (!(error instanceof ConfigError)) say(JSON.stringify(errorFields(error)));
+    printMessage(error instanceof Error ? error.message : 'Mooring could not start.');
+    if (!(error instanceof ConfigError)) printMessage(JSON.stringify(errorFields(error)));
     void end(error instanceof ConfigError ? 2 : 1);
   });
 }

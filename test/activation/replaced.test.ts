@@ -190,7 +190,7 @@ describe('what was replaced proves nothing more:', () => {
       const counted = await statementsOf(() => service.activate(each, 'laptop'));
       answers.push({ ...withoutIds(counted.answer), statements: counted.statements });
     }
-    expect(answers[0]!.statements).toEqual(['find seat', 'find seat by machine']);
+    expect(answers[0]!.statements).toEqual(['find activation', 'find activation by machine']);
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
   });
 });
@@ -198,9 +198,9 @@ describe('what was replaced proves nothing more:', () => {
 test('an activation with the key and the address there are asks no more than before', async () => {
   const { license } = await activated();
   const again = await statementsOf(() => service.activate(license, 'studio'));
-  expect([again.answer.status, again.statements]).toEqual([200, ['find seat']]);
+  expect([again.answer.status, again.statements]).toEqual([200, ['find activation']]);
   const fresh = await statementsOf(() => service.activate(license, 'laptop'));
-  expect([fresh.answer.status, fresh.statements]).toEqual([201, ['find seat', 'take seat']]);
+  expect([fresh.answer.status, fresh.statements]).toEqual([201, ['find activation', 'activate machine']]);
 });
 
 test('an imported key, which cannot be derived, is recognised after it was replaced', async () => {

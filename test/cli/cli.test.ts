@@ -151,7 +151,7 @@ test('staff: a link signs in once, and ends with the person, of whom the last ad
     expect(await terminal.run(args)).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^Nobody could manage the staff any more\. [^\n]+\n$/),
+      stderr: expect.stringMatching(/^Without an admin the staff cannot be managed\. [^\n]+\n$/),
     });
   }
   await service.sql("delete from staff where email = 'root@example.com'");
@@ -259,7 +259,7 @@ test('secrets are printed on standard output alone, and common options stand any
   const token = await terminal.run(['staff', 'token', 'eve@example.com', '--json'], {
     env: { LOG_LEVEL: 'trace' },
   });
-  expect(token.stderr).toBe('This token is good for 90 days and shown only now: it is not stored.\n');
+  expect(token.stderr).toBe('This token is valid for 90 days and is shown only now: it is not stored.\n');
 });
 
 test('works through a link, prints its version and its help', async () => {

@@ -5,10 +5,10 @@ import type { RingEntry } from '../../src/keys/tokens/ring-file.js';
 import { Terminal, type RunOptions } from '../support/processes/cli-harness.js';
 
 const FOLLOWED = expect.stringMatching(
-  /^Every instance that reads \/.*tokens follows within 2 seconds; every token stays good\.\n$/,
+  /^Every instance that reads \/.*tokens follows within 2 seconds; all tokens stay valid\.\n$/,
 );
 const REACTIVATED =
-  'Tokens of this key are refused. Clients that have one activate again by themselves, each on the seat it has.\n';
+  'Tokens of this key are refused. Clients that have one activate again by themselves and keep their activation.\n';
 const TOO_YOUNG = /^The next key is too young for every instance to know it: try again in [1-5] s\.\n$/;
 const FAR_TOO_YOUNG = /^The next key is too young for every instance to know it: try again in \d{4} s\.\n$/;
 const BUSY = 'Another command changes the ring just now: try again.\n';

@@ -115,7 +115,7 @@ describe('retention run', () => {
     expect(run).toMatchObject({
       code: 1,
       json: { deleted: { telemetry: 9 }, failed: ['one_time_code'] },
-      stderr: 'It went wrong at one_time_code; what else was due is done.\n',
+      stderr: 'The run failed for one_time_code; the other tables are done.\n',
     });
   });
 
@@ -128,7 +128,7 @@ describe('retention run', () => {
     expect(run).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'Another run is at it: try again in a moment.\n',
+      stderr: 'Another retention run is active: try again in a moment.\n',
     });
   });
 
@@ -158,7 +158,8 @@ describe('a day that is yet to come', () => {
     expect(await terminal.run(future, { env })).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'A day that is yet to come is for --dry-run, or for development: what is deleted is gone.\n',
+      stderr:
+        'A future day is accepted only with --dry-run or in development: deleted data cannot be restored.\n',
     });
     expect(await dump()).toBe(before);
   });

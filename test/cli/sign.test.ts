@@ -62,12 +62,12 @@ describe('sign', () => {
     const file = await terminal.run([...args, '--previous', terminal.written('first.json', first)], {
       env: ALONE,
     });
-    expect(file.stderr).toBe('The live manifest is that of first.json: version 1.0.0, sequence 1.\n');
+    expect(file.stderr).toBe('The live manifest is from first.json: version 1.0.0, sequence 1.\n');
     next(parseSigned(file.json.signed));
 
     await using server = await served(first);
     const address = await terminal.run(args, { env: { ...ALONE, PUBLIC_URL: server.url } });
-    expect(address.stderr).toContain(`that of ${server.url}/v1/manifest: version 1.0.0`);
+    expect(address.stderr).toContain(`from ${server.url}/v1/manifest: version 1.0.0`);
     next(parseSigned(address.json.signed));
     const named = await terminal.run([...args, '--previous', `${server.url}/any`], { env: ALONE });
     next(parseSigned(named.json.signed));
@@ -78,7 +78,7 @@ describe('sign', () => {
       await terminal.json(['manifest', 'publish', 'first.json'], { env });
       for (const PUBLIC_URL of [NOWHERE, undefined]) {
         const stored = await terminal.run(args, { env: { ...env, PUBLIC_URL } });
-        expect(stored.stderr).toContain('that of the database: version 1.0.0');
+        expect(stored.stderr).toContain('from the database: version 1.0.0');
         next(parseSigned(stored.json.signed));
       }
     } finally {
@@ -147,7 +147,7 @@ describe('sign', () => {
     const other = await terminal.run(signing('1.1.0', '--previous', first), {
       env: { ...ALONE, PRODUCT: 'other' },
     });
-    expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('PRODUCT says other') });
+    expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('PRODUCT is other') });
   });
 
   test.each([
@@ -161,7 +161,7 @@ describe('sign', () => {
     [2, /'--first' cannot be used with .*'--previous/, ['--first', '--previous', 'x']],
     [2, /^--version must be one to four dotted numbers/, ['--first', '--version', '1.0-beta']],
     [2, /^--url must be an https address\.$/, ['--first', '--url', 'http://example.com/a']],
-    [2, /^--expires must lie in the future\.$/, ['--first', '--expires', '2020-01-01']],
+    [2, /^--expires must be in the future\.$/, ['--first', '--expires', '2020-01-01']],
     [2, /^--minimum-license-expiry must be a day/, ['--first', '--minimum-license-expiry', 'soon']],
     [2, /^--public-key must be an Ed25519 public key/, ['--first', '--public-key', 'x']],
   ])('%d: %s', async (code, sentence, more) => {

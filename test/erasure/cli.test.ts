@@ -66,7 +66,9 @@ test('run carries nothing out by a clock that is wrong', async () => {
   const env = { NODE_OPTIONS: `--import ${preload}`, TEST_CLOCK_OFFSET: String(-DAY_MS) };
   const { code, stdout, stderr } = await terminal.run(['erasure', 'run'], { env });
   expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(/^The clocks here and of the database differ by more than an hour, .*\.\n$/);
+  expect(stderr).toMatch(
+    /^The clocks of this machine and of the database differ by more than an hour, .*\.\n$/,
+  );
   expect(await emailOfLicense()).toBe('ada@example.com');
 });
 

@@ -240,7 +240,7 @@ test('one that nobody carried out warns in /health/ready from the day after it w
       each.startsWith('A deletion request'),
     );
   service.clock.set('2096-03-11T23:59:59Z');
-  expect(await warnings()).toEqual([expect.stringContaining('waits since')]);
+  expect(await warnings()).toEqual([expect.stringContaining('has been waiting since')]);
   service.clock.set('2096-03-12T00:00:00Z');
   expect(await warnings()).toEqual(['A deletion request was due on 2096-03-11 and is overdue.']);
 });

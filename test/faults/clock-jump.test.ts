@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const YEAR_MS = 365 * DAY_MS;
 const WARNING =
-  'The clock here has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.';
+  'The clock of this machine has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.';
 const ACT = { actor: 'test', reason: 'a test' };
 
 // The service and its database share one machine, and so one clock: the fake clock takes the database to agree with it.

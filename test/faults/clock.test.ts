@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
 const preload = fileURLToPath(new URL('../support/processes/wrong-clock.mjs', import.meta.url));
 const WARNING =
-  'The clocks here and of the database differ by more than an hour: nothing is deleted meanwhile.';
+  'The clocks of this machine and of the database differ by more than an hour: nothing is deleted meanwhile.';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let faulted: Faulted;

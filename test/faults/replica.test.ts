@@ -15,7 +15,7 @@ import { query, StreamingReplica } from '../support/databases/replica-harness.js
 
 const ACT = { actor: 'test', reason: 'a test' };
 const TROUBLE =
-  'The replica is away or too far behind: the primary answers heartbeats, and the log says why.';
+  'The replica is unavailable or too far behind: the primary answers heartbeats, and the log says why.';
 /** Whatever is away, an answer comes by then, in the time of the event loop that the service and its caller share here. */
 const PATIENCE_MS = 2_000;
 /** Turns of that loop between the service and its caller, of 10 ms at most. */

@@ -196,7 +196,7 @@ describe('where no service runs', () => {
     for (const transaction of ['late', 'as-late']) await sell(transaction, minutes);
     const now = await alone.json(['status']);
     expect(now.mail).toEqual({ waiting: 5, failed: 0, late: 2, failing: [] });
-    expect(now.warnings).toEqual(['Mails that nobody sends: 2, due for over 5 minutes.']);
+    expect(now.warnings).toEqual(['Mails that no instance sends: 2, due for over 5 minutes.']);
   });
 
   test('a mail whose service was killed at its last try is given up, listed and warned of', async () => {

@@ -77,7 +77,7 @@ const LATE: [late: string, make: () => Promise<unknown>, until: string, from: st
     () => asked('2026-11-20T23:00:00Z'),
     '2026-11-24T23:59:59.999Z',
     '2026-11-25T00:00:00Z',
-    'A deletion request waits since 2026-11-23: mooring erasure run says why.',
+    'A deletion request has been waiting since 2026-11-23: run mooring erasure run to see why.',
   ],
 ];
 test.each(LATE)('%s warns from its day on, and not before', async (_late, make, until, from, sentence) => {
@@ -91,7 +91,7 @@ test.each(LATE)('%s warns from its day on, and not before', async (_late, make, 
 test('a deletion request that is overdue says so, from the day after it was due', async () => {
   await asked('2026-11-20T23:00:00Z');
   service.clock.set('2026-12-20T23:59:59.999Z');
-  expect(await warnings()).toEqual([expect.stringContaining('waits since')]);
+  expect(await warnings()).toEqual([expect.stringContaining('has been waiting since')]);
   service.clock.set('2026-12-21T00:00:00Z');
   expect(await warnings()).toEqual(['A deletion request was due on 2026-12-20 and is overdue.']);
 });

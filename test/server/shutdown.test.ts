@@ -31,7 +31,7 @@ function steps({ stdout }: ServerProcess) {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
-  const from = lines.findIndex(({ msg }) => msg === 'leaving');
+  const from = lines.findIndex(({ msg }) => msg === 'shutting down');
   return lines
     .slice(from)
     .filter(({ msg }) => msg !== 'request' && msg !== 'retention run')
@@ -46,7 +46,7 @@ test('told to end, it says so to balancers at once, answers on, and then ends st
   const { json } = await call(url, 'POST', '/v1/activate', activation(license));
 
   server.child.kill('SIGTERM');
-  await server.says('stdout', /"msg":"leaving"/);
+  await server.says('stdout', /"msg":"shutting down"/);
   // At once: the delay is all the time there is, and more than a slow machine takes for three calls.
   const [ready, beat, live] = await Promise.all([
     call(url, 'GET', '/health/ready'),
@@ -59,7 +59,7 @@ test('told to end, it says so to balancers at once, answers on, and then ends st
   expect(await server.exited).toEqual({ code: 0, signal: null });
   const milliseconds: unknown = expect.any(Number);
   expect(steps(server)).toEqual([
-    { msg: 'leaving', delay_seconds: 10 },
+    { msg: 'shutting down', delay_seconds: 10 },
     { msg: 'jobs ended', done: expect.any(Number), milliseconds },
     { msg: 'requests ended', answered: 0, cut: 0, milliseconds },
     { msg: 'closed', milliseconds },
@@ -73,7 +73,7 @@ test('one that never listened leaves nobody waiting, and ends without a delay', 
   const { server } = await launch({ PORT: String(port), SHUTDOWN_DELAY_SECONDS: '60' });
   expect(await server.exited).toEqual({ code: 2, signal: null });
   taken.close();
-  expect(server.stdout).not.toContain('"leaving"');
+  expect(server.stdout).not.toContain('"shutting down"');
 });
 
 test('a delay that is no number of seconds, or over a minute, is one sentence', async () => {

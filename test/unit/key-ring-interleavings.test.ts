@@ -261,8 +261,8 @@ test('a watch looks one at a time, reports each error once, and does nothing aft
         };
         const released = () => {
           isTicking = false;
-          if (ring.trouble === null) lastTold = null;
-          else if (!isStopped) expect(ring.trouble).toBe(lastTold);
+          if (ring.lastError === null) lastTold = null;
+          else if (!isStopped) expect(ring.lastError).toBe(lastTold);
           return observer.check() >= 0;
         };
         const work = [...commands, ...commands].map(async (command, index) => {
@@ -282,7 +282,7 @@ test('a watch looks one at a time, reports each error once, and does nothing aft
         tick();
         await releaseQueued(scheduler);
         expect(observer.check()).toBe(isStopped ? before : directory.version);
-        if (!isStopped) expect(ring.trouble).toBeNull();
+        if (!isStopped) expect(ring.lastError).toBeNull();
         stop();
         expect(jest.getTimerCount()).toBe(0);
         expect(broken).toEqual([]);

@@ -233,15 +233,15 @@ describe('an open key ring', () => {
     await pass(1_900);
     expect(ring.active.kid).toBe(old);
     await pass(100, () => ring.active.kid !== old);
-    expect(ring.trouble).toBeNull();
+    expect(ring.lastError).toBeNull();
     const rotated = await readFile(join(dir, 'ring.json'), 'utf8');
     await rm(join(dir, 'ring.json'));
     await pass(2_000, () => errors.length > 0);
     await pass(2_000);
     expect(errors).toEqual([`${dir} holds no ring.json that can be read.`]);
-    expect(ring.trouble).toBe(errors[0]);
+    expect(ring.lastError).toBe(errors[0]);
     await writeFile(join(dir, 'ring.json'), rotated);
-    await pass(2_000, () => ring.trouble === null);
+    await pass(2_000, () => ring.lastError === null);
     stop();
     expect(jest.getTimerCount()).toBe(0);
     jest.useRealTimers();

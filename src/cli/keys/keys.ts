@@ -7,21 +7,21 @@ import { revocableKey, revokeKey, rotateKeys } from '../../keys/tokens/rotation.
 import { aligned, print, printMessage } from '../terminal/output.js';
 
 /**
- * The token-signing keys. Files alone: neither the database nor a restart of the instances is needed, except that a dry
- * run of a revocation counts in the database.
+ * The commands of the token-signing keys. They change files only and need neither the database nor a restart; only the dry run
+ * of a revocation reads the database.
  */
 export function keysCommands(keys: Command): void {
   keys.command('list').description('list the token-signing keys and their states').action(list);
   keys
     .command('rotate')
-    .description('next signs from now on, active only verifies, and a new next is published')
+    .description('make the next key the active one, and create a new next key')
     .action(rotate);
   keys
     .command('revoke')
-    .argument('<kid>', 'the key that has leaked; keys list names them')
-    .description('refuse what a leaked key has signed: those clients activate again by themselves')
-    .option('--dry-run', 'count the machines whose tokens it may have signed, and change nothing')
-    // One key in 64 has a name that begins like an option.
+    .argument('<kid>', 'the id of the leaked key, as `keys list` prints it')
+    .description('refuse tokens of a leaked key; their clients activate again by themselves')
+    .option('--dry-run', 'count the machines that may have a token of this key, and change nothing')
+    // One key id in 64 begins with a hyphen, like an option.
     .allowUnknownOption()
     .action(revoke);
 }
@@ -34,24 +34,24 @@ async function list(_options: unknown, command: Command): Promise<void> {
 async function rotate(_options: unknown, command: Command): Promise<void> {
   const config = new Config(process.env);
   const dir = tokenKeysDir(config);
-  // Held against its files first: what cannot be used must not be made to sign, nor a ring be made that nobody reads.
+  // Opens the existing key files first: an unusable key must not become active, and no ring is created in a wrong folder.
   const { active } = await existingKeyRing(config);
   const entries = await rotateKeys(dir, new Clock().now());
   const rotated = entries.some(({ kid, state }) => state === 'active' && kid !== active.kid);
   printMessage(
     rotated
-      ? `Every instance that reads ${dir} follows within 2 seconds; every token stays good.`
-      : 'There was no next key: one was made, and nothing is rotated yet. Rotate again in 5 seconds.',
+      ? `Every instance that reads ${dir} follows within 2 seconds; all tokens stay valid.`
+      : 'There was no next key: one was created, and nothing is rotated yet. Rotate again in 5 seconds.',
   );
   show(keyLines(entries), command);
 }
 
-// The leaked key's file may well be destroyed by now, so the files are not opened.
+// The key files are not opened, because that of the leaked key may be destroyed already.
 async function revoke(kid: string, { dryRun }: { dryRun?: true }, command: Command): Promise<void> {
   if (dryRun) return countAffected(kid, command);
   const entries = await revokeKey(tokenKeysDir(new Config(process.env)), kid, new Clock().now());
   printMessage(
-    'Tokens of this key are refused. Clients that have one activate again by themselves, each on the seat it has.',
+    'Tokens of this key are refused. Clients that have one activate again by themselves and keep their activation.',
   );
   show(keyLines(entries), command);
 }
@@ -59,7 +59,7 @@ async function revoke(kid: string, { dryRun }: { dryRun?: true }, command: Comma
 async function countAffected(kid: string, command: Command): Promise<void> {
   const entries = parseRing(await readRingText(tokenKeysDir(new Config(process.env))));
   const key = revocableKey(keyLines(entries), kid);
-  // Loaded here: the other commands need no database.
+  // Loaded on demand: the other commands need no database.
   const [{ withDatabase }, { affectedBy, affectedText }] = await Promise.all([
     import('../database.js'),
     import('./revocation-dry-run.js'),

@@ -4,10 +4,10 @@ import type { KeyLine } from '../../keys/tokens/ring-file.js';
 import { SETTLED_MS } from '../../keys/tokens/rotation.js';
 import { aligned } from '../terminal/output.js';
 
-/** Active activations whose client may hold a token of a key. Each is counted once below `activations`. */
+/** Counts of active activations whose client may have a token of a key. The counts below `activations` add up to it. */
 export interface Affected {
   readonly activations: number;
-  /** The license has the key and the address that the machine activated with. */
+  /** The license still has the key and the address that the machine activated with. */
   readonly unchanged: number;
   readonly key_replaced: number;
   readonly address_changed: number;
@@ -16,7 +16,7 @@ export interface Affected {
   readonly key_not_recorded: number;
 }
 
-// The same comparisons as an activation's (FIND_BY_MACHINE in src/activation/activation.service.ts).
+// The same comparisons as in FIND_BY_MACHINE of src/activation/activation.service.ts.
 const COUNT = `
   select count(*)::int as activations,
          count(*) filter (where change = 'unchanged')::int as unchanged,
@@ -36,19 +36,18 @@ const COUNT = `
     where a.ended_at is null and a.activated_at <= coalesce($1, 'infinity'::timestamptz)
   ) affected`;
 
-/** Counts whom a revocation affects. No heartbeat is recorded, so these are upper bounds. */
-export async function affectedBy(dataSource: DataSource, key: KeyLine): Promise<Affected> {
-  const counted = await queryOne<Affected>(dataSource, COUNT, [lastSigned(key)]);
-  return counted;
+/** Counts the activations that a revocation affects. Heartbeats are not recorded, so these are upper bounds. */
+export function affectedBy(dataSource: DataSource, key: KeyLine): Promise<Affected> {
+  return queryOne<Affected>(dataSource, COUNT, [lastSigned(key)]);
 }
 
-/** Until when a key has signed; null where it still does. Instances follow a rotation within seconds. */
+/** When a key stopped signing; null while it signs. Instances follow a rotation within seconds. */
 function lastSigned({ state, since }: KeyLine): Date | null {
   if (state === 'active') return null;
   return state === 'next' ? new Date(0) : new Date(Date.parse(since) + SETTLED_MS);
 }
 
-/** The counts, and what the clients will experience, for a person. */
+/** The counts and the consequences for the clients, as text. */
 export function affectedText({ kid, state }: KeyLine, affected: Affected): string {
   const { activations, key_not_recorded: lost } = affected;
   const counts = [
@@ -64,7 +63,7 @@ export function affectedText({ kid, state }: KeyLine, affected: Affected): strin
     aligned(counts),
     '',
     'After the revocation each of these machines activates again by itself, at its next heartbeat, with the key and the',
-    'address that it has stored. It keeps the seat that it has, and the application goes on running.',
+    'address that it has stored. It keeps its activation, and the application continues to run.',
     ...(lost > 0
       ? [
           `${lost} may be refused, and stop 7 days after their last heartbeat: ask their holders to enter the new key before.`,

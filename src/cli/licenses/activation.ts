@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { activationView } from '../../activation/license-overview.js';
 import { ReleaseService } from '../../releases/release.service.js';
 import { withDatabase } from '../database.js';
-import { bindingsText } from './license.js';
+import { activationsText } from './license.js';
 import { reason } from '../terminal/options.js';
 import { actOf, orNotFound, print } from '../terminal/output.js';
 
@@ -10,7 +10,7 @@ export function activationCommands(activation: Command): void {
   activation
     .command('release')
     .argument('<id>', "the activation's id, as `license show` prints it")
-    .description('end the binding of a license to a machine, so that its seat is free')
+    .description('release a machine, so that the license can be activated on another one')
     .requiredOption('--reason <text>', 'why, for the audit trail', reason)
     .action(async (id: string, options: { reason: string }, command: Command) => {
       const act = actOf(command, options.reason);
@@ -18,6 +18,6 @@ export function activationCommands(activation: Command): void {
         new ReleaseService(dataSource, clock, config).release(id, act),
       );
       const view = activationView(await orNotFound(released, 'No activation has this id.'));
-      print(command, view, bindingsText([view]));
+      print(command, view, activationsText([view]));
     });
 }

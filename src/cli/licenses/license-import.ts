@@ -14,14 +14,14 @@ import { withDatabase } from '../database.js';
 import { progressBar } from '../terminal/progress-bar.js';
 import { actOf, callersPath, fileRefusal, print, Refused, printMessage } from '../terminal/output.js';
 
-/** Far above what a license takes: a quotation mark that is never closed must not swallow the file. */
+/** Far more than a row needs. The limit stops a quotation mark that is never closed from consuming the whole file. */
 const MAX_ROW_BYTES = 16_384;
 
 export function importCommand(license: Command): void {
   license
     .command('import')
     .argument('<file>', 'CSV with license_key, email and, if wanted, machines_allowed, expires_at, on_expiry')
-    .description('take over licenses with the keys that their holders have; nobody is told')
+    .description('import licenses with the keys that their holders have; no mail is sent')
     .action(importFile);
 }
 
@@ -32,7 +32,7 @@ async function importFile(name: string, _options: unknown, command: Command): Pr
     const rows = csvRows(file, path);
     const header = await rows.next();
     const columns = importColumns(header.value?.cells ?? []);
-    const imported = await withDatabase((ground) => importLicenses(ground, columns, rows, actOf(command)));
+    const imported = await withDatabase((context) => importLicenses(context, columns, rows, actOf(command)));
     print(command, { imported }, `${imported} ${imported === 1 ? 'license' : 'licenses'} imported.`);
   } catch (error) {
     if (error instanceof ImportRefused) error.faults.forEach(printMessage);
@@ -44,12 +44,12 @@ async function openFile(path: string): Promise<FileHandle> {
   const refuse = (error: unknown): never => {
     throw fileRefusal(path, error);
   };
-  // Looked at first: to open a pipe is to wait for it.
+  // Checked before opening, because opening a pipe would wait for its writer.
   if (!(await stat(path).catch(refuse)).isFile()) throw new Refused(`${path} is not a file.`);
   return open(path).catch(refuse);
 }
 
-/** The rows of a CSV file that hold anything, the header among them; read as a stream, with a progress bar. */
+/** Yields the rows of a CSV file that are not empty, the header first; read as a stream, with a progress bar. */
 async function* csvRows(file: FileHandle, path: string): AsyncGenerator<ImportRow, undefined> {
   const bar = progressBar(basename(path));
   let line = 1;
@@ -60,14 +60,14 @@ async function* csvRows(file: FileHandle, path: string): AsyncGenerator<ImportRo
     record_delimiter: '\n',
     relax_column_count: true,
     trim: true,
-    // The parser counts to the end of a row.
+    // The parser counts lines up to the end of a row; messages name the line where the row begins.
     on_record: (cells, { lines }) => {
       const row = Object.assign(cells, { line });
       line = lines + 1;
       return row;
     },
   });
-  // Whatever goes wrong in either comes out of the parser.
+  // An error of the text or the parser is thrown by the loop over the parser.
   pipeline(textOf(file, path, bar), parser, () => undefined);
   try {
     for await (const cells of parser as AsyncIterable<string[] & { line: number }>) {
@@ -75,24 +75,24 @@ async function* csvRows(file: FileHandle, path: string): AsyncGenerator<ImportRo
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    throw noRow(path, line);
+    throw invalidRow(path, line);
   } finally {
     bar(1, 1);
   }
   return undefined;
 }
 
-/** A comma or a semicolon, as spreadsheets have it: the first in the file, for no column has either in its name. */
+/** The delimiter: the first comma or semicolon in the file, because no column name contains either. */
 async function delimiterOf(file: FileHandle): Promise<string> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
   return /[,;]/.exec(buffer.toString('latin1', 0, bytesRead))?.[0] ?? ',';
 }
 
-/** The text of a file, which must be UTF-8, with one kind of line end; in pieces that end where a line does. */
+/** Yields the text of a UTF-8 file with `\n` as line end, in chunks that end at a line end. */
 async function* textOf(
   file: FileHandle,
   path: string,
-  watch: (done: number, total: number) => void,
+  onProgress: (done: number, total: number) => void,
 ): AsyncGenerator<string> {
   const { size } = await file.stat();
   let done = 0;
@@ -101,7 +101,7 @@ async function* textOf(
   const decode = (bytes: Buffer): string => {
     if (!isUtf8(bytes)) {
       throw new Refused(
-        `${path}, line ${line + firstBadLine(bytes)}: this is not UTF-8; save the file in that encoding.`,
+        `${path}, line ${line + firstInvalidLine(bytes)}: this is not UTF-8; save the file in that encoding.`,
       );
     }
     const text = bytes.toString().replaceAll(/\r\n?/g, '\n');
@@ -110,20 +110,20 @@ async function* textOf(
   };
   for await (const piece of file.createReadStream({ autoClose: false, start: 0 }) as AsyncIterable<Buffer>) {
     const bytes = Buffer.concat([rest, piece]);
-    // The last byte may be the first half of a line end.
+    // The last byte may be the first half of \r\n.
     const end = Math.max(bytes.lastIndexOf('\n'), bytes.lastIndexOf('\r', -2)) + 1;
     yield decode(bytes.subarray(0, end));
     rest = bytes.subarray(end);
-    if (rest.length > MAX_ROW_BYTES) throw noRow(path, line);
-    watch((done += piece.length), size);
+    if (rest.length > MAX_ROW_BYTES) throw invalidRow(path, line);
+    onProgress((done += piece.length), size);
   }
   yield decode(rest);
 }
 
-function firstBadLine(bytes: Buffer): number {
+function firstInvalidLine(bytes: Buffer): number {
   const lines = bytes.toString('latin1').split(/\r\n?|\n/);
   return lines.findIndex((text) => !isUtf8(Buffer.from(text, 'latin1')));
 }
 
-const noRow = (path: string, line: number) =>
+const invalidRow = (path: string, line: number) =>
   new Refused(`${path}, line ${line}: a quotation mark is missing or out of place, or the row is too long.`);

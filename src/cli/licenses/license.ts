@@ -20,8 +20,8 @@ import {
 } from '../terminal/options.js';
 import { actOf, aligned, orNotFound, print, Refused, UsageError } from '../terminal/output.js';
 
-const UNKNOWN = 'No license has this id.';
-const ON_EXPIRY = 'what its expiry does: stop, or keep running what it covers';
+const NOT_FOUND = 'No license has this id.';
+const ON_EXPIRY = 'what happens at the expiry: stop, or keep running the versions it covers';
 
 interface IssueOptions {
   readonly email: string;
@@ -40,9 +40,9 @@ interface SetOptions extends Omit<IssueOptions, 'email' | 'expires'> {
 export function licenseCommands(license: Command): void {
   license
     .command('issue')
-    .description('issue a license; its key is printed')
-    .requiredOption('--email <address>', 'whose license it is', emailAddress('--email'))
-    .option('--machines <n>', 'how many machines it may be active on', machines)
+    .description('issue a license and print its key')
+    .requiredOption('--email <address>', 'the e-mail address of the holder', emailAddress('--email'))
+    .option('--machines <n>', 'on how many machines it can be active', machines)
     .option(
       '--expires <when>',
       'when it expires; a day counts from its first second, UTC (default: never)',
@@ -62,10 +62,14 @@ export function licenseCommands(license: Command): void {
     .command('set')
     .argument('<id>', "the license's id")
     .description('change a license')
-    .option('--machines <n>', 'how many machines it may be active on; those it has stay', machines)
+    .option('--machines <n>', 'on how many machines it can be active; active machines stay active', machines)
     .option('--expires <when>', 'when it expires, or never', momentOrNever('--expires'))
     .option('--on-expiry <what>', ON_EXPIRY, onExpiry)
-    .option('--email <address>', 'whose it is; both addresses are told by mail', emailAddress('--email'))
+    .option(
+      '--email <address>',
+      'the new e-mail address of the holder; both addresses receive a mail',
+      emailAddress('--email'),
+    )
     .option(
       '--status <status>',
       'active, suspended or revoked',
@@ -76,7 +80,7 @@ export function licenseCommands(license: Command): void {
   license
     .command('rekey')
     .argument('<id>', "the license's id")
-    .description('replace a leaked key and mail the new one; machines that are active stay so')
+    .description('replace a leaked key and mail the new one; active machines stay active')
     .requiredOption('--reason <text>', 'why, for the audit trail', reason)
     .action(rekey);
   license
@@ -90,15 +94,15 @@ export function licenseCommands(license: Command): void {
 async function issue(options: IssueOptions, command: Command): Promise<void> {
   const { email, machines, expires, onExpiry } = options;
   const wanted = { email, machines_allowed: machines, expires_at: expires, on_expiry: onExpiry };
-  const issued = await withDatabase(async (ground) =>
-    (await licensesOf(ground)).issue(wanted, actOf(command)),
+  const issued = await withDatabase(async (context) =>
+    (await licensesOf(context)).issue(wanted, actOf(command)),
   );
   print(command, issued, keyText(issued));
 }
 
 async function show(argument: string | undefined, _options: unknown, command: Command): Promise<void> {
   const idOrKey = await argumentOrInput(argument, 'License id, key or transaction');
-  const view = await withDatabase(({ dataSource }) => lookUp(dataSource, idOrKey));
+  const view = await withDatabase(({ dataSource }) => findLicense(dataSource, idOrKey));
   print(command, view, licenseText(view));
 }
 
@@ -118,37 +122,37 @@ async function set(id: string, options: SetOptions, command: Command): Promise<v
       'Give at least one change: --machines, --expires, --on-expiry, --status or --email.',
     );
   }
-  const view = await withDatabase(async (ground) => {
-    await orNotFound((await licensesOf(ground)).set(id, change, actOf(command, options.reason)), UNKNOWN);
-    return lookUp(ground.dataSource, id);
+  const view = await withDatabase(async (context) => {
+    await orNotFound((await licensesOf(context)).set(id, change, actOf(command, options.reason)), NOT_FOUND);
+    return findLicense(context.dataSource, id);
   });
   print(command, view, licenseText(view));
 }
 
 async function rekey(id: string, { reason }: SetOptions, command: Command): Promise<void> {
-  const { license_key } = await withDatabase(async (ground) =>
-    orNotFound((await licensesOf(ground)).rekey(id, actOf(command, reason)), UNKNOWN),
+  const { license_key } = await withDatabase(async (context) =>
+    orNotFound((await licensesOf(context)).rekey(id, actOf(command, reason)), NOT_FOUND),
   );
   const rekeyed = { license_id: id, license_key };
   print(
     command,
     rekeyed,
-    `${keyText(rekeyed)}\nThe old key activates no further machine; machines that are active stay so. The new one is mailed.`,
+    `${keyText(rekeyed)}\nThe old key activates no further machine; active machines stay active. The new key is mailed.`,
   );
 }
 
 async function sendKey(id: string, _options: unknown, command: Command): Promise<void> {
-  await withDatabase(async (ground) =>
-    orNotFound((await licensesOf(ground)).sendKey(id, actOf(command)), UNKNOWN),
+  await withDatabase(async (context) =>
+    orNotFound((await licensesOf(context)).sendKey(id, actOf(command)), NOT_FOUND),
   );
-  print(command, { license_id: id, mailed: true }, 'The key is mailed as soon as the service runs.');
+  print(command, { license_id: id, mailed: true }, 'The key is mailed while the service runs.');
 }
 
-async function lookUp(dataSource: DataSource, idOrKey: string): Promise<LicenseView> {
+async function findLicense(dataSource: DataSource, idOrKey: string): Promise<LicenseView> {
   const key = canonicalLicenseKey(idOrKey);
   const query = isUuid(idOrKey) ? { id: idOrKey } : key && { license_key: key };
   const found = query ? await findLicenses(dataSource, query) : [];
-  // A processor's id may look like either.
+  // The id of a purchase can have the form of a license id or of a key.
   const [view] = found.length > 0 ? found : await findLicenses(dataSource, { transaction_id: idOrKey });
   if (view) return view;
   const typo = key !== null && !checkSymbolHolds(key);
@@ -180,15 +184,16 @@ function licenseText(view: LicenseView): string {
     ['Expires', view.expires_at ? `${view.expires_at} (then: ${view.on_expiry})` : 'never'],
     ['Issued', view.created_at],
   ];
-  return [aligned(facts), ...(view.activations.length > 0 ? ['', bindingsText(view.activations)] : [])].join(
-    '\n',
-  );
+  return [
+    aligned(facts),
+    ...(view.activations.length > 0 ? ['', activationsText(view.activations)] : []),
+  ].join('\n');
 }
 
-/** Bindings as lines of a table. */
-export function bindingsText(bindings: readonly ActivationView[]): string {
+/** Activations as lines of a table. */
+export function activationsText(activations: readonly ActivationView[]): string {
   const head = ['Activation', 'Label', 'Version', 'Activated', 'State'];
-  const lines = bindings.map(({ id, hostname_hint, app_version, activated_at, state, ended_at }) => [
+  const lines = activations.map(({ id, hostname_hint, app_version, activated_at, state, ended_at }) => [
     id,
     hostname_hint ?? '–',
     app_version,

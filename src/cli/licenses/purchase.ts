@@ -15,23 +15,26 @@ interface RecordOptions {
 export function purchaseCommands(purchase: Command): void {
   purchase
     .command('record')
-    .description('record what a payment processor, or a person, says of a purchase')
+    .description('record a report about a purchase by hand, as the webhook does')
     .requiredOption(
       '--transaction <id>',
-      "the processor's id of it",
+      "the payment processor's id of the purchase",
       fieldOption('--transaction', transactionIdField.parse),
     )
     .requiredOption('--status <status>', PURCHASE_STATES.join(', '), oneOf('--status', PURCHASE_STATES))
-    .option('--email <address>', 'who bought it; needed with paid', emailAddress('--email'))
+    .option(
+      '--email <address>',
+      'the e-mail address of the buyer; required with paid',
+      emailAddress('--email'),
+    )
     .action(record);
 }
 
-/** The same path as the webhook. */
 async function record({ transaction, email, status }: RecordOptions, command: Command): Promise<void> {
   if (status === 'paid' && email === undefined)
     throw new UsageError('--email is required with --status paid.');
-  const recorded = await withDatabase(async (ground) => {
-    const purchases = await purchasesOf(ground);
+  const recorded = await withDatabase(async (context) => {
+    const purchases = await purchasesOf(context);
     return purchases.record({ transaction_id: transaction, email, status }, actOf(command));
   });
   const text = aligned([

@@ -3,36 +3,36 @@ import type { BigIntStats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { fileRefusal, Refused } from '../terminal/output.js';
 
-const PIECE_BYTES = 1 << 20;
+const CHUNK_BYTES = 1 << 20;
 
 /**
  * Size and SHA-256 (hex) of an image, read as a stream.
- * @param watch told after each piece how many bytes are done, and of how many
- * @throws Refused where it is no file, is empty, or changed while it was read
+ * @param onProgress called after each chunk with the bytes read and their total
+ * @throws Refused if the path is not a file, or the file is empty or changed while it was read
  */
 export async function readImage(
   file: string,
-  watch: (done: number, total: number) => void,
+  onProgress: (done: number, total: number) => void,
 ): Promise<{ size: number; sha256: string }> {
-  const look = () => stat(file, { bigint: true });
-  const before = await look().catch((error: unknown) => refuse(file, error));
+  const readStats = () => stat(file, { bigint: true });
+  const before = await readStats().catch((error: unknown) => refuse(file, error));
   if (!before.isFile()) throw new Refused(`${file} is not a file.`);
   if (before.size === 0n) throw new Refused(`${file} is empty.`);
   const size = Number(before.size);
   await using handle = await open(file).catch((error: unknown) => refuse(file, error));
   const digest = createHash('sha256');
   let done = 0;
-  // One buffer for all pieces: a stream makes one for each, and gigabytes of them wait to be collected.
-  const piece = Buffer.allocUnsafe(PIECE_BYTES);
+  // One buffer for all chunks: a stream allocates one for each, and gigabytes of them wait for garbage collection.
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   for (;;) {
-    const { bytesRead } = await handle.read(piece, 0, PIECE_BYTES, done);
-    // One that grows faster than it is read would never end.
+    const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, done);
+    // Stops at the first size: reading a file that grows would never end.
     if (bytesRead === 0 || done + bytesRead > size) break;
-    digest.update(piece.subarray(0, bytesRead));
-    watch((done += bytesRead), size);
+    digest.update(chunk.subarray(0, bytesRead));
+    onProgress((done += bytesRead), size);
   }
-  // Both the file that was read and the one that has its name now.
-  const after = [await handle.stat({ bigint: true }), await look().catch(() => null)];
+  // Compares the file that was read and the file that has the name now.
+  const after = [await handle.stat({ bigint: true }), await readStats().catch(() => null)];
   if (done !== size || !after.every((stats) => stats && isSame(stats, before))) {
     throw new Refused(`${file} changed while it was read: sign it once it is complete.`);
   }

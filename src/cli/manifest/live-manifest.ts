@@ -7,15 +7,15 @@ import { readDocument } from '../../keys/manifests/signed-manifest.js';
 import type { ManifestService } from '../../manifest/manifest.service.js';
 import { callersPath, fileRefusal, Refused } from '../terminal/output.js';
 
-const ANSWER_MS = 10_000;
+const RESPONSE_TIMEOUT_MS = 10_000;
 
-/** A manifest document as it was found, unverified, and where. */
-export interface Found {
+/** A manifest document that is not verified yet, and its source. */
+export interface FoundManifest {
   readonly document: unknown;
   readonly from: string;
 }
 
-/** The document of a file; `-` is standard input. */
+/** Reads the document in a file; `-` is standard input. */
 export async function readManifestFile(file: string): Promise<unknown> {
   const name = file === '-' ? 'Standard input' : callersPath(file);
   const content = file === '-' ? text(process.stdin) : readFile(name, 'utf8');
@@ -27,30 +27,30 @@ export async function readManifestFile(file: string): Promise<unknown> {
   );
 }
 
-/** The document that an address serves; null where a Mooring says that none is published. */
+/** Fetches the document at an address; null if the server answers that none is published. */
 export async function fetchManifest(url: string): Promise<unknown> {
-  const { ok, status, body } = await askWhole(url);
+  const { ok, status, body } = await fetchText(url);
   if (ok) return parse(body, url);
   if (status === 404 && body.includes('"no_version_published"')) return null;
   throw new Refused(`${url} answered with status ${status}.`);
 }
 
-async function askWhole(url: string): Promise<{ ok: boolean; status: number; body: string }> {
-  // Kept open, the connection would keep us running.
+async function fetchText(url: string): Promise<{ ok: boolean; status: number; body: string }> {
+  // An open connection would keep the process running.
   const headers = { connection: 'close' };
   try {
-    // Clients follow no redirect, so none brings anybody a manifest.
-    const signal = AbortSignal.timeout(ANSWER_MS);
+    // Redirects are not followed, because clients do not follow them either.
+    const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
     const answer = await fetch(url, { headers, signal, redirect: 'manual' });
     return { ok: answer.ok, status: answer.status, body: await answer.text() };
   } catch {
-    // An answer that breaks off is none.
+    // A response that is cut off counts as none.
     throw new Refused(`${url} does not answer.`);
   }
 }
 
-/** The live manifest: of `previous` where it is given, else of the public address, else of a database at hand. */
-export async function findLive(previous: string | undefined, config: Config): Promise<Found> {
+/** Finds the live manifest: in `previous` if it is given, else at the public address, else in the database. */
+export async function findLive(previous: string | undefined, config: Config): Promise<FoundManifest> {
   if (previous !== undefined) {
     const isUrl = /^https?:\/\//.test(previous);
     const document = isUrl ? await fetchManifest(previous) : await readManifestFile(previous);
@@ -58,9 +58,9 @@ export async function findLive(previous: string | undefined, config: Config): Pr
     return { document, from: previous };
   }
   const url = `${config.publicUrl}/v1/manifest`;
-  const isNamed = process.env['PUBLIC_URL'] !== undefined;
-  // That a named address is out of order does not mean that nothing is live; only another that was named may say what is.
-  const mayFail = !isNamed || config.databaseUrl !== undefined;
+  const isConfigured = process.env['PUBLIC_URL'] !== undefined;
+  // A configured address that does not answer does not prove that nothing is live; only a configured database can.
+  const mayFail = !isConfigured || config.databaseUrl !== undefined;
   const served = async () => ({
     document: await fetchManifest(url).catch((error: unknown) => {
       if (mayFail) return null;
@@ -69,12 +69,12 @@ export async function findLive(previous: string | undefined, config: Config): Pr
     from: url,
   });
   const stored = async () => ({
-    document: hasDatabase(config) ? await liveOfDatabase(config) : null,
+    document: hasDatabase(config) ? await readLiveManifest(config) : null,
     from: 'the database',
   });
-  // Without a setting, the public address is but a guess, where some other service may well listen.
-  for (const look of isNamed ? [served, stored] : [stored, served]) {
-    const found = await look();
+  // Without PUBLIC_URL the public address is a guess, where another service may listen, so the database is read first.
+  for (const find of isConfigured ? [served, stored] : [stored, served]) {
+    const found = await find();
     if (found.document !== null) return found;
   }
   throw new Refused(
@@ -82,23 +82,26 @@ export async function findLive(previous: string | undefined, config: Config): Pr
   );
 }
 
-/** The live manifest of the database as it is served, or null. */
-export function liveOfDatabase(config?: Config): Promise<unknown> {
-  return ofDatabase(async ({ live }) => live && (JSON.parse(live.body) as unknown), config);
+/** Reads the live manifest, as it is served, from the database; null if there is none. */
+export function readLiveManifest(config?: Config): Promise<unknown> {
+  return withManifests(async ({ live }) => live && (JSON.parse(live.body) as unknown), config);
 }
 
-/** The manifest that a withdrawal goes back to, as it was published; null where no database at hand has one. */
-export async function beforeLiveOfDatabase(config: Config): Promise<unknown> {
-  return hasDatabase(config) ? ofDatabase((manifests) => manifests.findWithdrawalTarget(), config) : null;
+/** Reads the manifest that a withdrawal goes back to, as it was published; null without a database or such a manifest. */
+export async function readWithdrawalTarget(config: Config): Promise<unknown> {
+  return hasDatabase(config) ? withManifests((manifests) => manifests.findWithdrawalTarget(), config) : null;
 }
 
-async function ofDatabase<T>(read: (manifests: ManifestService) => Promise<T>, config?: Config): Promise<T> {
-  // Loaded here: a publisher's machine has none, and would wait for what asks one.
+async function withManifests<T>(
+  read: (manifests: ManifestService) => Promise<T>,
+  config?: Config,
+): Promise<T> {
+  // Loaded on demand: a publisher's machine has no database and should not wait for these modules.
   const { manifestsOf, withDatabase } = await import('../database.js');
-  return withDatabase(async (ground) => read(await manifestsOf(ground)), { config });
+  return withDatabase(async (context) => read(await manifestsOf(context)), { config });
 }
 
-// A publisher's machine has none, and signing must not make one there.
+// Signing must not create a database on a publisher's machine.
 function hasDatabase(config: Config): boolean {
   return config.databaseUrl !== undefined || existsSync(join(config.dataDir, 'postgres', 'PG_VERSION'));
 }

@@ -6,10 +6,10 @@ import {
 } from '../../keys/manifests/signed-manifest.js';
 import { aligned } from '../terminal/output.js';
 
-const whoHas = (minimum: string | null) =>
+const audience = (minimum: string | null) =>
   minimum === null ? 'everyone' : `licenses that never expire, or not before ${minimum}`;
 
-/** A manifest for a person. Whose signatures it has is told, not whether they hold. */
+/** A manifest as text. It lists the key ids of the signatures and does not verify them. */
 export function manifestText(document: unknown): string {
   const { signed, signatures } = readDocument(document);
   const content = parseSigned(signed);
@@ -17,21 +17,21 @@ export function manifestText(document: unknown): string {
   return aligned([
     ...contentRows(content),
     ...signatures.map(({ key_id }) => ['Signed with', key_id]),
-    ...(differs ? [['Beware', `the outer ${differs} differs from the signed one`]] : []),
+    ...(differs ? [['Warning', `the outer ${differs} differs from the signed one`]] : []),
   ]);
 }
 
-/** The members of what was signed, as lines of a table. */
+/** The signed members as lines of a table. */
 export function contentRows(content: ManifestContent): string[][] {
   const { version, product, sequence, dmg, minimum_license_expiry } = content;
   return [
     ['Version', `${version} of ${product}`],
-    ['For', whoHas(minimum_license_expiry)],
+    ['For', audience(minimum_license_expiry)],
     ['Image', dmg.url],
     ['', `${dmg.size} bytes, SHA-256 ${dmg.sha256}`],
     ...content.also_available.map((older) => [
       'Also',
-      `${older.version} for ${whoHas(older.minimum_license_expiry)}: ${older.dmg.url}`,
+      `${older.version} for ${audience(older.minimum_license_expiry)}: ${older.dmg.url}`,
     ]),
     ['Sequence', `${sequence}, after ${content.previous ?? 'none'}`],
     ['Issued', content.issued_at],
@@ -39,14 +39,14 @@ export function contentRows(content: ManifestContent): string[][] {
   ];
 }
 
-/** A member that two manifests do not have alike; null where one of them lacks it. */
+/** A member that differs between two manifests; null if one of them does not have it. */
 export interface Difference {
   readonly member: string;
   readonly from: string | number | null;
   readonly to: string | number | null;
 }
 
-/** What a manifest would change, member by member; the live one may be null. */
+/** Lists the members in which a manifest differs from the live one, which may be null. */
 export function differences(live: ManifestContent | null, next: ManifestContent): Difference[] {
   const [from, to] = [members(live), members(next)];
   const names = new Set([...Object.keys(to), ...Object.keys(from)]);
@@ -60,13 +60,13 @@ export function differenceText(changes: readonly Difference[]): string {
   return aligned([['Member', 'Live', 'Next'], ...rows]);
 }
 
-/** Older versions by their number, so that one that joins or goes is one difference. */
+/** Older versions are named by their number, so that an added or removed one is one difference. */
 function members(content: ManifestContent | null): Record<string, string | number | null> {
   if (!content) return {};
   const { dmg, also_available, ...plain } = content;
   const older = also_available.map(({ version, dmg: { url }, minimum_license_expiry }) => [
     `also_available ${version}`,
-    `for ${whoHas(minimum_license_expiry)}: ${url}`,
+    `for ${audience(minimum_license_expiry)}: ${url}`,
   ]);
   const image = Object.entries(dmg).map(([name, value]) => [`dmg.${name}`, value]);
   return { ...plain, ...Object.fromEntries([...image, ...older]) };

@@ -12,22 +12,22 @@ import { fetchManifest, readManifestFile } from './live-manifest.js';
 import { contentRows, differences, differenceText } from './manifest-text.js';
 import { actOf, aligned, print, Refused, printMessage } from '../terminal/output.js';
 
-/** Every instance serves what was published within 5 seconds (docs/contract.md#update-manifest); a second more for the network. */
+/** Every instance serves a published manifest within 5 seconds (docs/contract.md#update-manifest); a second more for the network. */
 const SERVED_WITHIN_MS = 6_000;
-const LOOK_MS = 250;
+const POLL_INTERVAL_MS = 250;
 
 interface PublishOptions {
   readonly withdraw?: true;
   readonly dryRun?: true;
 }
 
-/** `manifest publish`: then fetches the public address and verifies what clients will get. */
+/** `manifest publish`. Afterwards it fetches the public address and verifies what clients receive. */
 export async function publish(file: string, options: PublishOptions, command: Command): Promise<void> {
   const document = await readManifestFile(file);
   const { manifestsOf, withDatabase } = await import('../database.js');
-  await withDatabase(async (ground) => {
-    const trusted = await trustedManifestKeys(ground.config);
-    const manifests = await manifestsOf(ground, trusted);
+  await withDatabase(async (context) => {
+    const trusted = await trustedManifestKeys(context.config);
+    const manifests = await manifestsOf(context, trusted);
     const before = manifests.live?.content ?? null;
     if (options.dryRun) {
       const next = await manifests.checkPublishable(document, options.withdraw);
@@ -37,42 +37,42 @@ export async function publish(file: string, options: PublishOptions, command: Co
     const content = await manifests.publish(document, actOf(command), options.withdraw);
     if (options.withdraw)
       printMessage(
-        `What was above version ${content.version} is taken back: nobody is offered it any more. Who runs it keeps it, until a version above it is published.`,
+        `Versions above ${content.version} are withdrawn: they are not offered any more. Installed copies stay until a higher version is published.`,
       );
-    const url = `${ground.config.publicUrl}/v1/manifest`;
-    // Within: a server of ours may use the database that we hold open.
-    const amiss = await lookAtPublic(url, readDocument(document).signed, content.sequence, trusted);
-    printMessage(amiss === null ? `${url} serves it.` : `It is published, but ${amiss}`);
+    const url = `${context.config.publicUrl}/v1/manifest`;
+    // Checked before the embedded database is closed, because a running server may use it.
+    const fault = await checkPublicAddress(url, readDocument(document).signed, content.sequence, trusted);
+    printMessage(fault === null ? `${url} serves it.` : `It is published, but ${fault}`);
     const { version, sequence, minimum_license_expiry, expires_at } = content;
-    const live = { version, sequence, minimum_license_expiry, expires_at, served: amiss === null };
+    const live = { version, sequence, minimum_license_expiry, expires_at, served: fault === null };
     print(command, live, aligned([['Live now', `version ${version}`], ...contentRows(content)]));
   });
 }
 
-/** Verifies what a client would get from the public address. @returns null, or what is amiss with it: a sentence */
-async function lookAtPublic(
+/** Verifies what a client receives from the public address. @returns null, or the fault as a sentence */
+async function checkPublicAddress(
   url: string,
   signed: string,
   sequence: number,
   trusted: ReadonlyMap<string, KeyObject>,
 ): Promise<string | null> {
-  for (const deadline = Date.now() + SERVED_WITHIN_MS; ; await wait(LOOK_MS)) {
+  for (const deadline = Date.now() + SERVED_WITHIN_MS; ; await wait(POLL_INTERVAL_MS)) {
     try {
       const document = await fetchManifest(url);
       const served = document === null ? null : verifyManifest(document, trusted);
       if (served && outerMatches(document, served) !== null)
         return `${url} serves it with other outer fields.`;
-      // A second publisher may have been quicker than our look.
+      // A second publisher may have published since.
       if (served && served.sequence > sequence) return null;
       if (served?.sequence === sequence)
         return readDocument(document).signed === signed
           ? null
           : `${url} serves another manifest of the same sequence: it is not this server's.`;
       const old = served ? `the manifest of sequence ${served.sequence}` : 'none';
-      // A cache in front of us may keep the one before for as long as we allow it.
+      // A cache before the server may keep the previous manifest for its max-age.
       if (Date.now() >= deadline) return `${url} serves ${old}; a cache may keep that for 5 minutes.`;
     } catch (error) {
-      // Nobody there, or a service of other keys: waiting would not help. It is published all the same.
+      // No server, or one with other keys: waiting would not help. The manifest is published all the same.
       if (error instanceof Refused) return error.message;
       if (error instanceof ManifestError) return `${url} serves what clients refuse: ${error.message}`;
       throw error;

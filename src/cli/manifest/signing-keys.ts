@@ -8,19 +8,19 @@ import { developmentManifestKey, trustedManifestKeys } from '../../keys/key-mate
 import type { AskPassphrase } from '../terminal/passphrase.js';
 import { callersPath, fileRefusal, Refused, printMessage, UsageError } from '../terminal/output.js';
 
-/** The publisher's machine is no server: what a production server must be told is not asked of it. */
+/** The settings on a publisher's machine, where the settings that a production server requires are not needed. */
 export function publisherConfig(): Config {
   return new Config({ ...process.env, NODE_ENV: 'development', HOST: undefined });
 }
 
 const isDevelopment = () => process.env['NODE_ENV'] !== 'production';
 
-/** A new key, written to a file of mode 0600, which must not be there yet. @param ask null: unencrypted */
+/** Creates a key in a new file of mode 0600. @param ask null: not encrypted */
 export async function makeKeyFile(
   file: string,
   ask: AskPassphrase | null,
 ): Promise<{ key_id: string; public_key: string }> {
-  // Before anyone types a passphrase in vain.
+  // Checked before the passphrase is asked for.
   if (existsSync(file)) throw fileRefusal(file, { code: 'EEXIST' });
   const { privateKey } = generateKeyPairSync('ed25519');
   const passphrase = ask && (await ask('Passphrase of the new key: '));
@@ -34,7 +34,7 @@ export async function makeKeyFile(
   return { key_id: thumbprint(privateKey), public_key: publicJwk(privateKey).x };
 }
 
-/** The private keys to sign with. None named means, in development, the key that it made for itself. */
+/** Reads the private keys to sign with. In development the default is the generated development key. */
 export async function signingKeys(
   files: readonly string[],
   ask: AskPassphrase,
@@ -48,7 +48,7 @@ export async function signingKeys(
   return keys;
 }
 
-/** The public keys that these settings trust: MANIFEST_PUBLIC_KEYS, or the key of development where there is one. */
+/** The public keys that these settings trust: MANIFEST_PUBLIC_KEYS, or the development key if there is one. */
 export function knownManifestKeys(config: Config): Promise<KeyObject[]> | KeyObject[] {
   if (config.manifestPublicKeys) return config.manifestPublicKeys.map(publicKeyFromX);
   if (!isDevelopment() || !existsSync(developmentManifestKey(config))) return [];
@@ -56,7 +56,7 @@ export function knownManifestKeys(config: Config): Promise<KeyObject[]> | KeyObj
 }
 
 async function developmentKey(config: Config): Promise<KeyObject> {
-  // Made where it is missing, unless the settings name others.
+  // Creates the key if it is missing, unless MANIFEST_PUBLIC_KEYS is set.
   if (isDevelopment()) await trustedManifestKeys(config);
   const file = developmentManifestKey(config);
   if (!isDevelopment() || !existsSync(file)) throw new UsageError('--key must name the key to sign with.');

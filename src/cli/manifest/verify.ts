@@ -14,8 +14,8 @@ import { contentRows } from './manifest-text.js';
 import { aligned, print, Refused, UsageError } from '../terminal/output.js';
 
 /**
- * `manifest verify`: exit code 0 where a server that trusts these keys would publish the manifest, as far as one can
- * tell without the live one. A client is less strict: it never looks at a key_id or an outer copy.
+ * `manifest verify`: exit code 0 if a server that trusts these keys would publish the manifest, as far as this can be decided
+ * without the live one. A client is less strict: it ignores key ids and the outer copies of members.
  */
 export async function verify(
   file: string,

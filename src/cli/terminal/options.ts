@@ -17,10 +17,10 @@ import { reasonField } from '../../fields/reason.js';
 import { UsageError } from './output.js';
 import type { KeyObject } from 'node:crypto';
 
-/** One reader for each kind of value; each throws the sentence that names the option and says what it must be. */
+/** Parses the text of an option. Throws a UsageError that names the option and says what the value must be. */
 type Reader<T> = (text: string) => T;
 
-function need<T>(value: T | null | undefined, name: string, what: string): T {
+function required<T>(value: T | null | undefined, name: string, what: string): T {
   if (value === null || value === undefined) throw new UsageError(`${name} must be ${what}.`);
   return value;
 }
@@ -49,26 +49,26 @@ export const appVersion = (name: string) => fieldOption(name, appVersionField.pa
 export const actorName: Reader<string> = (text) => {
   const name = text.trim();
   const fits = name !== '' && name.length <= 254 && !/\p{Cc}/u.test(name);
-  return need(fits ? name : null, '--as', 'a name of 1 to 254 characters');
+  return required(fits ? name : null, '--as', 'a name of 1 to 254 characters');
 };
 
-/** As it will stand in a manifest: a server publishes no other. */
+/** The address of an image; the server publishes https addresses only. */
 export const httpsUrl =
   (name: string): Reader<string> =>
   (text) =>
-    need(text.startsWith('https://') && URL.canParse(text) ? text : null, name, 'an https address');
+    required(text.startsWith('https://') && URL.canParse(text) ? text : null, name, 'an https address');
 
-/** Standard output and standard error are ours. */
+/** A file descriptor to read from; 1 and 2 are standard output and standard error. */
 export const fileDescriptor =
   (name: string): Reader<number> =>
   (text) =>
-    need(
+    required(
       /^([03-9]|[1-9]\d{1,3})$/.test(text) ? Number(text) : null,
       name,
       'an open file descriptor: 0, 3 or above',
     );
 
-/** Gathers the values of an option that may be given several times. */
+/** Collects the values of an option that can be repeated. */
 export const files = (text: string, before: readonly string[] | undefined): string[] => [
   ...(before ?? []),
   text,

@@ -1,11 +1,11 @@
-/** Characters of a new passphrase that are left when what can be guessed is taken away. */
+/** The least number of characters of a new passphrase, not counting repetitions, sequences and common words. */
 const MIN_CHARACTERS = 12;
 
 const COMMON_WORDS =
   /passphrase|password|passwort|letmein|welcome|changeme|iloveyou|manifest|mooring|admin|secret/g;
 /** A character three times or more, or a longer piece twice or more. */
 const REPETITIONS = /(.)\1{2,}|(.{2,}?)\2+/gsu;
-const ROWS = [
+const KEYBOARD_ROWS = [
   'abcdefghijklmnopqrstuvwxyz',
   '01234567890',
   'qwertyuiop',
@@ -15,29 +15,29 @@ const ROWS = [
   'zxcvbnm',
   'yxcvbnm',
 ];
-const SEQUENCES = [...ROWS, ...ROWS.map((row) => [...row].toReversed().join(''))];
-const SEQUENCE_CHARACTERS = 4;
+const SEQUENCES = [...KEYBOARD_ROWS, ...KEYBOARD_ROWS.map((row) => [...row].toReversed().join(''))];
+const MIN_SEQUENCE_CHARACTERS = 4;
 
-/** The rule, as a sentence for the person who chose the passphrase. */
+/** The message for a weak passphrase. */
 export const WEAK_PASSPHRASE = `The passphrase is too weak: it needs at least ${MIN_CHARACTERS} characters, of which a repetition, a sequence such as 1234 or qwerty, and a common word such as password count as one.`;
 
-/** Whether a passphrase for a new key is refused. An estimate: it knows the trivial patterns, and no dictionary. */
+/** Whether a passphrase for a new key is refused. An estimate: it recognizes trivial patterns and uses no dictionary. */
 export function isWeakPassphrase(passphrase: string): boolean {
   const left = passphrase.toLowerCase().replaceAll(COMMON_WORDS, ' ').replaceAll(REPETITIONS, '$1$2');
   return countWithoutSequences([...left]) < MIN_CHARACTERS;
 }
 
-/** How many characters there are, where a sequence counts as one. */
+/** Counts the characters; a sequence counts as one. */
 function countWithoutSequences(characters: readonly string[]): number {
   let count = 0;
   for (let i = 0; i < characters.length; count += 1) i += sequenceLength(characters.slice(i).join('')) || 1;
   return count;
 }
 
-/** How long the sequence is that a text begins with; 0 where it begins with none. */
+/** The length of the sequence at the beginning of a text; 0 if there is none. */
 function sequenceLength(text: string): number {
   const isSequence = (length: number) => SEQUENCES.some((row) => row.includes(text.slice(0, length)));
-  let length = SEQUENCE_CHARACTERS;
+  let length = MIN_SEQUENCE_CHARACTERS;
   if (text.length < length || !isSequence(length)) return 0;
   while (length < text.length && isSequence(length + 1)) length += 1;
   return length;

@@ -12,7 +12,7 @@ const CTRL_U = '\u0015';
 export type AskPassphrase = (prompt: string) => Promise<string>;
 
 /**
- * @param fd where the passphrases lie, a line for each key that asks, or one line for all; undefined: the terminal
+ * @param fd the file descriptor of the passphrases: one line for each key in turn, or one line for all; undefined: the terminal
  */
 export function passphraseSource(fd: number | undefined): AskPassphrase {
   if (fd === undefined) return askTerminal;
@@ -23,7 +23,7 @@ export function passphraseSource(fd: number | undefined): AskPassphrase {
   };
 }
 
-/** For a new key: a weak passphrase is refused, and the terminal asks twice, since nobody sees what they type. */
+/** Asks for the passphrase of a new key. A weak one is refused, and the terminal asks twice, because it does not echo. */
 export function newPassphrase(fd: number | undefined): AskPassphrase {
   const ask = passphraseSource(fd);
   return async (prompt) => {
@@ -43,7 +43,7 @@ function linesOf(fd: number): string[] {
       .split(/\r?\n/);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Each wrong byte would become the same character, and another passphrase open the key.
+    // Without `fatal` each wrong byte would become the same character, and another passphrase would open the key.
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') throw new Refused('The passphrase is not UTF-8.');
     throw new Refused(`No passphrase can be read from the file descriptor ${fd} (${code}).`);
   }
@@ -58,7 +58,7 @@ async function askTerminal(prompt: string): Promise<string> {
 /** Asks the terminal for a line, and does not show what is typed. Standard input must be a terminal. */
 export async function askHidden(prompt: string): Promise<string> {
   const { stdin } = process;
-  // The echo goes first: who answers a prompt at once would see what is typed.
+  // The echo is turned off before the prompt, so that an immediate answer is not shown.
   stdin.setRawMode(true).setEncoding('utf8').resume();
   process.stderr.write(prompt);
   try {
@@ -69,14 +69,14 @@ export async function askHidden(prompt: string): Promise<string> {
   }
 }
 
-/** Without an echo, the terminal leaves editing and interrupting to us. */
+/** In raw mode the terminal neither edits the line nor interrupts the process, so both are done here. */
 function typedLine(stdin: NodeJS.ReadStream): Promise<string> {
   return new Promise((resolve) => {
     let typed: string[] = [];
-    const take = (text: string) => {
+    const onData = (text: string) => {
       for (const [i, symbol] of [...text].entries()) {
         if (ENDS.includes(symbol)) {
-          stdin.removeListener('data', take).pause();
+          stdin.removeListener('data', onData).pause();
           stdin.unshift([...text].slice(i + 1).join('')); // typed ahead, for the next question
           return resolve(typed.join(''));
         }
@@ -86,7 +86,7 @@ function typedLine(stdin: NodeJS.ReadStream): Promise<string> {
         else typed.push(symbol);
       }
     };
-    stdin.on('data', take);
+    stdin.on('data', onData);
   });
 }
 

@@ -1,8 +1,8 @@
 const WIDTH = 30;
 
 /**
- * A bar on standard error, where that is a terminal: `App.dmg  ━━━━━━━━━━               34 %`.
- * @returns to be told how much of the total is done; all of it takes the bar away
+ * A progress bar on standard error, if that is a terminal: `App.dmg  ━━━━━━━━━━               34 %`.
+ * @returns a function that shows the progress; `done === total` removes the bar
  */
 export function progressBar(label: string, stream = process.stderr): (done: number, total: number) => void {
   let shown = -1;

@@ -43,8 +43,8 @@ export interface EmbeddedPostgres {
 export interface EmbeddedPostgresOptions {
   /** False only for tests: what a crash of the machine does to the data is then of no matter. */
   durable?: boolean;
-  /** Told, in one sentence, what takes long. */
-  say?: (sentence: string) => void;
+  /** Called with one sentence when a step takes long. */
+  printMessage?: (sentence: string) => void;
   /** How long to wait for another process to let go of the data directory. */
   waitSeconds?: number;
   /** Where a server that is started listens: for a test that starts it again where it was. Without one, any free port. */
@@ -61,7 +61,7 @@ export async function startEmbeddedPostgres(
 ): Promise<EmbeddedPostgres> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const files = filesOf(dataDir);
-  const release = await becomeOwner(files, options.say, options.waitSeconds);
+  const release = await becomeOwner(files, options.printMessage, options.waitSeconds);
   let server: Postmaster | null = null;
   const stop = async () => {
     if (server) await endPostmaster(server.pid, files.cluster, 'SIGINT', 'SIGQUIT', 'SIGKILL');

@@ -29,7 +29,7 @@ export function readState(files: Files): State | null {
   try {
     return JSON.parse(readFileSync(files.state, 'utf8')) as State;
   } catch {
-    return null; // absent: nobody runs it
+    return null; // absent: no process runs the server
   }
 }
 
@@ -38,7 +38,7 @@ export function writeState(files: Files, state: State): void {
   renameSync(`${files.state}.new`, files.state);
 }
 
-/** Lies within the cluster, since the one is of no use without the other. */
+/** Stored within the cluster, because neither can be used without the other. */
 export const passwordFile = 'mooring.password';
 
 export function urlOf(files: Files, { port }: Postmaster, database = 'mooring'): string {
@@ -46,21 +46,21 @@ export function urlOf(files: Files, { port }: Postmaster, database = 'mooring'):
   return `postgres://mooring:${password}@127.0.0.1:${port}/${database}`;
 }
 
-/** Waits for the data directory's lock and answers how to let go of it. */
+/** Waits for the lock of the data directory. @returns the function that releases it */
 export async function becomeOwner(
   files: Files,
-  say: (sentence: string) => void = () => {},
+  printMessage: (sentence: string) => void = () => {},
   waitSeconds = 10,
 ) {
   const deadline = Date.now() + waitSeconds * 1000;
-  for (let told = false; ; told = true) {
+  for (let hasPrinted = false; ; hasPrinted = true) {
     const release = tryKernelLock(files.lock);
     if (release) return release;
     const owner = `Another Mooring process (${readState(files)?.ownerPid ?? 'just starting'})`;
     if (Date.now() >= deadline) {
       throw new Error(`${owner} is using ${files.dataDir}: stop it, or set another DATA_DIR.`);
     }
-    if (!told) say(`${owner} is using ${files.dataDir}: waiting for it to end.`);
+    if (!hasPrinted) printMessage(`${owner} is using ${files.dataDir}: waiting for it to end.`);
     await pause(50);
   }
 }

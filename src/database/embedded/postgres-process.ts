@@ -94,7 +94,7 @@ async function launchOnce(cluster: string, logFile: string, settings: Record<str
   let failure: string | undefined;
   child.once('error', (error) => (failure = error.message));
   child.once('exit', () => (failure ??= ''));
-  // Not by connecting: until the server says that the port is its own, a stranger may be listening there.
+  // The pid file is read instead of connecting: another process can listen on the port until the server reports it as its own.
   const isReady = () => {
     const found = readPidFile(cluster);
     return found?.pid === child.pid && found?.status === 'ready';
@@ -146,9 +146,8 @@ export function readPidFile(cluster: string): PidFile | null {
 }
 
 /**
- * Makes a pid file whose process is none of ours harmless. PostgreSQL takes one that names its own parent
- * as stale, and still refuses to start while anyone uses the shared memory the file names; were the file
- * deleted, it could not look.
+ * Makes a pid file harmless whose process is not a server of this data directory. PostgreSQL regards a file that names its own
+ * parent as stale, and still refuses to start while the shared memory in it is in use; without the file it could not check.
  */
 export function disownPidFile(cluster: string): void {
   const file = join(cluster, 'postmaster.pid');

@@ -130,8 +130,8 @@ export const PROBLEMS = {
     client_action: 'stop',
     title: 'This machine was released from its license',
     when:
-      'Heartbeat only: the binding was released, and this machine has no other on the license. The old machine must not ' +
-      'quietly take its seat back.',
+      'Heartbeat only: the activation was released, and this machine has no other one on the license. The released machine must ' +
+      'not activate again by itself.',
     detail: 'This machine was released from its license. Activate again to use it here.',
   },
   token_invalid: {
@@ -139,8 +139,8 @@ export const PROBLEMS = {
     client_action: 'reactivate',
     title: 'This is no token of this service',
     when:
-      'Not a token of ours, tampered with, its binding unknown, its signing key revoked, or its binding released and the ' +
-      'same machine activated again since.',
+      'The token is not of this service or was changed, its activation is unknown, its signing key was revoked, or its ' +
+      'activation was released and the same machine was activated again since.',
     detail: 'The token cannot be used. Activate again with the license key and e-mail address.',
   },
   no_version_published: {
@@ -226,22 +226,22 @@ export const PROBLEMS = {
     status: 409,
     client_action: 'fix',
     title: 'This person signs in with a passkey',
-    when: 'Support only: a sign-in link is not mailed to whom a passkey signs in.',
+    when: 'Support only: a sign-in link is not mailed to a person who has a passkey.',
     detail:
-      'A link is mailed only to somebody who has no passkey. For one who lost it, the command line prints a link: mooring staff link.',
+      'A link is mailed only to a person without a passkey. For a person who lost it, the command line prints a link: mooring staff link.',
   },
   last_admin: {
     status: 409,
     client_action: 'fix',
     title: 'This is the last admin',
     when: 'Support only: the last admin can be neither removed nor given another role.',
-    detail: 'Nobody could manage the staff any more. Make somebody else an admin first.',
+    detail: 'Without an admin the staff cannot be managed. Make another person an admin first.',
   },
   webhook_signature_invalid: {
     status: 403,
     client_action: 'fix',
     title: 'This purchase report is not signed as it should be',
-    when: 'Purchases only: the signature is missing or wrong, or its timestamp is over 5 minutes away.',
+    when: 'Purchases only: the signature is missing or wrong, or its timestamp differs from now by over 5 minutes.',
     detail: 'The webhook-id, webhook-timestamp and webhook-signature headers must sign this body, just now.',
   },
   too_many_requests: {
@@ -264,7 +264,7 @@ export const PROBLEMS = {
     status: 503,
     client_action: 'retry',
     title: 'The service cannot answer just now',
-    when: 'The database is away, the service is shutting down or overloaded; carries `retry-after`.',
+    when: 'The database is unavailable, the service is shutting down or overloaded; carries `retry-after`.',
     detail: 'The service cannot answer just now. Please try again later.',
   },
 } as const satisfies Record<string, Kind>;

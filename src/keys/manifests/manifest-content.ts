@@ -2,7 +2,7 @@ import { compareVersions, isVersion } from './version.js';
 
 export const MANIFEST_TYPE = 'update-manifest/v1';
 
-/** A version somebody may have: where it is, and until when a license must run to cover it (null: everyone). */
+/** An offered version: its image, and the expiry that a license must reach to cover it (null: every license does). */
 export interface ManifestEntry {
   version: string;
   dmg: { url: string; size: number; sha256: string };

@@ -36,7 +36,7 @@ interface Ring {
 
 /** The token-signing keys of a directory (docs/keys.md#license-tokens). */
 export class KeyRing {
-  #trouble: string | null = null;
+  #lastError: string | null = null;
   #reloading: Promise<unknown> = Promise.resolve();
 
   private constructor(
@@ -45,7 +45,7 @@ export class KeyRing {
     private ring: Ring,
   ) {}
 
-  /** Throws one sentence where the ring or a key in it is missing or wrong. */
+  /** @throws an Error of one sentence if the ring or a key in it is missing or invalid */
   static async open(dir: string, read = readText): Promise<KeyRing> {
     return new KeyRing(dir, read, await readRing(dir, read, await readRingText(dir, read)));
   }
@@ -54,14 +54,14 @@ export class KeyRing {
     return this.ring.active;
   }
 
-  /** The key whose exact header segment this is; a revoked key's is unknown. */
+  /** The key with this exact header segment; undefined for a revoked key. */
   byHeader(segment: string): TokenKey | undefined {
     return this.ring.byHeader.get(segment);
   }
 
-  /** Why the ring on disk is not the one in use; null where it is. A restart would fail on it. */
-  get trouble(): string | null {
-    return this.#trouble;
+  /** Why the ring on disk cannot be loaded; null if it is the one in use. A restart would fail with this error. */
+  get lastError(): string | null {
+    return this.#lastError;
   }
 
   /** Every key of the ring, revoked ones too, for the command line. */
@@ -69,12 +69,12 @@ export class KeyRing {
     return keyLines(this.ring.entries);
   }
 
-  /** What `GET /v1/keys` shows: all but the revoked, public halves only. */
+  /** The keys of `GET /v1/keys`: all that are not revoked, public halves only. */
   publishedKeys(): Pick<TokenKey, 'kid' | 'state' | 'publicKey'>[] {
     return [...this.ring.byHeader.values()].map(({ kid, state, publicKey }) => ({ kid, state, publicKey }));
   }
 
-  /** Reads the ring again where ring.json changed, and says whether it did. A broken one throws; the old stays. */
+  /** Reloads the ring if ring.json changed. @returns whether it did @throws if the new ring is invalid; the old one stays in use */
   reload(): Promise<boolean> {
     // One at a time: a slow reload must not put a key back into use whose revocation a later one has read.
     const reloaded = this.#reloading.then(() => this.#reload());
@@ -89,33 +89,33 @@ export class KeyRing {
     return true;
   }
 
-  /** Reloads every 2 seconds, so a rotation needs no restart; returns the stop. An error is told once, not each time. */
+  /** Reloads every 2 seconds, so that a rotation needs no restart. A repeated error is reported once. @returns the function that stops it */
   watch(onError: (error: Error) => void): () => void {
-    let busy = false;
-    let stopped = false;
-    const look = async (): Promise<void> => {
-      if (busy) return;
-      busy = true;
+    let isReloading = false;
+    let isStopped = false;
+    const reload = async (): Promise<void> => {
+      if (isReloading) return;
+      isReloading = true;
       try {
         await this.reload();
-        this.#trouble = null;
+        this.#lastError = null;
       } catch (thrown) {
         const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-        if (!stopped && error.message !== this.#trouble) onError(error);
-        this.#trouble = error.message;
+        if (!isStopped && error.message !== this.#lastError) onError(error);
+        this.#lastError = error.message;
       } finally {
-        busy = false;
+        isReloading = false;
       }
     };
-    const timer = setInterval(() => void look(), RELOAD_MILLISECONDS).unref();
+    const timer = setInterval(() => void reload(), RELOAD_MILLISECONDS).unref();
     return () => {
-      stopped = true;
+      isStopped = true;
       clearInterval(timer);
     };
   }
 }
 
-/** Makes a ring of one `active` and one `next` key. Refuses, leaving nothing behind, where there is a ring. */
+/** Creates a ring of one `active` and one `next` key. @throws if there is a ring already; no file is left behind */
 export async function createKeyRing(dir: string, now: Date): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   if (await exists(join(dir, 'ring.json'))) throw new Error(`${dir} holds a key ring already.`);
@@ -124,14 +124,14 @@ export async function createKeyRing(dir: string, now: Date): Promise<void> {
     await writeRing(dir, entries, link);
   } catch (error) {
     await Promise.all(entries.map((entry) => rm(join(dir, entry.file))));
-    // Two first starts at once: the other one's ring stands.
+    // Of two first starts at once, the ring of the other one is kept.
     throw (await exists(join(dir, 'ring.json'))) ? new Error(`${dir} holds a key ring already.`) : error;
   }
 }
 
 async function readRing(dir: string, read: ReadText, text: string): Promise<Ring> {
   const entries = parseRing(text);
-  // A revoked key's file is never read: its owner may well have destroyed it.
+  // The file of a revoked key is never read, because it may have been destroyed.
   const usable = entries.filter((entry) => entry.state !== 'revoked');
   const keys = await Promise.all(usable.map((entry) => readKey(dir, read, entry)));
   // parseRing accepts no ring without an active key.

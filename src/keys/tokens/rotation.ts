@@ -2,35 +2,35 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTokenKey, parseRing, readRingText, writeRing, type RingEntry } from './ring-file.js';
 
-/** Every instance reads the ring again every 2 seconds: by then each knows a `next` key, and may meet what it signs. */
+/** After this time every instance, which reloads the ring every 2 seconds, knows a new `next` key and can verify its tokens. */
 export const SETTLED_MS = 5_000;
 
-/** No two clocks of one service are so far apart. */
-const WRONG_CLOCK_MS = 3_600_000;
+/** A larger difference between a key's time and now means that a clock is wrong. */
+const MAX_CLOCK_DIFFERENCE_MS = 3_600_000;
 
-/** A change of the ring that would refuse somebody; one sentence for the operator. */
+/** A change of the ring that would make valid tokens unusable; one sentence for the operator. */
 export class RotationRefused extends Error {}
 
 /**
- * Moves each key on (docs/keys.md#license-tokens): `next` signs from now on, `active` only verifies, a new `next` is
- * published. No instance is restarted, and no token is refused.
+ * Rotates the keys (docs/keys.md#token-key-ring): `next` becomes `active`, the old `active` only verifies, and a new `next` is
+ * published. No instance restarts, and no token is refused.
  * @param dir holds the PEM files and ring.json
  * @returns the ring as it is now
- * @throws RotationRefused where `next` is younger than 5 seconds
+ * @throws RotationRefused if `next` is younger than 5 seconds
  */
 export function rotateKeys(dir: string, now: Date): Promise<RingEntry[]> {
   return changeRing(dir, now, (entries) => {
     const next = entries.find(({ state }) => state === 'next');
-    // A ring without one is given one first; it signs after the next rotation.
+    // A ring without a `next` key gets one first; it signs after the following rotation.
     if (!next) return entries;
     return promote(entries, next, now, 'verifying');
   });
 }
 
 /**
- * Refuses all that a leaked key has signed: `token_invalid`, so that clients activate again by themselves, each on the
- * seat it has. Where it is the active one, `next` takes its place.
- * @throws RotationRefused where there is no such key, or none that could take its place
+ * Revokes a leaked key. Its tokens are answered `token_invalid`, so their clients activate again by themselves and keep their
+ * activation. If the key is the active one, `next` replaces it.
+ * @throws RotationRefused if there is no such key, or no key that can replace it
  */
 export function revokeKey(dir: string, kid: string, now: Date): Promise<RingEntry[]> {
   return changeRing(dir, now, (entries) => {
@@ -61,7 +61,7 @@ export function revocableKey<Key extends Pick<RingEntry, 'kid' | 'state'>>(
 function promote(entries: RingEntry[], next: RingEntry, now: Date, before: RingEntry['state']): RingEntry[] {
   const wait = Date.parse(next.since) + SETTLED_MS - now.getTime();
   // A clock that was wrong once must not keep a leaked key signing.
-  if (wait > 0 && wait < WRONG_CLOCK_MS) {
+  if (wait > 0 && wait < MAX_CLOCK_DIFFERENCE_MS) {
     const seconds = Math.ceil(wait / 1_000);
     throw new RotationRefused(
       `The next key is too young for every instance to know it: try again in ${seconds} s.`,

@@ -8,11 +8,11 @@ interface Pool {
   readonly labels: { readonly database: string };
   readonly inUse: number;
   readonly idle: number;
-  readonly most: number;
+  readonly max: number;
   readonly waiting: number;
 }
 
-/** The connections of requests, and whether the replica is asked. */
+/** The state of the connection pools, and whether the replica answers heartbeats. */
 @Injectable()
 export class ConnectionMetrics implements MetricsSource {
   #pools: readonly Pool[] = [];
@@ -22,8 +22,8 @@ export class ConnectionMetrics implements MetricsSource {
     private readonly replica: Replica,
   ) {}
 
-  // Before the scrape itself asks the database, and waits for a connection as anyone does.
-  look(): void {
+  // Read before the scrape's own queries take a connection.
+  prepare(): void {
     const { pool: replica } = this.replica;
     const pools = { primary: poolOf(this.dataSource), ...(replica && { replica }) };
     this.#pools = Object.entries(pools).map(
@@ -31,38 +31,38 @@ export class ConnectionMetrics implements MetricsSource {
         labels: { database },
         inUse: totalCount - idleCount,
         idle: idleCount,
-        most: options.max,
+        max: options.max,
         waiting: waitingCount,
       }),
     );
   }
 
-  measure(figures: MetricsRegistry): void {
-    const each = (read: (pool: Pool) => number) => () =>
+  register(registry: MetricsRegistry): void {
+    const forEachPool = (read: (pool: Pool) => number) => () =>
       this.#pools.map((pool) => [pool.labels, read(pool)] as const);
-    figures.gauge(
+    registry.gauge(
       'mooring_database_connections_in_use',
-      'Connections that work for a request, or are being made.',
-      each(({ inUse }) => inUse),
+      'Connections that serve a request or are being opened.',
+      forEachPool(({ inUse }) => inUse),
     );
-    figures.gauge(
+    registry.gauge(
       'mooring_database_connections_idle',
-      'Connections that wait for work.',
-      each(({ idle }) => idle),
+      'Open connections without work.',
+      forEachPool(({ idle }) => idle),
     );
-    figures.gauge(
+    registry.gauge(
       'mooring_database_connections_max',
-      'Connections that this instance may have.',
-      each(({ most }) => most),
+      'Connections that this instance may open.',
+      forEachPool(({ max }) => max),
     );
-    figures.gauge(
+    registry.gauge(
       'mooring_database_callers_waiting',
       'Callers that wait for a connection.',
-      each(({ waiting }) => waiting),
+      forEachPool(({ waiting }) => waiting),
     );
-    figures.gauge(
+    registry.gauge(
       'mooring_replica_up',
-      '1 where the replica answers heartbeats, 0 where it is away or too far behind.',
+      '1 where the replica answers heartbeats, 0 where it is unavailable or too far behind.',
       () => (this.replica.pool ? Number(!this.replica.isDegraded) : null),
     );
   }

@@ -4,12 +4,12 @@ import { AppLogger } from '../../core/logger.js';
 import { JobBacklog, type JobCounts } from '../job-backlog.js';
 import { lastFinished } from '../data-age.js';
 import type { MetricsRegistry, MetricsSource } from './registry.js';
-import { WarningsService, type Watched } from '../warnings.service.js';
+import { WarningsService, type MonitoredState } from '../warnings.service.js';
 
-/** What the database is asked for at a scrape. While it does not answer there is no such figure, and nothing old. */
+/** The metrics that are read from the database at each scrape. While it does not answer, they are absent, never stale. */
 @Injectable()
 export class DataMetrics implements MetricsSource {
-  #seen: (Watched & { readonly jobs: readonly JobCounts[] }) | null = null;
+  #state: (MonitoredState & { readonly jobs: readonly JobCounts[] }) | null = null;
 
   constructor(
     private readonly warnings: WarningsService,
@@ -18,109 +18,111 @@ export class DataMetrics implements MetricsSource {
     private readonly log: AppLogger,
   ) {}
 
-  // An outage is known within the 2 seconds that any request waits, and what the process knows by itself is told all
-  // the same: then it is needed most.
-  async look(): Promise<void> {
+  // A failure is not passed on: the metrics of the process itself are needed most during an outage.
+  async prepare(): Promise<void> {
     try {
-      const [watched, jobs] = await Promise.all([this.warnings.look(), this.backlog.read()]);
-      this.#seen = { ...watched, jobs };
+      const [state, jobs] = await Promise.all([this.warnings.readState(), this.backlog.read()]);
+      this.#state = { ...state, jobs };
     } catch (error) {
-      this.#seen = null;
+      this.#state = null;
       this.log.failed('metrics without the database', error);
     }
   }
 
-  measure(figures: MetricsRegistry): void {
-    figures.gauge('mooring_database_up', '1 where the database answered this scrape, else 0.', () =>
-      Number(this.#seen !== null),
+  register(registry: MetricsRegistry): void {
+    registry.gauge('mooring_database_up', '1 where the database answered this scrape, else 0.', () =>
+      Number(this.#state !== null),
     );
-    figures.gauge(
+    registry.gauge(
       'mooring_warnings',
       'Warnings of /health/ready.',
-      () => this.warnings.of(this.#seen).length,
+      () => this.warnings.of(this.#state).length,
     );
-    figures.gauge(
+    registry.gauge(
       'mooring_manifest_expires_in_days',
       'Days until the live manifest expires; below 0: it has expired.',
-      () => this.warnings.manifestDays(),
+      () => this.warnings.daysUntilManifestExpires(),
     );
-    this.measureAges(figures);
-    this.measureRetention(figures);
-    this.measureJobs(figures);
+    this.measureAges(registry);
+    this.measureRetention(registry);
+    this.measureJobs(registry);
   }
 
-  // What is not there has no age.
-  private measureAges(figures: MetricsRegistry): void {
-    figures.gauge('mooring_oldest_age_days', 'Age in days of the oldest row, by what it is.', () => {
-      if (!this.#seen) return null;
-      const { telemetry, telemetry_inbox, ended_activation } = this.#seen.ages;
-      const oldest = Object.entries({ telemetry, telemetry_inbox, ended_activation });
-      return oldest.flatMap(([of, day]) => (day === null ? [] : [[{ of }, this.daysSince(day)] as const]));
-    });
-    figures.gauge(
+  private measureAges(registry: MetricsRegistry): void {
+    registry.gauge(
+      'mooring_oldest_age_days',
+      'Age in days of the oldest row, by kind; absent where there is no row.',
+      () => {
+        if (!this.#state) return null;
+        const { telemetry, telemetry_inbox, ended_activation } = this.#state.ages;
+        const oldest = Object.entries({ telemetry, telemetry_inbox, ended_activation });
+        return oldest.flatMap(([of, day]) => (day === null ? [] : [[{ of }, this.daysSince(day)] as const]));
+      },
+    );
+    registry.gauge(
       'mooring_erasure_overdue_days',
       'Days that the most urgent deletion request is overdue; below 0: days left.',
       () => {
-        const due = this.#seen?.ages.erasure_due;
+        const due = this.#state?.ages.erasure_due;
         return due ? this.daysSince(due) : null;
       },
     );
   }
 
-  private measureRetention(figures: MetricsRegistry): void {
-    figures.gauge(
+  private measureRetention(registry: MetricsRegistry): void {
+    registry.gauge(
       'mooring_erasures_unrecorded',
       'Deletion requests carried out in the last 30 days that TOMBSTONE_FILE lacks; absent where it cannot be read.',
-      () => this.#seen?.erasures.unrecorded,
+      () => this.#state?.erasures.unrecorded,
     );
-    figures.gauge(
+    registry.gauge(
       'mooring_licenses_without_address',
       'Licenses that run without an e-mail address since a restore.',
-      () => this.#seen?.erasures.licenses_without_address,
+      () => this.#state?.erasures.licenses_without_address,
     );
-    figures.gauge(
+    registry.gauge(
       'mooring_retention_age_seconds',
-      'Seconds since a retention run of any instance ended; before the first, since the database was made.',
+      'Seconds since a retention run of any instance ended; before the first, since the database was created.',
       () => {
-        const ages = this.#seen?.ages;
+        const ages = this.#state?.ages;
         return ages && (this.clock.now().getTime() - lastFinished(ages).getTime()) / 1000;
       },
     );
-    figures.gauge(
+    registry.gauge(
       'mooring_retention_overdue',
       '1 where rows should have been deleted over a day ago, else 0, by table.',
       () => {
-        const overdue = Object.entries(this.#seen?.ages.overdue ?? {});
+        const overdue = Object.entries(this.#state?.ages.overdue ?? {});
         return overdue.map(([table, day]) => [{ table }, Number(day !== null)] as const);
       },
     );
-    figures.gauge(
+    registry.gauge(
       'mooring_retention_failed_tables',
       'Tables where the last retention run failed.',
-      () => this.#seen?.ages.failed.length,
+      () => this.#state?.ages.failed.length,
     );
   }
 
-  private measureJobs(figures: MetricsRegistry): void {
-    figures.gauge('mooring_mails_waiting', 'Mails that wait to be sent.', () => this.#seen?.mail.waiting);
-    figures.gauge(
+  private measureJobs(registry: MetricsRegistry): void {
+    registry.gauge('mooring_mails_waiting', 'Mails that wait to be sent.', () => this.#state?.mail.waiting);
+    registry.gauge(
       'mooring_mails_failing',
       'Mails that could not be delivered so far.',
-      () => this.#seen?.mail.failed,
+      () => this.#state?.mail.failed,
     );
-    figures.gauge('mooring_jobs_waiting', 'Jobs that will be tried, by task, mails among them.', () =>
-      this.ofJobs(({ waiting }) => waiting),
+    registry.gauge('mooring_jobs_waiting', 'Jobs that will be attempted, by task, including mails.', () =>
+      this.forEachTask(({ waiting }) => waiting),
     );
-    figures.gauge('mooring_jobs_late', 'Jobs due for over 5 minutes that nobody does, by task.', () =>
-      this.ofJobs(({ late }) => late),
+    registry.gauge('mooring_jobs_late', 'Jobs due for over 5 minutes that no instance runs, by task.', () =>
+      this.forEachTask(({ late }) => late),
     );
-    figures.gauge('mooring_jobs_failing', 'Jobs that failed so far, or for good, by task.', () =>
-      this.ofJobs(({ failing }) => failing),
+    registry.gauge('mooring_jobs_failing', 'Jobs whose last attempt failed, by task.', () =>
+      this.forEachTask(({ failing }) => failing),
     );
   }
 
-  private ofJobs(read: (of: JobCounts) => number) {
-    return this.#seen?.jobs.map((of) => [{ task: of.task }, read(of)] as const);
+  private forEachTask(read: (counts: JobCounts) => number) {
+    return this.#state?.jobs.map((counts) => [{ task: counts.task }, read(counts)] as const);
   }
 
   private daysSince(day: string): number {

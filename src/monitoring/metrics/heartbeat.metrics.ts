@@ -5,38 +5,38 @@ import { Replica } from '../../heartbeat/replica.js';
 import { TelemetryStore } from '../../telemetry/telemetry.store.js';
 import type { MetricsRegistry, MetricsSource } from './registry.js';
 
-/** Who answered heartbeats, how many shared a statement, and what became of their telemetry. */
+/** Heartbeats by the database that answered, their batch sizes, and the outcomes of their telemetry. */
 @Injectable()
 export class HeartbeatMetrics implements MetricsSource {
   constructor(
     private readonly heartbeats: HeartbeatService,
-    private readonly bindings: ActivationReads,
+    private readonly activations: ActivationReads,
     private readonly replica: Replica,
     private readonly telemetry: TelemetryStore,
   ) {}
 
-  measure(figures: MetricsRegistry): void {
-    figures.counter(
+  register(registry: MetricsRegistry): void {
+    registry.counter(
       'mooring_heartbeats_total',
-      'Heartbeats of genuine tokens that were answered, yes or no, by the database whose word it was.',
+      'Heartbeats with a genuine token that were answered, by the database that gave the answer.',
       () =>
         Object.entries(this.heartbeats.answersBySource).map(
           ([database, count]) => [{ database }, count] as const,
         ),
     );
-    figures.histogram('mooring_batch_size', 'Heartbeats that shared a statement, by statement.', () => [
-      [{ batch: 'bindings' }, this.bindings.batchSizes],
+    registry.histogram('mooring_batch_size', 'Heartbeats that shared a statement, by statement.', () => [
+      [{ batch: 'bindings' }, this.activations.batchSizes],
       [{ batch: 'replica_bindings' }, this.replica.batchSizes],
       [{ batch: 'telemetry' }, this.telemetry.batchSizes],
     ]);
-    figures.counter(
+    registry.counter(
       'mooring_telemetry_blocks_total',
-      'Telemetry blocks: stored, refused (no object, too large), over_limit (of the day), or failed (no commit).',
+      'Telemetry blocks by outcome: stored, refused (not an object, or too large), over_limit (of the day), failed (not committed).',
       () => Object.entries(this.telemetry.blocks).map(([outcome, count]) => [{ outcome }, count] as const),
     );
-    figures.counter(
+    registry.counter(
       'mooring_telemetry_members_dropped_total',
-      'Known telemetry members that were dropped for their value.',
+      'Telemetry members that were dropped because their value is invalid.',
       () => this.telemetry.droppedMembers,
     );
   }

@@ -6,17 +6,17 @@ import { stripClientAddress } from '../../http/strip-client-address.js';
 import { AppLogger } from '../../core/logger.js';
 import { MetricsRegistry, type MetricsSource } from './registry.js';
 
-/** All that measure something, in the order in which it is looked up and shown. */
-export const METRICS_SOURCES = Symbol('measured');
+/** Injection token of every `MetricsSource`, in the order in which their metrics are shown. */
+export const METRICS_SOURCES = Symbol('metrics sources');
 
-/** The metrics, in Prometheus's text form, on a port of their own. No label names anyone. */
+/** Serves the metrics in Prometheus's text format on METRICS_PORT. No label contains personal data. */
 @Injectable()
 export class MetricsService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #figures = new MetricsRegistry();
+  readonly #registry = new MetricsRegistry();
   #server: Server | undefined;
 
   constructor(
-    @Inject(METRICS_SOURCES) private readonly measured: readonly MetricsSource[],
+    @Inject(METRICS_SOURCES) private readonly sources: readonly MetricsSource[],
     private readonly config: Config,
     private readonly log: AppLogger,
   ) {}
@@ -24,11 +24,11 @@ export class MetricsService implements OnApplicationBootstrap, BeforeApplication
   async onApplicationBootstrap(): Promise<void> {
     const { metricsPort, host } = this.config;
     if (metricsPort === undefined) return;
-    for (const each of this.measured) each.measure(this.#figures);
+    for (const source of this.sources) source.register(this.#registry);
     const server = createServer((request, response) => {
       if (request.url !== '/metrics') return void response.writeHead(404).end();
       this.text().then(
-        (text) => response.writeHead(200, { 'content-type': this.#figures.contentType }).end(text),
+        (text) => response.writeHead(200, { 'content-type': this.#registry.contentType }).end(text),
         (error: unknown) => {
           this.log.failed('metrics failed', error);
           response.writeHead(500).end();
@@ -50,13 +50,13 @@ export class MetricsService implements OnApplicationBootstrap, BeforeApplication
     this.#server?.closeAllConnections();
   }
 
-  /** Where the metrics are served; for tests that ask for any free port. */
+  /** The address of the metrics server; tests use it, because they let the system choose the port. */
   address(): ReturnType<Server['address']> | undefined {
     return this.#server?.address();
   }
 
   private async text(): Promise<string> {
-    await Promise.all(this.measured.map((each) => each.look?.()));
-    return this.#figures.text();
+    await Promise.all(this.sources.map((source) => source.prepare?.()));
+    return this.#registry.text();
   }
 }

@@ -2,27 +2,27 @@ import { Registry, type Histogram as AnyMetric } from 'prom-client';
 import type { Histogram } from '../../core/histogram.js';
 
 type Labels = Readonly<Record<string, string | number>>;
-/** One value, or one for each combination of labels; nothing where there is none now. */
+/** One value, or one for each combination of labels; null or undefined where the metric is absent now. */
 type Reading = number | null | undefined | readonly (readonly [Labels, number])[];
 
 interface Sample {
   readonly labels: Labels;
   readonly value: number;
-  /** Where it is not the metric's own. */
+  /** The name in the output, where it differs from the metric's: `…_bucket`, `…_sum`, `…_count`. */
   readonly metricName?: string;
 }
 
-/** Something that has figures to show. */
+/** A provider of metrics. */
 export interface MetricsSource {
-  /** Says what is read at each scrape. Called once, where there are metrics at all. */
-  measure(figures: MetricsRegistry): void;
-  /** What has to be looked up before a scrape. All of them begin in the same moment; none throws. */
-  look?(): Promise<void> | void;
+  /** Registers the metrics with the functions that read them at each scrape. Called once, if METRICS_PORT is set. */
+  register(registry: MetricsRegistry): void;
+  /** Reads what a scrape needs beforehand. The sources prepare concurrently; none throws. */
+  prepare?(): Promise<void> | void;
 }
 
 /**
- * The figures of METRICS_PORT. Each is read where it is kept when somebody asks: nothing on the way of a request knows of
- * Prometheus. A label's values are from a closed set, and none names anyone.
+ * The metrics of METRICS_PORT. Each scrape reads the values from the services that keep them, so request handling does not
+ * depend on Prometheus. The values of a label are a closed set without personal data.
  */
 export class MetricsRegistry {
   readonly #registry = new Registry();
@@ -31,12 +31,11 @@ export class MetricsRegistry {
     return this.#registry.contentType;
   }
 
-  /** All of them, in Prometheus's text form. */
+  /** All metrics in Prometheus's text format. */
   text(): Promise<string> {
     return this.#registry.metrics();
   }
 
-  /** What only grows, until the process ends. */
   counter(name: string, help: string, read: () => Reading): void {
     this.add('counter', name, help, () => samples(read()));
   }
@@ -51,7 +50,7 @@ export class MetricsRegistry {
 
   private add(type: string, name: string, help: string, read: () => Sample[]): void {
     const metric = { name, get: async () => ({ name, help, type, values: read() }) };
-    // The registry asks for no more than this; prom-client's own metrics would have to be told of each event.
+    // prom-client's own classes want every event reported to them. The registry itself reads these two members only.
     this.#registry.registerMetric(metric as unknown as AnyMetric);
   }
 }
@@ -62,7 +61,7 @@ function samples(reading: Reading): Sample[] {
   return labelled.map(([labels, value]) => ({ labels, value }));
 }
 
-// Prometheus's buckets are cumulative.
+// Prometheus's buckets are cumulative: each counts the observations up to its bound.
 function buckets(name: string, labels: Labels, { bounds, counts, sum }: Histogram): Sample[] {
   let below = 0;
   const upTo = counts.map((count, index) => ({

@@ -3,30 +3,30 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
 import type { MetricsRegistry, MetricsSource } from './registry.js';
 
-/** What came in and how it was answered. */
+/** Requests by route, duration and status, the load, and the problems answered. */
 @Injectable()
 export class RequestMetrics implements MetricsSource {
   constructor(private readonly host: HttpAdapterHost) {}
 
-  measure(figures: MetricsRegistry): void {
+  register(registry: MetricsRegistry): void {
     const { traffic } = this.host.httpAdapter.getInstance<FastifyInstance>();
     if (!traffic) return;
-    figures.histogram(
+    registry.histogram(
       'mooring_http_request_duration_seconds',
-      'Seconds to the end of an answer, by route template, method and status; the route none is every unknown one.',
+      'Seconds until the response ended, by route template, method and status; unknown routes are counted as none.',
       () => [...traffic.seconds()].map(({ seconds, ...labels }) => [labels, seconds] as const),
     );
-    figures.gauge(
+    registry.gauge(
       'mooring_http_requests_under_way',
-      'Requests whose answer is not ready.',
+      'Requests that are not answered yet.',
       () => traffic.load.underWay,
     );
-    figures.counter('mooring_http_requests_shed_total', 'Requests turned away, by what was too much.', () =>
+    registry.counter('mooring_http_requests_shed_total', 'Requests refused because of load, by reason.', () =>
       Object.entries(traffic.load.shed).map(([reason, count]) => [{ reason }, count] as const),
     );
-    figures.counter(
+    registry.counter(
       'mooring_refusals_total',
-      'Problems answered, by code; those to what was not HTTP too, which are in no other figure.',
+      'Problems answered, by code, including the answers to malformed HTTP, which no other metric counts.',
       () => Object.entries(traffic.refusals).map(([code, count]) => [{ code }, count] as const),
     );
   }

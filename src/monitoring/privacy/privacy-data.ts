@@ -10,13 +10,13 @@ interface ColumnRow {
   readonly columns: { readonly name: string; readonly what: string }[];
 }
 
-interface LedgerRow {
+interface RetentionRunRow {
   readonly as_of: Date;
   readonly finished_at: Date | null;
   readonly oldest: Readonly<Record<string, string>>;
 }
 
-// What is stored, in the words that stand in the database itself.
+// The tables and columns with their comments in the database.
 const TABLES = `
   select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as "table",
     obj_description(c.oid, 'pg_class') as what,
@@ -26,7 +26,7 @@ const TABLES = `
   where n.nspname in ('public', 'graphile_worker') and c.relkind in ('r', 'p') and not c.relispartition
   order by 1`;
 
-// Of the schedule's: one for another day says nothing of today.
+// The last scheduled run. A manual run for another day is ignored.
 const LAST_RUN = `
   select as_of, finished_at, oldest from retention_run where finished_at is not null and as_of::date = started_at::date
   order by started_at desc limit 1`;
@@ -39,7 +39,7 @@ const LAST_DELETED = `
 /** What is stored, why, how long, what was last deleted, and how old the oldest row is (docs/privacy.md). */
 export async function privacyData(dataSource: DataSource, config: Config) {
   const tables = await queryRows<ColumnRow>(dataSource, TABLES);
-  const run = await queryRow<LedgerRow>(dataSource, LAST_RUN);
+  const run = await queryRow<RetentionRunRow>(dataSource, LAST_RUN);
   const deleted = await queryRows<{ table: string; rows: number; on: string }>(dataSource, LAST_DELETED);
   const rules = createRetentionPolicy(config);
   return {
@@ -50,7 +50,7 @@ export async function privacyData(dataSource: DataSource, config: Config) {
         name: table,
         what,
         kept: rule?.period ?? EXEMPT_TABLES[table] ?? null,
-        // By a run of its own; what else leaves goes with something that does.
+        // Rows of other tables are deleted together with a row of a table that has a rule.
         leaves: rule !== undefined,
         oldest: run?.oldest[table] ?? null,
         last_deleted: last ? { on: last.on, rows: last.rows } : null,

@@ -1,7 +1,7 @@
 import { DIMENSIONS, TELEMETRY_FIELDS } from '../../telemetry/telemetry.fields.js';
 import { EXEMPT_TABLES, createRetentionPolicy } from '../../retention/policy.js';
 
-/** The tables of `docs/privacy.md`, by the name in their markers. @param taxRetentionYears the setting's default */
+/** The generated tables of `docs/privacy.md`, by the name in their markers. @param taxRetentionYears the setting's default */
 export function privacyTables(taxRetentionYears: number): Record<string, string> {
   const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { type, means }]) => [
     `\`${name}\``,
@@ -23,7 +23,7 @@ export function privacyTables(taxRetentionYears: number): Record<string, string>
   };
 }
 
-/** Puts the tables between their markers in the page. @throws Error if the page lacks a marker */
+/** Replaces the tables between their markers in the page. @throws Error if the page lacks a marker */
 export function updatePrivacyPage(page: string, taxRetentionYears: number): string {
   return Object.entries(privacyTables(taxRetentionYears)).reduce((text, [name, content]) => {
     const between = new RegExp(`(?<=<!-- ${name} -->\\n\\n).*?(?=\\n\\n<!-- end of ${name} -->)`, 's');

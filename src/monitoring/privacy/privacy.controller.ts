@@ -5,13 +5,13 @@ import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
 import { privacyData } from './privacy-data.js';
 
-/** Anyone may ask, so the database is asked once a minute at most. */
-const FRESH_MS = 60_000;
+/** The page is public, so the database is queried once a minute at most. */
+const CACHE_MS = 60_000;
 
-/** `GET /privacy/data`: what the public page shows. */
+/** `GET /privacy/data`: the data of the public privacy page. */
 @Controller('privacy/data')
 export class PrivacyController {
-  #asked: { readonly at: number; readonly data: ReturnType<typeof privacyData> } | undefined;
+  #cached: { readonly at: number; readonly data: ReturnType<typeof privacyData> } | undefined;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -22,14 +22,14 @@ export class PrivacyController {
   @Get()
   async data(@Res({ passthrough: true }) reply: FastifyReply) {
     const now = this.clock.now().getTime();
-    if (!this.#asked || Math.abs(now - this.#asked.at) >= FRESH_MS) {
-      const asked = { at: now, data: privacyData(this.dataSource, this.config) };
-      this.#asked = asked;
-      // A failure is told to those who waited for it, and forgotten.
-      asked.data.catch(() => this.#asked === asked && (this.#asked = undefined));
+    if (!this.#cached || Math.abs(now - this.#cached.at) >= CACHE_MS) {
+      const cached = { at: now, data: privacyData(this.dataSource, this.config) };
+      this.#cached = cached;
+      // A failure is passed to the callers that wait for it, and not cached.
+      cached.data.catch(() => this.#cached === cached && (this.#cached = undefined));
     }
-    const data = await this.#asked.data;
-    // Not before: a failure is nothing to keep.
+    const data = await this.#cached.data;
+    // Set only now, so that browsers do not cache a failure.
     reply.header('cache-control', 'public, max-age=60');
     return data;
   }

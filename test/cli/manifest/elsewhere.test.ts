@@ -90,7 +90,7 @@ describe('--attach', () => {
     writeFileSync(terminal.file('lined'), `${bytes}\n`);
     signature('lined.sig', 'lined');
     const foreign = (file: string) =>
-      `The signature in ${file} is by no key named here, or over other bytes.\n`;
+      `The signature in ${file} is not by a key named here, or it is over other bytes.\n`;
     const none = (file: string) =>
       new RegExp(`^${file} is not an Ed25519 signature: 64 bytes, as they are or in base64\\.\\n$`, 'i');
     const refusals: [sentence: string | RegExp, code: number, files: string[], prepared?: string][] = [
@@ -102,7 +102,7 @@ describe('--attach', () => {
       [none('short.sig'), 1, ['short.sig']],
       [none('hex.sig'), 1, ['hex.sig']],
       ['--attach names two signatures of one key.\n', 2, ['two.sig', 'two.sig']],
-      ['--prepared and --attach belong together.\n', 2, []],
+      ['--prepared and --attach must be given together.\n', 2, []],
       // A good signature over bytes that an editor has ended with a line end.
       [
         'Signed must be ASCII JSON without spaces, each member once and in its order.\n',
@@ -129,7 +129,7 @@ test.each([
   ['--prepare', 'x'],
 ])('--attach takes no %s: what is signed was prepared before', async (...more) => {
   const run = await attach(['two.sig'], 'prepared', '--out', 'unwritten.json', ...more);
-  const sentence = `${more[0]} has no place beside --attach: what is signed was prepared before.\n`;
+  const sentence = `${more[0]} cannot be used with --attach: the content was fixed by --prepare.\n`;
   expect(run).toMatchObject({ code: 2, stdout: '', stderr: sentence });
   expect(() => readFileSync(terminal.file('unwritten.json'))).toThrow('ENOENT');
 });
@@ -140,7 +140,7 @@ test('--prepare signs nothing, and writes over nothing', async () => {
     terminal.run(unkeyed('1.0.0', '--first', ...more), { env: ALONE });
   const refusals: [number, RegExp, ...string[]][] = [
     [1, /prepared exists already, and is never overwritten\.$/, '--prepare', 'prepared'],
-    [2, /^--prepare signs nothing: leave --key away\.$/, '--prepare', 'new', '--key', 'two.pem'],
+    [2, /^--prepare signs nothing: omit --key\.$/, '--prepare', 'new', '--key', 'two.pem'],
     [2, /^--prepare, --dry-run and --out exclude each other\.$/, '--prepare', 'new', '--out', 'x'],
     [2, /^--prepare, --dry-run and --out exclude each other\.$/, '--prepare', 'new', '--dry-run'],
     [2, /^--sequence must be a whole number/, '--prepare', 'new', '--sequence', '0'],

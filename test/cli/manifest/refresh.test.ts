@@ -81,9 +81,7 @@ describe('refresh', () => {
     const at = expires();
     const run = await terminal.run(renew('refresh', ...(at ? ['--expires', at] : [])));
     expect(run).toMatchObject({ code: 1, stdout: '' });
-    expect(run.stderr).toContain(
-      `\nThe live manifest expires at ${expires_at}: --expires must be later than that.\n`,
-    );
+    expect(run.stderr).toContain(`\nThe live manifest expires at ${expires_at}: --expires must be later.\n`);
   });
 });
 
@@ -98,7 +96,7 @@ describe('withdraw', () => {
     expect(offerOf(content)).toEqual(offerOf(parseSigned(published[1]!.signed)));
     expect(content).toMatchObject({ sequence: 4, previous: manifestDigest(published[2]!.signed) });
     expect(run.stderr).toBe(
-      `The live manifest is that of ${live}: version 3.0, sequence 3.\nThis takes back version 3.0: publish it with --withdraw.\n`,
+      `The live manifest is from ${live}: version 3.0, sequence 3.\nThis withdraws version 3.0: publish it with --withdraw.\n`,
     );
     const onItself = renew('withdraw', '--previous', live!, '--back-to', live!);
     expect(await terminal.run(onItself, { env: ALONE })).toMatchObject({
@@ -107,7 +105,7 @@ describe('withdraw', () => {
       stderr: expect.stringContaining('This manifest withdraws nothing: the live version is 3.0'),
     });
     const alone = await terminal.run(renew('withdraw', '--previous', live!), { env: ALONE });
-    const sentence = 'No version before the live one is at hand: name its manifest with --back-to.\n';
+    const sentence = 'No version before the live one was found: name its manifest with --back-to.\n';
     expect(alone).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) });
   });
 
@@ -124,7 +122,7 @@ describe('withdraw', () => {
       expect(said).toMatchObject({ code: 0, json: { version: good } });
       expect(said.stderr).toMatch(
         new RegExp(
-          `^What was above version ${good} is taken back: nobody is offered it any more\\. Who runs it keeps it, until a version above it is published\\.\n`,
+          `^Versions above ${good} are withdrawn: they are not offered any more\\. Installed copies stay until a higher version is published\\.\n`,
         ),
       );
       // Who runs what was taken back is told nothing and loses nothing; the others are offered what is good.
@@ -172,8 +170,8 @@ test('what no known key signed, or another product, is built upon by neither', a
     await terminal.run(keygen, { env });
     const refused = await terminal.run(stranger, { env });
     expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toContain(`The manifest of ${live} cannot be built upon: `);
+    expect(refused.stderr).toContain(`The manifest of ${live} cannot be used: `);
     const other = await terminal.run(args, { env: { ...ALONE, PRODUCT: 'com.example.other' } });
-    expect(other.stderr).toContain('is for the product com.example.app; PRODUCT says com.example.other.');
+    expect(other.stderr).toContain('is for the product com.example.app; PRODUCT is com.example.other.');
   }
 });

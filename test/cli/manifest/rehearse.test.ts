@@ -62,7 +62,7 @@ describe('--dry-run', () => {
     const run = await changesNothing(() =>
       terminal.run([...VERSION, '--expires', '2099-01-01', '--dry-run', '--json']),
     );
-    expect(run.stderr).toBe('The live manifest is that of the database: version 4.0.0, sequence 5.\n');
+    expect(run.stderr).toBe('The live manifest is from the database: version 4.0.0, sequence 5.\n');
     const { live: told, next, changes } = run.json;
     expect(told).toEqual(parseSigned(live.signed));
     expect(next).toMatchObject({ version: '5.0.0', sequence: 6, minimum_license_expiry: y29 });
@@ -104,7 +104,7 @@ describe('--dry-run', () => {
     expect(json.changes).toContainEqual({ member: 'version', from: null, to: '1.0.0' });
     expect(json.changes).not.toContainEqual(expect.objectContaining({ member: 'minimum_license_expiry' }));
     const later = await terminal.run(unkeyed('1.0.0', '--sequence', '7', '--dry-run'), { env });
-    expect(later).toMatchObject({ code: 2, stderr: '--sequence stands with --first alone.\n' });
+    expect(later).toMatchObject({ code: 2, stderr: '--sequence needs --first.\n' });
   });
 
   test('of refresh and withdraw', async () => {
@@ -126,7 +126,7 @@ describe('--dry-run', () => {
   const refusals: [code: 1 | 2, sentence: string, args: string[], env?: RunOptions['env']][] = [
     [1, 'The live version is 4.0.0; this one is 3.9.0', unkeyed('3.9.0')],
     [1, 'Version 4.0.0 is published with another image', unkeyed('4.0.0')],
-    [1, '--expires must be later than that.', ['manifest', 'refresh', '--expires', TOMORROW]],
+    [1, '--expires must be later.', ['manifest', 'refresh', '--expires', TOMORROW]],
     [1, '/v1/manifest does not answer.', VERSION, { ...ALONE, PUBLIC_URL: NOWHERE }],
     [2, 'exclude each other', [...VERSION, '--out', 'x']],
   ];

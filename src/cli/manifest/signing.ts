@@ -21,7 +21,7 @@ import {
   type ManifestOffer,
   type PublishContext,
 } from '../../manifest/manifest.rules.js';
-import { findLive, type Found } from './live-manifest.js';
+import { findLive, type FoundManifest } from './live-manifest.js';
 import { knownManifestKeys, publicHalves, publisherConfig, signingKeys } from './signing-keys.js';
 import { differenceText, differences, manifestText } from './manifest-text.js';
 import { passphraseSource } from '../terminal/passphrase.js';
@@ -35,8 +35,8 @@ import {
   wantsJson,
 } from '../terminal/output.js';
 
-/** What every command takes that makes the next manifest: `sign`, `refresh`, `withdraw`. */
-export interface NextOptions {
+/** The options of the commands that make a manifest: `sign`, `refresh`, `withdraw`. */
+export interface SigningOptions {
   readonly expires?: Date;
   readonly previous?: string;
   readonly key?: string[];
@@ -47,87 +47,85 @@ export interface NextOptions {
   readonly dryRun?: true;
 }
 
-/** With what the next manifest is made. */
+/** The settings, time and keys with which a manifest is made. */
 export interface SigningContext {
   readonly config: Config;
   readonly now: Date;
   readonly expires: Date;
-  /** None where the signature is made elsewhere, or nothing is to be signed. */
+  /** The signing keys; empty if the signature is made elsewhere or nothing is signed. */
   readonly keys: readonly KeyObject[];
   readonly trusted: readonly KeyObject[];
 }
 
-/** Refuses what can be refused before anyone waits for an image or types a passphrase. */
-export function checkNext({ expires, out, prepare, dryRun, key }: NextOptions): void {
-  if (prepare !== undefined && key) throw new UsageError('--prepare signs nothing: leave --key away.');
+/** Checks the options before the image is read or a passphrase is asked for. */
+export function checkSigningOptions({ expires, out, prepare, dryRun, key }: SigningOptions): void {
+  if (prepare !== undefined && key) throw new UsageError('--prepare signs nothing: omit --key.');
   if ([prepare, dryRun, out].filter((given) => given !== undefined).length > 1)
     throw new UsageError('--prepare, --dry-run and --out exclude each other.');
   for (const file of [out, prepare]) if (file !== undefined) refuseExisting(callersPath(file));
-  if (expires && expires <= new Clock().now()) throw new UsageError('--expires must lie in the future.');
+  if (expires && expires <= new Clock().now()) throw new UsageError('--expires must be in the future.');
 }
 
 export function refuseExisting(file: string): void {
   if (existsSync(file)) throw fileRefusal(file, { code: 'EEXIST' });
 }
 
-export async function openSigningContext(options: NextOptions): Promise<SigningContext> {
+export async function openSigningContext(options: SigningOptions): Promise<SigningContext> {
   const config = publisherConfig();
   const now = new Clock().now();
-  const unsigned = options.prepare !== undefined || options.dryRun === true;
+  const isUnsigned = options.prepare !== undefined || options.dryRun === true;
   const files = options.key ?? [];
   const ask = passphraseSource(options.passphraseFd);
-  const keys = unsigned && files.length === 0 ? [] : await signingKeys(files, ask, config);
+  const keys = isUnsigned && files.length === 0 ? [] : await signingKeys(files, ask, config);
   const trusted = [...publicHalves(keys), ...(options.publicKey ?? []), ...(await knownManifestKeys(config))];
   const expires = options.expires ?? new Date(now.getTime() + MANIFEST_VALIDITY_DAYS * DAY_MS);
   return { config, now, expires, keys, trusted };
 }
 
-/** The live manifest to build upon, verified and named to the person. */
+/** Finds and verifies the live manifest, and prints where it was found. */
 export async function liveManifest(
-  { previous }: NextOptions,
-  workshop: SigningContext,
+  { previous }: SigningOptions,
+  context: SigningContext,
 ): Promise<LiveContent> {
-  const found = await findLive(previous, workshop.config);
-  const live = verified(found, workshop);
+  const found = await findLive(previous, context.config);
+  const live = verifyFound(found, context);
   const { version, sequence } = live.content;
-  printMessage(`The live manifest is that of ${found.from}: version ${version}, sequence ${sequence}.`);
+  printMessage(`The live manifest is from ${found.from}: version ${version}, sequence ${sequence}.`);
   return live;
 }
 
-/** What it says is signed again with ours: whoever serves it must not be able to put in a word of their own. */
-export function verified(
-  { document, from }: Found,
+/** Verifies a manifest before its content is signed again: the server it came from must not be able to change it. */
+export function verifyFound(
+  { document, from }: FoundManifest,
   { trusted, config: { product } }: SigningContext,
 ): LiveContent {
   try {
     const content = verifyManifest(document, trustedKeys(trusted));
     if (content.product === product) return { content, signed: readDocument(document).signed };
     throw new Refused(
-      `The manifest of ${from} is for the product ${content.product}; PRODUCT says ${product}.`,
+      `The manifest of ${from} is for the product ${content.product}; PRODUCT is ${product}.`,
     );
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error;
-    const hint = 'give the key it was signed with as --public-key';
-    throw new Refused(
-      `The manifest of ${from} cannot be built upon: ${error.message} If it is yours, ${hint}.`,
-    );
+    const hint = 'name the key it was signed with by --public-key';
+    throw new Refused(`The manifest of ${from} cannot be used: ${error.message} If it is yours, ${hint}.`);
   }
 }
 
-/** What the next manifest is held against, as far as a publisher's machine can know. */
+/** The published manifests with which the new one is compared, as far as a publisher's machine knows them. */
 export type Past = Omit<PublishContext, 'product' | 'now'>;
 
-/** What the next manifest offers; `first` is the sequence of one that begins a chain. */
-export interface NextOffer extends Omit<ManifestOffer, 'expires'> {
+/** What the new manifest offers; `first` is the sequence number of the first manifest of a chain. */
+export interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
   readonly first?: number;
 }
 
-/** Makes the manifest and signs it, or writes its bytes, or shows what it would change; what the server would refuse is refused. */
-export async function finish(
-  { first, ...offer }: NextOffer,
+/** Makes the manifest and signs it, writes its bytes (--prepare) or prints its changes (--dry-run). @throws Refused if the server would refuse it */
+export async function makeManifest(
+  { first, ...offer }: SigningOffer,
   past: Past,
   { config, now, expires, keys }: SigningContext,
-  options: NextOptions,
+  options: SigningOptions,
   command: Command,
 ): Promise<void> {
   const { live } = past;
@@ -140,21 +138,21 @@ export async function finish(
     return print(command, { live: live?.content ?? null, next: content, changes }, differenceText(changes));
   }
   if (options.prepare !== undefined) return prepare(signed, callersPath(options.prepare), command);
-  await hand(signManifest(signed, keys), options.out, command);
+  await writeManifest(signManifest(signed, keys), options.out, command);
 }
 
-/** The exact bytes that a signature made elsewhere must be over: no line end, or it would be over another text. */
+/** Writes the exact bytes to sign elsewhere, without a line end, which would change the signed text. */
 async function prepare(signed: string, file: string, command: Command): Promise<void> {
   await writeNew(file, signed);
   const text = [
-    `The bytes to sign lie in ${file}. Sign them as they are (Ed25519, no hash before it), then:`,
+    `The bytes to sign are in ${file}. Sign them unchanged (Ed25519, not hashed before), then:`,
     `  mooring manifest sign --prepared ${file} --attach SIGNATURE --public-key X --out manifest.json`,
   ];
   print(command, { file, bytes: Buffer.byteLength(signed) }, text.join('\n'));
 }
 
-/** The document goes to --out or, without it and with --json, to standard output; a person gets the summary too. */
-export async function hand(
+/** Writes the document to --out, or to standard output without it, and prints a summary unless --json is given. */
+export async function writeManifest(
   document: SignedManifest,
   out: string | undefined,
   command: Command,
