@@ -110,7 +110,7 @@ test('a request is declined with a reason, and the machine stays', async () => {
   await openAs(page, origin, service, 'support', '#requests');
   await button(page, 'Decline to release Still Mine').click();
   await sayWhy(page, 'Released one last week', 'Decline');
-  await page.getByText(/^Nobody waits/).waitFor();
+  await page.getByText(/^No requests are waiting/).waitFor();
   await browser.expectGoodLooks(page);
   await page.goto(`/support/#license/${only.license_id}`);
   await page.getByText('1 of 1 machine in use').waitFor();
@@ -192,11 +192,11 @@ test('a queue that cannot be asked for is not an empty one', async () => {
   await page.route('**/release-requests', (route) => route.fulfill({ status: 503 }));
   await openAs(page, origin, service, 'support', '#requests');
   await page.getByText(/^The service cannot be reached/).waitFor();
-  expect(await page.getByText(/^Nobody waits/).count()).toBe(0);
+  expect(await page.getByText(/^No requests are waiting/).count()).toBe(0);
   await browser.expectGoodLooks(page);
   await page.unroute('**/release-requests');
   await button(page, 'Try again').click();
-  await page.getByText(/^Nobody waits/).waitFor();
+  await page.getByText(/^No requests are waiting/).waitFor();
 });
 
 test('a deletion that its holder takes back while an admin looks at it is told to be so', async () => {

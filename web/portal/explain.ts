@@ -1,9 +1,9 @@
-import { Refused, ServerAway } from '../shared/api.js';
+import { Refused, ServiceUnavailable } from '../shared/api.js';
 import { messages } from './messages.js';
 
 /** What did not work, in a sentence for the holder. */
 export function explain(error: unknown): string {
-  if (error instanceof ServerAway) return messages.awayTyped;
+  if (error instanceof ServiceUnavailable) return messages.unavailableTyped;
   if (!(error instanceof Refused)) throw error;
   return (
     messages.refused[error.code] ?? (error.status < 500 && error.detail ? error.detail : messages.failed)

@@ -30,7 +30,7 @@ function WhoIsSignedIn({ email, onSignedOut }: { email: string; onSignedOut: () 
   const leave = () =>
     run(async () => {
       await signOut().catch((error: unknown) => {
-        // Nobody to sign out: that is what was wanted.
+        // The session has ended already, so the person is signed out.
         if (!isSignedOut(error)) throw error;
       });
       onSignedOut();

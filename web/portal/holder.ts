@@ -1,6 +1,6 @@
 import type { HolderActivation, HolderLicense, HolderLicensesAnswer } from '../shared/api-types.js';
 
-/** How a license stands, for people: its status, or that it has expired. */
+/** The status of a license as it is shown: expiry counts as a status. */
 export type Standing = HolderLicense['status'] | 'expired' | 'updates_ended';
 
 export function standing({ status, expires_at, on_expiry }: HolderLicense): Standing {

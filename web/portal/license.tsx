@@ -23,19 +23,19 @@ const COLOURS: Record<Standing, string> = {
   revoked: 'danger',
 };
 
-/** One license: how it stands, how many machines use it, and which. */
+/** One license: its status, how many machines use it, and which. */
 export function LicenseSection({ license }: { license: HolderLicense }) {
   const { holder } = useHolderSession();
   // When it would have expired no longer matters.
   const isOver = license.status === 'refunded' || license.status === 'revoked';
   const several = holder.licenses.length > 1;
-  const stands = standing(license);
-  const because = texts.because[stands as keyof typeof texts.because];
+  const status = standing(license);
+  const because = texts.because[status as keyof typeof texts.because];
   return (
     <section class="license flow">
       <header>
         <h2>{fill(texts.title, { hint: <span class="mono">{license.key_hint}</span> })}</h2>
-        <span class={`tag ${COLOURS[stands]}`}>{texts.standing[stands]}</span>
+        <span class={`tag ${COLOURS[status]}`}>{texts.standing[status]}</span>
         {several && works(license) && (
           <Seats used={license.machines_in_use} allowed={license.machines_allowed} />
         )}

@@ -69,7 +69,7 @@ interface TableProps {
   readonly rows: ComponentChildren;
 }
 
-// The roles are said because a table that is laid out as blocks (on a narrow screen) would lose them.
+// The roles are explicit, because a table that is laid out as blocks (on a narrow screen) loses them.
 function MachineTable({ ended = false, caption, columns, rows }: TableProps) {
   return (
     <table class={`machines stacked ${ended ? 'ended' : ''}`} role="table">

@@ -15,8 +15,8 @@ export const messages = {
     /** More are in use than allowed: the number was lowered. */
     over: 'To use your license on another machine, {count} of these have to be released first.',
     free: {
-      one: 'There is room for # more machine: enter your key there.',
-      other: 'There is room for # more machines: enter your key there.',
+      one: 'You can use it on # more machine: enter your key there.',
+      other: 'You can use it on # more machines: enter your key there.',
     },
     noLicense: 'No license here',
     noLicenseLead: 'No license belongs to {email} any more.',
@@ -171,11 +171,12 @@ export const messages = {
     willRun: 'Deletion is asked for. For 3 days you can take it back.',
   },
 
-  away: 'The service cannot be reached just now. Check your connection, or try again in a moment.',
-  awayTyped: 'The service cannot be reached just now. What you typed is still here: try again in a moment.',
+  unavailable: 'The service cannot be reached just now. Check your connection, or try again in a moment.',
+  unavailableTyped:
+    'The service cannot be reached just now. What you typed is still here: try again in a moment.',
   failed: 'Something went wrong on our side. Try again in a moment.',
   retry: 'Try again',
-  /** By the `code` of a problem; others are said in the service's own words. */
+  /** By the `code` of a problem; for other codes the page shows the service's `detail`. */
   refused: {
     license_not_found:
       'No license has this key together with this e-mail address. Check both, or say that you lost your key.',

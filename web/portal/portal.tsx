@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { announce, moveFocus } from '../shared/announcer.js';
-import { isSignedOut, ServerAway } from '../shared/api.js';
-import { Away } from '../shared/away.js';
+import { isSignedOut, ServiceUnavailable } from '../shared/api.js';
+import { Unavailable } from '../shared/unavailable.js';
 import { Loading } from '../shared/loading.js';
 import { Page } from '../shared/page.js';
 import type { HolderLicensesAnswer } from '../shared/api-types.js';
@@ -12,13 +12,13 @@ import { SignInAgain, type Again } from './sign-in-again.js';
 import { Header, Footer } from './frame.js';
 import { messages } from './messages.js';
 
-type Stage = 'waiting' | 'away' | 'failed' | 'signed-out' | HolderLicensesAnswer;
+type Stage = 'waiting' | 'unavailable' | 'failed' | 'signed-out' | HolderLicensesAnswer;
 
-/** The whole page: what it shows, by whether anyone is signed in and whether the service can be reached. */
+/** The page, depending on whether the holder is signed in and whether the service can be reached. */
 export function Portal() {
   const [stage, setStage] = useState<Stage>('waiting');
   const [again, setAgain] = useState<Again | null>(null);
-  // Told apart by being new each time, so that the same place can be focused twice.
+  // A new object each time, so that the same element can be focused twice.
   const [changed, setChanged] = useState<{ readonly id: string } | null>(null);
   const holder = typeof stage === 'object' ? stage : null;
 
@@ -29,7 +29,9 @@ export function Portal() {
   const load = async () => {
     setStage('waiting');
     await readHolder().then(setStage, (error) =>
-      setStage(isSignedOut(error) ? 'signed-out' : error instanceof ServerAway ? 'away' : 'failed'),
+      setStage(
+        isSignedOut(error) ? 'signed-out' : error instanceof ServiceUnavailable ? 'unavailable' : 'failed',
+      ),
     );
   };
   const signedIn = async () => show(await readHolder(), 'headline');
@@ -91,8 +93,10 @@ function Question({ stage, onRetry, onSignedIn }: QuestionProps) {
     <>
       <h1 id="headline">{messages.question}</h1>
       {stage === 'waiting' && <Loading text={messages.waiting} />}
-      {stage === 'away' && <Away text={messages.away} retry={messages.retry} onRetry={onRetry} />}
-      {stage === 'failed' && <Away text={messages.failed} retry={messages.retry} onRetry={onRetry} />}
+      {stage === 'unavailable' && (
+        <Unavailable text={messages.unavailable} retry={messages.retry} onRetry={onRetry} />
+      )}
+      {stage === 'failed' && <Unavailable text={messages.failed} retry={messages.retry} onRetry={onRetry} />}
       {stage === 'signed-out' && (
         <>
           <p class="lead">{messages.questionLead}</p>

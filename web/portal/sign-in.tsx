@@ -15,7 +15,7 @@ interface Props {
   /** What a code is good for here. */
   readonly codeLead?: string;
   readonly onSignedIn: () => Promise<void>;
-  /** Stands beside what is sent. */
+  /** A second choice beside the submit button. */
   readonly extra?: ComponentChildren;
 }
 

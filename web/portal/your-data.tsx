@@ -49,7 +49,7 @@ function Download() {
   );
 }
 
-// Asked for by the page, not followed as a link, so that a session that has ended is told here and not in a file.
+// The page requests the file itself: behind a link, the problem of an ended session would be saved as the file.
 function save(data: unknown): void {
   const file = new Blob([JSON.stringify(data, null, 2)], { type: 'application/json' });
   const link = document.createElement('a');

@@ -27,7 +27,7 @@ export const messages = {
   ],
   portal: 'Go to the license portal',
   waiting: 'Asking the service what it stores …',
-  away: 'The service cannot be reached just now, so what it stores cannot be listed here.',
+  unavailable: 'The service cannot be reached just now, so what it stores cannot be listed here.',
   failed: 'Something went wrong on our side, so what is stored cannot be listed just now.',
   retry: 'Try again',
   report: 'As the service reports it',

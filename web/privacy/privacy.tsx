@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { ServerAway } from '../shared/api.js';
-import { Away } from '../shared/away.js';
+import { ServiceUnavailable } from '../shared/api.js';
+import { Unavailable } from '../shared/unavailable.js';
 import icon from '../shared/icon.svg';
 import { Loading } from '../shared/loading.js';
 import { Page } from '../shared/page.js';
@@ -11,11 +11,11 @@ import { messages } from './messages.js';
 
 /** Plain messages first, which need no answer of the service; then its own report. */
 export function Privacy() {
-  const [stage, setStage] = useState<'waiting' | 'away' | 'failed' | PrivacyData>('waiting');
+  const [stage, setStage] = useState<'waiting' | 'unavailable' | 'failed' | PrivacyData>('waiting');
   const load = async () => {
     setStage('waiting');
     await readPrivacyData().then(setStage, (error) =>
-      setStage(error instanceof ServerAway ? 'away' : 'failed'),
+      setStage(error instanceof ServiceUnavailable ? 'unavailable' : 'failed'),
     );
   };
   useEffect(() => void load(), []);
@@ -37,8 +37,8 @@ export function Privacy() {
       <section class="report flow" aria-busy={stage === 'waiting'}>
         <h2>{messages.report}</h2>
         {stage === 'waiting' && <Loading text={messages.waiting} />}
-        {(stage === 'away' || stage === 'failed') && (
-          <Away text={messages[stage]} retry={messages.retry} onRetry={() => void load()} />
+        {(stage === 'unavailable' || stage === 'failed') && (
+          <Unavailable text={messages[stage]} retry={messages.retry} onRetry={() => void load()} />
         )}
         {typeof stage === 'object' && <Report data={stage} />}
       </section>

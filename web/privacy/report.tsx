@@ -59,7 +59,7 @@ function TablesOf({ group, tables }: { group: Group; tables: readonly Table[] })
   );
 }
 
-// The roles are said because a table that is laid out as blocks (on a narrow screen) would lose them.
+// The roles are explicit, because a table that is laid out as blocks (on a narrow screen) loses them.
 function Tables({ caption, tables }: { caption: string; tables: readonly Table[] }) {
   return (
     <table class="stacked" role="table">

@@ -1,8 +1,8 @@
-/** Says something to those who do not see it appear. The region stands in the page from the start, or it is not heard. */
+/** Announces a text to screen readers. They only announce changes of a region that was in the page from the start. */
 export function announce(text: string): void {
   const region = document.getElementById('announcer');
   if (!region) return;
-  // Emptied first: the same messages twice are said twice.
+  // Emptied first, so that a repeated text is announced again.
   region.textContent = '';
   requestAnimationFrame(() => (region.textContent = text));
 }

@@ -73,14 +73,14 @@ export interface ErasureListAnswer {
 }
 
 export interface FleetAnswer {
-  /** No cell stands for fewer heartbeats. */
+  /** No cell counts fewer heartbeats. */
   readonly threshold: 280;
   readonly weeks: readonly FleetWeek[];
   readonly crash_groups: readonly CrashGroup[];
 }
 
 export interface FleetCell {
-  /** Null where a heartbeat said nothing. */
+  /** Null if the heartbeat had no value. */
   readonly value: string | null;
   readonly heartbeats: number;
 }
@@ -124,7 +124,7 @@ export interface FleetWeek {
   readonly hardware: readonly (FleetHardwareCell | FleetOther)[];
   readonly ram_gb_bucket: FleetCells;
   readonly detector_compute: readonly (FleetComputeCell | FleetOther)[];
-  /** How long the detector took, by chip, where enough of them said so. */
+  /** How long the detector took, by chip, where enough of them reported it. */
   readonly latency: readonly FleetLatency[];
 }
 

@@ -1,39 +1,39 @@
-/** Longer than the service itself takes to give up. */
-const PATIENCE_MS = 30_000;
+/** Longer than the service's own time limits. */
+const RESPONSE_TIMEOUT_MS = 30_000;
 
-/** The service said no, in a problem document (RFC 9457). */
+/** The service refused the request with a problem document (RFC 9457). */
 export class Refused extends Error {
   constructor(
     readonly status: number,
-    /** `unknown` where the answer was no problem document of ours. */
+    /** `unknown` if the answer was not a problem document of the service. */
     readonly code: string,
-    /** A sentence for people; empty where there is none. */
+    /** A sentence to show; may be empty. */
     readonly detail: string,
-    /** What the problem says beyond that, such as `errors` or `reason`. */
+    /** The other members of the problem, such as `errors` or `reason`. */
     readonly members: Readonly<Record<string, unknown>> = {},
   ) {
     super(code);
   }
 }
 
-/** Nothing that could answer was reached: no network, or the service is away. Worth another try. */
-export class ServerAway extends Error {}
+/** The service was not reached: no network, or the service is unavailable. The request can be repeated. */
+export class ServiceUnavailable extends Error {}
 
 /**
- * Asks the service, at an address relative to the page (`api/licenses`).
- * @returns the parsed answer, undefined where it has no body
- * @throws Refused, ServerAway
+ * Sends a request to an address relative to the page (`api/licenses`).
+ * @returns the parsed answer, undefined if it has no body
+ * @throws Refused, ServiceUnavailable
  */
 export async function ask<T = undefined>(method: string, path: string, body?: object): Promise<T> {
   const answer = await send(method, path, body);
-  const text = await answer.text().catch(away);
+  const text = await answer.text().catch(unavailable);
   if (!answer.ok) throw refusal(answer.status, text);
   if (text === '') return undefined as T;
-  // The page of somebody in between, such as the network of a hotel: the service was not reached.
-  return (parsed(text) ?? away()) as T;
+  // A page of the network, such as the sign-in page of a hotel: the service was not reached.
+  return (parsed(text) ?? unavailable()) as T;
 }
 
-/** Whether it says that nobody is signed in (any more). */
+/** Whether an error means that the session has ended. */
 export const isSignedOut = (error: unknown) => error instanceof Refused && error.status === 401;
 
 async function send(method: string, path: string, body?: object): Promise<Response> {
@@ -41,23 +41,23 @@ async function send(method: string, path: string, body?: object): Promise<Respon
     method,
     headers: body ? { 'content-type': 'application/json' } : {},
     body: body ? JSON.stringify(body) : null,
-    signal: AbortSignal.timeout(PATIENCE_MS),
-  }).catch(away);
+    signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
+  }).catch(unavailable);
 }
 
-function away(): never {
-  throw new ServerAway();
+function unavailable(): never {
+  throw new ServiceUnavailable();
 }
 
 function refusal(status: number, text: string): Error {
   const { code, detail, ...members } = parsed(text) ?? {};
-  // What stands in front of the service answers so while it is away; the service itself says `unavailable`.
-  if ([502, 503, 504].includes(status)) return new ServerAway();
+  // A proxy answers so while the service is unavailable; the service itself answers with the code `unavailable`.
+  if ([502, 503, 504].includes(status)) return new ServiceUnavailable();
   if (typeof code !== 'string') return new Refused(status, 'unknown', '');
   return new Refused(status, code, typeof detail === 'string' ? detail : '', members);
 }
 
-/** Null where it is no JSON. */
+/** @returns null if the text is not JSON */
 function parsed(text: string): Record<string, unknown> | null {
   try {
     return JSON.parse(text) as Record<string, unknown> | null;

@@ -4,7 +4,7 @@ interface Props<Value extends string> {
   readonly label: string;
   readonly name: string;
   readonly value: Value;
-  /** What stands for each value. */
+  /** The label of each value. */
   readonly options: Readonly<Record<Value, string>>;
   readonly hint?: string;
   readonly onValue: (value: Value) => void;

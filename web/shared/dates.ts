@@ -29,7 +29,7 @@ export function day(moment: string): string {
 /** A day that is the same everywhere, such as an expiry: `4 January 2027`, as mails have it too. */
 export const utcDay = (moment: string) => longDayUtc.format(new Date(moment));
 
-/** The same where there is little room: `4 Jan`. */
+/** The short form: `4 Jan`. */
 export const shortUtcDay = (moment: string) => shortDayUtc.format(new Date(moment));
 
 /** `20 Nov 2026, 13:00`, for a table. */

@@ -27,7 +27,7 @@ export function Dialog({ title, children, onClose, busy = false }: Props) {
         event.preventDefault();
         if (!busy) onClose();
       }}
-      // A browser lets nobody be kept by Escape for ever, and closes it by itself at the second one.
+      // A browser lets a page ignore Escape only once, and closes the dialog at the second one.
       onClose={() => busy && element.current?.showModal()}
     >
       <h2 id={id}>{title}</h2>

@@ -4,11 +4,11 @@ interface Props {
   readonly children: ComponentChildren;
   readonly header?: ComponentChildren;
   readonly footer?: ComponentChildren;
-  /** For what needs the room of the whole window. */
+  /** Uses the whole width of the window. */
   readonly wide?: boolean;
 }
 
-/** The frame of every page; the link that skips to `main` stands in its HTML. */
+/** The frame of every page; the link that skips to `main` is in its HTML. */
 export function Page({ children, header, footer, wide = false }: Props) {
   const width = wide ? 'page wide' : 'page';
   return (

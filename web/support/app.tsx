@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { announce } from '../shared/announcer.js';
-import { Away } from '../shared/away.js';
+import { Unavailable } from '../shared/unavailable.js';
 import { Loading } from '../shared/loading.js';
 import { Page } from '../shared/page.js';
 import { Workspace } from './frame/workspace.js';
@@ -69,7 +69,7 @@ function NotKnown({ known: { error, retry } }: { known: Known }) {
       {error === undefined ? (
         <Loading text={messages.waiting} />
       ) : (
-        <Away text={problemText(error)} retry={messages.retry} onRetry={retry} />
+        <Unavailable text={problemText(error)} retry={messages.retry} onRetry={retry} />
       )}
     </Frame>
   );

@@ -26,7 +26,7 @@ export async function call<T = undefined>(method: string, path: string, body?: o
   } catch (error) {
     if (!isSignedOut(error)) throw error;
     if (found === before) session.dispatchEvent(new Event('ended'));
-    // It was asked with a session before the one found meanwhile. A action is not repeated: by now it may be somebody else's.
+    // It was asked with a session before the one found meanwhile. The action is not repeated, because another person may be signed in by now.
     else if (method === 'GET') return call(method, path);
     throw error;
   }

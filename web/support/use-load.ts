@@ -9,7 +9,7 @@ export interface Load<T> {
   readonly busy: boolean;
   /** Asks again; what is shown stays until the answer is there. Never throws. */
   readonly reload: () => Promise<void>;
-  /** Shows what another answer has told. */
+  /** Shows data that another answer contained. */
   readonly set: (data: T) => void;
 }
 

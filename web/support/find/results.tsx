@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<LicenseView>[] = [
   },
 ];
 
-/** What was found; a single license is open already, and stands here for who comes back. */
+/** The search results. A single license is opened at once; its row is shown after going back. */
 export function Results({ kind, licenses }: { kind: QueryKind; licenses: readonly LicenseView[] }) {
   const section = useRef<HTMLElement>(null);
   const { shown, more } = useFew(licenses, FEW);

@@ -8,7 +8,7 @@ import type { FleetWeek } from '../../shared/api-types.js';
 import { DASHES, LineChart, type Line } from './line-chart.js';
 import { Section } from './section.js';
 
-/** Lines that can be told apart; what is behind them is one more. */
+/** The number of lines that can be distinguished; all further versions share one more line. */
 const MOST_LINES = 5;
 
 /** How versions spread: the share of each, week by week. */

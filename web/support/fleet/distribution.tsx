@@ -7,7 +7,7 @@ import type { FleetWeek } from '../../shared/api-types.js';
 import { Section } from './section.js';
 
 /** As many as a glance takes in; the table has them all. */
-const MOST_BARS = 8;
+const MAX_BARS = 8;
 
 interface Props {
   readonly dimension: Exclude<Dimension, 'app_version'>;
@@ -35,7 +35,7 @@ export function Distribution({ dimension, weeks }: Props) {
 }
 
 function Bars({ counts, total }: { counts: readonly Count[]; total: number }) {
-  const shown = counts.length > MOST_BARS ? folded(counts) : counts;
+  const shown = counts.length > MAX_BARS ? withRest(counts) : counts;
   const longest = Math.max(...shown.map(({ heartbeats }) => heartbeats));
   return (
     <ul class="bars">
@@ -57,11 +57,11 @@ function Bars({ counts, total }: { counts: readonly Count[]; total: number }) {
   );
 }
 
-/** The first ones, and everything behind them as one. */
-function folded(counts: readonly Count[]): Count[] {
-  const rest = counts.slice(MOST_BARS - 1);
+/** The largest counts, and the sum of the rest as one. */
+function withRest(counts: readonly Count[]): Count[] {
+  const rest = counts.slice(MAX_BARS - 1);
   return [
-    ...counts.slice(0, MOST_BARS - 1),
+    ...counts.slice(0, MAX_BARS - 1),
     { label: messages.fleet.rest, isOther: true, heartbeats: totalOf(rest) },
   ];
 }

@@ -4,7 +4,7 @@ import { useLoad, type Load } from '../use-load.js';
 import type { ErasureListAnswer, ReleaseQueueAnswer } from '../../shared/api-types.js';
 
 const EVERY_MS = 60_000;
-/** Asking keeps a session alive: where nobody is at the keyboard it has to end by itself (docs/contract.md#staff). */
+/** Requests keep a session alive, so polling stops without input, and the session can end by itself (docs/contract.md#staff). */
 const UNTOUCHED_MS = 5 * 60_000;
 
 export interface Queues {

@@ -132,7 +132,7 @@ const isAnyoneSignedIn = () =>
 
 const refresh = ({ requests, erasures }: Queues) => Promise.all([requests.reload(), erasures.reload()]);
 
-/** The number stands first: a tab shows only so much. */
+/** The number comes first, because a browser tab cuts long titles. */
 function useTitle({ view }: Route, waiting: number): void {
   useEffect(() => {
     const name = view === 'license' ? messages.find.license : messages.nav[view];

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { isSignedOut, Refused } from '../../shared/api.js';
-import { Away } from '../../shared/away.js';
+import { Unavailable } from '../../shared/unavailable.js';
 import { Loading } from '../../shared/loading.js';
 import { Notice } from '../../shared/notice.js';
 import type { Load } from '../use-load.js';
@@ -37,5 +37,5 @@ interface WhyProps {
 function Why({ error, busy, notFound, onRetry }: WhyProps) {
   if (notFound && error instanceof Refused && error.status === 404)
     return <Notice kind="warning">{notFound}</Notice>;
-  return <Away text={problemText(error)} retry={messages.retry} busy={busy} onRetry={onRetry} />;
+  return <Unavailable text={problemText(error)} retry={messages.retry} busy={busy} onRetry={onRetry} />;
 }

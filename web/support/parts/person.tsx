@@ -1,6 +1,6 @@
 import { UntrustedText } from '../../shared/text.js';
 
-/** An e-mail in a table: with room enough that it breaks only where it is long. */
+/** An e-mail address in a table; only a long one wraps. */
 export function Person({ email }: { email: string }) {
   return (
     <span class="person">

@@ -1,10 +1,10 @@
-import { Refused, ServerAway } from '../../shared/api.js';
+import { Refused, ServiceUnavailable } from '../../shared/api.js';
 import { messages } from '../messages.js';
 import { t } from '../../shared/text.js';
 
 /** What went wrong, for a person. */
 export function problemText(error: unknown): string {
-  if (error instanceof ServerAway) return messages.awayForNow;
+  if (error instanceof ServiceUnavailable) return messages.unavailable;
   if (!(error instanceof Refused)) return messages.problems.unknown!;
   return messages.problems[error.code] ?? (error.detail || messages.problems.unknown!);
 }

@@ -19,7 +19,7 @@ interface Props<Row> {
   readonly changed?: string | undefined;
 }
 
-/** Where a row stands, for the focus to be moved to it. */
+/** The index of a row, so that the focus can be moved to it. */
 export const rowId = (id: string) => `row-${id}`;
 
 /** A table that becomes stacks on a narrow screen; the roles keep it a table for those who do not see it. */

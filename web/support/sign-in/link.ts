@@ -1,6 +1,6 @@
 const SHAPE = /^#link=([\w-]{43})$/;
 
-/** The one-time link of the address, which it is taken out of at once: history and a shared address give nothing away. */
+/** Reads the one-time link and removes it from the address at once, so that neither the history nor a shared address contains it. */
 export function takeLink(): string | undefined {
   const [, link] = SHAPE.exec(location.hash) ?? [];
   if (location.hash.startsWith('#link=')) history.replaceState(null, '', location.pathname + location.search);

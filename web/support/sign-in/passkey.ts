@@ -13,7 +13,7 @@ interface Offer<Options> {
   readonly options: Options;
 }
 
-/** Signs in with whichever passkey the person picks. @throws PasskeyFailed, Refused, ServerAway */
+/** Signs in with whichever passkey the person picks. @throws PasskeyFailed, Refused, ServiceUnavailable */
 export async function signInWithPasskey(): Promise<void> {
   demandSupport();
   const { options } = await call<Offer<PublicKeyCredentialRequestOptionsJSON>>('POST', 'session/options', {});
@@ -21,7 +21,7 @@ export async function signInWithPasskey(): Promise<void> {
   await call('POST', 'session', { response });
 }
 
-/** Makes a passkey for who is signed in. @throws PasskeyFailed, Refused, ServerAway */
+/** Makes a passkey for who is signed in. @throws PasskeyFailed, Refused, ServiceUnavailable */
 export async function enrolPasskey(): Promise<Passkey> {
   demandSupport();
   const { options } = await call<Offer<PublicKeyCredentialCreationOptionsJSON>>(

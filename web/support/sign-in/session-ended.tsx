@@ -8,7 +8,7 @@ import { Failure } from './failure.js';
 import { signInWithPasskey } from './passkey.js';
 
 interface Props {
-  /** Looks who is signed in now. Throws where nobody is. */
+  /** Reads who is signed in now. @throws Refused if the session has ended */
   readonly onSignedIn: () => Promise<void>;
   readonly onLeave: () => void;
 }

@@ -13,7 +13,7 @@ interface Props {
   readonly onForget: () => void;
 }
 
-/** Nobody is signed in. A link is spent by a click and not by being opened: what looks at mails beforehand spends none. */
+/** The page without a session. A link is used by a click, not by opening it, because mail scanners open links. */
 export function SignIn({ link, onSignedIn, onForget }: Props) {
   const action = useAction();
   const { signIn } = messages;

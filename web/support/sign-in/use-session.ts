@@ -6,13 +6,13 @@ import type { StaffSessionAnswer } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 
 export interface Known {
-  /** Who is signed in: undefined as long as that is not known, null where nobody is. */
+  /** The signed-in person: undefined until it is known, null without a session. */
   readonly session: StaffSessionAnswer | null | undefined;
   /** Why it is not known. */
   readonly error: unknown;
   /** How often the session was found to have ended since it was last begun. */
   readonly ended: number;
-  /** Looks who is signed in now. Throws where nobody is, or where that cannot be found out. */
+  /** Reads who is signed in now. @throws Refused without a session, ServiceUnavailable if it is not known */
   readonly read: () => Promise<void>;
   /** The same, from the start. */
   readonly retry: () => void;
@@ -71,7 +71,7 @@ export function useSession(): Known {
     const look = () =>
       void findSession().then(
         (found) => {
-          // Whoever has signed out meanwhile stays signed out.
+          // A person who signed out meanwhile stays signed out.
           setSession((known) => known && found);
           goOn(found);
         },
