@@ -52,7 +52,7 @@ export const REASONS = {
   'axe-core': 'Accessibility of each state of each page.',
   'fast-check': 'Properties and models, with seeds that repeat a failure.',
   jest: 'The tests.',
-  jose: 'A witness in the tests: another implementation of the signatures that the service makes. Never shipped.',
+  jose: 'An independent implementation of the signatures that the service makes, used by the tests. Never shipped.',
   oxlint: 'Lint.',
   'playwright-core': 'Drives Chromium. Unlike `playwright` it downloads nothing.',
   prettier: 'Format.',
@@ -76,7 +76,8 @@ export const BINARIES = [
   {
     packages: 'node-*',
     pattern: /^node-(bin-)?(darwin|linux)-/,
-    reason: 'Node 24 for whoever has another ([0003](decisions/0003-node-24-and-pinned-tools.md)).',
+    reason:
+      'Node 24 where another version is installed ([0003](decisions/0003-node-24-and-pinned-tools.md)).',
   },
 ];
 
@@ -89,13 +90,13 @@ export const APART = {
     '@scarf/scarf':
       'An empty package of ours in place of one that reports each installation to a third party; the packages of Stoplight ask for it.',
     '@stoplight/prism-cli':
-      'Stands before the service as a proxy, and refuses each answer that `docs/openapi.yaml` does not describe.',
+      'Runs as a proxy before the service, and refuses each answer that `docs/openapi.yaml` does not describe.',
     '@stoplight/spectral-cli': 'Lints `docs/openapi.yaml`, by other rules.',
     'openapi-typescript': 'Generates types from `docs/openapi.yaml`, as clients do.',
     typescript: 'Compiles the generated types. 5.9, which `openapi-typescript` asks for.',
   },
   mutation: {
     '@stryker-mutator/core':
-      'Makes mutants and keeps count of them. Our runner stands in for its plugin for Jest, of which no release fits.',
+      'Makes mutants and keeps count of them. Our runner replaces its plugin for Jest, of which no release fits.',
   },
 };
