@@ -532,7 +532,7 @@ create table database_identity (
   incarnation text not null unique,
   since       timestamptz not null
 );
-comment on table database_identity is 'Identity of this database, with a row for each restored copy, so that the lines of TOMBSTONE_FILE can be told apart.';
+comment on table database_identity is 'Identity of this database, with a row for each restored copy, so that the lines of TOMBSTONE_FILE can be distinguished.';
 comment on column database_identity.id is 'Id under which this database writes to TOMBSTONE_FILE.';
 comment on column database_identity.incarnation is 'PostgreSQL''s system identifier, timeline and database oid, which differ in a restored copy.';
 comment on column database_identity.since is 'Time of the first start of the service on this copy.';

@@ -11,7 +11,7 @@ const INTRODUCTION = `# Dependencies
 
 Written by \`npm run docs:dependencies\`; a test holds it. Each direct dependency needs a sentence in
 \`scripts/dependency-reasons.mjs\`, and a reason that is gone takes its dependency with it. How one is chosen, updated and
-watched stands in [CONTRIBUTING](../CONTRIBUTING.md#dependencies), the licenses in [licenses.md](licenses.md).
+watched is described in [CONTRIBUTING](../CONTRIBUTING.md#dependencies), the licenses in [licenses.md](licenses.md).
 
 ## What the service runs on
 `;

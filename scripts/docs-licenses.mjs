@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { command } from './prepare.mjs';
 import { shipped } from './shipped.mjs';
 
-/** What may stand in a release, by its SPDX name, and what it asks of whoever passes the code on. Nothing else may. */
+/** The licenses that a release may contain, by SPDX name, and what each requires of a distributor. */
 export const ALLOWED = {
   MIT: 'Keep the copyright notice and the text of the license.',
   'MIT-0': 'Asks nothing.',
@@ -31,11 +31,11 @@ export const ALLOWED_FOR_TOOLS = [
 
 const INTRODUCTION = `# Licenses
 
-Written by \`npm run docs:licenses\` from the lock file; a test holds it. Here stands whose code a release holds and on
+Written by \`npm run docs:licenses\` from the lock file; a test keeps it current. It lists whose code a release contains and on
 which terms: what the image installs for the service, and what the pages bundle. A license that is not on the short list
 of \`scripts/docs-licenses.mjs\` turns the tests red; copyleft and source-available ones are not on it.
 
-Their terms are kept by passing the texts on. In the image each package lies whole in \`node_modules\`, with its license
+Their terms are kept by passing the texts on. In the image each package is complete in \`node_modules\`, with its license
 where its authors published the text. The build lays those of the bundled packages down beside the pages, as
 \`licenses.md\`. \`npm run sbom\` writes the same list for programs ([CONTRIBUTING](../CONTRIBUTING.md#dependencies)).
 `;

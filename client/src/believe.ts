@@ -35,7 +35,7 @@ export function readLicenseAnswer(answer: Answer | Unreachable): Outcome {
   return problem ? { kind: 'problem', problem, retry_after_seconds } : notBelieved(answer);
 }
 
-/** The error to hand to whoever made the call. */
+/** The error for the caller. */
 export function errorOf(
   outcome: Exclude<Outcome, { kind: 'confirmed' }>,
 ): LicenseProblem | ServiceUnreachable {
@@ -47,7 +47,7 @@ function notBelieved(answer: Answer): Unreachable {
     kind: 'unreachable',
     reason: `not an answer of the service, status ${answer.status}`,
     answered: true,
-    // A proxy in front of the service may well ask for patience in its own words.
+    // A proxy before the service may answer 429 or 503 with a body of its own.
     retry_after_seconds:
       answer.status === 429 || answer.status === 503 ? answer.retry_after_seconds : undefined,
   };
@@ -93,7 +93,7 @@ function readProblem(answer: Answer): LicenseProblem | undefined {
   return new LicenseProblem({
     status: answer.status,
     code,
-    // A server that is itself in trouble decides nothing about a license: only a 4xx may ask for more than patience.
+    // A failing server decides nothing about a license: only a 4xx can ask for more than another attempt.
     client_action: answer.status < 500 ? claimed : 'retry',
     detail: [detail, title].find((text): text is string => typeof text === 'string' && text !== '') ?? code,
     errors: readFieldErrors(errors),

@@ -156,7 +156,7 @@ export class MooringClient {
     });
   }
 
-  /** One heartbeat at a time: whoever asks while one is under way gets that one. */
+  /** One heartbeat at a time: callers that ask while one is under way get its result. */
   #beat(): Promise<void> {
     this.#beating ??= this.#queue
       .run(async () => {

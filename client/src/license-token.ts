@@ -56,7 +56,7 @@ export function readToken(
 
 /** Reads the tokens of one computer, with the keys that its application ships. */
 export class TokenReader {
-  /** Of this machine, once it could be read: it does not change while the process lives. */
+  /** The id of this machine, once it was read: it does not change while the process runs. */
   #machine: string | undefined;
   readonly #keys: readonly TrustedKey[];
   readonly #machineId: () => Promise<string>;

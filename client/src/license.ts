@@ -53,7 +53,7 @@ export class License {
     const { claims, isBelievable, offline_until } = this.#ports.tokens.read(license);
     if (claims) this.#ports.time.atLeast(claims.iat * 1000);
     if (stopped) this.#status = stoppedBy(stopped);
-    else if (isBelievable && this.#tokenLives(license)) this.#status = this.#running(license);
+    else if (isBelievable && this.#isTokenValid(license)) this.#status = this.#running(license);
     else this.#status = { kind: 'needs_network', offline_until, reason: 'not_asked_yet' };
     // After a stop, a machine that never had this token takes no seat by itself.
     if (stopped && (await this.#ports.tokens.isOfAnotherMachine(license))) return NOT_CALLED;
@@ -138,7 +138,7 @@ export class License {
     try {
       return await this.#callActivate(license);
     } catch {
-      // Nobody is there to see an error, and a machine id that cannot be read just now stops nothing.
+      // No caller waits for this error, and a machine id that cannot be read now stops nothing.
       return unreachable('no machine id');
     }
   }
@@ -158,7 +158,7 @@ export class License {
   #mayStop(problem: LicenseProblem, license: StoredLicense, inBackground: boolean): boolean {
     if (problem.client_action !== 'stop') return false;
     const isLenient = inBackground && LENIENT_WHILE_TOKEN_LIVES.includes(problem.code);
-    return !(isLenient && this.#status.kind === 'running' && this.#tokenLives(license));
+    return !(isLenient && this.#status.kind === 'running' && this.#isTokenValid(license));
   }
 
   async #stop({ code, detail, extras }: LicenseProblem): Promise<void> {
@@ -179,7 +179,7 @@ export class License {
   }
 
   /** The 7-day rule: whether a restart may go without the network. */
-  #tokenLives(license: StoredLicense): boolean {
+  #isTokenValid(license: StoredLicense): boolean {
     return this.#ports.time.now() <= Date.parse(this.#ports.tokens.read(license).offline_until);
   }
 

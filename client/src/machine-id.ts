@@ -60,7 +60,7 @@ export async function readMachineId(host: Host = systemHost): Promise<string> {
       const uuid = pattern.exec(text)?.[1];
       if (uuid) return createHash('sha256').update(uuid).digest('hex');
     } catch {
-      // The next source may do; what the system said about this one could hold the UUID.
+      // The next source is tried. The error of this one is dropped, because it could contain the UUID.
     }
   }
   throw new Error(`no hardware UUID can be read on this computer (${host.platform})`);

@@ -12,7 +12,7 @@ import { isVersion } from './version.js';
 export interface ClientOptions {
   /** Where the service is: https, or http on a loopback address. `/v1/…` is added to it. */
   baseUrl: string;
-  /** The application's name as it stands before `_TELEMETRY_DISABLED` in the environment. */
+  /** The application's name before `_TELEMETRY_DISABLED` in the environment variable. */
   app: string;
   /** The product that manifests must be for, `com.example.app`. */
   product: string;
@@ -33,7 +33,7 @@ export interface ClientOptions {
   /** Gets one line at a time; never a key, a token, an e-mail or a machine id. */
   log?: (message: string) => void;
 
-  /** The rest is for tests, and for whoever ports the client. */
+  /** The other options are for tests and for ports of the client. */
   environment?: Record<string, string | undefined>;
   clock?: Clock;
   timers?: Timers;
@@ -46,7 +46,7 @@ export interface ClientOptions {
   machineId?: () => Promise<string>;
 }
 
-/** Everything there, callbacks that cannot hurt the client, and mistakes of the embedding told at once. */
+/** Applies defaults, makes callbacks safe, and reports mistakes of the embedding application at once. */
 export function completed(options: ClientOptions) {
   if (!isVersion(options.appVersion)) throw new Error('appVersion must be dotted numeric, one to four parts');
   const log = harmless(options.log ?? ((message: string) => console.info(message)));
@@ -67,7 +67,7 @@ export function completed(options: ClientOptions) {
   };
 }
 
-/** Whatever goes wrong where nobody waits for it must not end the application. */
+/** A failure without a caller must not end the application. */
 function guarded(timers: Timers, log: (message: string) => void): Timers {
   const inBackground = async (work: () => unknown) => {
     try {

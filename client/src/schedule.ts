@@ -25,7 +25,7 @@ export function afterCallMs(
 
 /**
  * A few minutes after startup (docs/contract.md#heartbeat), and never in the first two, in which a crash loop or a computer
- * that starts everything at once would make a herd of it.
+ * that starts all machines at once would make them send at the same moment.
  */
 export function firstHeartbeatMs(random: number): number {
   return between(2.5 * MINUTE, 8 * MINUTE, random);

@@ -9,14 +9,14 @@ export interface StoredTime {
 
 /**
  * The time that the rule for a restart believes (docs/contract.md#heartbeat: a restart after `offline_until` makes a round
- * trip). The user owns the wall clock, so it is one witness of three:
+ * trip). The user owns the wall clock, so it is one source of three:
  *
  *     now = max(wall clock − clock_ahead, highest time seen + running time since)
  *
  * - A clock set backwards gains nothing lasting: the highest time seen is kept on disk, and it goes on growing by the
- *   time the application runs, measured without the wall clock. Whoever turns the clock back before every start uses
+ *   time the application runs, measured without the wall clock. A user who turns the clock back before every start uses
  *   up the 7 days as running time.
- * - A clock that is simply wrong, a year ahead say, costs nobody anything: at each confirmation the difference to the
+ * - A clock that is simply wrong, a year ahead say, costs nothing: at each confirmation the difference to the
  *   service's own time is noted and taken off again, until the clock is put right.
  * - A clock that jumped ahead for a while, after the last confirmation, may ask for one round trip too many. The next
  *   confirmation sets everything back to the service's time, so it never lasts.

@@ -68,11 +68,11 @@ export function fileStorage(file: string, log: Log): StateStorage {
 
 /**
  * Reads the state. A missing file is an empty state; a broken one too, and it is kept aside as `<file>.broken` for
- * whoever wants to look. Never throws: a damaged disk must not crash the application.
+ * inspection. Never throws: a damaged disk must not crash the application.
  * @returns undefined where the file is there and cannot be read just now: it may hold a license, and stays as it is
  */
 export async function readState(file: string, log: Log, pause = readPause): Promise<State | undefined> {
-  const text = await readPatiently(file, pause);
+  const text = await readWithRetries(file, pause);
   if (text === null) return emptyState();
   if (text === undefined) {
     log('the license state cannot be read just now');
@@ -89,7 +89,7 @@ export async function readState(file: string, log: Log, pause = readPause): Prom
  * A virus scanner or a backup may hold the file for a moment, and a paid license must not look lost because of that.
  * Null where there is no file, undefined where it stays unreadable.
  */
-async function readPatiently(file: string, pause: Pause): Promise<string | null | undefined> {
+async function readWithRetries(file: string, pause: Pause): Promise<string | null | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await readFile(file, 'utf8');

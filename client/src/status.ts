@@ -16,7 +16,7 @@ export type Status =
     }
   /** A restart after `offline_until`, and no round trip yet. The client keeps trying; let the user retry too. */
   | { kind: 'needs_network'; offline_until: string; reason: string }
-  /** The service said, definitely, that this license is not valid here. Show `detail`; offer to activate. */
+  /** The service answered definitely that this license is not valid here. Show `detail`; offer to activate. */
   | { kind: 'stopped'; reason: string; detail: string; extras: Readonly<Record<string, unknown>> };
 
 /** The status of a stop that was received or kept. The file is the user's own: it is checked like an answer. */
@@ -32,7 +32,7 @@ export function isStoppedBy<Code extends ProblemCode>(
   return status.kind === 'stopped' && status.reason === code;
 }
 
-/** How a call ended, for whoever plans the next one. */
+/** How a call ended, for planning the next one. */
 export type CallEnd =
   | { kind: 'confirmed'; heartbeat_after_seconds: number | undefined }
   | { kind: 'unconfirmed'; retry_after_seconds: number | undefined }

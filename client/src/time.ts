@@ -3,7 +3,7 @@
 export interface Clock {
   /** The wall clock, in milliseconds since 1970. The user can set it to anything. */
   now(): number;
-  /** Milliseconds that only ever grow while the process lives, whatever is done to the wall clock. */
+  /** Milliseconds that only grow while the process runs, however the wall clock changes. */
   monotonic(): number;
 }
 

@@ -62,7 +62,7 @@ export class Transport {
     signal.addEventListener('abort', close);
     if (signal.aborted) close();
     try {
-      // A race, so that even a fetch that ignores its signal holds nobody up.
+      // A race, so that even a fetch that ignores its signal blocks no caller.
       return await Promise.race([ended, this.#exchange(call, abort.signal)]);
     } finally {
       timers.clear(timer);
@@ -111,7 +111,7 @@ function checkedBase(baseUrl: string): string {
 function requestOf(call: Call, signal: AbortSignal): RequestInit {
   const headers: Record<string, string> = {
     accept: 'application/json, application/problem+json',
-    // The same text for everyone, so that it tells nobody apart.
+    // The same text on all machines, so that it does not identify one.
     'user-agent': 'mooring-client',
     // A connection shared by heartbeat and manifest would tell who reads the manifest.
     connection: 'close',

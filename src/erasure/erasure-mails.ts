@@ -72,7 +72,7 @@ export class ErasureMails implements OnModuleInit {
 
 function composeRetained({ purchases_kept_until }: ErasureResult): Block[] {
   const licenses =
-    'Of the licenses and activations, what names nobody is left (ids, states and dates) for 12 months.';
+    'Of the licenses and activations, the data that is not personal (ids, states and dates) is kept for 12 months.';
   if (purchases_kept_until === null) return [licenses];
   const until = readableDay(new Date(`${purchases_kept_until}T00:00:00Z`));
   return [

@@ -94,7 +94,7 @@ export class SignInCodes implements OnModuleInit {
       body: [
         `This is your code to see your licenses for ${product}:`,
         { code: this.keys.signInCode(code) },
-        `It works once, within ${CODE_LIFETIME_MINUTES} minutes, in the browser that asked for it. Nobody of ours will ever ask you for it.`,
+        `It works once, within ${CODE_LIFETIME_MINUTES} minutes, in the browser that asked for it. We will never ask you for it.`,
         'If you did not ask for it, you need not do anything.',
       ],
     };

@@ -78,7 +78,7 @@ test('list shows who waits, and until when, to a person', async () => {
   const { code, stdout, stderr } = await terminal.run(['erasure', 'list']);
   expect([code, stderr]).toEqual([0, '']);
   const [head, line] = stdout.split('\n').map((each) => each.split(/ {2,}/));
-  expect(head).toEqual(['Request', 'Whose', 'State', 'Received', 'Due', 'Days left']);
+  expect(head).toEqual(['Request', 'E-mail', 'State', 'Received', 'Due', 'Days left']);
   expect(line).toEqual([asked.id, 'ada@example.com', 'waiting', day(0), day(30), '30']);
 });
 
@@ -165,7 +165,7 @@ test('run, where nothing is due, says so and is content', async () => {
 test('request tells a person who will carry it out', async () => {
   const { code, stdout } = await terminal.run(['erasure', 'request', 'grace@example.com', ...WHY]);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^Request +Whose .*\n\S+ +grace@example\.com +waiting /);
+  expect(stdout).toMatch(/^Request +E-mail .*\n\S+ +grace@example\.com +waiting /);
   expect(stdout).toContain('carried out by a running service, or now by `mooring erasure run`');
 });
 

@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import type fc from 'fast-check';
 
 /*
- * How much of a random test is played. `npm test` plays a short form; npm run bench:life and bench:fuzz say how much more,
+ * How much of a random test is played. `npm test` plays a short form; npm run bench:model and bench:fuzz say how much more,
  * and which. On failure fast-check tells its seed.
  */
 
