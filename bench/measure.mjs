@@ -38,7 +38,7 @@ export const bytes = (size) => {
 /** How many times as much, as people say it: `37`, or `0.4`. */
 export const times = (one, other) => (one / other >= 10 ? count(one / other) : (one / other).toFixed(1));
 
-/** What the figures were measured on, and with. @param version PostgreSQL's own words of it */
+/** What the measurements were measured on, and with. @param version PostgreSQL's own words of it */
 export const machine = (version) =>
   `Machine: ${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${bytes(totalmem())} of memory, ${process.platform} ${process.arch}; Node ${process.version.slice(1)}, ${version} with the settings of
 the embedded server (\`fsync\` and \`full_page_writes\` on).`;

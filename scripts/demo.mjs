@@ -1,12 +1,12 @@
-// `npm run demo`: a life of a license in one screen. A service of its own on a free port, the reference client, and
-// support with a token; everything said between them is printed, and nothing is left behind.
+// `npm run demo`: the lifetime of a license in one screen. A service of its own on a free port, the reference client, and
+// support with a token; every request and answer is printed, and nothing is left behind.
 import { spawn } from 'node:child_process';
 import { createHash, createPublicKey } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { command, ended, ensureBuilt, ensureClientBuilt, ensureInstalled, node24, root } from './prepare.mjs';
-import { freePort, narrate, printed, say, title } from './demo-voice.mjs';
+import { freePort, narrate, printed, say, title } from './demo-output.mjs';
 
 const TELEMETRY = { os_version: 'macOS 26.1', mac_model: 'Mac15,3', arch: 'arm64', camera_count: 4 };
 const CRASH = {
@@ -116,7 +116,7 @@ async function converse(url, environment, folder) {
   title('Support finds the license and releases the old machine, with a reason');
   await support(url, token, email);
 
-  title('The old machine is told at its next heartbeat, and the new one takes the seat');
+  title('The old machine learns it at its next heartbeat, and the new one takes the seat');
   const status = await restarted.heartbeatNow();
   say(`  the client stops: ${status.detail}`);
   await laptop.activate(license_key, email, 'Laptop');

@@ -99,8 +99,8 @@ export function node24() {
 
 /**
  * How Node runs the service, here and in the Dockerfile. Left to itself on a large machine, V8 gives young objects up to a
- * hundred megabytes and lets old ones grow to four times what lives; told of less, it clears more often and the process
- * stays small. What lives is some 50 MB (bench/soak.md).
+ * hundred megabytes and lets old ones grow to four times what is in use; given less, it clears more often and the process
+ * stays small. In use are some 50 MB (bench/soak/soak.md).
  */
 export const SERVICE_FLAGS = ['--enable-source-maps', '--max-semi-space-size=8', '--max-old-space-size=512'];
 
@@ -136,10 +136,10 @@ export function ended(child, handlers = {}) {
   });
 }
 
-/** Runs one step among several, in the root: once we are told to end, no step follows. */
+/** Runs one step among several, in the root: after a signal to end, no step follows. */
 export async function step(program, args, options = {}, how = (signal) => signal) {
-  let told;
-  const note = (signal) => (told = signal);
+  let received;
+  const note = (signal) => (received = signal);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, note);
   const child = spawn(program, args, { cwd: root, stdio: 'inherit', ...options });
   let output = '';
@@ -148,13 +148,13 @@ export async function step(program, args, options = {}, how = (signal) => signal
   const end = (signal) => child.kill(how(signal));
   const code = await ended(child, { SIGINT: end, SIGTERM: end, SIGHUP: end });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeListener(signal, note);
-  if (told) process.exit(128 + constants.signals[told]);
+  if (received) process.exit(128 + constants.signals[received]);
   return { code, output };
 }
 
 async function quietly(name, program, args, cwd = root) {
   const stdio = ['ignore', 'pipe', 'pipe'];
-  // Killed, for npm goes on for long when told to end; what is half done is done anew.
+  // Killed, for npm goes on for long after a signal; what is half done is done anew.
   const { code, output } = await step(program, args, { stdio, cwd }, () => 'SIGKILL');
   if (code !== 0) throw new Fault(`${output.trim()}\n${name} failed.`);
 }
@@ -162,14 +162,14 @@ async function quietly(name, program, args, cwd = root) {
 /** Commands that start together prepare one after the other. */
 async function alone(work) {
   const lock = join(root, '.preparing');
-  for (let told = false; ; told = true) {
+  for (let isAnnounced = false; ; isAnnounced = true) {
     try {
       writeFileSync(lock, String(process.pid), { flag: 'wx' });
       break;
     } catch (error) {
       if (error.code !== 'EEXIST') throw error;
     }
-    if (!told)
+    if (!isAnnounced)
       console.error('Waiting for another command that prepares the same (.preparing holds its process id) …');
     await pause(200);
     if (isStale(lock)) rmSync(lock, { force: true });

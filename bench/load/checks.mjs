@@ -7,7 +7,7 @@ import { ROWS } from './rows.mjs';
 
 /**
  * Every server answers every row once, rightly and like the service, before anything is measured: what is fast and wrong
- * is no rival. A stranger to all of them, jose, verifies the tokens.
+ * is not compared. An independent library, jose, verifies the tokens.
  * @throws Fault
  */
 export async function checkAnswers(servers, { seats, ring, settings, manifest, etag }) {
@@ -53,7 +53,7 @@ async function checkRefusals(ask, { token, license_key }) {
   deepStrictEqual([refused.status, JSON.parse(refused.text).code], [403, 'token_invalid']);
   const claim = {
     license_key,
-    email: 'nobody@example.com',
+    email: 'unknown@example.com',
     machine_id: '0'.repeat(64),
     app_version: '0.9.0',
   };
@@ -64,9 +64,9 @@ async function checkRefusals(ask, { token, license_key }) {
 /** An answer without what differs from one to the next. */
 function lasting(answer) {
   const { token, offline_until, server_time, activation, license, ...rest } = answer;
-  const told = [token, offline_until, server_time].map((member) => typeof member);
+  const memberTypes = [token, offline_until, server_time].map((member) => typeof member);
   const { machines_in_use, ...terms } = license ?? {};
   // A new machine gets a new binding.
   const binding = activation && { ...activation, id: '', activated_at: '' };
-  return { ...rest, told, terms, counted: typeof machines_in_use, binding };
+  return { ...rest, memberTypes, terms, counted: typeof machines_in_use, binding };
 }

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { Connection } from './connection.mjs';
-import { Lines } from './lines.mjs';
+import { ConnectionPool } from './connection-pool.mjs';
 import { post, requestsOf } from './requests.mjs';
 import { ROWS } from './rows.mjs';
 
@@ -13,12 +13,12 @@ const KEPT = 32;
  * the right one. And how to end the connections that are kept.
  */
 export function kindsOf(port, data) {
-  const lines = new Lines(port, KEPT);
+  const connections = new ConnectionPool(port, KEPT);
   const held = (status, ...right) => right.includes(status) || status;
   const kept =
     (nextRequest, ...right) =>
     async () =>
-      held((await lines.ask(nextRequest())).status, ...right);
+      held((await connections.ask(nextRequest())).status, ...right);
   const rows = Object.entries(ROWS).map(([row, { status }]) => [row, kept(requestsOf(row, data), status)]);
   const beat = requestsOf('telemetry', data);
   const kinds = {
@@ -31,7 +31,7 @@ export function kindsOf(port, data) {
     passing: async () => held(await alone(port, beat()), 200),
     broken: () => broken(port, beat()),
   };
-  return { kinds, end: () => lines.end() };
+  return { kinds, end: () => connections.end() };
 }
 
 let codesAsked = 0;

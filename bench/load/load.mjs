@@ -1,4 +1,4 @@
-// The load, in a process of its own: told over its channel what to ask of whom and for how long, it answers how many were
+// The load, in a process of its own: it receives over its channel what to request, from which server and for how long, and answers how many were
 // answered. A closed loop: each connection asks again as soon as it has its answer.
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';

@@ -8,7 +8,7 @@ import { ROWS } from './rows.mjs';
  * @returns what came of each row
  */
 export async function measureRows(asked, load, { rounds, seconds, connections, etag, progress }) {
-  const figures = {};
+  const measurements = {};
   for (const { row, servers } of asked) {
     progress(ROWS[row].title);
     const ask = ({ port }, seconds) => load({ row, port, etag, seconds, connections });
@@ -22,19 +22,21 @@ export async function measureRows(asked, load, { rounds, seconds, connections, e
         all[server.name].push({ ...result, used: used === null ? null : (used / result.answers) * 1000 });
       }
     }
-    figures[row] = Object.fromEntries(Object.entries(all).map(([name, results]) => [name, summary(results)]));
+    measurements[row] = Object.fromEntries(
+      Object.entries(all).map(([name, results]) => [name, summary(results)]),
+    );
     const [first, ...others] = servers;
     for (const { name } of others) {
       // Of neighbours in time, then the middle: a slow minute slows both halves of a pair.
       const pairs = all[first.name].map(({ perSecond }, round) => perSecond / all[name][round].perSecond);
-      Object.assign(figures[row][name], {
+      Object.assign(measurements[row][name], {
         ratio: median(pairs),
         least: Math.min(...pairs),
         most: Math.max(...pairs),
       });
     }
   }
-  return figures;
+  return measurements;
 }
 
 function summary(results) {

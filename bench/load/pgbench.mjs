@@ -21,7 +21,7 @@ export async function askDatabase(url, folder, { seats, seconds }) {
   const result = {};
   for (const [name, script] of Object.entries(statements)) {
     const file = join(folder, `${name}.sql`);
-    // A statement stands on one line, and so does a setting.
+    // A statement is one line, and so is a setting.
     writeFileSync(file, script);
     const args = ['--no-vacuum', '--protocol=prepared', '--client=12', `--time=${seconds}`, `--file=${file}`];
     const { stdout } = await promisify(execFile)('pgbench', [...args, url]);

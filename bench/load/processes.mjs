@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort } from '../../scripts/demo-voice.mjs';
+import { freePort } from '../../scripts/demo-output.mjs';
 import { Fault, node24, root, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
 
 /** Linux counts processor time in hundredths of a second; elsewhere it is not read. */
@@ -24,7 +24,7 @@ export class Processes {
     const port = await freePort();
     const environment = { ...settings, PORT: String(port), PUBLIC_URL: `http://localhost:${port}` };
     const began = performance.now();
-    // In development it greets whoever starts it.
+    // In development it prints a greeting.
     const stderr = settings.NODE_ENV === 'development' ? 'ignore' : 'inherit';
     const child = this.#start([...SERVICE_FLAGS, ...flags, join(root, 'dist/main.js')], environment, stderr);
     while (performance.now() - began < 30_000 && isAlive(child)) {
@@ -37,21 +37,21 @@ export class Processes {
   }
 
   async rival(name, file, settings) {
-    return this.program(name, [join(root, 'bench/rivals/run.mjs'), file], settings);
+    return this.program(name, [join(root, 'bench/comparison/servers/run.mjs'), file], settings);
   }
 
   /** A program of ours, which says over its channel where it listens. */
   async program(name, args, settings) {
     const child = this.#start(args, settings);
-    const { port } = await said(child, name);
+    const { port } = await reported(child, name);
     return { name, port, pid: child.pid, child };
   }
 
   /** A command that is run to its end. @throws Fault what it says where it fails */
   async command(args, settings) {
     const child = this.#start(args, settings, 'pipe');
-    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
-    if (code !== 0) throw new Fault(said.trim());
+    const [output, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    if (code !== 0) throw new Fault(output.trim());
   }
 
   /** @returns a function that has one round run, and answers what came of it */
@@ -59,7 +59,7 @@ export class Processes {
     const child = this.#start([join(root, 'bench/load', program), file], {});
     return (round) => {
       child.send(round);
-      return said(child, 'load');
+      return reported(child, 'load');
     };
   }
 
@@ -68,7 +68,7 @@ export class Processes {
     await Promise.all(this.#children.map(endProcess));
   }
 
-  // Not the settings of whoever runs the bench. Output goes where production's does not cost a terminal either.
+  // Not the settings of the caller's shell. Output goes where production's does not cost a terminal either.
   #start(args, settings, stderr = 'inherit') {
     // Interrupted between two of them.
     if (this.#ended) throw new Fault('Interrupted.');
@@ -95,7 +95,7 @@ export async function endProcess(child) {
 const isAlive = ({ exitCode, signalCode }) => exitCode === null && signalCode === null;
 
 /** What a child says next over its channel. @throws Fault where it ends without a word */
-export function said(child, name) {
+export function reported(child, name) {
   return new Promise((resolve, reject) => {
     const gone = () => reject(new Fault(`The process "${name}" ended early.`));
     child.once('exit', gone);
@@ -106,14 +106,14 @@ export function said(child, name) {
   });
 }
 
-/** Milliseconds of processor time that a process has used; null where that cannot be told. */
+/** Milliseconds of processor time that a process has used; null where that cannot be read. */
 export function processorTime(pid) {
   if (process.platform !== 'linux') return null;
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
-/** Bytes of memory that a process holds (`VmRSS`); null where that cannot be told. */
+/** Bytes of memory that a process holds (`VmRSS`); null where that cannot be read. */
 export function residentMemory(pid) {
   if (process.platform !== 'linux') return null;
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
@@ -122,5 +122,5 @@ export function residentMemory(pid) {
 /** What a service started with `heap.mjs` says of its memory, after everything was let go that can be. */
 export function heapOf(child) {
   child.send('heap');
-  return said(child, 'service');
+  return reported(child, 'service');
 }

@@ -43,7 +43,7 @@ export function requestsOf(row, { seats, etag }) {
   return () => fixed[(next = (next + 1) % fixed.length)];
 }
 
-/** The same request for one seat, for whoever looks at the answer. */
+/** The same request for one seat, for a check of the answer. */
 export const requestOf = (row, seat, etag) => MAKERS[row](seat, etag);
 
 function activate({ license_key, email }, machine_id) {

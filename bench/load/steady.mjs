@@ -1,5 +1,5 @@
-// A steady load, a process of its own: node steady.mjs FILE. Told over its channel a port and how many requests a second of
-// each kind (`begin`), it asks, whether it is answered or not: an open loop. Each `take` is answered with what came of the
+// A steady load, a process of its own: node steady.mjs FILE. It receives over its channel a port and how many requests a second of
+// each kind (`begin`), and sends them, whether they are answered or not: an open loop. Each `take` is answered with what came of the
 // requests since the last one, `end` ends the asking; a request's time counts from when it was due, however late it went out.
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
@@ -10,7 +10,7 @@ const TICK_MS = 2;
 
 const data = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 let asking;
-let figures;
+let measurements;
 let underWay = 0;
 
 process.on('message', ({ begin, take, end }) => {
@@ -22,7 +22,7 @@ process.on('disconnect', () => process.exit(0));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(0));
 
 function start({ port, etag, rates }) {
-  figures = fresh(Object.keys(rates));
+  measurements = fresh(Object.keys(rates));
   const { kinds } = kindsOf(port, { ...data, etag });
   const began = performance.now();
   // Not all kinds in the same instant.
@@ -45,7 +45,7 @@ async function ask(kind, request, due) {
   const right = await request();
   underWay -= 1;
   // Asked before the last `take` and answered after it, it counts to those after.
-  const { times, wrong } = figures[kind];
+  const { times, wrong } = measurements[kind];
   if (right === true) times.push(performance.now() - due);
   else wrong[right] = (wrong[right] ?? 0) + 1;
 }
@@ -53,7 +53,7 @@ async function ask(kind, request, due) {
 const fresh = (kinds) => Object.fromEntries(kinds.map((kind) => [kind, { times: [], wrong: {} }]));
 
 function taken() {
-  const result = { underWay, kinds: figures };
-  figures = fresh(Object.keys(figures));
+  const result = { underWay, kinds: measurements };
+  measurements = fresh(Object.keys(measurements));
   return result;
 }

@@ -1,0 +1,75 @@
+// How fast the service answers, beside servers that do the same work otherwise: npm run bench [-- --rounds N]
+// [--seconds N] [--connections N] [--seats N] [--only ROW[,ROW]] [--profile FOLDER] [--write]. Starts everything itself and
+// leaves nothing behind.
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Fault } from '../../scripts/prepare.mjs';
+import { benchCommand, wholeNumbers } from '../command.mjs';
+import { report } from './report.mjs';
+import { benchRun, versionOf } from './run.mjs';
+import { ROWS } from '../load/rows.mjs';
+
+/** Rows that the service alone answers stand beside nothing. */
+const COMPARED = Object.keys(ROWS).filter((row) => ROWS[row].servers.length > 1);
+
+await benchCommand(import.meta.url, parseOptions, (options) =>
+  benchRun((stage) => measureAll(stage, options), {
+    report: (measurements) => report(measurements, options),
+    page: new URL('results.md', import.meta.url),
+    write: options.write,
+  }),
+);
+
+function parseOptions() {
+  const text = (value) => ({ type: 'string', default: value });
+  const { values } = parseArgs({
+    options: {
+      rounds: text('5'),
+      seconds: text('3'),
+      connections: text('64'),
+      seats: text('10000'),
+      only: text(COMPARED.join(',')),
+      profile: { type: 'string' },
+      write: { type: 'boolean' },
+    },
+  });
+  const { rounds, seconds, connections, seats } = values;
+  const numbers = wholeNumbers({ rounds, seconds, connections, seats });
+  if (numbers.seats < 2) throw new Fault('--seats must be at least 2.');
+  const only = values.only.split(',');
+  const unknown = only.find((row) => !COMPARED.includes(row));
+  if (unknown) throw new Fault(`--only knows ${COMPARED.join(', ')}.`);
+  return { ...numbers, only, profile: values.profile && resolve(values.profile), write: values.write };
+}
+
+async function measureAll({ url, folder, processes, progress }, options) {
+  const { migrate } = await import('../../dist/database/migrations.js');
+  const { makeData, numbered } = await import('../load/data.mjs');
+  const { checkAnswers } = await import('../load/checks.mjs');
+  const { measureRows } = await import('../load/measure-rows.mjs');
+  const { askDatabase } = await import('../load/pgbench.mjs');
+  progress('data');
+  await migrate(url);
+  const data = await makeData(url, folder, numbered(options.seats));
+  progress('servers, and whether they answer rightly');
+  const flags = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
+  const rival = { ...data.settings, FLOOR_BODY: data.manifest };
+  const servers = [
+    await processes.service(data.settings, flags),
+    await processes.rival('plain', 'plain.mjs', rival),
+    await processes.rival('idiomatic', 'idiomatic.ts', rival),
+    await processes.rival('floor', 'floor.mjs', rival),
+  ];
+  const live = await fetch(`http://127.0.0.1:${servers[0].port}/v1/manifest`);
+  const etag = live.headers.get('etag');
+  await checkAnswers(servers, { ...data, etag });
+  const load = processes.load(data.file);
+  const asked = options.only.map((row) => ({
+    row,
+    servers: servers.filter(({ name }) => ROWS[row].servers.includes(name)),
+  }));
+  const rows = await measureRows(asked, load, { ...options, etag, progress });
+  progress('the database alone');
+  const database = await askDatabase(url, folder, options);
+  return { version: await versionOf(url), rows, database };
+}

@@ -1,0 +1,86 @@
+import { hash } from 'node:crypto';
+import { Controller, Get, Headers } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, MoreThan, Repository } from 'typeorm';
+import { rfc3339, rfc3339OrNull } from '../../../src/core/clock.js';
+import { problem } from '../../../src/http/problems/problem.js';
+import { licenseStatus } from '../../../src/licenses/license.rules.js';
+import { Activation, ErasureRequest, ReleaseRequest, Session } from './entities.ts';
+
+@Controller('portal/api/licenses')
+export class LicensesController {
+  constructor(
+    @InjectRepository(Session) private readonly sessions: Repository<Session>,
+    @InjectRepository(Activation) private readonly activations: Repository<Activation>,
+    @InjectRepository(ErasureRequest) private readonly erasures: Repository<ErasureRequest>,
+    @InjectRepository(ReleaseRequest) private readonly requests: Repository<ReleaseRequest>,
+  ) {}
+
+  @Get()
+  async list(@Headers('cookie') cookie: string | undefined) {
+    const now = new Date();
+    const { license } = await this.session(cookie, now);
+    const bindings = await this.activations.find({
+      where: { license: { id: license.id } },
+      order: { ended_at: { direction: 'ASC', nulls: 'FIRST' }, activated_at: 'DESC', id: 'DESC' },
+    });
+    const erasure = await this.erasures.findOneBy({ email: license.email });
+    const ended_at = MoreThan(new Date(now.getTime() - 365 * 86_400_000));
+    await this.activations.countBy({ license: { id: license.id }, released_by_holder: true, ended_at });
+    const requests = await this.requests.find({
+      where: { activation: { license: { id: license.id }, ended_at: IsNull() }, decided_at: IsNull() },
+      relations: { activation: true },
+    });
+    const asked = new Map(requests.map(({ activation, asked_at }) => [activation.id, asked_at]));
+    const { id, key_hint, email, expires_at, on_expiry, machines_allowed, staff_status, purchase } = license;
+    return {
+      signed_in_by: 'key',
+      email,
+      erasure: erasure && { ...erasure, email: undefined, runs_at: rfc3339(erasure.runs_at) },
+      purchases_kept_until: null,
+      licenses: [
+        {
+          id,
+          key_hint,
+          status: licenseStatus({ staff_status, purchase_state: purchase?.state ?? null }),
+          expires_at: rfc3339OrNull(expires_at),
+          on_expiry,
+          machines_allowed,
+          machines_in_use: bindings.filter(({ ended_at }) => ended_at === null).length,
+          // The bench's service allows none, as is the default.
+          self_releases_left: 0,
+          activations: bindings.map((binding) => bindingView(binding, asked.get(binding.id) ?? null)),
+        },
+      ],
+    };
+  }
+
+  private async session(cookie: string | undefined, now: Date): Promise<Session> {
+    const token = /(?:^|; )mooring_holder=([^;]+)/.exec(cookie ?? '')?.[1] ?? '';
+    const session = await this.sessions.findOne({
+      where: { token_hash: hash('sha256', token, 'buffer'), expires_at: MoreThan(now) },
+      relations: { license: { purchase: true } },
+    });
+    if (!session) throw problem('sign_in_required');
+    const wanted = Math.min(now.getTime() + 1_800_000, session.created_at.getTime() + 43_200_000);
+    if (wanted - session.expires_at.getTime() >= 60_000) {
+      session.expires_at = new Date(wanted);
+      await this.sessions.save(session);
+    }
+    return session;
+  }
+}
+
+function bindingView(binding: Activation, asked: Date | null) {
+  const { id, hostname_hint, app_version, activated_at, ended_at, ended_reason } = binding;
+  return {
+    id,
+    hostname_hint,
+    app_version,
+    activated_at: rfc3339(activated_at),
+    state: ended_reason ?? 'active',
+    ended_at: rfc3339OrNull(ended_at),
+    ended_reason,
+    release_requested_at: rfc3339OrNull(asked),
+  };
+}

@@ -1,0 +1,123 @@
+// The plain way: Fastify and pg by hand, one query after the other for each request.
+import { randomUUID } from 'node:crypto';
+import Fastify from 'fastify';
+import pg from 'pg';
+import { v7 as uuidv7 } from 'uuid';
+import { hostnameHintField } from '../../../src/fields/hostname-hint.js';
+import { rfc3339, utcDay } from '../../../src/core/clock.js';
+import { problem } from '../../../src/http/problems/problem.js';
+import { readTelemetry, TELEMETRY_NAMES } from '../../../src/telemetry/telemetry.fields.js';
+import { canonicalLicenseKey, licenseKeyHash } from '../../../src/keys/license-key.js';
+import { machineDigest } from '../../../src/keys/tokens/license-token.js';
+import { isVersion } from '../../../src/keys/manifests/signed-manifest.js';
+import { canonicalEmail } from '../../../src/fields/email.js';
+import { overview } from './plain-portal.mjs';
+import { answerFor, claimsOf, databaseUrl, demandLicense, POOL_SIZE, publish } from './shared.ts';
+
+const COLUMNS = ['id', 'received_on', ...TELEMETRY_NAMES];
+const INSERT_TELEMETRY = `insert into telemetry_inbox (${COLUMNS.join(', ')})
+  values (${COLUMNS.map((_, index) => `$${index + 1}`).join(', ')})`;
+
+const READ_BINDING = `
+  select a.id as activation_id, a.license_id, a.ended_at,
+         l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state
+  from activation a join license l on l.id = a.license_id left join purchase p on p.id = l.purchase_id
+  where a.id = $1`;
+
+const pool = new pg.Pool({ connectionString: databaseUrl, max: POOL_SIZE });
+
+async function heartbeat({ token, app_version, telemetry }) {
+  if (typeof token !== 'string' || token.length > 2048 || typeof app_version !== 'string')
+    throw problem('invalid_request');
+  if (!isVersion(app_version)) throw problem('invalid_request');
+  const claims = claimsOf(token);
+  const now = new Date();
+  const [binding] = (await pool.query(READ_BINDING, [claims.sub])).rows;
+  if (!binding) throw problem('token_invalid');
+  demandLicense(binding, app_version, now, binding.ended_at);
+  const answer = answerFor({ ...binding, machine: claims.mch }, now);
+  if (telemetry === undefined) return answer;
+  const { values, dropped } = readTelemetry(telemetry);
+  await pool.query(INSERT_TELEMETRY, [randomUUID(), utcDay(now), ...values]);
+  return { ...answer, telemetry: { stored: true, dropped } };
+}
+
+async function activate(body, reply) {
+  const key = canonicalLicenseKey(body.license_key);
+  const email = canonicalEmail(body.email);
+  if (!key || !email || !/^[0-9a-f]{64}$/i.test(body.machine_id) || !isVersion(body.app_version))
+    throw problem('invalid_request');
+  const machineId = Buffer.from(body.machine_id, 'hex');
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    const seat = await takeSeat(client, { key, email, machineId }, body, reply);
+    await client.query('commit');
+    return seat;
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+async function takeSeat(client, { key, email, machineId }, { hostname_hint, app_version }, reply) {
+  const now = new Date();
+  const [license] = (
+    await client.query(
+      `select l.id, l.machines_allowed, l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state
+       from license l left join purchase p on p.id = l.purchase_id
+       where l.key_hash = $1 and l.email = $2 for update of l`,
+      [licenseKeyHash(key), email],
+    )
+  ).rows;
+  if (!license) throw problem('license_not_found');
+  demandLicense(license, app_version, now);
+  const [same] = (
+    await client.query(
+      `select id, activated_at, hostname_hint from activation
+       where license_id = $1 and machine_id = $2 and ended_at is null`,
+      [license.id, machineId],
+    )
+  ).rows;
+  const [{ count }] = (
+    await client.query(
+      'select count(*)::int as count from activation where license_id = $1 and ended_at is null',
+      [license.id],
+    )
+  ).rows;
+  if (same) return seatAnswer(license, same, count, machineId, now);
+  if (count >= license.machines_allowed) throw problem('machine_limit_reached', {});
+  const made = { id: uuidv7(), activated_at: now, hostname_hint: hostnameHintField.parse(hostname_hint) };
+  await client.query(
+    `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [made.id, license.id, machineId, made.hostname_hint, app_version, now],
+  );
+  reply.code(201);
+  return seatAnswer(license, made, count + 1, machineId, now);
+}
+
+function seatAnswer({ id, expires_at, machines_allowed }, binding, machines_in_use, machineId, now) {
+  const machine = machineDigest(machineId);
+  const bound = { activation_id: binding.id, license_id: id, machine, expires_at };
+  const { license, ...answer } = answerFor(bound, now);
+  const { hostname_hint } = binding;
+  const activation = { id: binding.id, activated_at: rfc3339(binding.activated_at), hostname_hint };
+  return { ...answer, activation, license: { ...license, machines_allowed, machines_in_use } };
+}
+
+export async function listen() {
+  const { rows } = await pool.query('select signed from manifest order by sequence desc limit 1');
+  publish(rows[0].signed);
+  const fastify = Fastify();
+  fastify.setErrorHandler((error, _request, reply) =>
+    reply.code(error.status ?? 500).send({ code: error.code ?? 'internal_error' }),
+  );
+  fastify.post('/v1/heartbeat', ({ body }) => heartbeat(body));
+  fastify.post('/v1/activate', ({ body }, reply) => activate(body, reply));
+  fastify.get('/portal/api/licenses', ({ headers }) => overview(pool, headers.cookie));
+  await fastify.listen({ port: 0, host: '127.0.0.1' });
+  return fastify.server.address().port;
+}

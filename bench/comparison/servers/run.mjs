@@ -1,0 +1,32 @@
+// Runs one of the rivals: node bench/comparison/servers/run.mjs plain.mjs. What they share with the service, its pure rules, they take
+// from the build; their own TypeScript is compiled as it is read. Ends with the process that started it.
+import 'reflect-metadata';
+import { registerHooks } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { transformFileSync } from '@swc/core';
+
+const SWC = {
+  swcrc: false,
+  sourceMaps: 'inline',
+  jsc: {
+    target: 'es2024',
+    parser: { syntax: 'typescript', decorators: true },
+    transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
+  },
+};
+
+registerHooks({
+  resolve: (specifier, context, next) =>
+    next(specifier.replace(/^(\.\.\/)+src\//, '../../../dist/'), context),
+  load(url, context, next) {
+    if (!url.endsWith('.ts')) return next(url, context);
+    const { code } = transformFileSync(fileURLToPath(url), SWC);
+    return { format: 'module', source: code, shortCircuit: true };
+  },
+});
+
+process.on('disconnect', () => process.exit(0));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(0));
+
+const { listen } = await import(`./${process.argv[2]}`);
+process.send({ port: await listen() });

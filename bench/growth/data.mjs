@@ -1,0 +1,110 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { columnsOf, makeData } from '../load/data.mjs';
+import { count, timed } from '../measure.mjs';
+import { indexesAfter } from '../load/indexes-after.ts';
+
+const TABLES = ['purchase', 'license', 'activation'];
+const YEARS_MS = 2 * 365 * 86_400_000;
+
+/**
+ * Makes a database with `size` licenses, each with one machine, as two years of sales leave them. A random sample, spread
+ * over all of them, has real keys and tokens for the load.
+ */
+export async function makeGrown({ url: server, folder, progress }, name, size, sample) {
+  const { migrate } = await import('../../dist/database/migrations.js');
+  progress(`data: ${count(size)} licenses`);
+  const url = await createDatabase(server, name);
+  await migrate(url);
+  mkdirSync(join(folder, name));
+  // Its functions and its table last as long as the connection.
+  const client = new pg.Client({ connectionString: url });
+  // Interrupted, the server goes first.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await client.query(idsOver(size));
+    const { rows: ids } = await client.query(SAMPLE, [size, Math.min(sample, size)]);
+    const insert = (_client, seats) => insertGrown(client, size, seats);
+    const { ms, result: data } = await timed(() => makeData(url, join(folder, name), ids, insert));
+    // What was written goes to disk now, and not while others are measured.
+    await client.query('checkpoint');
+    const { rows: relations } = await client.query(SIZES, [TABLES]);
+    return { name, url, size, ms, data, relations };
+  } finally {
+    await client.end();
+  }
+}
+
+/** With space for the write-ahead log of a filling: as it is set, it would be written out every few seconds. */
+async function createDatabase(server, name) {
+  const client = new pg.Client({ connectionString: server });
+  await client.connect();
+  await client.query(`alter system set max_wal_size = '16GB'`);
+  await client.query('select pg_reload_conf()');
+  await client.query(`create database ${name}`);
+  await client.end();
+  return Object.assign(new URL(server), { pathname: `/${name}` }).href;
+}
+
+const SIZES = `
+  select c.relname as name, pg_relation_size(c.oid)::float8 as size, c.relkind = 'i' as is_index
+  from pg_class c left join pg_index i on i.indexrelid = c.oid
+  where coalesce(i.indrelid, c.oid) = any($1::regclass[]) order by coalesce(i.indrelid, c.oid)::regclass::text, 3, 1`;
+
+// As version 7 of the UUIDs has it, the time and then what is random; here the same for the same number. Nothing in the
+// functions is less than immutable, or PostgreSQL would call them for each row instead of writing them out.
+const idsOver = (size) => `
+  create function pg_temp.ms(n bigint) returns bigint immutable language sql as
+    $$ select (${Date.now() - YEARS_MS} + n * float8 '${YEARS_MS / size}')::bigint $$;
+  create function pg_temp.made(n bigint) returns timestamptz immutable language sql as
+    $$ select to_timestamp(pg_temp.ms(n) / float8 '1000') $$;
+  create function pg_temp.id(of text, n bigint) returns uuid immutable language sql as
+    $$ select overlay(overlay(lpad(to_hex(pg_temp.ms(n)), 12, '0') || left(md5(of || n::text), 20)
+         placing '7' from 13) placing '8' from 17)::uuid $$`;
+
+// One of each stretch: from the oldest to the newest, each as likely as its neighbours.
+const SAMPLE = `
+  select n, pg_temp.id('license', n) as lic, pg_temp.id('activation', n) as sub
+  from (select stretch * $1::bigint / $2::bigint + floor(random() * ($1::bigint / $2::bigint))::bigint as n
+        from generate_series(0, $2::bigint - 1) stretch) picked`;
+
+async function insertGrown(client, size, seats) {
+  const { licenseKeyHash } = await import('../../dist/keys/license-key.js');
+  const column = columnsOf(seats);
+  await client.query(`set maintenance_work_mem = '512MB'`);
+  await client.query(
+    'create temp table seat (n bigint, email text, key_hash bytea, machine_id bytea, expires_at timestamptz)',
+  );
+  await client.query(
+    `insert into seat select n, email, key_hash, machine_id, to_timestamp(lxp)
+     from unnest($1::bigint[], $2::text[], $3::bytea[], $4::bytea[], $5::bigint[]) as t (n, email, key_hash, machine_id, lxp)`,
+    [
+      column(({ n }) => n),
+      column(({ email }) => email),
+      column(({ license_key }) => licenseKeyHash(license_key)),
+      column(({ machine_id }) => Buffer.from(machine_id, 'hex')),
+      column(({ lxp }) => lxp),
+    ],
+  );
+  await client.query('analyze seat');
+  await indexesAfter(client, TABLES, () => client.query(grown(size)));
+}
+
+// Half were sold, half issued by staff; every fourth has an expiry. A seat's row is among its neighbours in time.
+const grown = (size) => `
+  insert into purchase (id, transaction_id, email, state, recorded_on, paid)
+  select pg_temp.id('purchase', n), 'txn_' || left(md5('txn ' || n), 24), 'buyer' || n || '@example.com', 'paid',
+    pg_temp.made(n)::date, true
+  from generate_series(0, ${size - 1}, 2) n;
+  insert into license (id, key_hash, key_hint, email, machines_allowed, expires_at, on_expiry, purchase_id, created_at)
+  select pg_temp.id('license', n), coalesce(s.key_hash, sha256(convert_to('key ' || n, 'UTF8'))), '00',
+    coalesce(s.email, 'buyer' || n || '@example.com'), case when s.n is null then 3 else 100000 end,
+    case when s.n is not null then s.expires_at when n % 4 = 0 then now() + interval '1 year' end, 'keep',
+    case when n % 2 = 0 then pg_temp.id('purchase', n) end, pg_temp.made(n)
+  from generate_series(0, ${size - 1}) n left join seat s using (n);
+  insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
+  select pg_temp.id('activation', n), pg_temp.id('license', n),
+    coalesce(s.machine_id, sha256(convert_to('machine ' || n, 'UTF8'))), 'Studio Mac', '0.9.0', pg_temp.made(n)
+  from generate_series(0, ${size - 1}) n left join seat s using (n)`;

@@ -1,0 +1,108 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { Fault } from '../../scripts/prepare.mjs';
+import { endProcess } from '../load/processes.mjs';
+import { quantile, timed } from '../measure.mjs';
+import { makeTelemetry } from './telemetry-rows.mjs';
+
+const DAY_MS = 86_400_000;
+const LICENSES = 100_000;
+const SAMPLE = 20_000;
+/** Heartbeats a second; with both kinds a small part of what the machine can answer. */
+const RATES = { heartbeat: 200, telemetry: 200 };
+const QUIET_MS = 20_000;
+const PAUSE_MS = 3_000;
+
+/**
+ * What a run of the retention, with much to do, does to heartbeats that go on at a steady rate: a stretch without, then
+ * one as long as the run takes, several times.
+ */
+export async function retentionUnderLoad(stage, { due, rounds }) {
+  const { makeGrown } = await import('./data.mjs');
+  const { url, data } = await makeGrown(stage, 'growth_retention', LICENSES, SAMPLE);
+  const server = await stage.processes.service(data.settings);
+  const load = stage.processes.load(data.file, 'steady.mjs');
+  const client = new pg.Client({ connectionString: url });
+  // Interrupted, the server goes first.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await load({ begin: { port: server.port, rates: RATES } });
+    const all = [];
+    for (let round = 1; round <= Math.min(rounds, 5); round += 1) {
+      stage.progress(`retention under load, ${round}`);
+      await makeDue(url, client, due);
+      all.push(await oneRound(url, load));
+    }
+    return { due, rates: RATES, quietMs: QUIET_MS, rounds: all };
+  } finally {
+    await client.end();
+    await endProcess(server.child);
+  }
+}
+
+async function oneRound(url, load) {
+  await pause(PAUSE_MS);
+  await load({ take: true });
+  await pause(QUIET_MS);
+  const without = measurements(await load({ take: true }));
+  const { ms, result } = await timed(() => runRetention(url));
+  const during = measurements(await load({ take: true }));
+  return { ms, without, during, factor: during.p99 / without.p99, ...result };
+}
+
+async function runRetention(url) {
+  const { Clock } = await import('../../dist/core/clock.js');
+  const { DatabaseUrl } = await import('../../dist/database/data-source.js');
+  const { RetentionService } = await import('../../dist/retention/retention.service.js');
+  const service = new RetentionService(new DatabaseUrl(url), new Clock(), { taxRetentionYears: 10 });
+  const report = await service.run();
+  if (!report || report.failed.length > 0)
+    throw new Fault(`The retention failed: ${report?.failed.map(({ error }) => error)}`);
+  return { moved: report.telemetry_rows_moved, weeks: report.weeks_counted, deleted: report.deleted };
+}
+
+/** Of all kinds together. */
+function measurements({ kinds }) {
+  const all = Object.values(kinds);
+  const times = all.flatMap((kind) => kind.times).toSorted((a, b) => a - b);
+  const wrong = all.flatMap((kind) => Object.entries(kind.wrong));
+  return {
+    answers: times.length,
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
+    most: times.at(-1),
+    wrong,
+  };
+}
+
+/** What is due: telemetry of a month that goes whole and of days of the next one, yesterday's inbox, ended bindings, a week to count. */
+async function makeDue(url, client, rows) {
+  const { withMaintenanceConnection } = await import('../../dist/database/data-source.js');
+  const { createPartitions } = await import('../../dist/telemetry/partitions.js');
+  const now = new Date();
+  const first = new Date(Date.UTC(now.getUTCFullYear() - 2, now.getUTCMonth() - 1, 1));
+  const end = new Date(Date.UTC(now.getUTCFullYear() - 2, now.getUTCMonth(), now.getUTCDate()));
+  await withMaintenanceConnection(url, async (dataSource) => {
+    const runner = dataSource.createQueryRunner();
+    await createPartitions(runner, first, now);
+    await makeTelemetry(runner, { rows, seed: 1, first, end }, () => undefined);
+    await runner.release();
+  });
+  const yesterday = new Date(now.getTime() - DAY_MS).toISOString().slice(0, 10);
+  await client.query(`create temp table due as select * from telemetry limit ${Math.ceil(rows / 4)}`);
+  await client.query(`update due set id = gen_random_uuid(), received_on = '${yesterday}'`);
+  await client.query('insert into telemetry_inbox select * from due');
+  await client.query('drop table due');
+  await client.query(ENDED, [Math.ceil(rows / 20)]);
+  await client.query(
+    `truncate fleet_week cascade; insert into fleet_week values (date_trunc('week', current_date)::date - 8)`,
+  );
+  await client.query('vacuum analyze');
+  await client.query('checkpoint');
+}
+
+const ENDED = `
+  insert into activation (id, license_id, machine_id, app_version, activated_at, ended_at, ended_reason)
+  select gen_random_uuid(), license_id, machine_id, app_version, activated_at, now() - interval '13 months', 'released'
+  from activation where ended_at is null limit $1`;

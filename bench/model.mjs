@@ -1,4 +1,0 @@
-// npm run bench:model: random histories of licenses against two instances, held against a plain model of the contract.
-import { longForm } from './long.mjs';
-
-await longForm(['test/model/model.test.ts']);

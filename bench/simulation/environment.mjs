@@ -1,0 +1,142 @@
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { endPostmaster, readPidFile } from '../../dist/database/embedded/postgres-process.js';
+import { startEmbeddedPostgres } from '../../dist/database/embedded/embedded-postgres.js';
+import { migrate } from '../../dist/database/migrations.js';
+import { deriveLicenseKey } from '../../dist/keys/license-key.js';
+import { freePort } from '../../scripts/demo-output.mjs';
+import { Fault, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
+import { fillLicenses, licenseId, makeManifest, makeProduction, putManifest } from '../load/data.mjs';
+import { reported } from '../load/processes.mjs';
+import { Vendor } from './vendor.mjs';
+import { VERSIONS } from './fleet.mjs';
+
+const SERVICE = fileURLToPath(new URL('service.mjs', import.meta.url));
+
+/** PostgreSQL and the service, each in its own process, which can be ended and started again where they were. */
+export class Environment {
+  settings;
+  publisher;
+  live;
+  #data;
+  #processes;
+  #server;
+  #launching;
+  #ended = false;
+  #service;
+
+  /** @param processes ends what was started, PostgreSQL apart: `end` does */
+  constructor(folder, processes) {
+    this.#data = folder;
+    this.#processes = processes;
+  }
+
+  /** Starts PostgreSQL with licenses that were never activated. @returns key and e-mail of each license */
+  async fill(seats, folder) {
+    await this.#launch();
+    const { url } = this.#server;
+    await migrate(url);
+    const { settings, secret, publisher } = await makeProduction(url, folder);
+    const port = String(await freePort());
+    this.settings = { ...settings, PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}` };
+    this.publisher = publisher;
+    this.live = await makeManifest(publisher, VERSIONS[0]);
+    const licenses = seats.map((machines_allowed, number) => {
+      const lic = licenseId(number);
+      const license_key = deriveLicenseKey(secret, 'MOOR', lic, 1);
+      return {
+        lic,
+        license_key,
+        email: `holder${number}@example.com`,
+        machines_allowed,
+        lxp: null,
+        sold: true,
+      };
+    });
+    await this.withDatabase(async (client) => {
+      await fillLicenses(client, licenses);
+      await putManifest(client, this.live);
+      await Vendor.staff(client);
+      await client.query('vacuum analyze');
+    });
+    return licenses;
+  }
+
+  async withDatabase(work) {
+    const client = new pg.Client({ connectionString: this.#server.url });
+    // Interrupted, it loses its server between two queries.
+    client.on('error', () => {});
+    await client.connect();
+    try {
+      return await work(client);
+    } finally {
+      await client.end();
+    }
+  }
+
+  get port() {
+    return Number(this.settings.PORT);
+  }
+
+  /** @param at what time it is, in milliseconds @returns when it listens */
+  async startService(at) {
+    this.#service = await this.#processes.program(
+      'service',
+      [...SERVICE_FLAGS, SERVICE, String(at)],
+      this.settings,
+    );
+  }
+
+  tellTime(at) {
+    // One that has died is found by those who ask it.
+    this.#service?.child.send({ at }, () => {});
+  }
+
+  /** Has the service do what it does after midnight, and waits for that. */
+  async lastNight(at) {
+    const { child } = this.#service;
+    const done = reported(child, 'service');
+    child.send({ at, isLast: true });
+    await done;
+  }
+
+  /** Ends the service as a crash would, in the middle of its work. */
+  async killService() {
+    const { child } = this.#service;
+    // Its clock is not set any more.
+    this.#service = undefined;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  /** Ends PostgreSQL as a crash would: what it was doing is not finished. */
+  async killDatabase() {
+    const { pid } = readPidFile(this.#cluster);
+    await endPostmaster(pid, this.#cluster, 'SIGQUIT', 'SIGKILL');
+  }
+
+  async startDatabase() {
+    const port = Number(new URL(this.#server.url).port);
+    await this.#server.stop();
+    await this.#launch({ port });
+  }
+
+  async end() {
+    this.#ended = true;
+    await this.#processes.end();
+    // Interrupted in the middle of a start: what is starting has to end as well.
+    await this.#launching?.catch(() => {});
+    await this.#server?.stop();
+  }
+
+  async #launch(options) {
+    if (this.#ended) throw new Fault('Interrupted.');
+    this.#launching = startEmbeddedPostgres(this.#data, options);
+    this.#server = await this.#launching;
+  }
+
+  get #cluster() {
+    return `${this.#data}/postgres`;
+  }
+}

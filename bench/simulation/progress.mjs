@@ -1,0 +1,17 @@
+import { progressBar } from '../../dist/cli/terminal/progress-bar.js';
+
+/** Lines where there is no bar to be seen: one for each tenth. */
+const STEPS = 10;
+
+/** @returns a function to call with how much of the simulated time has passed */
+export function showProgress({ clients, days }, stream = process.stderr) {
+  const label = `${clients.toLocaleString('en-GB')} clients, ${days} ${days === 1 ? 'day' : 'days'}`;
+  if (stream.isTTY) return progressBar(label, stream);
+  let shown = 0;
+  return (done, total) => {
+    const step = Math.floor((done / total) * STEPS);
+    if (step === shown) return;
+    shown = step;
+    stream.write(`${label}: ${(step / STEPS) * 100} %\n`);
+  };
+}

@@ -1,0 +1,71 @@
+// Whether the service's memory stays flat: npm run bench:soak [-- --minutes N] [--write]. A production's service under a
+// steady load of all kinds, what is wrong and what breaks off included. Leaves nothing behind.
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { Fault, root } from '../../scripts/prepare.mjs';
+import { benchCommand, wholeNumbers } from '../command.mjs';
+import { benchRun, versionOf } from '../comparison/run.mjs';
+import { report } from './report.mjs';
+
+const SEATS = 10_000;
+/** Requests a second. */
+const RATES = {
+  heartbeat: 60,
+  telemetry: 60,
+  manifest: 40,
+  manifest_304: 20,
+  portal: 10,
+  activate_new: 5,
+  activate_again: 5,
+  search: 2,
+  purchase: 2,
+  malformed: 10,
+  garbage: 5,
+  passing: 10,
+  broken: 10,
+};
+const MINUTE_S = 60;
+const KEEPS_HEAP = ['--expose-gc', '--import', join(root, 'bench/load/heap.mjs')];
+
+await benchCommand(import.meta.url, parseOptions, (options) =>
+  benchRun((stage) => measureAll(stage, options), {
+    report: (measurements) => report(measurements, { ...options, rates: RATES, seats: SEATS }),
+    page: new URL('soak.md', import.meta.url),
+    write: options.write,
+  }),
+);
+
+function parseOptions() {
+  const options = { minutes: { type: 'string', default: '10' }, write: { type: 'boolean' } };
+  const { minutes, write } = parseArgs({ options }).values;
+  return { ...wholeNumbers({ minutes }), write };
+}
+
+async function measureAll({ url, folder, processes, progress }, { minutes }) {
+  const { migrate } = await import('../../dist/database/migrations.js');
+  const { makeData, numbered } = await import('../load/data.mjs');
+  const { residentMemory, heapOf } = await import('../load/processes.mjs');
+  if (residentMemory(process.pid) === null)
+    throw new Fault('How much memory a process holds is read from /proc, of Linux.');
+  progress('data');
+  await migrate(url);
+  const data = await makeData(url, folder, numbered(SEATS));
+  const server = await processes.service(data.settings, KEEPS_HEAP);
+  const load = processes.load(data.file, 'steady.mjs');
+  const etag = (await fetch(`http://127.0.0.1:${server.port}/v1/manifest`)).headers.get('etag');
+  const before = { ...(await heapOf(server.child)), resident: residentMemory(server.pid) };
+  await load({ begin: { port: server.port, etag, rates: RATES } });
+  const all = [];
+  for (let minute = 1; minute <= minutes; minute += 1) {
+    const resident = [];
+    for (let second = 0; second < MINUTE_S; second += 1) {
+      await pause(1_000);
+      resident.push(residentMemory(server.pid));
+    }
+    all.push({ resident, ...(await load({ take: true })) });
+    progress(`minute ${minute} of ${minutes}`);
+  }
+  await load({ end: true });
+  return { version: await versionOf(url), before, minutes: all, after: await heapOf(server.child) };
+}
