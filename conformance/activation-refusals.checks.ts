@@ -4,12 +4,12 @@ import type { Deployment } from './deployment.ts';
 import type { Answer } from './http.ts';
 import { mistypedKey, unknownKey } from './license-keys.ts';
 import { firstActivation, seat } from './seat.ts';
-import { at, demandInvalid, demandMembers, demandRefusal, shown, told } from './shape.ts';
+import { at, demandInvalid, demandMembers, demandRefusal, shown, described } from './shape.ts';
 
-/** Well-formed, and of nobody: whoever took such a body by mistake would bind nothing. */
-const nobodys = (service: Deployment) => ({
+/** Well-formed, and of no license: a service that accepts such a body by mistake binds nothing. */
+const unknownLicense = (service: Deployment) => ({
   license_key: unknownKey(service.license.license_key),
-  email: 'nobody@conformance.invalid',
+  email: 'unknown@conformance.invalid',
 });
 const HEX = 'c0'.repeat(32);
 
@@ -35,13 +35,13 @@ const memberChecks = Object.entries(WRONG).map(([member, ways]): Check => ({
   title: `A wrong ${member} is 422 at /${member}`,
   run: async (service) => {
     for (const [way, value] of Object.entries(ways)) {
-      const answer = await service.activate({ ...nobodys(service), [member]: value });
+      const answer = await service.activate({ ...unknownLicense(service), [member]: value });
       demandInvalid(answer, `${member} ${way}`, `/${member}`);
     }
   },
 }));
 
-/** What both answers to a stranger must have in common: all but the id of the request. */
+/** What both refusals of an unknown license must have in common: all but the id of the request. */
 function comparable({ status, headers, body, json }: Answer): string {
   const id = at(json, 'request_id');
   const text = body.toString('utf8');
@@ -68,17 +68,17 @@ export const activationRefusalChecks: readonly Check[] = [
   },
   ...memberChecks,
   {
-    title: 'A typing error in a key is told by its check symbol: 422 at /license_key',
+    title: 'A typing error in a key is found by its check symbol: 422 at /license_key',
     run: async (service) => {
       const license_key = mistypedKey(service.license.license_key);
-      const answer = await service.activate({ ...nobodys(service), license_key });
+      const answer = await service.activate({ ...unknownLicense(service), license_key });
       demandInvalid(answer, 'A key with a typing error', '/license_key');
     },
   },
   {
     title: 'An unknown key and the e-mail address of someone else are one answer, byte for byte',
     run: async (service) => {
-      const { license_key, email } = nobodys(service);
+      const { license_key, email } = unknownLicense(service);
       const [unknown, foreign] = [await service.activate({ license_key }), await service.activate({ email })];
       demandRefusal(unknown, 404, 'license_not_found');
       demandRefusal(foreign, 404, 'license_not_found');
@@ -106,7 +106,7 @@ export const activationRefusalChecks: readonly Check[] = [
     run: async (service) => {
       const { answer } = await seat(service);
       const last = await service.activate();
-      demand(last.status === 200, `${told(last)}, not 200.`);
+      demand(last.status === 200, `${described(last)}, not 200.`);
       const used = [answer, last].map(({ json }) => at(json, 'license', 'machines_in_use'));
       demand(used[0] === used[1], `machines_in_use was ${shown(used[0])} and is now ${shown(used[1])}.`);
     },

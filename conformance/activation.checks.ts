@@ -3,14 +3,14 @@ import { HOSTNAME_HINT, MACHINE_ID, type Deployment } from './deployment.ts';
 import type { Answer } from './http.ts';
 import { lookalike, unknownLookalikeKey } from './license-keys.ts';
 import { firstActivation, refusal, seat } from './seat.ts';
-import { at, demandJson, demandMembers, demandRefusal, shown, told } from './shape.ts';
+import { at, demandJson, demandMembers, demandRefusal, shown, described } from './shape.ts';
 import { demandSevenDays } from './timers.ts';
 
 /** Activates once more, and demands the seat there is already. */
 async function again(service: Deployment, change: Record<string, unknown> = {}): Promise<Answer> {
   const { id } = await seat(service);
   const answer = await service.activate(change);
-  demand(answer.status === 200, `${told(answer)}, not 200.`);
+  demand(answer.status === 200, `${described(answer)}, not 200.`);
   const other = at(answer.json, 'activation', 'id');
   demand(other === id, `It gave activation ${shown(other)}, not ${shown(id)} again.`);
   return answer;
@@ -27,7 +27,7 @@ export const activationChecks: readonly Check[] = [
       if (refused) throw new NotChecked(refused);
       demand(
         answer.status !== 404,
-        `${told(answer)}: is it the license key, and the e-mail address, of this service?`,
+        `${described(answer)}: is it the license key, and the e-mail address, of this service?`,
       );
       demandJson(answer, 200, 201);
     },

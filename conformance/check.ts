@@ -4,7 +4,7 @@ import type { Deployment } from './deployment.ts';
 export interface Check {
   /** A sentence of the contract. */
   readonly title: string;
-  /** Throws an Error with one clear sentence where the rule does not hold, NotChecked where that cannot be told. */
+  /** Throws an Error with one clear sentence where the rule does not hold, NotChecked where that cannot be decided. */
   readonly run: (service: Deployment) => Promise<void>;
 }
 

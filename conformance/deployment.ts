@@ -11,10 +11,10 @@ export interface License {
 export const MACHINE_ID = createHash('sha256').update('mooring conformance').digest('hex');
 /** What a person reads in the portal. */
 export const HOSTNAME_HINT = 'Conformance check';
-/** Nobody publishes it, so no license is refused for it. */
+/** It is never published, so no license is refused for it. */
 export const APP_VERSION = '0.0.0.1';
 
-/** After so many requests that nobody answered, the rest is not worth the wait. */
+/** After so many requests without an answer, the rest is not worth the wait. */
 const MOST_UNANSWERED = 3;
 
 /** The service under examination, the license it is examined with, and all that it has answered. */

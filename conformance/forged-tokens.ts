@@ -40,7 +40,7 @@ export const FORGERIES: readonly Forgery[] = [
     },
   },
   {
-    what: "A token signed with somebody's own key",
+    what: 'A token signed with an unknown key',
     make: (token) => {
       const { header, claims } = parts(token);
       const input = `${header}.${claims}`;

@@ -1,6 +1,6 @@
 import { demand, type Check } from './check.ts';
 import type { Answer } from './http.ts';
-import { shown, told } from './shape.ts';
+import { shown, described } from './shape.ts';
 
 /** Holds every answer seen so far against a rule. */
 const ofEach =
@@ -14,17 +14,17 @@ const mayBeKept = ({ request, status }: Answer) => /\/v1\/(manifest|keys)$/.test
 const demandNone = (name: string) =>
   ofEach((answer) => {
     const value = answer.headers[name];
-    demand(value === undefined, `${told(answer)} with ${name}: ${shown(value)}.`);
+    demand(value === undefined, `${described(answer)} with ${name}: ${shown(value)}.`);
   });
 
-/** Looks at what was answered to the checks before; so it stands after them. */
+/** Reads the answers to the checks before it, so it comes after them. */
 export const headerChecks: readonly Check[] = [
   {
     title: 'No answer is kept: cache-control is no-store, but for the manifest and the keys',
     run: ofEach((answer) => {
       if (mayBeKept(answer)) return;
-      const said = answer.headers['cache-control'];
-      demand(/^no-store$/i.test(said ?? ''), `${told(answer)} with cache-control ${shown(said)}.`);
+      const value = answer.headers['cache-control'];
+      demand(/^no-store$/i.test(value ?? ''), `${described(answer)} with cache-control ${shown(value)}.`);
     }),
   },
   { title: 'No answer sets a cookie', run: demandNone('set-cookie') },

@@ -3,7 +3,7 @@ import type { Deployment } from './deployment.ts';
 import { FORGERIES } from './forged-tokens.ts';
 import type { Answer } from './http.ts';
 import { seat } from './seat.ts';
-import { at, demandInvalid, demandJson, demandMembers, demandRefusal, told } from './shape.ts';
+import { at, demandInvalid, demandJson, demandMembers, demandRefusal, described } from './shape.ts';
 import { demandSevenDays } from './timers.ts';
 
 /** The heartbeat as most clients send it: without telemetry. */
@@ -14,7 +14,8 @@ async function good(service: Deployment): Promise<Answer> {
   const answer = await plainHeartbeat(service).catch(() => {
     throw new NotChecked('the first heartbeat was not answered');
   });
-  if (answer.status !== 200) throw new NotChecked(`there is no good heartbeat to look at: ${told(answer)}`);
+  if (answer.status !== 200)
+    throw new NotChecked(`there is no good heartbeat to look at: ${described(answer)}`);
   return answer;
 }
 

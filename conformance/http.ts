@@ -27,7 +27,7 @@ export interface Question {
 /** Thrown where no answer came; its sentence says why. */
 export class NoAnswer extends Error {}
 
-/** Makes a request on a connection of its own, with nothing but what it is told and what HTTP demands. */
+/** Makes a request on a connection of its own, with nothing but what it is given and what HTTP demands. */
 export async function ask(
   base: string,
   method: string,

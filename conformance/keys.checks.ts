@@ -14,7 +14,7 @@ function thumbprint({ crv, kty, x }: Record<string, unknown>): string {
   return createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url');
 }
 
-/** Verifies a token with the keys that the service shows, at the time that the service told. */
+/** Verifies a token with the keys that the service shows, at the time of the service's answer. */
 async function verified(service: Deployment) {
   const { answer, token } = await seat(service);
   if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token))
@@ -47,8 +47,8 @@ export const keysChecks: readonly Check[] = [
     title: 'The keys may be kept by caches',
     run: async (service) => {
       await keySet(service);
-      const said = (await keysAnswer(service)).headers['cache-control'];
-      demand(/^public, ?max-age=\d+/.test(said ?? ''), `cache-control is ${shown(said)}.`);
+      const value = (await keysAnswer(service)).headers['cache-control'];
+      demand(/^public, ?max-age=\d+/.test(value ?? ''), `cache-control is ${shown(value)}.`);
     },
   },
   {

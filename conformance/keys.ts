@@ -1,6 +1,6 @@
 import type { JsonWebKey } from 'node:crypto';
 import { NotChecked, once } from './check.ts';
-import { at, isObject, told } from './shape.ts';
+import { at, isObject, described } from './shape.ts';
 
 export const keysAnswer = once((service) => service.ask('GET', '/v1/keys'));
 
@@ -17,7 +17,7 @@ export const keySet = once(async (service): Promise<KeySet> => {
   });
   const keys = at(answer.json, 'keys');
   if (answer.status !== 200 || !Array.isArray(keys))
-    throw new NotChecked(`there are no keys to look at: ${told(answer)}`);
+    throw new NotChecked(`there are no keys to look at: ${described(answer)}`);
   const all = keys.filter(isObject);
   const usable = (use: string) =>
     all

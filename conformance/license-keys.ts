@@ -3,13 +3,13 @@
 
 const prefix = (key: string) => /^\s*([A-Za-z0-9]{2,12})_/.exec(key)?.[1] ?? 'MOOR';
 
-/** Well-formed, and nobody's. */
+/** Well-formed, and of no license. */
 export const unknownKey = (key: string) => `${prefix(key)}_E6S7-Z8KJ-TB3R-QKX6`;
 
 /** The same with its last symbol mistyped. */
 export const mistypedKey = (key: string) => `${prefix(key)}_E6S7-Z8KJ-TB3R-QKX7`;
 
-/** Nobody's `0101-0101-0101-010S`, as someone copies it from a bad print. */
+/** The unknown key `0101-0101-0101-010S`, as someone copies it from a bad print. */
 export const unknownLookalikeKey = (key: string) => `${prefix(key)}_OIoL-Oiol-olOI-oLos`;
 
 /** The key itself, its 0s and 1s spelled with letters that look alike. */

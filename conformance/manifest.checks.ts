@@ -2,7 +2,7 @@ import { demand, NotChecked, type Check } from './check.ts';
 import type { Deployment } from './deployment.ts';
 import type { Answer, Question } from './http.ts';
 import { manifestAnswer, published } from './manifest.ts';
-import { at, demandJson, demandRefusal, shown, told } from './shape.ts';
+import { at, demandJson, demandRefusal, shown, described } from './shape.ts';
 
 const CACHE_CONTROL = 'public, max-age=300, stale-if-error=86400';
 
@@ -22,7 +22,7 @@ const TALKATIVE: Record<string, string> = {
 async function demandSame(service: Deployment, path: string, question: Question): Promise<void> {
   const first = await published(service);
   const answer = await service.ask('GET', path, question);
-  demand(answer.status === 200, `${told(answer)}, not 200.`);
+  demand(answer.status === 200, `${described(answer)}, not 200.`);
   demand(answer.body.equals(first.body), 'The answer has other bytes than that of the first caller.');
 }
 
@@ -55,12 +55,12 @@ export const manifestChecks: readonly Check[] = [
     },
   },
   {
-    title: 'The manifest may be kept for 5 minutes, and for a day while the service is away',
+    title: 'The manifest may be kept for 5 minutes, and for a day while the service is unavailable',
     run: async (service) => {
       const answer = await published(service);
       const wanted = CACHE_CONTROL.split(', ').toSorted().join(', ');
-      const said = answer.headers['cache-control'];
-      demand(directives(answer) === wanted, `cache-control is ${shown(said)}, not ${CACHE_CONTROL}.`);
+      const value = answer.headers['cache-control'];
+      demand(directives(answer) === wanted, `cache-control is ${shown(value)}, not ${CACHE_CONTROL}.`);
     },
   },
   {
@@ -78,19 +78,19 @@ export const manifestChecks: readonly Check[] = [
     },
   },
   {
-    title: '304 without a body to whoever has it, named by if-none-match',
+    title: '304 without a body to a client that has it, named by if-none-match',
     run: async (service) => {
       const tag = await etag(service);
       for (const name of [tag, `"conformance", W/${tag}`]) {
         const answer = await service.ask('GET', '/v1/manifest', { headers: { 'if-none-match': name } });
-        demand(answer.status === 304, `${told(answer)} to if-none-match, not 304.`);
+        demand(answer.status === 304, `${described(answer)} to if-none-match, not 304.`);
         demand(answer.body.length === 0, 'The 304 has a body.');
         demand(answer.headers.etag === tag, `The 304 has etag ${shown(answer.headers.etag)}, not ${tag}.`);
       }
     },
   },
   {
-    title: '200 with the whole of it to whoever has another',
+    title: '200 with the whole of it to a client that has another',
     run: (service) => demandSame(service, '/v1/manifest', { headers: { 'if-none-match': '"conformance"' } }),
   },
   {
@@ -98,7 +98,7 @@ export const manifestChecks: readonly Check[] = [
     run: async (service) => {
       const get = await published(service);
       const head = await service.ask('HEAD', '/v1/manifest');
-      demand(head.status === 200, `${told(head)}, not 200.`);
+      demand(head.status === 200, `${described(head)}, not 200.`);
       for (const name of ['etag', 'cache-control', 'content-type', 'content-length'] as const) {
         const [one, other] = [get.headers[name], head.headers[name]];
         // HEAD may leave the length out, and GET has none where it sends in chunks (RFC 9110, 9.3.2).

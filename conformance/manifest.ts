@@ -1,6 +1,6 @@
 import { NotChecked, once } from './check.ts';
 import type { Answer } from './http.ts';
-import { at, isObject, told } from './shape.ts';
+import { at, isObject, described } from './shape.ts';
 
 /** The manifest as the first caller gets it, whatever came. */
 export const manifestAnswer = once((service) => service.ask('GET', '/v1/manifest'));
@@ -12,7 +12,7 @@ export const published = once(async (service): Promise<Answer> => {
   });
   if (at(answer.json, 'code') === 'no_version_published') throw new NotChecked('no version is published');
   if (answer.status !== 200 || !isObject(answer.json))
-    throw new NotChecked(`there is no manifest to look at: ${told(answer)}`);
+    throw new NotChecked(`there is no manifest to look at: ${described(answer)}`);
   return answer;
 });
 

@@ -9,7 +9,7 @@ export interface Options {
   readonly json: boolean;
 }
 
-/** A sentence for whoever typed the command: exit code 2. */
+/** A sentence for the person who typed the command: exit code 2. */
 export class UsageError extends Error {}
 
 export const NOTICE = `This activates one machine of the license (label "${HOSTNAME_HINT}", the same in every run) and keeps its seat.
@@ -28,7 +28,7 @@ Checks from outside whether a deployment keeps to Mooring's contract, ours or an
 
 ${NOTICE}
 
-Exit code: 0 where nothing fails, 1 where something does or nobody answers, 2 where the arguments are wrong.`;
+Exit code: 0 where nothing fails, 1 where something does or no service answers, 2 where the arguments are wrong.`;
 
 const MEANT = {
   url: { type: 'string' },

@@ -2,7 +2,7 @@ import { demand, NotChecked, type Check } from './check.ts';
 import type { Deployment } from './deployment.ts';
 import type { Answer } from './http.ts';
 import { CLIENT_ACTIONS, CODES } from './problems.ts';
-import { at, demandMembers, shown, told } from './shape.ts';
+import { at, demandMembers, shown, described } from './shape.ts';
 
 /** Holds every refusal seen so far against a rule. */
 const ofEach =
@@ -24,20 +24,20 @@ const withCode = (judge: (problem: Answer, code: string) => void): Check['run'] 
     if (typeof code === 'string') judge(problem, code);
   });
 
-/** Looks at what was answered to the checks before; so it stands after them. */
+/** Reads the answers to the checks before it, so it comes after them. */
 export const problemChecks: readonly Check[] = [
   {
     title: 'Every refusal is an application/problem+json document',
     run: ofEach((problem) => {
       const type = problem.headers['content-type'];
-      demand(/^application\/problem\+json\b/i.test(type ?? ''), `${told(problem)} as ${shown(type)}.`);
-      demand(at(problem.json, 'code') !== undefined, `${told(problem)} without a code.`);
+      demand(/^application\/problem\+json\b/i.test(type ?? ''), `${described(problem)} as ${shown(type)}.`);
+      demand(at(problem.json, 'code') !== undefined, `${described(problem)} without a code.`);
     }),
   },
   {
     title: 'Each has type, title, status, code, detail, client_action and request_id',
     run: withCode((problem) => {
-      const of = `"${told(problem)}"`;
+      const of = `"${described(problem)}"`;
       demandMembers(problem.json, { title: 'text', detail: 'text', request_id: 'text' }, of);
       const { status, json } = problem;
       demand(at(json, 'status') === status, `status of ${of} is ${shown(at(json, 'status'))}.`);
@@ -49,7 +49,7 @@ export const problemChecks: readonly Check[] = [
     run: withCode((problem, code) => {
       const type = String(at(problem.json, 'type'));
       const isThere = /^https?:\/\/[^\s#]+\/docs\/errors#/.test(type) && type.endsWith(`#${code}`);
-      demand(isThere, `type of "${told(problem)}" is ${shown(type)}.`);
+      demand(isThere, `type of "${described(problem)}" is ${shown(type)}.`);
     }),
   },
   {
@@ -60,20 +60,21 @@ export const problemChecks: readonly Check[] = [
       const wanted = CODES[code];
       // Codes may be added.
       if (!wanted) return;
-      demand(problem.status === wanted[0], `${told(problem)}, and this code is ${wanted[0]}.`);
+      demand(problem.status === wanted[0], `${described(problem)}, and this code is ${wanted[0]}.`);
       demand(action === wanted[1], `client_action of ${code} is ${action}, not ${wanted[1]}.`);
     }),
   },
   {
-    title: 'errors stands on invalid_request alone, each with pointer and detail',
+    title: 'errors is a member of invalid_request alone, each with pointer and detail',
     run: withCode((problem, code) => {
       const errors = at(problem.json, 'errors');
-      if (code !== 'invalid_request') return demand(errors === undefined, `${told(problem)} has errors.`);
-      demand(Array.isArray(errors) && errors.length > 0, `${told(problem)} has no errors.`);
+      if (code !== 'invalid_request')
+        return demand(errors === undefined, `${described(problem)} has errors.`);
+      demand(Array.isArray(errors) && errors.length > 0, `${described(problem)} has no errors.`);
       for (const error of errors) {
-        demandMembers(error, { detail: 'text' }, `errors of "${told(problem)}"`);
+        demandMembers(error, { detail: 'text' }, `errors of "${described(problem)}"`);
         const pointer = at(error, 'pointer');
-        demand(/^\/\w/.test(String(pointer)), `${told(problem)} has the pointer ${shown(pointer)}.`);
+        demand(/^\/\w/.test(String(pointer)), `${described(problem)} has the pointer ${shown(pointer)}.`);
       }
     }),
   },
@@ -91,14 +92,14 @@ export const problemChecks: readonly Check[] = [
       const text = problem.body.toString('utf8');
       const escaped = (value: string) => JSON.stringify(value).slice(1, -1);
       const repeats = problem.sent.some((value) => text.includes(value) || text.includes(escaped(value)));
-      demand(!repeats, `${told(problem)} and repeats a value of the request.`);
+      demand(!repeats, `${described(problem)} and repeats a value of the request.`);
     }),
   },
   {
     title: 'Whatever is sent, nothing is an error of the service',
     run: async (service) => {
       const failed = service.answers.find(({ status }) => status >= 500);
-      demand(!failed, failed ? `${told(failed)}.` : '');
+      demand(!failed, failed ? `${described(failed)}.` : '');
     },
   },
 ];

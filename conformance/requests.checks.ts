@@ -4,15 +4,15 @@ import type { Question } from './http.ts';
 import { unknownKey } from './license-keys.ts';
 import { demandRefusal, shown } from './shape.ts';
 
-/** Stands in what is refused. */
+/** Is contained in what is refused. */
 const CANARY = 'conformance-canary';
 const MOST_BYTES = 16 * 1024;
 
-/** The text of an activation of nobody's license, filled up to so many bytes by an unknown member. */
+/** The text of an activation of an unknown license, filled up to so many bytes by an unknown member. */
 function filled(service: Deployment, bytes: number): string {
   const body = {
     license_key: unknownKey(service.license.license_key),
-    email: 'nobody@conformance.invalid',
+    email: 'unknown@conformance.invalid',
     machine_id: 'c0'.repeat(32),
     app_version: APP_VERSION,
     unknown: '',

@@ -1,4 +1,4 @@
-// npm run conformance: what it is told, what it prints, and its exit code.
+// npm run conformance: its arguments, what it prints, and its exit code.
 import { conform } from './check.ts';
 import { CONTRACT } from './contract.ts';
 import { Deployment } from './deployment.ts';
@@ -18,7 +18,7 @@ try {
 
 async function run({ url, license, json }: Options): Promise<number> {
   const service = new Deployment(url, license);
-  // Whether anybody is there at all; what is answered is judged with the rest.
+  // Fails at once where no service answers; the answer is checked with the rest.
   await service.ask('GET', '/health/live');
   console.error(`${NOTICE}\n`);
   const results = await conform(service, CONTRACT);

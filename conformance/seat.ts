@@ -1,6 +1,6 @@
 import { NotChecked, once } from './check.ts';
 import type { Answer } from './http.ts';
-import { at, told } from './shape.ts';
+import { at, described } from './shape.ts';
 
 /** What the first activation gave: what all that follows is compared with. */
 export interface Seat {
@@ -37,6 +37,6 @@ export const seat = once(async (service): Promise<Seat> => {
   if (refused) throw new NotChecked(refused);
   const [token, id] = [at(answer.json, 'token'), at(answer.json, 'activation', 'id')];
   if (answer.status >= 300 || typeof token !== 'string' || typeof id !== 'string')
-    throw new NotChecked(`there is no activation to go on with: ${told(answer)}`);
+    throw new NotChecked(`there is no activation to go on with: ${described(answer)}`);
   return { answer, token, id };
 });

@@ -2,33 +2,36 @@ import { demand } from './check.ts';
 import type { Answer } from './http.ts';
 
 /** What an answer was, for a sentence: `POST /v1/activate answered 404 license_not_found`. */
-export function told({ request, status, json }: Answer): string {
+export function described({ request, status, json }: Answer): string {
   const code = at(json, 'code');
   return `${request} answered ${status}${typeof code === 'string' ? ` ${code.slice(0, 40)}` : ''}`;
 }
 
 /** Demands a JSON answer with one of these statuses. */
 export function demandJson(answer: Answer, ...statuses: number[]): void {
-  demand(statuses.includes(answer.status), `${told(answer)}, not ${statuses.join(' or ')}.`);
+  demand(statuses.includes(answer.status), `${described(answer)}, not ${statuses.join(' or ')}.`);
   const type = answer.headers['content-type'];
   demand(
     /^application\/json\b/i.test(type ?? ''),
-    `${told(answer)} as ${type ?? 'nothing'}, not application/json.`,
+    `${described(answer)} as ${type ?? 'nothing'}, not application/json.`,
   );
-  demand(isObject(answer.json), `${told(answer)} with a body that is no JSON object.`);
+  demand(isObject(answer.json), `${described(answer)} with a body that is no JSON object.`);
 }
 
 /** Demands this refusal; whether a problem's form is right is asked of all problems together. */
 export function demandRefusal(answer: Answer, status: number, code: string): void {
   const wanted = `${status} ${code}`;
-  demand(answer.status === status && at(answer.json, 'code') === code, `${told(answer)}, not ${wanted}.`);
+  demand(
+    answer.status === status && at(answer.json, 'code') === code,
+    `${described(answer)}, not ${wanted}.`,
+  );
 }
 
 /** Demands 422 naming exactly these members. */
 export function demandInvalid(answer: Answer, what: string, ...pointers: string[]): void {
   demand(
     answer.status === 422 && at(answer.json, 'code') === 'invalid_request',
-    `${what}: ${told(answer)}, not 422 invalid_request.`,
+    `${what}: ${described(answer)}, not 422 invalid_request.`,
   );
   const errors = at(answer.json, 'errors');
   const named = Array.isArray(errors) ? errors.map((each) => at(each, 'pointer')) : [];

@@ -131,7 +131,7 @@ export const signedManifestChecks: readonly Check[] = [
       const all = await offers(service);
       for (const [i, entry] of all.slice(1).entries()) {
         const [above, here] = [all[i], entry].map((each) => String(at(each, 'version')));
-        demand(isAbove(above!, here!), `${here} stands after ${above}.`);
+        demand(isAbove(above!, here!), `${here} comes after ${above}.`);
         // A minimum of null is everyone: none is lower.
         const [higher, lower] = [all[i], entry].map((each) => at(each, 'minimum_license_expiry'));
         const isLower = higher !== null && (lower === null || String(lower) < String(higher));
@@ -143,12 +143,12 @@ export const signedManifestChecks: readonly Check[] = [
 
 /** What time the service thinks it is. */
 async function serverTime(service: Deployment): Promise<Date> {
-  const told = await seat(service).then(
+  const described = await seat(service).then(
     ({ answer }) => at(answer.json, 'server_time'),
     () => undefined,
   );
   const { date } = (await published(service)).headers;
-  const time = new Date(typeof told === 'string' ? told : (date ?? Date.now()));
+  const time = new Date(typeof described === 'string' ? described : (date ?? Date.now()));
   if (Number.isNaN(time.getTime())) throw new NotChecked('the service does not tell its time');
   return time;
 }

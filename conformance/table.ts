@@ -24,14 +24,14 @@ export function table(url: string, results: readonly Result[]): string {
   let before: Result | undefined;
   for (const each of results) {
     if (each.group !== before?.group) {
-      const room = ' '.repeat(Math.max(2, width - each.group.length - each.rule.length));
-      lines.push('', paint('bold', each.group) + room + paint('dim', each.rule));
+      const padding = ' '.repeat(Math.max(2, width - each.group.length - each.rule.length));
+      lines.push('', paint('bold', each.group) + padding + paint('dim', each.rule));
     }
     const { mark, color } = LOOK[each.result];
     lines.push(`  ${paint(color, mark)} ${each.title}`);
-    // What many lack is said once.
-    const isSaid = each.result === 'not_checked' && each.why === before?.why && each.group === before?.group;
-    if (each.why && !isSaid) lines.push(`      ${paint(each.result === 'fails' ? color : 'dim', each.why)}`);
+    // What many lack is printed once.
+    const isShown = each.result === 'not_checked' && each.why === before?.why && each.group === before?.group;
+    if (each.why && !isShown) lines.push(`      ${paint(each.result === 'fails' ? color : 'dim', each.why)}`);
     before = each;
   }
   const { holds, fails, not_checked } = counted(results);

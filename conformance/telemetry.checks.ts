@@ -1,7 +1,7 @@
 import { demand, NotChecked, once, type Check } from './check.ts';
 import { APP_VERSION, type Deployment } from './deployment.ts';
 import { seat } from './seat.ts';
-import { at, demandJson, shown, told } from './shape.ts';
+import { at, demandJson, shown, described } from './shape.ts';
 
 /** Says of itself what it is: it may be stored, and counted. */
 const GOOD = { app_version: APP_VERSION, os_version: 'conformance', arch: 'conformance' };
@@ -21,20 +21,20 @@ const WRONG = {
 };
 /** What looks like an e-mail address, an IP or MAC address, a UUID, a URL or a file path; none is anyone's. */
 const PERSONAL = {
-  mac_model: 'nobody@conformance.invalid',
+  mac_model: 'unknown@conformance.invalid',
   crash_label: '192.0.2.1',
   crash_signal: '02:00:5e:10:00:00',
   soc_name: '00000000-0000-4000-8000-000000000000',
-  ram_gb_bucket: '/Users/nobody/conformance',
+  ram_gb_bucket: '/Users/unknown/conformance',
 };
-/** Whether the character goes or the whole value is not said, so only that it costs nothing is asked. */
+/** The contract leaves open whether the character or the whole value is dropped, so only the 200 is demanded. */
 const UNSTORABLE = { os_version: 'conformance\0', unlock_retry_outcome: '\ud83d' };
 const UNKNOWN = { conformance: 'conformance-canary' };
 
 const send = async (service: Deployment, telemetry: unknown) =>
   service.heartbeat((await seat(service)).token, { telemetry });
 const goodBlock = once((service) => send(service, GOOD));
-/** All that is wrong in one block, for each that is stored counts for one machine in the operator's figures. */
+/** All that is wrong in one block, for each that is stored counts for one machine in the operator's counts. */
 const badBlock = once((service) => send(service, { ...WRONG, ...PERSONAL, ...UNSTORABLE, ...UNKNOWN }));
 
 /** The names in `dropped` of the block that has everything wrong. */
@@ -44,7 +44,8 @@ async function dropped(service: Deployment): Promise<unknown[]> {
     throw new NotChecked('the block full of bad values was not answered');
   });
   const names = at(answer.json, 'telemetry', 'dropped');
-  if (!Array.isArray(names)) throw new NotChecked(`there is no list of what was dropped: ${told(answer)}`);
+  if (!Array.isArray(names))
+    throw new NotChecked(`there is no list of what was dropped: ${described(answer)}`);
   return names;
 }
 
@@ -66,11 +67,11 @@ export const telemetryChecks: readonly Check[] = [
     run: async (service) => {
       const answer = await goodBlock(service);
       demandJson(answer, 200);
-      const said = at(answer.json, 'telemetry');
-      const names = at(said, 'dropped');
+      const value = at(answer.json, 'telemetry');
+      const names = at(value, 'dropped');
       demand(
-        at(said, 'stored') === true && Array.isArray(names) && names.length === 0,
-        `telemetry is ${shown(said)}.`,
+        at(value, 'stored') === true && Array.isArray(names) && names.length === 0,
+        `telemetry is ${shown(value)}.`,
       );
     },
   },

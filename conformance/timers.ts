@@ -3,7 +3,7 @@ import { at, shown } from './shape.ts';
 
 const WEEK_SECONDS = 7 * 86_400;
 
-/** Demands what the client's two timers need: `offline_until` 7 days away, a heartbeat due before. */
+/** Demands what the client's two timers need: `offline_until` in 7 days, a heartbeat due before. */
 export function demandSevenDays(answer: unknown): void {
   const seconds = (name: string) => Date.parse(String(at(answer, name))) / 1000;
   const offline = seconds('offline_until') - seconds('server_time');

@@ -27,16 +27,16 @@ export class Prism {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     Prism.#running.add(child);
-    let said = '';
+    let printed = '';
     child.stdout.setEncoding('utf8');
     for await (const text of child.stdout.iterator({ destroyOnReturn: false }) as AsyncIterable<string>) {
-      said += text;
-      const [, url] = /Prism is listening on (http:\/\/127\.0\.0\.1:\d+)/.exec(said) ?? [];
+      printed += text;
+      const [, url] = /Prism is listening on (http:\/\/127\.0\.0\.1:\d+)/.exec(printed) ?? [];
       if (!url) continue;
       child.stdout.resume();
       return new Prism(url);
     }
-    throw new Error(`Prism ended: ${said}`);
+    throw new Error(`Prism ended: ${printed}`);
   }
 
   /** Ends every Prism, also one whose start failed. */

@@ -9,7 +9,7 @@ import { Browser as Holder, wrong } from '../test/license-portal/harness.js';
 import { publish } from '../test/manifest/publish.js';
 import { ACT, Browser as Staff, signedIn } from '../test/support-api/harness.js';
 import { whileGone, whileLocked } from '../test/support/tables.js';
-import { ORIGIN } from '../test/support/http/visitor.js';
+import { ORIGIN } from '../test/support/http/cookie-client.js';
 import { PURCHASES, signed, TAKES_PURCHASES } from '../test/support/http/webhook.js';
 import { passed, Prism, through } from './prism.js';
 
@@ -189,7 +189,7 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
   body_too_large: () => misused.call('POST', '/v1/activate', { email: 'x'.repeat(20_000) }),
   unsupported_media_type: () =>
     misused.call('POST', '/v1/activate', 'text', { 'content-type': 'text/plain' }),
-  invalid_request: () => misused.call('POST', '/v1/activate', { email: 'nobody', machine_id: 7 }),
+  invalid_request: () => misused.call('POST', '/v1/activate', { email: 'unknown', machine_id: 7 }),
   license_not_found: async () =>
     service.activate({ ...(await direct.issue()), email: 'another@example.com' }),
   license_suspended: () => withStatus('suspended'),

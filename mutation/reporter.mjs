@@ -1,4 +1,4 @@
-// Writes each verdict down as it falls, so that a run that is ended early has told what it found.
+// Writes each verdict at once, so that a run that is ended early has written what it found.
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { commonTokens, declareFactoryPlugin, PluginKind, tokens } from '@stryker-mutator/api/plugin';

@@ -5,7 +5,7 @@ import { relative } from 'node:path';
 export const readSurvivors = () =>
   JSON.parse(readFileSync(new URL('survivors.json', import.meta.url), 'utf8'));
 
-/** A mutant, told by the text of the source instead of line numbers, which change. */
+/** A mutant, identified by the text of the source instead of line numbers, which change. */
 export function entryOf({ fileName, mutatorName, location: { start, end }, replacement }, root, lines) {
   const file = relative(root, fileName);
   const text = lines(file);

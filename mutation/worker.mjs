@@ -15,7 +15,7 @@ const { readConfig } = ofJest('jest-config');
 const { default: runFile } = createRequire(ofJest.resolve('jest-config'))('jest-circus/runner');
 const { globalConfig, projectConfig } = await readConfig({ _: [], $0: '' }, join(root, 'jest.config.js'));
 
-/** The object by which the instrumented sources are told what is active (`INSTRUMENTER_CONSTANTS` of Stryker). */
+/** The object by which the instrumented sources read what is active (`INSTRUMENTER_CONSTANTS` of Stryker). */
 const NAMESPACE = '__stryker__';
 const stryker = (globalThis[NAMESPACE] ??= {});
 

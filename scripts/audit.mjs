@@ -1,7 +1,7 @@
 // npm run audit [-- --registry=…]: asks the registry what is known against the packages of the lock file.
 // Ends with 0 when nothing moderate or worse is known of what a release holds, with 1 when something is, and with 3
 // when no answer came: then nothing was checked, which is neither. What follows `--` goes to npm.
-// No part of npm test, which asks nobody outside of this machine.
+// No part of npm test, which makes no request beyond this machine.
 import { command, step } from './prepare.mjs';
 import { locked, shipped } from './shipped.mjs';
 
@@ -31,7 +31,7 @@ await command(async () => {
 /** npm's own audit, of everything: which part of it counts is for us to say, since the pages bundle what npm calls a tool. */
 async function ask(options) {
   const everything = ['--package-lock-only', '--include=dev', '--include=optional', '--include=peer'];
-  // Offline, npm asks nobody and reports no vulnerability.
+  // Offline, npm makes no request and reports no vulnerability.
   const network = ['--no-offline', '--fetch-retries=0', '--fetch-timeout=30000'];
   const args = ['audit', '--json', '--loglevel=silent', ...everything, ...network, ...options];
   const { output } = await step('npm', args, { stdio: ['ignore', 'pipe', 'ignore'] });

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { findChromium } from './chromium.mjs';
-import { freePort, printed } from './demo-voice.mjs';
+import { freePort, printed } from './demo-output.mjs';
 import { fillFleet } from './pictures-fleet.mjs';
 import { command, ended, ensureBuilt, ensureInstalled, ensureWebBuilt, node24, root } from './prepare.mjs';
 

@@ -20,7 +20,7 @@ await command(async () => {
 /** Of all that the lock file names. Not `--omit dev`: npm then leaves out whatever a tool needs as well, such as pg-protocol. */
 async function ofLockFile() {
   const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--package-lock-only'];
-  // Whoever installs for production says so in the environment, and would get less.
+  // An installation for production is set in the environment, and would list less.
   const whole = ['--include=dev', '--include=optional', '--include=peer', '--loglevel=error'];
   const { code, output } = await step('npm', [...args, ...whole], { stdio: ['ignore', 'pipe', 'inherit'] });
   if (code !== 0) throw new Fault('npm sbom failed.');

@@ -1,4 +1,4 @@
-// npm start: whatever is missing is installed and built, then the server runs until it is told to end.
+// npm start: whatever is missing is installed and built, then the server runs until a signal ends it.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import {
@@ -24,7 +24,7 @@ await command(async () => {
     // The channel tells the server when we are gone, however we went.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
-  // A killed npm tells nobody.
+  // A killed npm sends no signal to its children.
   const watch = setInterval(() => {
     if (process.env.npm_lifecycle_event !== 'start' || lineage() === parents) return;
     clearInterval(watch);

@@ -10,7 +10,7 @@ export const NEXT = testKey(
   `RFC 8032, section 7.1, TEST 2: ${PUBLISHED}`,
   '4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb',
 );
-export const STRANGER = testKey(
+export const UNKNOWN = testKey(
   `RFC 8032, section 7.1, TEST 3: ${PUBLISHED}`,
   'c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7',
 );

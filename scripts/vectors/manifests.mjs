@@ -1,5 +1,5 @@
 // The cases of manifests.json: long, because it is a table of them.
-import { CURRENT, NEXT, STRANGER, PRODUCT, sha256, signature, replaceAt } from './keys.mjs';
+import { CURRENT, NEXT, UNKNOWN, PRODUCT, sha256, signature, replaceAt } from './keys.mjs';
 
 const dmg = (version) => ({
   url: `https://dl.example.com/App-${version}.dmg`,
@@ -164,10 +164,10 @@ export function manifests() {
 
   return {
     description:
-      'Manifests, each with the state a client is in and what it makes of it; versions compared; licenses that cover a version or not. The keys are `key` (current) and `second_key` (next); `stranger_key` is trusted by nobody.',
+      'Manifests, each with the state a client is in and what it makes of it; versions compared; licenses that cover a version or not. The keys are `key` (current) and `second_key` (next); `unknown_key` is trusted by no client.',
     key: CURRENT.published,
     second_key: NEXT.published,
-    stranger_key: STRANGER.published,
+    unknown_key: UNKNOWN.published,
     signed_sha256: digestOf(FIRST),
     manifest: published,
     cases: [
@@ -183,10 +183,10 @@ export function manifests() {
       offered('Rotation: a new application, which trusts the second key alone, takes it.', FIRST, latest, {
         signers: [CURRENT, NEXT],
         by: [NEXT],
-        trusted_keys: [NEXT, STRANGER],
+        trusted_keys: [NEXT, UNKNOWN],
       }),
-      offered('One good signature is enough: the first one is a stranger’s.', FIRST, latest, {
-        signers: [STRANGER, CURRENT],
+      offered('One good signature is enough: the first one is of an unknown key.', FIRST, latest, {
+        signers: [UNKNOWN, CURRENT],
         by: [CURRENT],
       }),
       offered('One good signature is enough: the one before it is of other bytes.', FIRST, latest, {
@@ -202,8 +202,8 @@ export function manifests() {
       }),
       offered('A wrong key_id changes nothing: the key is the one whose signature is good.', FIRST, latest, {
         outer: {
-          key_id: STRANGER.published.kid,
-          signatures: [{ ...published.signatures[0], key_id: STRANGER.published.kid }],
+          key_id: UNKNOWN.published.kid,
+          signatures: [{ ...published.signatures[0], key_id: UNKNOWN.published.kid }],
         },
         odd: true,
       }),
@@ -301,11 +301,11 @@ export function manifests() {
       refused('A trusted key has signed what is no JSON.', 'malformed', 'not JSON', { odd: true }),
       malformed('signed must be a text: an object has no exact bytes.', { ...published, signed: FIRST }),
 
-      untrusted('Signed by a stranger alone.', manifest(FIRST, [STRANGER])),
-      untrusted('Signed by a stranger who calls the key that of somebody trusted.', {
-        ...manifest(FIRST, [STRANGER]),
+      untrusted('Signed by an unknown key alone.', manifest(FIRST, [UNKNOWN])),
+      untrusted('Signed by an unknown key under the kid of a trusted one.', {
+        ...manifest(FIRST, [UNKNOWN]),
         key_id: CURRENT.published.kid,
-        signatures: [{ ...manifest(FIRST, [STRANGER]).signatures[0], key_id: CURRENT.published.kid }],
+        signatures: [{ ...manifest(FIRST, [UNKNOWN]).signatures[0], key_id: CURRENT.published.kid }],
       }),
       untrusted('Signed by a key that this application no longer trusts.', published, {
         trusted_keys: [NEXT],
@@ -328,14 +328,14 @@ export function manifests() {
       ),
       untrusted('There is no signature.', manifest(FIRST, [])),
       untrusted(
-        'A signature that is no text is none, and hurts nobody.',
+        'A signature that is no text is none, and has no effect.',
         swapped({
           signatures: [{ signature: { toString: 1 } }, { signature: ['p'] }, { signature: 7 }, null],
         }),
       ),
       untrusted(
         'The outer signature is a copy: what is not in signatures does not count.',
-        swapped({ signatures: manifest(FIRST, [STRANGER]).signatures }),
+        swapped({ signatures: manifest(FIRST, [UNKNOWN]).signatures }),
       ),
       untrusted('The signature is that of another manifest.', {
         ...manifest(older),
@@ -443,7 +443,7 @@ export function manifests() {
       ),
 
       judged('The order of the rules: the signature comes first.', {
-        answer: manifest(worst, [STRANGER]),
+        answer: manifest(worst, [UNKNOWN]),
         by: [],
         facts: worst,
         reason: 'untrusted',

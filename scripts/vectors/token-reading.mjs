@@ -1,5 +1,5 @@
 // The cases of token-reading.json.
-import { CURRENT, NEXT, STRANGER, base64url, replaceAt } from './keys.mjs';
+import { CURRENT, NEXT, UNKNOWN, base64url, replaceAt } from './keys.mjs';
 import { CLAIMS, header, jws } from './tokens.mjs';
 
 const MACHINE_ID = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
@@ -45,7 +45,7 @@ export function tokenReadings() {
       'Stored licenses for a client to read: what it may conclude from its own token, without the service.',
     key: CURRENT.published,
     second_key: NEXT.published,
-    stranger_key: STRANGER.published,
+    unknown_key: UNKNOWN.published,
     cases: [
       reads('A token of this machine is read without any key.'),
       reads('A token of this machine is believed under the shipped key.', shipped),
@@ -114,7 +114,7 @@ export function tokenReadings() {
       ),
       reads(
         'Another key under the kid of the shipped one is not believed.',
-        { ...shipped, token: jws({ key: STRANGER, head: header(CURRENT) }) },
+        { ...shipped, token: jws({ key: UNKNOWN, head: header(CURRENT) }) },
         refused,
       ),
       reads(
@@ -124,16 +124,16 @@ export function tokenReadings() {
       ),
       reads('A kid that is not shipped is no failure: the service may have rotated its keys.', {
         ...shipped,
-        token: jws({ key: STRANGER }),
+        token: jws({ key: UNKNOWN }),
       }),
       reads(
         'A kid that is not shipped is read like a token without keys.',
-        { ...shipped, token: withClaims({ exp: exp - 86_400 }, STRANGER), offline_until: late },
+        { ...shipped, token: withClaims({ exp: exp - 86_400 }, UNKNOWN), offline_until: late },
         { claims: { mch, iat, exp: exp - 86_400 }, offline_until: at(exp - 86_400) },
       ),
       reads(
         'An exp more than seven days after iat is not believed under a kid that is not shipped.',
-        { ...shipped, token: withClaims({ exp: exp + 1 }, STRANGER), offline_until: late },
+        { ...shipped, token: withClaims({ exp: exp + 1 }, UNKNOWN), offline_until: late },
         { claims: { mch, iat, exp: exp + 1 }, ...refused },
       ),
       reads(
@@ -143,12 +143,12 @@ export function tokenReadings() {
       ),
       reads(
         'An exp equal to iat is not believed under a kid that is not shipped.',
-        { ...shipped, token: withClaims({ exp: iat }, STRANGER) },
+        { ...shipped, token: withClaims({ exp: iat }, UNKNOWN) },
         { claims: { mch, iat, exp: iat }, ...refused, offline_until: at(iat) },
       ),
       reads(
         'An exp before iat is not believed under a kid that is not shipped.',
-        { ...shipped, token: withClaims({ iat: exp, exp: iat }, STRANGER) },
+        { ...shipped, token: withClaims({ iat: exp, exp: iat }, UNKNOWN) },
         { claims: { mch, iat: exp, exp: iat }, ...refused, offline_until: at(iat) },
       ),
       reads(
@@ -168,7 +168,7 @@ export function tokenReadings() {
         'The same under a kid that is not shipped: a future iat is no failure, and is the floor of the time seen.',
         {
           ...shipped,
-          token: withClaims({ iat: LATEST - 60, exp: LATEST }, STRANGER),
+          token: withClaims({ iat: LATEST - 60, exp: LATEST }, UNKNOWN),
           offline_until: '9999-12-31T23:59:59.999Z',
         },
         { claims: { mch, iat: LATEST - 60, exp: LATEST }, offline_until: at(LATEST) },

@@ -1,6 +1,6 @@
 // The cases of license-tokens.json.
 import { createHmac } from 'node:crypto';
-import { CURRENT, NEXT, STRANGER, PRODUCT, base64url, signature, replaceAt } from './keys.mjs';
+import { CURRENT, NEXT, UNKNOWN, PRODUCT, base64url, signature, replaceAt } from './keys.mjs';
 
 export const CLAIMS = {
   iss: 'mooring',
@@ -86,8 +86,8 @@ export function tokens() {
         'another_header',
         `${hmacInput}.${hmac}`,
       ),
-      withHeader('Another typ is another kind of token, whoever signed it.', { typ: 'JWT' }),
-      withHeader('A kid that nobody has is refused.', { kid: 'unknown' }),
+      withHeader('Another typ is another kind of token, whatever signed it.', { typ: 'JWT' }),
+      withHeader('An unknown kid is refused.', { kid: 'unknown' }),
       withHeader('The kid of another key of the ring does not fit this signature.', {
         kid: NEXT.published.kid,
       }),
@@ -100,12 +100,12 @@ export function tokens() {
       bad(
         'A key that the service never had signs no token, under its own kid.',
         'another_header',
-        jws({ key: STRANGER }),
+        jws({ key: UNKNOWN }),
       ),
       bad(
         'A key that the service never had signs no token, under a kid of the service.',
         'wrong_signature',
-        jws({ key: STRANGER, head: header(CURRENT) }),
+        jws({ key: UNKNOWN, head: header(CURRENT) }),
       ),
       bad(
         'One changed byte of the payload breaks the signature.',
