@@ -134,7 +134,7 @@ test.each([
   expect([answer.status, answer.json.code, answer.json.client_action]).toEqual([status, code, 'fix']);
 });
 
-test('500 stops no client where the service itself is broken, and 503 where the database is away', async () => {
+test('500 stops no client where the service itself is broken, and 503 where the database is unavailable', async () => {
   const license = await service.issue();
   const broken = await whileGone(service, 'license', () => service.activate(license));
   expect([broken.status, broken.json.code, broken.json.client_action]).toEqual([
@@ -142,8 +142,12 @@ test('500 stops no client where the service itself is broken, and 503 where the 
     'internal_error',
     'retry',
   ]);
-  const away = await whileLocked(service, 'license', () => service.activate(license));
-  expect([away.status, away.json.code, away.json.client_action]).toEqual([503, 'unavailable', 'retry']);
+  const unavailable = await whileLocked(service, 'license', () => service.activate(license));
+  expect([unavailable.status, unavailable.json.code, unavailable.json.client_action]).toEqual([
+    503,
+    'unavailable',
+    'retry',
+  ]);
 });
 
 test('404 where no license has this key and e-mail, and 422 where a member is wrong', async () => {

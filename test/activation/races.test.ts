@@ -19,19 +19,19 @@ afterAll(async () => {
 type License = Awaited<ReturnType<Service['issue']>>;
 
 /**
- * Sends to both instances in turn, all at once, and counts the verdicts. On a computer that stands still for a second
+ * Sends to both instances in turn, all at once, and counts the verdicts. On a computer that stalls for a second
  * each instance keeps its 2 seconds and answers 503; a client tries again then, and so does this one.
  */
 async function race(requests: ((url: string) => Promise<Answer>)[]) {
-  const tally = { made: 0, ok: 0, refused: 0 };
+  const counts = { made: 0, ok: 0, refused: 0 };
   const verdict = { 201: 'made', 200: 'ok', 409: 'refused' } as const;
   const send = async (request: (url: string) => Promise<Answer>, i: number): Promise<void> => {
     const { status, text } = await answered(() => request(i % 2 ? two.url : one.url));
     if (!(status in verdict)) throw new Error(text);
-    tally[verdict[status as keyof typeof verdict]] += 1;
+    counts[verdict[status as keyof typeof verdict]] += 1;
   };
   await Promise.all(requests.map(send));
-  return tally;
+  return counts;
 }
 
 const taking = (license: License, machine: string) => (url: string) =>
@@ -63,15 +63,15 @@ test.each(ROUNDS)(
   async () => {
     const license = await one.issue();
     const seats = new Set<string>();
-    const tally = await race(
+    const counts = await race(
       fifty(() => async (url) => {
         const answer = await taking(license, 'studio')(url);
         if (answer.status !== 503) seats.add(answer.json.activation.id);
         return answer;
       }),
     );
-    expect(tally.made).toBeLessThanOrEqual(1);
-    expect(tally.made + tally.ok).toBe(50);
+    expect(counts.made).toBeLessThanOrEqual(1);
+    expect(counts.made + counts.ok).toBe(50);
     expect(await active(license)).toEqual([...seats]);
   },
 );
@@ -94,10 +94,10 @@ test.each(ROUNDS)('releases and activations at once never exceed the limit (roun
   const watch = async () => {
     while (!seen.isOver) seen.most = Math.max(seen.most, (await active(license)).length);
   };
-  const [tally] = await Promise.all([race(requests).finally(() => (seen.isOver = true)), watch()]);
+  const [counts] = await Promise.all([race(requests).finally(() => (seen.isOver = true)), watch()]);
 
-  const taken = tally.made + tally.ok - released;
-  expect({ released, all: taken + tally.refused }).toEqual({ released: 3, all: 50 });
+  const taken = counts.made + counts.ok - released;
+  expect({ released, all: taken + counts.refused }).toEqual({ released: 3, all: 50 });
   expect(seen.most).toBeLessThanOrEqual(3);
   expect(await active(license)).toHaveLength(taken);
   expect(taken).toBeLessThanOrEqual(3);

@@ -185,7 +185,7 @@ test('a license whose expiry moves while a machine waits for its seat is judged 
     await staff.query('commit');
     staff.release();
     const answer = await asked;
-    // On a machine so slow that the service's patience ended first, nothing was shown.
+    // On a machine so slow that the service's time limit ended first, nothing was shown.
     return answer.status === 503 ? activate() : answer;
   };
   expect((await activate()).json).toMatchObject({ status: 403, code: 'version_not_covered' });

@@ -7,7 +7,7 @@ import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { answered, Service, type Answer } from '../support/harness.js';
-import { ORIGIN } from '../support/http/visitor.js';
+import { ORIGIN } from '../support/http/cookie-client.js';
 
 const ACT = { actor: 'test', reason: 'a test' };
 /** A key whose check symbol fits, of a license that is not here. */
@@ -143,7 +143,7 @@ describe('what was replaced proves nothing more:', () => {
     }
   });
 
-  test('an old key signs nobody in to the portal, and finds nothing for support', async () => {
+  test('an old key does not sign in to the portal, and finds nothing for support', async () => {
     const { license } = await activated();
     await rekey(license.license_id);
     const { license_key, email } = license;

@@ -170,7 +170,7 @@ test('staff: a token works until it is revoked, and is never shown again', async
     service.call(
       'POST',
       '/support/api/licenses/search',
-      { email: 'nobody@example.com' },
+      { email: 'unknown@example.com' },
       { authorization: `Bearer ${token}` },
     );
   expect((await search()).status).toBe(200);

@@ -209,7 +209,7 @@ describe('refusals:', () => {
     },
   );
 
-  test('a ring that cannot be used is told in a sentence, and not made worse', async () => {
+  test('a ring that cannot be used is reported in a sentence, and not made worse', async () => {
     const good = keys.text;
     const kid = keys.entries[0]!.kid;
     const files = readdirSync(keys.dir);

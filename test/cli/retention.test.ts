@@ -1,43 +1,43 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { LOCKS } from '../../src/database/locks.js';
-import { RetentionGround } from '../retention/harness.js';
+import { RetentionHarness } from '../retention/harness.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 
 const RUN = ['retention', 'run'];
 const MIDNIGHT = '2026-11-20T00:05:00Z';
 const FUTURE = '2099-01-01';
 
-let ground: RetentionGround;
+let harness: RetentionHarness;
 let terminal: Terminal;
 beforeAll(async () => {
-  ground = await RetentionGround.start();
-  await ground.countNoWeeks();
-  terminal = new Terminal({ DATABASE_URL: ground.databaseUrl });
+  harness = await RetentionHarness.start();
+  await harness.countNoWeeks();
+  terminal = new Terminal({ DATABASE_URL: harness.databaseUrl });
 });
 beforeEach(async () => {
-  await ground.sql('truncate telemetry_inbox, telemetry, one_time_code, retention_run');
-  await ground.receive({ '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 });
-  await ground.run('2024-12-01T12:00:00Z');
-  await ground.receive({ '2026-11-19': 3, '2026-11-20': 2 });
-  await ground.insert('one_time_code', { expires_at: '2026-11-19' });
+  await harness.sql('truncate telemetry_inbox, telemetry, one_time_code, retention_run');
+  await harness.receive({ '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 });
+  await harness.run('2024-12-01T12:00:00Z');
+  await harness.receive({ '2026-11-19': 3, '2026-11-20': 2 });
+  await harness.insert('one_time_code', { expires_at: '2026-11-19' });
   // The command line goes by the real clock: it sees each table for the first time.
-  await ground.sql('truncate retention_run, file_rewrite');
+  await harness.sql('truncate retention_run, file_rewrite');
 });
 afterAll(async () => {
   terminal.close();
-  await ground.close();
+  await harness.close();
 });
 
-/** Every row of every table, and where it lies. */
+/** Every row of every table, and its physical place. */
 async function dump(): Promise<string> {
-  const tables = await ground.sql<{ name: string }>(
+  const tables = await harness.sql<{ name: string }>(
     `select oid::regclass::text as name from pg_class where relkind = 'r'
      and relnamespace in ('public'::regnamespace, 'graphile_worker'::regnamespace) order by 1`,
   );
   const rows = [];
   for (const { name } of tables)
-    rows.push(name, await ground.sql(`select tableoid, ctid, t::text from ${name} t order by ctid`));
+    rows.push(name, await harness.sql(`select tableoid, ctid, t::text from ${name} t order by ctid`));
   return hash('sha256', JSON.stringify(rows));
 }
 
@@ -53,9 +53,9 @@ describe('retention run', () => {
       files_rewritten: 0,
       failed: [],
     });
-    expect(await ground.days('telemetry')).toEqual({ '2024-11-21': 6, '2026-11-19': 3 });
+    expect(await harness.days('telemetry')).toEqual({ '2024-11-21': 6, '2026-11-19': 3 });
     expect(
-      await ground.sql(
+      await harness.sql(
         'select as_of, finished_at is not null as finished, deleted, failed from retention_run',
       ),
     ).toEqual([
@@ -77,7 +77,7 @@ describe('retention run', () => {
     });
     expect(await dump()).toBe(before);
     // Not even the dump is blind: a run is seen in it.
-    await ground.run(MIDNIGHT);
+    await harness.run(MIDNIGHT);
     expect(await dump()).not.toBe(before);
   });
 
@@ -93,8 +93,8 @@ describe('retention run', () => {
         '',
       ].join('\n'),
     );
-    await ground.run(MIDNIGHT);
-    await ground.sql('truncate file_rewrite');
+    await harness.run(MIDNIGHT);
+    await harness.sql('truncate file_rewrite');
     const again = await terminal.run([...RUN, '--as-of', MIDNIGHT]);
     expect(again.stdout.replaceAll(/ {2,}/g, '  ')).toBe(
       [
@@ -109,9 +109,9 @@ describe('retention run', () => {
   });
 
   test('what cannot be deleted is named, and the exit code says so', async () => {
-    await ground.sql('alter table one_time_code rename to elsewhere');
+    await harness.sql('alter table one_time_code rename to elsewhere');
     const run = await terminal.run([...RUN, '--as-of', MIDNIGHT, '--json']);
-    await ground.sql('alter table elsewhere rename to one_time_code');
+    await harness.sql('alter table elsewhere rename to one_time_code');
     expect(run).toMatchObject({
       code: 1,
       json: { deleted: { telemetry: 9 }, failed: ['one_time_code'] },
@@ -120,7 +120,7 @@ describe('retention run', () => {
   });
 
   test('beside another run it leaves', async () => {
-    const other = await ground.database.connect();
+    const other = await harness.database.connect();
     await other.query('select pg_advisory_lock($1)', [LOCKS.retention]);
     const run = await terminal.run([...RUN, '--json']);
     await other.query('select pg_advisory_unlock($1)', [LOCKS.retention]);
@@ -132,7 +132,7 @@ describe('retention run', () => {
     });
   });
 
-  test('an --as-of that is no day is told, with exit code 2', async () => {
+  test('an --as-of that is not a day is refused, with exit code 2', async () => {
     const runs = ['tomorrow', '2026-02-30', ''].map((asOf) => terminal.run([...RUN, '--as-of', asOf]));
     for (const run of await Promise.all(runs)) {
       expect(run).toMatchObject({
@@ -182,13 +182,13 @@ describe('a day that is yet to come', () => {
     const development = { env: { NODE_ENV: 'development' } };
     const run = await terminal.json([...RUN, '--as-of', '2030-01-01'], development);
     expect(run).toMatchObject({ telemetry_rows_moved: 5, deleted: { telemetry: 20 } });
-    expect(await ground.count('telemetry')).toBe(0);
+    expect(await harness.count('telemetry')).toBe(0);
   });
 });
 
 test('status warns of what should have left, and of a deletion request that is overdue', async () => {
-  await ground.receive({ '2020-01-02': 1 });
-  await ground.insert('erasure_request', { email: 'ada@example.com', received_on: '2020-01-01' });
+  await harness.receive({ '2020-01-02': 1 });
+  await harness.insert('erasure_request', { email: 'ada@example.com', received_on: '2020-01-01' });
   const expected = [
     'The telemetry inbox holds rows of 2020-01-02, which should have moved.',
     'A deletion request was due on 2020-01-31 and is overdue.',

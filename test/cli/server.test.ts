@@ -17,7 +17,7 @@ describe('init', () => {
     DATA_DIR: undefined,
   };
 
-  test('makes what a production needs, where nobody else can read it', async () => {
+  test('makes what a production deployment needs, readable by its owner alone', async () => {
     const dir = terminal.file('secrets');
     const settings = await terminal.json(['init', 'secrets'], { env: production });
     expect(settings).toEqual({
@@ -76,7 +76,7 @@ describe('with the embedded database', () => {
     const server = terminal.start(MAIN, [], env);
     const ended = new Promise((resolve) => server.once('exit', resolve));
     try {
-      await said(server, 'Mooring is ready');
+      await printed(server, 'Mooring is ready');
       writeFileSync(terminal.file('App.dmg'), 'an image');
       const image = ['--dmg', 'App.dmg', '--version', '1.1.0', '--url', 'https://dl.example.com/App.dmg'];
       const signed = await terminal.run(['manifest', 'sign', ...image, '--first', '--json'], { env });
@@ -91,15 +91,15 @@ describe('with the embedded database', () => {
   });
 });
 
-/** Resolves once the program has said this on standard error. */
-function said(child: ChildProcess, words: string): Promise<void> {
+/** Resolves once the program has printed this on standard error. */
+function printed(child: ChildProcess, words: string): Promise<void> {
   let heard = '';
   return new Promise((resolve, reject) => {
     child.stderr!.setEncoding('utf8').on('data', (text: string) => {
       heard += text;
       if (heard.includes(words)) resolve();
     });
-    child.once('exit', () => reject(new Error(`It ended, having said: ${heard}`)));
+    child.once('exit', () => reject(new Error(`It ended, having printed: ${heard}`)));
     child.stdout!.resume();
   });
 }

@@ -107,7 +107,7 @@ describe('sign', () => {
     expect(production).toMatchObject({ code: 2, stderr: '--key must name the key to sign with.\n' });
   });
 
-  test('the document lies in --out, which is never overwritten, or on standard output', async () => {
+  test('the document is written to --out, which is never overwritten, or to standard output', async () => {
     const { code, stdout } = await terminal.run(signing('1.0.0', '--first', '--out', 'out.json'), {
       env: ALONE,
     });
@@ -183,8 +183,8 @@ describe('an image', () => {
   test.each(changes)('that %s while it is read is refused', async (_how, change) => {
     const file = terminal.file('changing.dmg');
     writeFileSync(file, Buffer.alloc(3 << 20));
-    let told = 0;
-    const reading = readImage(file, () => void (told++ === 0 && change(file)));
+    let total = 0;
+    const reading = readImage(file, () => void (total++ === 0 && change(file)));
     await expect(reading).rejects.toThrow('changed while it was read');
   });
 

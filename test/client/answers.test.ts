@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { temporaryFolder } from './folders.js';
 import {
   DAY,
-  Desk,
+  Computer,
   EMAIL,
   FakeTime,
   HOUR,
@@ -156,7 +156,7 @@ describe('a problem', () => {
   });
 });
 
-test('an object of JSON is told from every other value, and from what is no JSON', () => {
+test('an object of JSON is distinguished from every other value, and from what is not JSON', () => {
   expect(asObject({ a: 1 })).toEqual({ a: 1 });
   for (const other of [null, undefined, [], 'text', 7, true]) expect(asObject(other)).toBeUndefined();
   expect(parseObject('{"a":1}')).toEqual({ a: 1 });
@@ -299,16 +299,16 @@ describe('the state file', () => {
 
 describe('before it has started, and after it was closed', () => {
   test('a client is not activated, and finds no update', async () => {
-    const desk = await Desk.make();
-    const opened = desk.open();
-    expect(desk.client.status).toEqual({ kind: 'not_activated' });
+    const computer = await Computer.make();
+    const opened = computer.open();
+    expect(computer.client.status).toEqual({ kind: 'not_activated' });
     await opened;
-    await desk.client.close();
-    const calls = desk.service.calls.length;
-    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'unreachable' });
-    await expect(desk.client.activate(KEY, EMAIL)).rejects.toThrow('the client is closed');
-    await desk.client.heartbeatNow();
-    expect(desk.service.calls).toHaveLength(calls);
+    await computer.client.close();
+    const calls = computer.service.calls.length;
+    expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'unreachable' });
+    await expect(computer.client.activate(KEY, EMAIL)).rejects.toThrow('the client is closed');
+    await computer.client.heartbeatNow();
+    expect(computer.service.calls).toHaveLength(calls);
   });
 
   test('a client can be closed', async () => {
@@ -317,12 +317,12 @@ describe('before it has started, and after it was closed', () => {
   });
 
   test('a client that is not activated plans no heartbeat, also where one is asked for', async () => {
-    const desk = await Desk.make();
-    await desk.open();
-    expect(await desk.client.heartbeatNow()).toEqual({ kind: 'not_activated' });
-    expect(desk.service.calls).toEqual([]);
+    const computer = await Computer.make();
+    await computer.open();
+    expect(await computer.client.heartbeatNow()).toEqual({ kind: 'not_activated' });
+    expect(computer.service.calls).toEqual([]);
     // The daily look for an update.
-    expect(desk.time.pending.size).toBe(1);
+    expect(computer.time.pending.size).toBe(1);
   });
 
   test('a body that is too large is given up', async () => {
@@ -382,7 +382,7 @@ test.each([
     ['ECONN'],
     undefined,
   ].map((code) => [code, 'no connection'] as const),
-])('a failed call with the code %j is told as %j, and never with its message', async (code, reason) => {
+])('a failed call with the code %j is reported as %j, and never with its message', async (code, reason) => {
   const { clock, timers } = new FakeTime();
   const failure = Object.assign(new TypeError('fetch failed'), { cause: { code, message: '10.0.0.7' } });
   const signal = new AbortController().signal;
@@ -437,7 +437,7 @@ describe('the members of a problem', () => {
     expect(checkedMembers('machine_limit_reached', members)).toEqual(isKept ? members : {}),
   );
 
-  test('are told with the code and the detail by an error that says its name', () => {
+  test('are reported with the code and the detail by an error with its own name', () => {
     const facts = { status: 403, code: 'license_revoked', detail: 'The license was revoked.' };
     const problem = new LicenseProblem({ ...facts, client_action: 'stop', errors: [], extras: {} });
     expect(String(problem)).toBe('LicenseProblem: license_revoked: The license was revoked.');
@@ -454,106 +454,108 @@ describe('a file whose token is of another machine', () => {
       exp: (START + 7 * DAY) / 1_000,
     })}.${'A'.repeat(86)}`;
 
-  async function deskWith(machine: string): Promise<Desk> {
-    const desk = await Desk.make();
-    desk.service.answer['/v1/activate'] = () => desk.service.confirm(201, { token: tokenOf(machine) });
-    desk.service.answer['/v1/heartbeat'] = () => desk.service.confirm(200, { token: tokenOf(machine) });
-    await desk.open({ machineId: async () => machine });
-    await desk.client.activate(KEY, EMAIL, 'Studio Mac');
-    return desk;
+  async function computerWith(machine: string): Promise<Computer> {
+    const computer = await Computer.make();
+    computer.service.answer['/v1/activate'] = () =>
+      computer.service.confirm(201, { token: tokenOf(machine) });
+    computer.service.answer['/v1/heartbeat'] = () =>
+      computer.service.confirm(200, { token: tokenOf(machine) });
+    await computer.open({ machineId: async () => machine });
+    await computer.client.activate(KEY, EMAIL, 'Studio Mac');
+    return computer;
   }
 
   test('is activated for this machine instead of a heartbeat, without the label of the other one', async () => {
-    const desk = await deskWith(MACHINE_ID);
+    const computer = await computerWith(MACHINE_ID);
     const here = 'cd'.repeat(32);
-    desk.service.answer['/v1/activate'] = () => desk.service.confirm(201, { token: tokenOf(here) });
-    desk.service.calls = [];
-    expect(await desk.restart({ machineId: async () => here })).toMatchObject({ kind: 'running' });
-    await desk.pass(7 * HOUR);
-    expect(desk.service.of('/v1/activate')).toHaveLength(1);
-    const licensing = desk.service.calls.filter(({ path }) => path !== '/v1/manifest');
+    computer.service.answer['/v1/activate'] = () => computer.service.confirm(201, { token: tokenOf(here) });
+    computer.service.calls = [];
+    expect(await computer.restart({ machineId: async () => here })).toMatchObject({ kind: 'running' });
+    await computer.pass(7 * HOUR);
+    expect(computer.service.of('/v1/activate')).toHaveLength(1);
+    const licensing = computer.service.calls.filter(({ path }) => path !== '/v1/manifest');
     expect(licensing[0]!.body).toMatchObject({ license_key: KEY, email: EMAIL, machine_id: here });
     expect(licensing[0]!.body).not.toHaveProperty('hostname_hint');
-    expect(desk.log).toContain('the license was activated on another machine: activating on this one');
+    expect(computer.log).toContain('the license was activated on another machine: activating on this one');
     // Its own token is sent from now on.
-    await desk.pass(7 * DAY - 1);
-    expect(desk.service.heartbeats.length).toBeGreaterThan(0);
-    for (const { body } of desk.service.heartbeats) expect(body).toMatchObject({ token: tokenOf(here) });
+    await computer.pass(7 * DAY - 1);
+    expect(computer.service.heartbeats.length).toBeGreaterThan(0);
+    for (const { body } of computer.service.heartbeats) expect(body).toMatchObject({ token: tokenOf(here) });
   });
 
   test('runs until its end where no machine is left for this one, and says so', async () => {
-    const desk = await deskWith(MACHINE_ID);
+    const computer = await computerWith(MACHINE_ID);
     const extras = { portal_url: 'https://license.example/portal' };
-    desk.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop', extras);
-    await desk.restart({ machineId: async () => 'cd'.repeat(32) });
-    expect(await desk.client.heartbeatNow()).toMatchObject({
+    computer.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop', extras);
+    await computer.restart({ machineId: async () => 'cd'.repeat(32) });
+    expect(await computer.client.heartbeatNow()).toMatchObject({
       kind: 'running',
       machine_limit_reached: extras,
     });
-    await desk.pass(8 * DAY);
-    expect(desk.client.status).toMatchObject({ kind: 'stopped', reason: 'machine_limit_reached' });
+    await computer.pass(8 * DAY);
+    expect(computer.client.status).toMatchObject({ kind: 'stopped', reason: 'machine_limit_reached' });
   });
 
   describe('and which a refusal has stopped', () => {
     const here = { machineId: async () => 'cd'.repeat(32) };
 
-    async function stoppedElsewhere(code: string): Promise<Desk> {
-      const desk = await deskWith(MACHINE_ID);
-      desk.service.answer['/v1/heartbeat'] = () => problem(403, code, 'stop');
-      await desk.client.heartbeatNow();
-      desk.service.calls = [];
-      expect(await desk.restart(here)).toMatchObject({ kind: 'stopped', reason: code });
-      await desk.pass(HOUR);
-      expect(desk.service.of('/v1/activate')).toEqual([]);
-      return desk;
+    async function stoppedElsewhere(code: string): Promise<Computer> {
+      const computer = await computerWith(MACHINE_ID);
+      computer.service.answer['/v1/heartbeat'] = () => problem(403, code, 'stop');
+      await computer.client.heartbeatNow();
+      computer.service.calls = [];
+      expect(await computer.restart(here)).toMatchObject({ kind: 'stopped', reason: code });
+      await computer.pass(HOUR);
+      expect(computer.service.of('/v1/activate')).toEqual([]);
+      return computer;
     }
 
     test('stays released here, also where the user asks again', async () => {
-      const desk = await stoppedElsewhere('binding_released');
-      expect(await desk.client.heartbeatNow()).toMatchObject({ kind: 'stopped' });
-      await desk.pass(DAY);
-      expect(desk.service.calls.filter(({ path }) => path !== '/v1/manifest')).toEqual([]);
-      expect((await desk.client.activate(KEY, EMAIL)).kind).toBe('running');
+      const computer = await stoppedElsewhere('binding_released');
+      expect(await computer.client.heartbeatNow()).toMatchObject({ kind: 'stopped' });
+      await computer.pass(DAY);
+      expect(computer.service.calls.filter(({ path }) => path !== '/v1/manifest')).toEqual([]);
+      expect((await computer.client.activate(KEY, EMAIL)).kind).toBe('running');
     });
 
     test('tells the newest refusal, where the user asks again', async () => {
-      const desk = await stoppedElsewhere('license_expired');
-      desk.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop');
-      expect(await desk.client.heartbeatNow()).toMatchObject({
+      const computer = await stoppedElsewhere('license_expired');
+      computer.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop');
+      expect(await computer.client.heartbeatNow()).toMatchObject({
         kind: 'stopped',
         reason: 'machine_limit_reached',
       });
     });
 
     test('is activated here only where the user asks again', async () => {
-      const desk = await stoppedElsewhere('license_expired');
-      expect(await desk.client.heartbeatNow()).toMatchObject({ kind: 'running' });
-      expect(desk.service.of('/v1/activate')).toHaveLength(1);
-      expect(desk.service.heartbeats).toEqual([]);
+      const computer = await stoppedElsewhere('license_expired');
+      expect(await computer.client.heartbeatNow()).toMatchObject({ kind: 'running' });
+      expect(computer.service.of('/v1/activate')).toHaveLength(1);
+      expect(computer.service.heartbeats).toEqual([]);
     });
   });
 
   test('of this machine starts without a call, and asks a few minutes later', async () => {
-    const desk = await deskWith(MACHINE_ID);
-    desk.service.calls = [];
-    expect(await desk.restart()).toMatchObject({ kind: 'running' });
-    expect(desk.service.calls).toEqual([]);
-    await desk.pass(10 * MINUTE);
-    expect(desk.service.heartbeats).toHaveLength(1);
+    const computer = await computerWith(MACHINE_ID);
+    computer.service.calls = [];
+    expect(await computer.restart()).toMatchObject({ kind: 'running' });
+    expect(computer.service.calls).toEqual([]);
+    await computer.pass(10 * MINUTE);
+    expect(computer.service.heartbeats).toHaveLength(1);
   });
 
   test('counts its seven days from its own time, where the file says no time and the clock is a year behind', async () => {
-    const desk = await deskWith(MACHINE_ID);
-    await desk.client.close();
-    const state = JSON.parse(await readFile(desk.stateFile, 'utf8')) as object;
+    const computer = await computerWith(MACHINE_ID);
+    await computer.client.close();
+    const state = JSON.parse(await readFile(computer.stateFile, 'utf8')) as object;
     const time = { highest_seen: null, clock_ahead_seconds: 0 };
-    await writeFile(desk.stateFile, JSON.stringify({ ...state, time }));
-    desk.time.wall = START - 365 * DAY;
-    desk.service.unplug();
-    expect(await desk.open()).toMatchObject({ kind: 'running' });
-    await desk.pass(7 * DAY - HOUR);
-    expect(await desk.restart()).toMatchObject({ kind: 'running' });
-    await desk.pass(2 * HOUR);
-    expect(await desk.restart()).toMatchObject({ kind: 'needs_network' });
+    await writeFile(computer.stateFile, JSON.stringify({ ...state, time }));
+    computer.time.wall = START - 365 * DAY;
+    computer.service.unplug();
+    expect(await computer.open()).toMatchObject({ kind: 'running' });
+    await computer.pass(7 * DAY - HOUR);
+    expect(await computer.restart()).toMatchObject({ kind: 'running' });
+    await computer.pass(2 * HOUR);
+    expect(await computer.restart()).toMatchObject({ kind: 'needs_network' });
   });
 });

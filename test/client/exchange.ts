@@ -32,7 +32,7 @@ export class Exchange {
     this.send(status, { 'content-type': 'text/html', ...headers }, '<html>Sign in to the hotel</html>');
   }
 
-  /** A problem document. One with a 4xx is noted as what the client was told, for it may be obeyed. */
+  /** A problem document. One with a 4xx is recorded as sent to the client, which may obey it. */
   problem(
     status: number,
     code: string,

@@ -25,7 +25,7 @@ const body =
   (exchange) =>
     exchange.send(status, headers, text);
 
-/** Faults of the network and of what stands in it: none of them is an answer of the service. */
+/** Faults of the network and of intermediaries: none of them is an answer of the service. */
 export const NO_ANSWERS = {
   silence: (exchange) => exchange.stall(),
   'a trickle': (exchange) => exchange.stall('{"token":'),
@@ -95,13 +95,13 @@ export const WRONG_SHAPES = {
   'a server_time that is none': confirmed({ server_time: 'noon' }),
 } as const satisfies Record<string, Fault>;
 
-/** Problem documents that ask for nothing but patience, whatever they claim. */
+/** Problem documents that only ask the client to retry, whatever else they claim. */
 export const PATIENCE = {
   'a stop with status 500': (exchange) => exchange.problem(500, 'license_revoked', 'stop'),
   'a stop with status 503': (exchange) => exchange.problem(503, 'license_refunded', 'stop'),
   'a reactivate with status 500': (exchange) => exchange.problem(500, 'token_invalid', 'reactivate'),
   internal_error: (exchange) => exchange.problem(500, 'internal_error', 'retry'),
-  'an action nobody knows': (exchange) => exchange.problem(403, 'license_asleep', 'self_destruct'),
+  'an unknown action': (exchange) => exchange.problem(403, 'license_asleep', 'self_destruct'),
   'no action': (exchange) => exchange.problem(403, 'license_asleep', ''),
   'an action that is a list': (exchange) =>
     exchange.problem(403, 'license_asleep', '', { client_action: ['stop'] }),

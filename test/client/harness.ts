@@ -19,7 +19,7 @@ interface Timer {
   due: number;
 }
 
-/** A wall clock, a measured clock and timers that move only when told. The wall clock can also be set, as users do. */
+/** A wall clock, a measured clock and timers that move only when a test moves them. The wall clock can also be set, as users do. */
 export class FakeTime {
   wall: number;
   measured = 0;
@@ -152,7 +152,7 @@ export function problem(
 }
 
 /** A computer: one state file and one clock, on which the application is started and quit. */
-export class Desk {
+export class Computer {
   readonly time = new FakeTime();
   readonly service = new FakeService(this.time);
   readonly log: string[] = [];
@@ -161,16 +161,16 @@ export class Desk {
 
   protected constructor(readonly folder: string) {}
 
-  static async make(): Promise<Desk> {
-    return new Desk(await temporaryFolder());
+  static async make(): Promise<Computer> {
+    return new Computer(await temporaryFolder());
   }
 
-  /** A desk whose application was activated, and is running. */
-  static async activated(options: Partial<ClientOptions> = {}): Promise<Desk> {
-    const desk = await Desk.make();
-    await desk.open(options);
-    await desk.client.activate(KEY, EMAIL, 'Studio Mac');
-    return desk;
+  /** A computer whose application was activated, and is running. */
+  static async activated(options: Partial<ClientOptions> = {}): Promise<Computer> {
+    const computer = await Computer.make();
+    await computer.open(options);
+    await computer.client.activate(KEY, EMAIL, 'Studio Mac');
+    return computer;
   }
 
   get stateFile(): string {

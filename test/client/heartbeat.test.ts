@@ -8,34 +8,34 @@ import {
   type Telemetry,
 } from '../../client/src/telemetry.js';
 import { EVERY_FIELD } from '../telemetry/block.js';
-import { DAY, Desk, HOUR, json, MINUTE, problem, type Seen } from './harness.js';
+import { DAY, Computer, HOUR, json, MINUTE, problem, type Seen } from './harness.js';
 
 const gaps = (calls: Seen[]) => calls.slice(1).map((call, i) => call.when - calls[i]!.when);
 
 /** An application that was activated earlier and starts now. */
-async function started(random = 0.5): Promise<{ desk: Desk; start: number }> {
-  const desk = await Desk.activated();
-  await desk.restart({ random: () => random });
-  return { desk, start: desk.time.measured };
+async function started(random = 0.5): Promise<{ computer: Computer; start: number }> {
+  const computer = await Computer.activated();
+  await computer.restart({ random: () => random });
+  return { computer, start: computer.time.measured };
 }
 
 describe('the schedule', () => {
   test.each([0, 0.5, 0.999])(
     'the first heartbeat comes a few minutes after the start (random %p)',
     async (random) => {
-      const { desk, start } = await started(random);
-      await desk.pass(2 * MINUTE);
-      expect(desk.service.heartbeats).toEqual([]);
-      await desk.pass(8 * MINUTE);
-      expect(desk.service.heartbeats).toHaveLength(1);
-      expect(desk.service.heartbeats[0]!.when - start).toBeGreaterThan(2 * MINUTE);
+      const { computer, start } = await started(random);
+      await computer.pass(2 * MINUTE);
+      expect(computer.service.heartbeats).toEqual([]);
+      await computer.pass(8 * MINUTE);
+      expect(computer.service.heartbeats).toHaveLength(1);
+      expect(computer.service.heartbeats[0]!.when - start).toBeGreaterThan(2 * MINUTE);
     },
   );
 
   test.each([0, 0.5, 0.999])('then about every six hours (random %p)', async (random) => {
-    const { desk } = await started(random);
-    await desk.pass(7 * DAY);
-    const waits = gaps(desk.service.heartbeats);
+    const { computer } = await started(random);
+    await computer.pass(7 * DAY);
+    const waits = gaps(computer.service.heartbeats);
     expect(waits.length).toBeGreaterThan(25);
     for (const wait of waits) {
       expect(wait).toBeGreaterThan(5.5 * HOUR);
@@ -44,24 +44,25 @@ describe('the schedule', () => {
   });
 
   test('another interval is respected where the service asks for it', async () => {
-    const { desk } = await started();
-    desk.service.answer['/v1/heartbeat'] = () =>
-      desk.service.confirm(200, { heartbeat_after_seconds: 8 * 3600 });
-    await desk.pass(2 * DAY);
-    expect(new Set(gaps(desk.service.heartbeats))).toEqual(new Set([8 * HOUR]));
+    const { computer } = await started();
+    computer.service.answer['/v1/heartbeat'] = () =>
+      computer.service.confirm(200, { heartbeat_after_seconds: 8 * 3600 });
+    await computer.pass(2 * DAY);
+    expect(new Set(gaps(computer.service.heartbeats))).toEqual(new Set([8 * HOUR]));
   });
 
   test.each([0, 1, -5, 1e300, 1e12, null, 'soon', Number.NaN])(
     'an interval of %p neither makes it hammer nor go silent',
     async (heartbeat_after_seconds) => {
-      const { desk } = await started();
-      desk.service.answer['/v1/heartbeat'] = () => desk.service.confirm(200, { heartbeat_after_seconds });
-      await desk.pass(5 * DAY);
-      for (const wait of gaps(desk.service.heartbeats)) {
+      const { computer } = await started();
+      computer.service.answer['/v1/heartbeat'] = () =>
+        computer.service.confirm(200, { heartbeat_after_seconds });
+      await computer.pass(5 * DAY);
+      for (const wait of gaps(computer.service.heartbeats)) {
         expect(wait).toBeGreaterThan(5 * HOUR);
         expect(wait).toBeLessThan(13 * HOUR);
       }
-      expect(desk.service.heartbeats.length).toBeGreaterThan(9);
+      expect(computer.service.heartbeats.length).toBeGreaterThan(9);
     },
   );
 
@@ -84,55 +85,55 @@ describe('the schedule', () => {
     ['a 500', () => problem(500, 'internal_error', 'retry')],
     ['a 429 of a proxy', () => new Response('slow down', { status: 429 })],
   ])('without a retry-after, %s is tried again with the next interval', async (_, answer) => {
-    const { desk } = await started();
-    desk.service.answer['/v1/heartbeat'] = () => answer;
-    await desk.pass(3 * DAY);
-    expect(desk.service.heartbeats.length).toBeGreaterThan(10);
-    expect(Math.min(...gaps(desk.service.heartbeats))).toBeGreaterThan(5 * HOUR);
+    const { computer } = await started();
+    computer.service.answer['/v1/heartbeat'] = () => answer;
+    await computer.pass(3 * DAY);
+    expect(computer.service.heartbeats.length).toBeGreaterThan(10);
+    expect(Math.min(...gaps(computer.service.heartbeats))).toBeGreaterThan(5 * HOUR);
   });
 
   test.each([
     ['seconds', '900'],
     ['an HTTP date', 'Fri, 20 Nov 2026 13:15:00 GMT'],
   ])('retry-after in %s is honoured, and never undercut', async (_, value) => {
-    const { desk } = await started(0);
+    const { computer } = await started(0);
     const headers = { 'retry-after': value, date: 'Fri, 20 Nov 2026 13:00:00 GMT' };
     const answers = [() => problem(503, 'unavailable', 'retry', {}, headers)];
-    desk.service.answer['/v1/heartbeat'] = () => answers.shift() ?? (() => desk.service.confirm());
-    await desk.pass(12 * HOUR);
-    const [first, second] = gaps(desk.service.heartbeats);
+    computer.service.answer['/v1/heartbeat'] = () => answers.shift() ?? (() => computer.service.confirm());
+    await computer.pass(12 * HOUR);
+    const [first, second] = gaps(computer.service.heartbeats);
     expect(first).toBe(15 * MINUTE);
     expect(second).toBeGreaterThan(5 * HOUR);
   });
 
   test('a server that keeps asking for haste is believed less each time', async () => {
-    const { desk } = await started();
-    desk.service.answer['/v1/heartbeat'] = () =>
+    const { computer } = await started();
+    computer.service.answer['/v1/heartbeat'] = () =>
       new Response('', { status: 503, headers: { 'retry-after': '0' } });
-    await desk.pass(DAY);
-    expect(desk.service.heartbeats.length).toBeLessThan(32);
-    expect(Math.min(...gaps(desk.service.heartbeats))).toBeGreaterThanOrEqual(MINUTE);
+    await computer.pass(DAY);
+    expect(computer.service.heartbeats.length).toBeLessThan(32);
+    expect(Math.min(...gaps(computer.service.heartbeats))).toBeGreaterThanOrEqual(MINUTE);
   });
 
   test('a retry-after of ten years is six hours', async () => {
-    const { desk } = await started();
-    desk.service.answer['/v1/heartbeat'] = () =>
+    const { computer } = await started();
+    computer.service.answer['/v1/heartbeat'] = () =>
       problem(503, 'unavailable', 'retry', {}, { 'retry-after': '315360000' });
-    await desk.pass(2 * DAY);
-    expect(desk.service.heartbeats.length).toBeGreaterThan(6);
+    await computer.pass(2 * DAY);
+    expect(computer.service.heartbeats.length).toBeGreaterThan(6);
   });
 
   test('a heartbeat asked for twice at once is one', async () => {
-    const { desk } = await started();
-    await Promise.all([desk.client.heartbeatNow(), desk.client.heartbeatNow()]);
-    expect(desk.service.heartbeats).toHaveLength(1);
+    const { computer } = await started();
+    await Promise.all([computer.client.heartbeatNow(), computer.client.heartbeatNow()]);
+    expect(computer.service.heartbeats).toHaveLength(1);
   });
 
   test('each heartbeat carries the token of the one before', async () => {
-    const { desk } = await started();
-    await desk.pass(DAY);
-    expect(desk.service.heartbeats.map(({ body }) => body!['token'])).toEqual(
-      desk.service.heartbeats.map((_, i) => `token-${i + 1}`),
+    const { computer } = await started();
+    await computer.pass(DAY);
+    expect(computer.service.heartbeats.map(({ body }) => body!['token'])).toEqual(
+      computer.service.heartbeats.map((_, i) => `token-${i + 1}`),
     );
   });
 });
@@ -145,25 +146,25 @@ const CRASH = Object.fromEntries(fields.filter(([name]) => isCrashField(name))) 
 
 const SENT_ON = 'heartbeat sent (telemetry: on)';
 const SENT_OFF = 'heartbeat sent (telemetry: off)';
-const blocks = (desk: Desk) => desk.service.heartbeats.map(({ body }) => body!['telemetry']);
+const blocks = (computer: Computer) => computer.service.heartbeats.map(({ body }) => body!['telemetry']);
 
 describe('telemetry', () => {
   test('is on by default, with every field the application gives, and says so', async () => {
-    const desk = await Desk.activated({ telemetry: () => EVERYTHING });
-    await desk.client.heartbeatNow();
-    expect(blocks(desk)).toEqual([EVERYTHING]);
-    expect(desk.log.filter((line) => line.startsWith('heartbeat'))).toEqual([SENT_ON]);
+    const computer = await Computer.activated({ telemetry: () => EVERYTHING });
+    await computer.client.heartbeatNow();
+    expect(blocks(computer)).toEqual([EVERYTHING]);
+    expect(computer.log.filter((line) => line.startsWith('heartbeat'))).toEqual([SENT_ON]);
   });
 
   test('with APP_TELEMETRY_DISABLED=1 the block is absent, and the log says exactly so', async () => {
     const environment = { EXAMPLE_TELEMETRY_DISABLED: '1' };
-    const desk = await Desk.activated({ telemetry: () => EVERYTHING, environment });
-    await desk.client.reportCrash(CRASH);
-    await desk.client.heartbeatNow();
-    expect(desk.service.heartbeats.map(({ body }) => body)).toEqual([
+    const computer = await Computer.activated({ telemetry: () => EVERYTHING, environment });
+    await computer.client.reportCrash(CRASH);
+    await computer.client.heartbeatNow();
+    expect(computer.service.heartbeats.map(({ body }) => body)).toEqual([
       { token: 'token-1', app_version: '3.1.0' },
     ]);
-    expect(desk.log.filter((line) => line.startsWith('heartbeat'))).toEqual([SENT_OFF]);
+    expect(computer.log.filter((line) => line.startsWith('heartbeat'))).toEqual([SENT_OFF]);
   });
 
   test.each([
@@ -174,9 +175,9 @@ describe('telemetry', () => {
     [{ MY_APP_TELEMETRY_DISABLED: ' 1 ' }, true],
     [{ MY_APP_TELEMETRY_DISABLED: 'true' }, true],
   ])('the environment %j is read for this application alone', async (environment, off) => {
-    const desk = await Desk.activated({ app: 'My App', environment });
-    await desk.client.heartbeatNow();
-    expect(blocks(desk)[0] === undefined).toBe(off);
+    const computer = await Computer.activated({ app: 'My App', environment });
+    await computer.client.heartbeatNow();
+    expect(blocks(computer)[0] === undefined).toBe(off);
   });
 
   test.each(['My App', 'my-app', 'My – App'])('the application %p is MY_APP there', (app) => {
@@ -185,24 +186,24 @@ describe('telemetry', () => {
 
   test('the switch is read at the start, and a restart takes it up', async () => {
     const environment: Record<string, string> = {};
-    const desk = await Desk.activated({ environment });
+    const computer = await Computer.activated({ environment });
     environment['EXAMPLE_TELEMETRY_DISABLED'] = '1';
-    await desk.client.heartbeatNow();
-    await desk.restart({ environment });
-    await desk.client.heartbeatNow();
-    expect(blocks(desk).map((block) => block !== undefined)).toEqual([true, false]);
+    await computer.client.heartbeatNow();
+    await computer.restart({ environment });
+    await computer.client.heartbeatNow();
+    expect(blocks(computer).map((block) => block !== undefined)).toEqual([true, false]);
   });
 
   test('a callback that throws never costs the heartbeat', async () => {
-    const desk = await Desk.activated({
+    const computer = await Computer.activated({
       telemetry: () => {
         throw new Error('secret camera name');
       },
     });
-    expect((await desk.client.heartbeatNow()).kind).toBe('running');
-    expect(blocks(desk)).toEqual([{ app_version: '3.1.0' }]);
-    expect(desk.log.filter((line) => line.startsWith('telemetry could not be read'))).toHaveLength(1);
-    expect(desk.log.join()).not.toContain('camera');
+    expect((await computer.client.heartbeatNow()).kind).toBe('running');
+    expect(blocks(computer)).toEqual([{ app_version: '3.1.0' }]);
+    expect(computer.log.filter((line) => line.startsWith('telemetry could not be read'))).toHaveLength(1);
+    expect(computer.log.join()).not.toContain('camera');
   });
 
   test('a field that is not on the list, or has another type, never leaves the computer', () => {
@@ -224,81 +225,81 @@ describe('telemetry', () => {
   });
 
   test('the heartbeat is logged as sent where something answered, and only there', async () => {
-    const desk = await Desk.activated();
-    desk.service.answer['/v1/heartbeat'] = () => json(500, {});
-    await desk.client.heartbeatNow();
-    expect(desk.log).toContain(SENT_ON);
-    desk.log.length = 0;
-    desk.service.unplug();
-    await desk.client.heartbeatNow();
-    expect(desk.log).toEqual(['heartbeat not confirmed: no connection']);
+    const computer = await Computer.activated();
+    computer.service.answer['/v1/heartbeat'] = () => json(500, {});
+    await computer.client.heartbeatNow();
+    expect(computer.log).toContain(SENT_ON);
+    computer.log.length = 0;
+    computer.service.unplug();
+    await computer.client.heartbeatNow();
+    expect(computer.log).toEqual(['heartbeat not confirmed: no connection']);
   });
 });
 
 describe('a crash signature', () => {
   test('goes with the one heartbeat after the crash, and with no other', async () => {
-    const desk = await Desk.activated();
-    await desk.client.heartbeatNow();
-    await desk.client.reportCrash({ ...CRASH, log: 'text' } as CrashSignature);
-    await desk.client.heartbeatNow();
-    await desk.client.heartbeatNow();
+    const computer = await Computer.activated();
+    await computer.client.heartbeatNow();
+    await computer.client.reportCrash({ ...CRASH, log: 'text' } as CrashSignature);
+    await computer.client.heartbeatNow();
+    await computer.client.heartbeatNow();
     const bare = { app_version: '3.1.0' };
-    expect(blocks(desk)).toEqual([bare, { ...bare, ...CRASH }, bare]);
+    expect(blocks(computer)).toEqual([bare, { ...bare, ...CRASH }, bare]);
   });
 
   test('waits, also over a restart, until a heartbeat was delivered', async () => {
-    const desk = await Desk.activated();
-    await desk.client.reportCrash(CRASH);
-    desk.service.answer['/v1/heartbeat'] = () => problem(503, 'unavailable', 'retry');
-    await desk.client.heartbeatNow();
-    await desk.restart();
-    desk.service.answer['/v1/heartbeat'] = () => desk.service.confirm();
-    await desk.client.heartbeatNow();
-    await desk.client.heartbeatNow();
-    expect(blocks(desk).map((block) => 'crash_sig' in (block as object))).toEqual([true, true, false]);
+    const computer = await Computer.activated();
+    await computer.client.reportCrash(CRASH);
+    computer.service.answer['/v1/heartbeat'] = () => problem(503, 'unavailable', 'retry');
+    await computer.client.heartbeatNow();
+    await computer.restart();
+    computer.service.answer['/v1/heartbeat'] = () => computer.service.confirm();
+    await computer.client.heartbeatNow();
+    await computer.client.heartbeatNow();
+    expect(blocks(computer).map((block) => 'crash_sig' in (block as object))).toEqual([true, true, false]);
   });
 
   test('that is reported while another one is sent goes with the next heartbeat', async () => {
-    const desk = await Desk.activated();
+    const computer = await Computer.activated();
     const newer = { ...CRASH, crash_label: 'reported later' };
-    await desk.client.reportCrash(CRASH);
-    desk.service.answer['/v1/heartbeat'] = () => async () => {
-      await desk.client.reportCrash(newer);
-      return desk.service.confirm();
+    await computer.client.reportCrash(CRASH);
+    computer.service.answer['/v1/heartbeat'] = () => async () => {
+      await computer.client.reportCrash(newer);
+      return computer.service.confirm();
     };
-    await desk.client.heartbeatNow();
-    desk.service.answer['/v1/heartbeat'] = () => desk.service.confirm();
-    await desk.client.heartbeatNow();
-    await desk.client.heartbeatNow();
+    await computer.client.heartbeatNow();
+    computer.service.answer['/v1/heartbeat'] = () => computer.service.confirm();
+    await computer.client.heartbeatNow();
+    await computer.client.heartbeatNow();
     const bare = { app_version: '3.1.0' };
-    expect(blocks(desk)).toEqual([{ ...bare, ...CRASH }, { ...bare, ...newer }, bare]);
+    expect(blocks(computer)).toEqual([{ ...bare, ...CRASH }, { ...bare, ...newer }, bare]);
   });
 
   test('that waits is dropped by the opt-out', async () => {
-    const desk = await Desk.activated();
-    await desk.client.reportCrash(CRASH);
-    await desk.restart({ environment: { EXAMPLE_TELEMETRY_DISABLED: '1' } });
-    await desk.restart();
-    await desk.client.heartbeatNow();
-    expect(blocks(desk)).toEqual([{ app_version: '3.1.0' }]);
+    const computer = await Computer.activated();
+    await computer.client.reportCrash(CRASH);
+    await computer.restart({ environment: { EXAMPLE_TELEMETRY_DISABLED: '1' } });
+    await computer.restart();
+    await computer.client.heartbeatNow();
+    expect(blocks(computer)).toEqual([{ app_version: '3.1.0' }]);
   });
 
   test('reported under the opt-out is not kept for a time without it', async () => {
-    const desk = await Desk.activated({ environment: { EXAMPLE_TELEMETRY_DISABLED: '1' } });
-    await desk.client.reportCrash(CRASH);
-    await desk.restart();
-    await desk.client.heartbeatNow();
-    expect(blocks(desk)).toEqual([{ app_version: '3.1.0' }]);
+    const computer = await Computer.activated({ environment: { EXAMPLE_TELEMETRY_DISABLED: '1' } });
+    await computer.client.reportCrash(CRASH);
+    await computer.restart();
+    await computer.client.heartbeatNow();
+    expect(blocks(computer)).toEqual([{ app_version: '3.1.0' }]);
   });
 
   test('that was refused as malformed is not sent again', async () => {
-    const desk = await Desk.activated();
-    await desk.client.reportCrash(CRASH);
-    desk.service.answer['/v1/heartbeat'] = ({ body }) =>
-      body!['telemetry'] ? problem(422, 'invalid_request', 'fix') : desk.service.confirm();
-    expect((await desk.client.heartbeatNow()).kind).toBe('running');
-    await desk.client.heartbeatNow();
-    expect(blocks(desk)).toEqual([
+    const computer = await Computer.activated();
+    await computer.client.reportCrash(CRASH);
+    computer.service.answer['/v1/heartbeat'] = ({ body }) =>
+      body!['telemetry'] ? problem(422, 'invalid_request', 'fix') : computer.service.confirm();
+    expect((await computer.client.heartbeatNow()).kind).toBe('running');
+    await computer.client.heartbeatNow();
+    expect(blocks(computer)).toEqual([
       { app_version: '3.1.0', ...CRASH },
       undefined,
       { app_version: '3.1.0' },

@@ -40,7 +40,7 @@ const faults = (readFails: fc.Arbitrary<boolean>): fc.Arbitrary<Faults> =>
     reads: fc.array(readFails, { minLength: 1, maxLength: 6 }),
     writes: fc.array(oneIn(4), { minLength: 1, maxLength: 6 }),
   });
-const life = (commands: Command[]): fc.Arbitrary<Command[]> =>
+const scenario = (commands: Command[]): fc.Arbitrary<Command[]> =>
   fc.array(
     fc.oneof(
       { weight: 4, arbitrary: fc.constant<Command>('a timer') },
@@ -52,7 +52,7 @@ const life = (commands: Command[]): fc.Arbitrary<Command[]> =>
 const ALL = Object.keys(COMMANDS) as Command[];
 
 /** Plays commands in any order, and then holds the end against the promises: everything works again. */
-async function play(
+async function runCommands(
   scheduler: fc.Scheduler,
   computer: ScheduledComputer,
   commands: Command[],
@@ -65,7 +65,7 @@ async function play(
   const work = commands.map(async (command) => {
     await computer.pause(command);
     const { killed } = computer.run;
-    // A refusal of Activate is told to the user, and changes nothing.
+    // A refusal of Activate is shown to the user, and changes nothing.
     const done = Promise.resolve(COMMANDS[command](computer)).catch(() => {});
     await Promise.race([done, killed]);
   });
@@ -87,10 +87,10 @@ async function play(
 
 test('no order of answers, clicks, restarts and failing writes stops who paid or brings an older state back', () =>
   fc.assert(
-    fc.asyncProperty(fc.scheduler(), faults(oneIn(4)), life(ALL), async (scheduler, faulty, commands) => {
+    fc.asyncProperty(fc.scheduler(), faults(oneIn(4)), scenario(ALL), async (scheduler, faulty, commands) => {
       const computer = new ScheduledComputer(scheduler);
       await releaseAll(scheduler, computer.activated(faulty));
-      await play(scheduler, computer, commands);
+      await runCommands(scheduler, computer, commands);
     }),
     runs(150),
   ));
@@ -100,14 +100,14 @@ test('an activation while the state cannot be read stays, whatever is read later
     fc.asyncProperty(
       fc.scheduler(),
       faults(oneIn(2)),
-      life(['activate', 'retry', 'three seconds', 'crash']),
+      scenario(['activate', 'retry', 'three seconds', 'crash']),
       fc.constantFrom(0, 8 * DAY),
       async (scheduler, faulty, commands, off) => {
         const computer = new ScheduledComputer(scheduler);
         await releaseAll(scheduler, computer.activated(NO_FAULTS));
         computer.time.wall += off;
         await releaseAll(scheduler, computer.reopened({ ...faulty, reads: [true, ...faulty.reads] }));
-        await play(scheduler, computer, commands);
+        await runCommands(scheduler, computer, commands);
       },
     ),
     runs(150),

@@ -12,7 +12,7 @@ import { makeKey, manifest } from './publisher.js';
 export const PATHS = ['/v1/activate', '/v1/heartbeat', '/v1/manifest'] as const;
 export type Path = (typeof PATHS)[number];
 
-/** One request, as it came over the wire, and what it was truly told. */
+/** One request, as it came over the wire, and what it was really answered. */
 export interface Received {
   path: Path;
   method: string;
@@ -39,7 +39,7 @@ export interface Stop {
  */
 export class MisbehavingService {
   readonly received: Received[] = [];
-  /** `received` and `stalled`, each told in the moment it happens. */
+  /** `received` and `stalled`, each emitted in the moment it happens. */
   readonly events = new EventEmitter<{ received: [Received]; stalled: [Path] }>();
   readonly key = makeKey();
   readonly tokenKey = makeKey();
@@ -70,7 +70,7 @@ export class MisbehavingService {
   /** On a free port of the loopback address; `trueTime` in milliseconds since 1970. */
   static async start(trueTime: () => number): Promise<MisbehavingService> {
     const service = new MisbehavingService(trueTime);
-    // Below the ports that systems hand out by themselves, so that nobody gets this one while it is closed for a while.
+    // Below the ports that systems hand out by themselves, so that no other process gets this one while it is closed for a while.
     for (;;) {
       const listening = service.#listen(20_000 + Math.floor(Math.random() * 10_000));
       if (await listening.then(() => true, isTaken)) return service;
@@ -97,7 +97,7 @@ export class MisbehavingService {
     if (!this.#server.listening) await this.#listen(this.port);
   }
 
-  /** Closes the port: whoever calls is refused, until `behave`. */
+  /** Closes the port: each connection is refused, until `behave`. */
   async refuse(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = once(this.#server, 'close');

@@ -3,31 +3,33 @@ import { LicenseProblem, ServiceUnreachable, type NoUpdateReason } from '../../c
 import { FIXES, NO_ANSWERS, PATIENCE, WRONG_SHAPES, type Fault } from './faults.js';
 import { DAY, HOUR, MINUTE } from './harness.js';
 import type { Stop } from './misbehaving-service.js';
-import { WiredDesk } from './wired-desk.js';
+import { SocketComputer } from './socket-computer.js';
 
-const open: WiredDesk[] = [];
+const open: SocketComputer[] = [];
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((desk) => desk.close()));
+  await Promise.all(open.splice(0).map((computer) => computer.close()));
 });
 
 /** An application that was activated and runs, with telemetry, all well so far. */
-async function running(): Promise<WiredDesk> {
-  const desk = await WiredDesk.wired();
-  open.push(desk);
-  await desk.open();
-  await desk.activate();
-  return desk;
+async function running(): Promise<SocketComputer> {
+  const computer = await SocketComputer.wired();
+  open.push(computer);
+  await computer.open();
+  await computer.activate();
+  return computer;
 }
 
-const heartbeats = (desk: WiredDesk) => desk.attempts.filter(({ path }) => path === '/v1/heartbeat');
-const activations = (desk: WiredDesk) => desk.attempts.filter(({ path }) => path === '/v1/activate');
+const heartbeats = (computer: SocketComputer) =>
+  computer.attempts.filter(({ path }) => path === '/v1/heartbeat');
+const activations = (computer: SocketComputer) =>
+  computer.attempts.filter(({ path }) => path === '/v1/activate');
 
 /** After how many seconds the next heartbeat is tried, within five hours. */
-async function nextTrySeconds(desk: WiredDesk): Promise<number | undefined> {
-  const from = desk.time.measured;
-  const made = heartbeats(desk).length;
-  await desk.pass(5 * HOUR);
-  const next = heartbeats(desk)[made];
+async function nextTrySeconds(computer: SocketComputer): Promise<number | undefined> {
+  const from = computer.time.measured;
+  const made = heartbeats(computer).length;
+  await computer.pass(5 * HOUR);
+  const next = heartbeats(computer)[made];
   return next && Math.round((next.when - from) / 1000);
 }
 
@@ -72,75 +74,78 @@ const SEEN_AS: Record<keyof typeof NO_ANSWERS, [string, NoUpdateReason, number?]
 
 describe('no answer', () => {
   test.each(Object.entries(SEEN_AS))('%s: the application runs on', async (name, [reason, , seconds]) => {
-    const desk = await running();
-    desk.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
-    expect((await desk.retry()).kind).toBe('running');
-    expect(desk.log).toContain(`heartbeat not confirmed: ${reason}`);
-    const next = await nextTrySeconds(desk);
+    const computer = await running();
+    computer.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
+    expect((await computer.retry()).kind).toBe('running');
+    expect(computer.log).toContain(`heartbeat not confirmed: ${reason}`);
+    const next = await nextTrySeconds(computer);
     if (seconds === undefined) expect(next).toBeUndefined();
     else expect(next).toBe(Math.round(seconds * 1.05));
-    expect(activations(desk)).toHaveLength(1);
-    expect(desk.states.map(({ kind }) => kind)).toEqual(['not_activated', 'running']);
+    expect(activations(computer)).toHaveLength(1);
+    expect(computer.states.map(({ kind }) => kind)).toEqual(['not_activated', 'running']);
   });
 
   test.each(Object.entries(SEEN_AS))('%s: Activate fails, and says so', async (name, [reason]) => {
-    const desk = await running();
-    const before = desk.client.status;
-    desk.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
-    const error = await desk.activate('MOOR_0000-0000-0000-0000').catch((caught: unknown) => caught);
+    const computer = await running();
+    const before = computer.client.status;
+    computer.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
+    const error = await computer.activate('MOOR_0000-0000-0000-0000').catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(ServiceUnreachable);
     expect((error as ServiceUnreachable).reason).toBe(reason);
-    expect(desk.client.status).toBe(before);
+    expect(computer.client.status).toBe(before);
   });
 
   test.each(Object.entries(SEEN_AS))(
     '%s: a late restart waits, and goes on after it',
     async (name, [reason]) => {
-      const desk = await running();
-      desk.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
-      expect(await desk.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason });
-      await desk.remote.behave();
-      expect((await desk.retry()).kind).toBe('running');
-      expect(activations(desk)).toHaveLength(1);
+      const computer = await running();
+      computer.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
+      expect(await computer.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason });
+      await computer.remote.behave();
+      expect((await computer.retry()).kind).toBe('running');
+      expect(activations(computer)).toHaveLength(1);
     },
   );
 
   test.each(Object.entries(SEEN_AS))('%s: no update, and the log says why', async (name, [, reason]) => {
-    const desk = await running();
-    desk.remote.publish({ version: '3.2.0' });
-    desk.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
-    expect(await desk.finish(desk.client.checkForUpdate())).toEqual({ available: false, reason });
-    expect(desk.log).toContain(`no update available: ${reason}`);
-    await desk.remote.behave();
-    expect(await desk.client.checkForUpdate()).toMatchObject({ available: true });
+    const computer = await running();
+    computer.remote.publish({ version: '3.2.0' });
+    computer.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
+    expect(await computer.finish(computer.client.checkForUpdate())).toEqual({ available: false, reason });
+    expect(computer.log).toContain(`no update available: ${reason}`);
+    await computer.remote.behave();
+    expect(await computer.client.checkForUpdate()).toMatchObject({ available: true });
   });
 });
 
 describe('JSON that is no confirmation', () => {
   test.each(Object.entries<Fault>(WRONG_SHAPES))('%s confirms nothing', async (_, fault) => {
-    const desk = await running();
-    desk.remote.misbehave(fault);
-    expect((await desk.retry()).kind).toBe('running');
-    await expect(desk.activate()).rejects.toThrow(status(200));
-    expect(await desk.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason: status(200) });
-    await desk.remote.behave();
-    expect((await desk.retry()).kind).toBe('running');
+    const computer = await running();
+    computer.remote.misbehave(fault);
+    expect((await computer.retry()).kind).toBe('running');
+    await expect(computer.activate()).rejects.toThrow(status(200));
+    expect(await computer.restartAfter(8 * DAY)).toMatchObject({
+      kind: 'needs_network',
+      reason: status(200),
+    });
+    await computer.remote.behave();
+    expect((await computer.retry()).kind).toBe('running');
   });
 });
 
-describe('a problem that asks for patience', () => {
+describe('a problem that asks to wait', () => {
   test.each(Object.entries<Fault>(PATIENCE))('%s is a retry, with its code', async (_, fault) => {
-    const desk = await running();
-    desk.remote.misbehave(fault);
-    expect((await desk.retry()).kind).toBe('running');
-    expect(await nextTrySeconds(desk)).toBeUndefined();
-    const error = await desk.activate().catch((caught: unknown) => caught);
+    const computer = await running();
+    computer.remote.misbehave(fault);
+    expect((await computer.retry()).kind).toBe('running');
+    expect(await nextTrySeconds(computer)).toBeUndefined();
+    const error = await computer.activate().catch((caught: unknown) => caught);
     expect(error).toMatchObject({ client_action: 'retry' });
     const { code } = error as LicenseProblem;
-    expect(desk.log).toContain(`heartbeat answered with ${code}`);
-    expect(await desk.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason: code });
-    await desk.remote.behave();
-    expect((await desk.retry()).kind).toBe('running');
+    expect(computer.log).toContain(`heartbeat answered with ${code}`);
+    expect(await computer.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason: code });
+    await computer.remote.behave();
+    expect((await computer.retry()).kind).toBe('running');
   });
 });
 
@@ -148,86 +153,95 @@ describe('a problem that calls the request wrong', () => {
   test.each(Object.entries<Fault>(FIXES))(
     '%s is asked again once, without telemetry',
     async (code, fault) => {
-      const desk = await running();
-      desk.remote.misbehave(fault);
-      expect((await desk.retry()).kind).toBe('running');
-      expect(heartbeats(desk).map(({ received }) => 'telemetry' in received!.body!)).toEqual([true, false]);
-      expect(await nextTrySeconds(desk)).toBeUndefined();
-      await expect(desk.activate()).rejects.toMatchObject({ code, client_action: 'fix' });
-      expect(await desk.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason: code });
+      const computer = await running();
+      computer.remote.misbehave(fault);
+      expect((await computer.retry()).kind).toBe('running');
+      expect(heartbeats(computer).map(({ received }) => 'telemetry' in received!.body!)).toEqual([
+        true,
+        false,
+      ]);
+      expect(await nextTrySeconds(computer)).toBeUndefined();
+      await expect(computer.activate()).rejects.toMatchObject({ code, client_action: 'fix' });
+      expect(await computer.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason: code });
     },
   );
 });
 
 describe('a port that is closed', () => {
   test('stops nothing, and is tried again once it is open', async () => {
-    const desk = await running();
-    await desk.remote.refuse();
-    expect((await desk.retry()).kind).toBe('running');
-    await expect(desk.activate()).rejects.toThrow('ECONNREFUSED');
-    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'unreachable' });
-    expect(await desk.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason: 'ECONNREFUSED' });
-    await desk.remote.behave();
-    await desk.pass(MINUTE);
-    expect(desk.client.status.kind).toBe('running');
+    const computer = await running();
+    await computer.remote.refuse();
+    expect((await computer.retry()).kind).toBe('running');
+    await expect(computer.activate()).rejects.toThrow('ECONNREFUSED');
+    expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'unreachable' });
+    expect(await computer.restartAfter(8 * DAY)).toMatchObject({
+      kind: 'needs_network',
+      reason: 'ECONNREFUSED',
+    });
+    await computer.remote.behave();
+    await computer.pass(MINUTE);
+    expect(computer.client.status.kind).toBe('running');
   });
 });
 
 describe('a token that became strange', () => {
   test('is replaced by an activation on the seat there is, in the background', async () => {
-    const desk = await running();
-    desk.remote.forgetTokens();
-    await desk.pass(12 * HOUR);
-    expect(desk.client.status.kind).toBe('running');
-    const [clicked, background] = activations(desk);
-    expect(activations(desk)).toHaveLength(2);
+    const computer = await running();
+    computer.remote.forgetTokens();
+    await computer.pass(12 * HOUR);
+    expect(computer.client.status.kind).toBe('running');
+    const [clicked, background] = activations(computer);
+    expect(activations(computer)).toHaveLength(2);
     expect(background!.received!.raw).toBe(clicked!.received!.raw);
-    expect([background!.clicked, desk.remote.seats]).toEqual([false, 1]);
-    expect(heartbeats(desk).map(({ received }) => received!.confirmed)).toEqual([undefined, true]);
+    expect([background!.clicked, computer.remote.seats]).toEqual([false, 1]);
+    expect(heartbeats(computer).map(({ received }) => received!.confirmed)).toEqual([undefined, true]);
   });
 
   test.each([
     ['machine_limit_reached', 409],
     ['license_not_found', 404],
-  ])('whose activation is answered with %s stops nothing while the old one lives', async (code, number) => {
-    const desk = await running();
-    desk.remote.forgetTokens();
-    desk.remote.misbehave((exchange) => exchange.problem(number, code, 'stop'), ['/v1/activate']);
-    await desk.pass(6 * DAY);
-    expect(desk.client.status.kind).toBe('running');
-    await desk.remote.behave();
-    await desk.pass(7 * HOUR);
-    expect(heartbeats(desk).at(-1)!.received!.action).toBe('reactivate');
-    expect(activations(desk).at(-1)!.received!.confirmed).toBe(true);
-    expect(new Set(desk.states.slice(1).map(({ kind }) => kind))).toEqual(new Set(['running']));
-  });
+  ])(
+    'whose activation is answered with %s stops nothing while the old token is valid',
+    async (code, number) => {
+      const computer = await running();
+      computer.remote.forgetTokens();
+      computer.remote.misbehave((exchange) => exchange.problem(number, code, 'stop'), ['/v1/activate']);
+      await computer.pass(6 * DAY);
+      expect(computer.client.status.kind).toBe('running');
+      await computer.remote.behave();
+      await computer.pass(7 * HOUR);
+      expect(heartbeats(computer).at(-1)!.received!.action).toBe('reactivate');
+      expect(activations(computer).at(-1)!.received!.confirmed).toBe(true);
+      expect(new Set(computer.states.slice(1).map(({ kind }) => kind))).toEqual(new Set(['running']));
+    },
+  );
 });
 
 describe('a server whose clock is wrong', () => {
   test.each([-365 * DAY, 365 * DAY])(
-    'by %p ms costs nobody anything, then or when it is put right',
+    'by %p ms stops no client, then or when it is put right',
     async (off) => {
-      const desk = await running();
-      desk.remote.clockOff = off;
-      expect((await desk.retry()).kind).toBe('running');
-      desk.remote.misbehave(NO_ANSWERS['a portal’s page']);
-      expect((await desk.restartAfter(6 * DAY)).kind).toBe('running');
-      await desk.remote.behave();
-      expect((await desk.retry()).kind).toBe('running');
-      desk.remote.misbehave(NO_ANSWERS['a portal’s page']);
-      expect((await desk.restartAfter(6 * DAY)).kind).toBe('running');
-      expect((await desk.restartAfter(2 * DAY)).kind).toBe('needs_network');
+      const computer = await running();
+      computer.remote.clockOff = off;
+      expect((await computer.retry()).kind).toBe('running');
+      computer.remote.misbehave(NO_ANSWERS['a portal’s page']);
+      expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
+      await computer.remote.behave();
+      expect((await computer.retry()).kind).toBe('running');
+      computer.remote.misbehave(NO_ANSWERS['a portal’s page']);
+      expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
+      expect((await computer.restartAfter(2 * DAY)).kind).toBe('needs_network');
     },
   );
 });
 
 test('what the service truly says stops, over the same wire', async () => {
-  const desk = await running();
+  const computer = await running();
   const stop: Stop = { code: 'license_refunded', detail: 'The purchase of this license was refunded.' };
-  desk.remote.stop = stop;
+  computer.remote.stop = stop;
   const stopped = { kind: 'stopped', reason: stop.code, detail: stop.detail, extras: {} };
-  await expect(desk.activate()).rejects.toBeInstanceOf(LicenseProblem);
-  expect(desk.client.status.kind).toBe('running');
-  expect(await desk.retry()).toEqual(stopped);
-  expect(desk.states.at(-1)).toEqual(stopped);
+  await expect(computer.activate()).rejects.toBeInstanceOf(LicenseProblem);
+  expect(computer.client.status.kind).toBe('running');
+  expect(await computer.retry()).toEqual(stopped);
+  expect(computer.states.at(-1)).toEqual(stopped);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Desk, DAY, EMAIL, KEY, MACHINE_ID, problem } from './harness.js';
+import { Computer, DAY, EMAIL, KEY, MACHINE_ID, problem } from './harness.js';
 
 const FOLDER = join(process.cwd(), 'client');
 
@@ -12,7 +12,7 @@ async function sources(): Promise<Map<string, string>> {
 }
 
 describe('the sources of the client', () => {
-  test('never read the hostname: the word stands only in hostname_hint', async () => {
+  test('never read the hostname: the word occurs only in hostname_hint', async () => {
     const files = await sources();
     expect(files.size).toBeGreaterThan(10);
     for (const [name, text] of files) {
@@ -48,7 +48,7 @@ describe('the sources of the client', () => {
 });
 
 test('no line of the log shows a key, an e-mail, a token, a label or a machine id', async () => {
-  const desk = await Desk.activated({
+  const computer = await Computer.activated({
     telemetry: () => {
       throw new Error(KEY);
     },
@@ -61,20 +61,20 @@ test('no line of the log shows a key, an e-mail, a token, a label or a machine i
     () => problem(403, 'license_revoked', 'stop', { email: EMAIL }),
   ];
   for (const answer of answers) {
-    desk.service.answer['/v1/heartbeat'] = () => answer;
-    await desk.client.heartbeatNow();
+    computer.service.answer['/v1/heartbeat'] = () => answer;
+    await computer.client.heartbeatNow();
   }
-  await desk.restart();
-  await desk.pass(DAY);
-  expect(desk.log.length).toBeGreaterThan(8);
+  await computer.restart();
+  await computer.pass(DAY);
+  expect(computer.log.length).toBeGreaterThan(8);
   for (const secret of [KEY, EMAIL, 'token-', 'Studio', MACHINE_ID, 'license.example'])
-    expect(desk.log.join('\n')).not.toContain(secret);
+    expect(computer.log.join('\n')).not.toContain(secret);
 });
 
 test('a heartbeat sends its three members and nothing else, and the label only goes with an activation', async () => {
-  const desk = await Desk.activated();
-  await desk.pass(3 * DAY);
-  for (const { body, headers } of desk.service.heartbeats) {
+  const computer = await Computer.activated();
+  await computer.pass(3 * DAY);
+  for (const { body, headers } of computer.service.heartbeats) {
     expect(Object.keys(body!)).toEqual(['token', 'app_version', 'telemetry']);
     expect(Object.keys(headers).toSorted()).toEqual(['accept', 'connection', 'content-type', 'user-agent']);
   }

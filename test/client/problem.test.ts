@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { isStoppedBy, LicenseProblem, type ProblemCode, type Status } from '../../client/src/client.js';
 import { PROBLEM_MEMBERS } from '../../client/src/problem-members.js';
 import { PROBLEMS } from '../../src/http/problems/problem.js';
-import { Desk, EMAIL, KEY, problem } from './harness.js';
+import { Computer, EMAIL, KEY, problem } from './harness.js';
 
 /** What the service's own catalogue says: which calls know a code ("Manifest only: …"), and which members it carries. */
 function catalogue() {
@@ -102,11 +102,11 @@ test('a member of a newer service is carried with four levels of nesting, and no
 });
 
 describe('a status', () => {
-  async function stopped(): Promise<Desk> {
-    const desk = await Desk.activated();
-    desk.service.answer['/v1/heartbeat'] = () => problem(403, 'version_not_covered', 'stop', NOT_COVERED);
-    await desk.client.heartbeatNow();
-    return desk;
+  async function stopped(): Promise<Computer> {
+    const computer = await Computer.activated();
+    computer.service.answer['/v1/heartbeat'] = () => problem(403, 'version_not_covered', 'stop', NOT_COVERED);
+    await computer.client.heartbeatNow();
+    return computer;
   }
 
   test('tells what stopped it, with the types of its members', async () => {
@@ -120,35 +120,35 @@ describe('a status', () => {
     expect(isStoppedBy(waiting as Status, 'unavailable')).toBe(false);
   });
 
-  test('read from a file that somebody changed leaves out what has the wrong shape', async () => {
-    const desk = await stopped();
-    await desk.client.close();
-    const text = await readFile(desk.stateFile, 'utf8');
-    await writeFile(desk.stateFile, text.replace(NOT_COVERED.download_url, 'file:///bin/sh'));
-    desk.service.unplug();
+  test('read from a file that was changed by hand leaves out what has the wrong shape', async () => {
+    const computer = await stopped();
+    await computer.client.close();
+    const text = await readFile(computer.stateFile, 'utf8');
+    await writeFile(computer.stateFile, text.replace(NOT_COVERED.download_url, 'file:///bin/sh'));
+    computer.service.unplug();
     const { download_url: _, ...extras } = NOT_COVERED;
-    expect(await desk.open()).toMatchObject({ kind: 'stopped' });
-    expect(desk.client.status).toEqual(expect.objectContaining({ extras }));
+    expect(await computer.open()).toMatchObject({ kind: 'stopped' });
+    expect(computer.client.status).toEqual(expect.objectContaining({ extras }));
   });
 });
 
 test('a refusal of Activate is narrowed by its code', async () => {
-  const desk = await Desk.make();
-  await desk.open();
-  desk.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop', LIMIT);
-  const error = await desk.client.activate(KEY, EMAIL).catch((caught: unknown) => caught);
+  const computer = await Computer.make();
+  await computer.open();
+  computer.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop', LIMIT);
+  const error = await computer.client.activate(KEY, EMAIL).catch((caught: unknown) => caught);
   expect(error instanceof LicenseProblem && error.is('machine_limit_reached') && error.extras).toEqual(LIMIT);
 });
 
 test('a member that is nested too deep to be written down is left out, and the rest is believed', async () => {
-  const desk = await Desk.activated();
+  const computer = await Computer.activated();
   const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
   const body = `{"code":"license_refunded","detail":"refunded","client_action":"stop","more":${deep},"flat":[1]}`;
   const headers = { 'content-type': 'application/problem+json' };
-  desk.service.answer['/v1/heartbeat'] = () => new Response(body, { status: 403, headers });
+  computer.service.answer['/v1/heartbeat'] = () => new Response(body, { status: 403, headers });
   const stopped = { kind: 'stopped', reason: 'license_refunded', detail: 'refunded', extras: { flat: [1] } };
-  expect(await desk.client.heartbeatNow()).toEqual(stopped);
-  desk.service.unplug();
-  expect(await desk.restart()).toEqual(stopped);
-  await desk.client.close();
+  expect(await computer.client.heartbeatNow()).toEqual(stopped);
+  computer.service.unplug();
+  expect(await computer.restart()).toEqual(stopped);
+  await computer.client.close();
 });

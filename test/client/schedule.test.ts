@@ -4,7 +4,7 @@ import { HOUR, MINUTE } from './harness.js';
 
 const SECOND = 1_000;
 
-describe('the next call lies between', () => {
+describe('the next call is due between', () => {
   test.each<[string, (random: number) => number, number, number]>([
     ['first heartbeat', schedule.firstHeartbeatMs, 2.5 * MINUTE, 8 * MINUTE],
     ['first read of the manifest', schedule.firstManifestMs, 2.5 * MINUTE, 20 * MINUTE],

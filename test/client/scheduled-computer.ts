@@ -6,7 +6,7 @@ import { makeKey, manifest } from './publisher.js';
 
 // Over 200 lines: the process, the computer and their promises belong together.
 
-/** What becomes of a call: an answer of the service, or what stands between it and the client. */
+/** What becomes of a call: an answer of the service, or of an intermediary. */
 export const ANSWERS = ['confirm', 'stop', 'full', 'retry', 'fix', 'reactivate', 'page', 'cut'] as const;
 export type AnswerKind = (typeof ANSWERS)[number];
 /** The sequence of the manifest that is published; 0: none can be read. */
@@ -127,7 +127,7 @@ export class Run {
     const isBackground = path === '/v1/heartbeat' || this.#nextActivationIsBackground;
     if (kind === 'license') this.#nextActivationIsBackground = false;
     if (!isBackground && kind === 'license' && (this.clicks -= 1) < 0)
-      computer.broken.push('an activation that nobody asked for');
+      computer.broken.push('an activation that was not asked for');
     this.inFlight.set(kind, (this.inFlight.get(kind) ?? 0) + 1);
     if (this.inFlight.get(kind)! > 1) computer.broken.push(`two calls of ${kind} at once`);
     let isOver = false;

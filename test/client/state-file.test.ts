@@ -19,7 +19,7 @@ import { emptyState, fileStorage, readState, writeState, type State } from '../.
 import { MooringClient } from '../../client/src/client.js';
 import { Store } from '../../client/src/store.js';
 import { temporaryFolder } from './folders.js';
-import { DAY, Desk, EMAIL, HOUR, KEY, MINUTE } from './harness.js';
+import { DAY, Computer, EMAIL, HOUR, KEY, MINUTE } from './harness.js';
 
 const folder = temporaryFolder;
 const quiet = () => {};
@@ -99,7 +99,7 @@ describe('the state file', () => {
 
   test('that cannot be read just now stays as it is, until it can be or a new license takes its place', async () => {
     const file = join(await folder(), 'license.json');
-    // A folder in its place cannot be read, whoever runs this.
+    // A folder in its place cannot be read, also by root.
     await mkdir(file);
     const log: string[] = [];
     const note = (line: string) => void log.push(line);
@@ -149,28 +149,28 @@ describe('the state file', () => {
   });
 
   test('damaged under an activated application makes it not activated, and never crashes it', async () => {
-    const desk = await Desk.activated();
-    await desk.client.close();
-    await writeFile(desk.stateFile, '{"version":1,"license":{');
-    expect(await desk.open()).toEqual({ kind: 'not_activated' });
-    expect(await readdir(desk.folder)).toContain('license.json.broken');
-    expect((await desk.client.activate(KEY, EMAIL)).kind).toBe('running');
+    const computer = await Computer.activated();
+    await computer.client.close();
+    await writeFile(computer.stateFile, '{"version":1,"license":{');
+    expect(await computer.open()).toEqual({ kind: 'not_activated' });
+    expect(await readdir(computer.folder)).toContain('license.json.broken');
+    expect((await computer.client.activate(KEY, EMAIL)).kind).toBe('running');
   });
 
   test('is not made by an application that was never activated', async () => {
-    const desk = await Desk.make();
-    await desk.open();
-    await desk.pass(DAY);
-    await desk.client.close();
-    expect(await readdir(desk.folder)).toEqual([]);
+    const computer = await Computer.make();
+    await computer.open();
+    await computer.pass(DAY);
+    await computer.client.close();
+    expect(await readdir(computer.folder)).toEqual([]);
   });
 
   test('that cannot be written stops nothing', async () => {
-    const desk = await Desk.make();
-    await writeFile(join(desk.folder, 'file'), '');
-    await desk.open({ stateFile: join(desk.folder, 'file', 'license.json') });
-    expect((await desk.client.activate(KEY, EMAIL)).kind).toBe('running');
-    expect(desk.log).toContain('the license state could not be written');
+    const computer = await Computer.make();
+    await writeFile(join(computer.folder, 'file'), '');
+    await computer.open({ stateFile: join(computer.folder, 'file', 'license.json') });
+    expect((await computer.client.activate(KEY, EMAIL)).kind).toBe('running');
+    expect(computer.log).toContain('the license state could not be written');
   });
 });
 
@@ -202,50 +202,50 @@ describe('a state that can be neither read nor written', () => {
   const storage = { read: async () => undefined, write: () => Promise.reject(new Error('the file is held')) };
 
   test('does not take back an activation of this run', async () => {
-    const desk = await Desk.make();
-    await desk.open({ storage });
-    expect((await desk.client.activate(KEY, EMAIL)).kind).toBe('running');
-    await desk.pass(HOUR);
-    expect(desk.client.status.kind).toBe('running');
-    expect(desk.states.map(({ kind }) => kind)).toEqual(['not_activated', 'running']);
+    const computer = await Computer.make();
+    await computer.open({ storage });
+    expect((await computer.client.activate(KEY, EMAIL)).kind).toBe('running');
+    await computer.pass(HOUR);
+    expect(computer.client.status.kind).toBe('running');
+    expect(computer.states.map(({ kind }) => kind)).toEqual(['not_activated', 'running']);
   });
 
   test('does not replace an activation of this run once it can be read', async () => {
-    const desk = await Desk.make();
+    const computer = await Computer.make();
     let isHeld = true;
-    await desk.open({ storage: { ...storage, read: async () => (isHeld ? undefined : emptyState()) } });
-    await desk.client.activate(KEY, EMAIL);
+    await computer.open({ storage: { ...storage, read: async () => (isHeld ? undefined : emptyState()) } });
+    await computer.client.activate(KEY, EMAIL);
     isHeld = false;
-    await desk.pass(HOUR);
-    expect(await desk.client.start()).toMatchObject({ kind: 'running' });
-    expect(desk.states.map(({ kind }) => kind)).toEqual(['not_activated', 'running']);
+    await computer.pass(HOUR);
+    expect(await computer.client.start()).toMatchObject({ kind: 'running' });
+    expect(computer.states.map(({ kind }) => kind)).toEqual(['not_activated', 'running']);
   });
 
   test('does not keep the manifest from being read', async () => {
-    const desk = await Desk.make();
-    await desk.open({ storage });
-    await desk.pass(HOUR);
-    expect(desk.service.of('/v1/manifest')).toHaveLength(1);
+    const computer = await Computer.make();
+    await computer.open({ storage });
+    await computer.pass(HOUR);
+    expect(computer.service.of('/v1/manifest')).toHaveLength(1);
   });
 
   test('is read again each half a minute, until the license is there', async () => {
-    const desk = await Desk.make();
+    const computer = await Computer.make();
     let reads = 0;
     const read = async () => ((reads += 1) < 3 ? undefined : stateWith('one'));
-    await desk.open({ storage: { ...storage, read } });
-    await desk.pass(59_000);
-    expect(desk.client.status).toEqual({ kind: 'not_activated' });
-    await desk.pass(1_000);
-    expect(desk.client.status).toMatchObject({ kind: 'running' });
-    await desk.pass(MINUTE);
+    await computer.open({ storage: { ...storage, read } });
+    await computer.pass(59_000);
+    expect(computer.client.status).toEqual({ kind: 'not_activated' });
+    await computer.pass(1_000);
+    expect(computer.client.status).toMatchObject({ kind: 'running' });
+    await computer.pass(MINUTE);
     expect(reads).toBe(3);
   });
 
   test('is not asked for again once the client is closed', async () => {
-    const desk = await Desk.make();
-    await desk.open({ storage });
-    await desk.client.close();
-    expect(desk.time.pending.size).toBe(0);
+    const computer = await Computer.make();
+    await computer.open({ storage });
+    await computer.client.close();
+    expect(computer.time.pending.size).toBe(0);
   });
 });
 

@@ -5,7 +5,7 @@ import { LicenseProblem } from '../../client/src/client.js';
 import { parseRetryAfter } from '../../client/src/retry-after.js';
 import { systemClock, systemTimers } from '../../client/src/time.js';
 import { CALL_TIMEOUT_MS, Transport, type Fetch } from '../../client/src/transport.js';
-import { at, DAY, Desk, EMAIL, FakeTime, HOUR, KEY, serve } from './harness.js';
+import { at, DAY, Computer, EMAIL, FakeTime, HOUR, KEY, serve } from './harness.js';
 
 const realFetch = (url: string, init: RequestInit) => fetch(url, init);
 const stops: (() => Promise<void>)[] = [];
@@ -41,11 +41,11 @@ describe('over a real socket', () => {
       if (request.url === '/v1/manifest') response.writeHead(200, { etag: '"m1"' }).end('{}');
       else good(response);
     });
-    const desk = await Desk.make();
-    await desk.open({ baseUrl, fetch: realFetch });
-    await desk.client.activate(KEY, EMAIL);
-    await desk.client.checkForUpdate();
-    await desk.client.checkForUpdate();
+    const computer = await Computer.make();
+    await computer.open({ baseUrl, fetch: realFetch });
+    await computer.client.activate(KEY, EMAIL);
+    await computer.client.checkForUpdate();
+    await computer.client.checkForUpdate();
     const [first, second] = seen.filter(({ url }) => url === '/v1/manifest');
     expect(first!.method).toBe('GET');
     expect(Object.keys(first!.headers).toSorted()).toEqual(
@@ -120,8 +120,8 @@ describe('the base address', () => {
     'http://[::2]',
     'http://127.0.0.1.evil.example',
   ])('%s is refused', async (baseUrl) => {
-    const desk = await Desk.make();
-    await expect(desk.open({ baseUrl })).rejects.toThrow(/baseUrl/);
+    const computer = await Computer.make();
+    await expect(computer.open({ baseUrl })).rejects.toThrow(/baseUrl/);
   });
 
   test('may have a path, and the calls go under it', async () => {
@@ -130,9 +130,9 @@ describe('the base address', () => {
       urls.push(request.url);
       good(response);
     });
-    const desk = await Desk.make();
-    await desk.open({ baseUrl: `${url}/licensing/`, fetch: realFetch });
-    await desk.client.activate(KEY, EMAIL);
+    const computer = await Computer.make();
+    await computer.open({ baseUrl: `${url}/licensing/`, fetch: realFetch });
+    await computer.client.activate(KEY, EMAIL);
     expect(urls).toEqual(['/licensing/v1/activate']);
   });
 });
@@ -255,9 +255,9 @@ test('a problem is handed to the caller with its members', async () => {
     docs: 'd',
   };
   const baseUrl = await service((_, r) => r.writeHead(422, problemType).end(JSON.stringify(body)));
-  const desk = await Desk.make();
-  await desk.open({ baseUrl, fetch: realFetch });
-  const error = await desk.client.activate(KEY, 'nobody').catch((caught: unknown) => caught);
+  const computer = await Computer.make();
+  await computer.open({ baseUrl, fetch: realFetch });
+  const error = await computer.client.activate(KEY, 'no address').catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(LicenseProblem);
   expect(error).toMatchObject({
     status: 422,

@@ -4,12 +4,12 @@ import { signersOf, trustedKey } from '../../client/src/manifest-signature.js';
 import { emptyState, type State } from '../../client/src/state-file.js';
 import { judgeManifest, type Running } from '../../client/src/update.js';
 import { isAbove, isVersion } from '../../client/src/version.js';
-import { DAY, Desk, EMAIL, HOUR, json, KEY, MINUTE, problem } from './harness.js';
+import { DAY, Computer, EMAIL, HOUR, json, KEY, MINUTE, problem } from './harness.js';
 import { FACTS, image, makeKey, manifest as signedManifest } from './publisher.js';
 
 const current = makeKey();
 const next = makeKey();
-const stranger = makeKey();
+const untrusted = makeKey();
 const trusted = [current, next].map(({ x }) => trustedKey(x));
 
 const manifest = (changes: Parameters<typeof signedManifest>[0] = {}, signers = [current, next]) =>
@@ -41,12 +41,12 @@ describe('a manifest', () => {
   });
 
   test('is good under any trusted key and any of its signatures', () => {
-    for (const signers of [[current], [next], [stranger, next], [stranger, stranger, current]])
+    for (const signers of [[current], [next], [untrusted, next], [untrusted, untrusted, current]])
       expect(judge(manifest({}, signers)).check.available).toBe(true);
   });
 
-  test('signed by a stranger alone is untrusted, whatever it calls its key', () => {
-    const forged = manifest({}, [stranger]);
+  test('signed by an unknown key alone is untrusted, whatever it calls its key', () => {
+    const forged = manifest({}, [untrusted]);
     forged.key_id = current.key_id;
     forged.signatures[0]!.key_id = current.key_id;
     expect(judge(forged).check).toEqual({ available: false, reason: 'untrusted' });
@@ -73,20 +73,21 @@ describe('a manifest', () => {
   test('is read only from what is signed: no outer field makes a difference', () => {
     const good = manifest();
     const expected = judge(good);
-    const lies = {
+    const wrongValues = {
       version: '99.0.0',
       dmg_sha256: '00'.repeat(32),
       minimum_license_expiry: '2099-01-01T00:00:00Z',
       signature: 'A'.repeat(86),
-      key_id: stranger.key_id,
+      key_id: untrusted.key_id,
       sequence: 1,
       product: 'other',
       expires_at: '2000-01-01T00:00:00Z',
       dmg: image('99.0.0'),
       also_available: [offer('98.0.0')],
     };
-    for (const [name, lie] of Object.entries(lies)) expect(judge({ ...good, [name]: lie })).toEqual(expected);
-    expect(judge({ ...good, ...lies })).toEqual(expected);
+    for (const [name, wrong] of Object.entries(wrongValues))
+      expect(judge({ ...good, [name]: wrong })).toEqual(expected);
+    expect(judge({ ...good, ...wrongValues })).toEqual(expected);
     expect(judge({ signed: good.signed, signatures: good.signatures })).toEqual(expected);
   });
 
@@ -190,7 +191,7 @@ describe('a manifest', () => {
     };
     const lapsed = { license_expires_at: '2026-01-01T00:00:00Z' };
     const reasons = [
-      judge(manifest(worst, [stranger]), seen, lapsed),
+      judge(manifest(worst, [untrusted]), seen, lapsed),
       judge(manifest(worst), seen, lapsed),
       judge(manifest({ ...worst, product: FACTS.product }), seen, lapsed),
       judge(manifest({ ...worst, product: FACTS.product, sequence: 43 }), seen, lapsed),
@@ -296,111 +297,111 @@ test('versions are compared part by part as numbers', () => {
 test.each(['', 'short', 'A'.repeat(44), '*'.repeat(43)])(
   'the trusted key %p is refused when the client is made',
   async (x) => {
-    await expect((await Desk.make()).open({ trustedKeys: [x] })).rejects.toThrow('Ed25519 public key');
+    await expect((await Computer.make()).open({ trustedKeys: [x] })).rejects.toThrow('Ed25519 public key');
   },
 );
 
 const trustedKeys = [current.x, next.x];
-const serveManifest = (desk: Desk, of: object, headers = {}) =>
-  (desk.service.answer['/v1/manifest'] = () => () => json(200, of, headers));
+const serveManifest = (computer: Computer, of: object, headers = {}) =>
+  (computer.service.answer['/v1/manifest'] = () => () => json(200, of, headers));
 
 describe('the daily check', () => {
   test('comes soon after the start, then daily, whether activated or not', async () => {
-    const desk = await Desk.make();
-    await desk.open({ trustedKeys });
-    await desk.pass(2 * MINUTE);
-    expect(desk.service.calls).toEqual([]);
-    await desk.pass(30 * MINUTE);
-    expect(desk.service.of('/v1/manifest')).toHaveLength(1);
-    await desk.pass(10 * DAY);
-    const times = desk.service.of('/v1/manifest').map(({ when }) => when);
+    const computer = await Computer.make();
+    await computer.open({ trustedKeys });
+    await computer.pass(2 * MINUTE);
+    expect(computer.service.calls).toEqual([]);
+    await computer.pass(30 * MINUTE);
+    expect(computer.service.of('/v1/manifest')).toHaveLength(1);
+    await computer.pass(10 * DAY);
+    const times = computer.service.of('/v1/manifest').map(({ when }) => when);
     expect(times).toHaveLength(11);
     for (let i = 1; i < times.length; i++)
       expect(Math.abs(times[i]! - times[i - 1]! - DAY)).toBeLessThanOrEqual(HOUR);
-    expect(desk.service.calls.every(({ body }) => body === undefined)).toBe(true);
+    expect(computer.service.calls.every(({ body }) => body === undefined)).toBe(true);
   });
 
   test('tells the application what there is', async () => {
-    const desk = await Desk.make();
+    const computer = await Computer.make();
     const checks: unknown[] = [];
-    await desk.open({ trustedKeys, onUpdateCheck: (check) => checks.push(check) });
-    serveManifest(desk, manifest());
-    await desk.pass(HOUR);
+    await computer.open({ trustedKeys, onUpdateCheck: (check) => checks.push(check) });
+    serveManifest(computer, manifest());
+    await computer.pass(HOUR);
     expect(checks).toEqual([{ available: true, offer: offer('3.2.0'), newest_version: '3.2.0' }]);
-    expect(desk.log).toEqual([]);
+    expect(computer.log).toEqual([]);
   });
 
   test('says nothing in the log where the newest version runs', async () => {
-    const desk = await Desk.make();
-    await desk.open({ trustedKeys, appVersion: '3.2.0' });
-    serveManifest(desk, manifest());
-    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'up_to_date' });
-    expect(desk.log).toEqual([]);
+    const computer = await Computer.make();
+    await computer.open({ trustedKeys, appVersion: '3.2.0' });
+    serveManifest(computer, manifest());
+    expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'up_to_date' });
+    expect(computer.log).toEqual([]);
   });
 
   test('writes nothing down of a manifest that is not believed', async () => {
-    const desk = await Desk.make();
+    const computer = await Computer.make();
     const written: State[] = [];
     const write = async (state: State) => void written.push(state);
-    await desk.open({ trustedKeys, storage: { read: async () => emptyState(), write } });
-    serveManifest(desk, manifest({}, [stranger]));
-    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'untrusted' });
+    await computer.open({ trustedKeys, storage: { read: async () => emptyState(), write } });
+    serveManifest(computer, manifest({}, [untrusted]));
+    expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'untrusted' });
     expect(written).toEqual([]);
-    expect(desk.log).toEqual(['no update available: untrusted']);
+    expect(computer.log).toEqual(['no update available: untrusted']);
   });
 
   test('keeps the highest sequence over a restart, and reports an equivocation', async () => {
-    const desk = await Desk.make();
-    await desk.open({ trustedKeys });
-    serveManifest(desk, manifest());
-    expect((await desk.client.checkForUpdate()).available).toBe(true);
-    await desk.restart({ trustedKeys });
-    serveManifest(desk, manifest({ sequence: 41 }));
-    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'sequence_too_low' });
-    serveManifest(desk, manifest({ version: '3.4.0' }));
-    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'equivocation' });
-    expect(desk.log.some((line) => line.startsWith('EQUIVOCATION'))).toBe(true);
+    const computer = await Computer.make();
+    await computer.open({ trustedKeys });
+    serveManifest(computer, manifest());
+    expect((await computer.client.checkForUpdate()).available).toBe(true);
+    await computer.restart({ trustedKeys });
+    serveManifest(computer, manifest({ sequence: 41 }));
+    expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'sequence_too_low' });
+    serveManifest(computer, manifest({ version: '3.4.0' }));
+    expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'equivocation' });
+    expect(computer.log.some((line) => line.startsWith('EQUIVOCATION'))).toBe(true);
   });
 
   test('judges by the license’s expiry as last answered', async () => {
-    const desk = await Desk.make();
-    await desk.open({ trustedKeys });
-    serveManifest(desk, manifest({ minimum_license_expiry: '2027-01-04T00:00:00Z' }));
-    expect(await desk.client.checkForUpdate()).toMatchObject({ reason: 'not_covered' });
-    await desk.client.activate(KEY, EMAIL);
-    expect(await desk.client.checkForUpdate()).toMatchObject({ available: true });
-    desk.service.answer['/v1/heartbeat'] = () =>
-      desk.service.confirm(200, { license: { status: 'active', expires_at: '2026-12-01T00:00:00Z' } });
-    await desk.client.heartbeatNow();
-    expect(await desk.client.checkForUpdate()).toMatchObject({ reason: 'not_covered' });
+    const computer = await Computer.make();
+    await computer.open({ trustedKeys });
+    serveManifest(computer, manifest({ minimum_license_expiry: '2027-01-04T00:00:00Z' }));
+    expect(await computer.client.checkForUpdate()).toMatchObject({ reason: 'not_covered' });
+    await computer.client.activate(KEY, EMAIL);
+    expect(await computer.client.checkForUpdate()).toMatchObject({ available: true });
+    computer.service.answer['/v1/heartbeat'] = () =>
+      computer.service.confirm(200, { license: { status: 'active', expires_at: '2026-12-01T00:00:00Z' } });
+    await computer.client.heartbeatNow();
+    expect(await computer.client.checkForUpdate()).toMatchObject({ reason: 'not_covered' });
   });
 
   test('judges the end of a manifest by the time seen, not by a clock that the user has set', async () => {
-    const desk = await Desk.make();
-    desk.time.wall += 365 * DAY;
-    desk.service.offset = -365 * DAY;
-    await desk.open({ trustedKeys });
-    await desk.client.activate(KEY, EMAIL);
-    serveManifest(desk, manifest());
-    expect(await desk.client.checkForUpdate()).toMatchObject({ available: true });
-    desk.service.offset = Date.parse(FACTS.expires_at) - desk.time.wall;
-    await desk.client.heartbeatNow();
-    desk.time.wall -= 365 * DAY;
-    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'expired' });
+    const computer = await Computer.make();
+    computer.time.wall += 365 * DAY;
+    computer.service.offset = -365 * DAY;
+    await computer.open({ trustedKeys });
+    await computer.client.activate(KEY, EMAIL);
+    serveManifest(computer, manifest());
+    expect(await computer.client.checkForUpdate()).toMatchObject({ available: true });
+    computer.service.offset = Date.parse(FACTS.expires_at) - computer.time.wall;
+    await computer.client.heartbeatNow();
+    computer.time.wall -= 365 * DAY;
+    expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'expired' });
   });
 
   test('sends the etag back within the run, judges the kept bytes anew on a 304, and forgets it at the end', async () => {
-    const desk = await Desk.make();
-    await desk.open({ trustedKeys });
-    serveManifest(desk, manifest(), { etag: '"m42"' });
-    await desk.client.checkForUpdate();
-    desk.service.answer['/v1/manifest'] = () => () => new Response(null, { status: 304 });
-    expect((await desk.client.checkForUpdate()).available).toBe(true);
-    desk.time.wall = Date.parse(FACTS.expires_at);
-    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'expired' });
-    await desk.restart({ trustedKeys });
-    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason: 'unreachable' });
-    const etags = desk.service.calls.map(({ headers }) => headers['if-none-match']);
+    const computer = await Computer.make();
+    await computer.open({ trustedKeys });
+    serveManifest(computer, manifest(), { etag: '"m42"' });
+    await computer.client.checkForUpdate();
+    computer.service.answer['/v1/manifest'] = () => () => new Response(null, { status: 304 });
+    expect((await computer.client.checkForUpdate()).available).toBe(true);
+    computer.time.wall = Date.parse(FACTS.expires_at);
+    expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'expired' });
+    await computer.restart({ trustedKeys });
+    expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'unreachable' });
+    const etags = computer.service.calls.map(({ headers }) => headers['if-none-match']);
     expect(etags).toEqual([undefined, '"m42"', '"m42"', undefined]);
   });
 
@@ -413,14 +414,14 @@ describe('the daily check', () => {
     ['m42', false],
     ['W/"m42"', false],
     ['"m42" x', false],
-  ])('an etag of %s is sent back: %p', async (etag, isTold) => {
-    const desk = await Desk.make();
-    await desk.open({ trustedKeys });
-    serveManifest(desk, manifest(), { etag });
-    await desk.client.checkForUpdate();
-    await desk.client.checkForUpdate();
-    const etags = desk.service.calls.map(({ headers }) => headers['if-none-match']);
-    expect(etags).toEqual([undefined, isTold ? etag : undefined]);
+  ])('an etag of %s is sent back: %p', async (etag, isNotified) => {
+    const computer = await Computer.make();
+    await computer.open({ trustedKeys });
+    serveManifest(computer, manifest(), { etag });
+    await computer.client.checkForUpdate();
+    await computer.client.checkForUpdate();
+    const etags = computer.service.calls.map(({ headers }) => headers['if-none-match']);
+    expect(etags).toEqual([undefined, isNotified ? etag : undefined]);
   });
 
   test.each<[string, () => Response | Promise<Response>, string]>([
@@ -435,9 +436,9 @@ describe('the daily check', () => {
     ['too much', () => json(200, { ...manifest(), filler: 'x'.repeat(300_000) }), 'unreachable'],
     ['a stop', () => problem(403, 'license_revoked', 'stop'), 'unreachable'],
   ])('%s is no update, and nothing else', async (_, answer, reason) => {
-    const desk = await Desk.activated({ trustedKeys });
-    desk.service.answer['/v1/manifest'] = () => answer;
-    expect(await desk.client.checkForUpdate()).toEqual({ available: false, reason });
-    expect(desk.client.status.kind).toBe('running');
+    const computer = await Computer.activated({ trustedKeys });
+    computer.service.answer['/v1/manifest'] = () => answer;
+    expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason });
+    expect(computer.client.status.kind).toBe('running');
   });
 });

@@ -10,9 +10,9 @@ export const BAD_VERSION = '66.6.6';
 const EVERY_FAULT: Fault[] = [NO_ANSWERS, WRONG_SHAPES, PATIENCE, FIXES].flatMap((table) =>
   Object.values<Fault>(table),
 );
-const stranger = makeKey();
+const untrusted = makeKey();
 
-type Trouble = (service: MisbehavingService, random: Random) => unknown;
+type FaultAction = (service: MisbehavingService, random: Random) => unknown;
 
 const BAD_MANIFESTS: ((service: MisbehavingService) => object)[] = [
   ({ key }) => manifest({ sequence: 0, version: BAD_VERSION }, [key]),
@@ -21,14 +21,14 @@ const BAD_MANIFESTS: ((service: MisbehavingService) => object)[] = [
   ({ key, sequence }) =>
     manifest({ sequence: sequence + 9, version: BAD_VERSION, product: 'com.example.other' }, [key]),
   ({ sequence, key }) =>
-    manifest({ sequence: sequence + 9, version: BAD_VERSION }, [{ ...stranger, key_id: key.key_id }]),
+    manifest({ sequence: sequence + 9, version: BAD_VERSION }, [{ ...untrusted, key_id: key.key_id }]),
 ];
 
 /**
  * The service takes the token for strange and finds no free seat, or no license, when the client activates in the
- * background. As long as the old token lives, that stops nothing.
+ * background. As long as the old token is valid, that stops nothing.
  */
-export const loseTheSeat: Trouble = (service, random) => {
+export const loseTheSeat: FaultAction = (service, random) => {
   service.forgetTokens();
   const [status, code] = random.pick([
     [409, 'machine_limit_reached'],
@@ -38,13 +38,13 @@ export const loseTheSeat: Trouble = (service, random) => {
 };
 
 /** All of them come after the good one was seen. */
-export const forgeTheManifest: Trouble = (service, random) => {
+export const forgeTheManifest: FaultAction = (service, random) => {
   const bad = random.pick(BAD_MANIFESTS)(service);
   service.misbehave((exchange) => exchange.json(200, bad), ['/v1/manifest']);
 };
 
-/** What can be wrong for a while with the service, or with what stands between it and the computer. */
-export const TROUBLES: readonly Trouble[] = [
+/** What can be wrong for a while with the service, or with an intermediary. */
+export const TROUBLES: readonly FaultAction[] = [
   // One fault everywhere.
   (service, random) => service.misbehave(random.pick(EVERY_FAULT)),
   // One fault for one call.

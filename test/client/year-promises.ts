@@ -1,11 +1,11 @@
 import type { Status } from '../../client/src/client.js';
 import { HOUR, MINUTE } from './harness.js';
 import type { Path } from './misbehaving-service.js';
-import type { Attempt } from './wired-desk.js';
+import type { Attempt } from './socket-computer.js';
 
 /** One run of the application, from its start to its end. */
 export interface Run {
-  /** By the measured clock, and by the one that stands still in sleep. */
+  /** By the measured clock, and by the one that stops in sleep. */
   start: number;
   startAwake: number;
   endAwake: number;
@@ -59,7 +59,7 @@ function* startOf({ start, mustAsk }: Run, heartbeats: Attempt[]): Generator<str
   if (mustAsk && heartbeats[0]?.when !== start) yield 'a restart after seven days that did not ask';
 }
 
-/** Two heartbeats in a row: five hours, or somebody said otherwise. */
+/** Two heartbeats in a row: five hours, unless the user or the service asked for another. */
 function* paceOf(before: Attempt, last: Attempt, call: Attempt): Generator<string> {
   const gap = call.when - before.when;
   if (call.clicked || gap > 5 * HOUR) return;
@@ -70,7 +70,7 @@ function* paceOf(before: Attempt, last: Attempt, call: Attempt): Generator<strin
   const retry_after_seconds = last.received?.retry_after_seconds;
   if (call.status === 'needs_network') {
     if (gap < 30 * SECOND) yield `hammered while it waited for the network, after ${gap} ms`;
-  } else if (retry_after_seconds === undefined) yield `two heartbeats within ${gap} ms, and nobody asked`;
+  } else if (retry_after_seconds === undefined) yield `two heartbeats within ${gap} ms, without a reason`;
   const least = Math.min(Math.max(retry_after_seconds ?? 0, 30), 6 * 3600) * SECOND;
   if (gap < least) yield `a retry-after of ${retry_after_seconds} s undercut after ${gap} ms`;
 }
@@ -101,7 +101,7 @@ function* dailyOf(run: Run, manifests: Attempt[]): Generator<string> {
 function* activationOf(call: Attempt, before: Attempt | undefined): Generator<string> {
   if (call.path !== '/v1/activate' || call.clicked) return;
   const asked = before?.received?.action === 'reactivate' && call.when - before.when <= CALLS;
-  if (!asked) yield `an activation that nobody asked for, at ${call.when}`;
+  if (!asked) yield `an activation that was not asked for, at ${call.when}`;
 }
 
 const MEMBERS: Record<Path, string[]> = {
@@ -127,7 +127,7 @@ function* membersOf(run: Run, { path, received }: Attempt): Generator<string> {
     ...Object.keys(headers).filter((name) => !allowed.includes(name)),
   ];
   if (strange.length > 0 || url !== path) yield `sent ${strange.join()} to ${url}`;
-  if (path === '/v1/manifest' && (method !== 'GET' || raw !== '')) yield 'said something to the manifest';
+  if (path === '/v1/manifest' && (method !== 'GET' || raw !== '')) yield 'sent a body to the manifest';
   if (path !== '/v1/manifest' && body['app_version'] !== run.appVersion) yield 'another version';
   if (run.telemetryOff && telemetry) yield 'telemetry after the opt-out';
 }

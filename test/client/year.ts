@@ -3,7 +3,7 @@ import type { UpdateCheck } from '../../client/src/client.js';
 import { DAY, HOUR, MINUTE } from './harness.js';
 import { Crashes } from './year-crashes.js';
 import { Random } from './random.js';
-import { WiredDesk } from './wired-desk.js';
+import { SocketComputer } from './socket-computer.js';
 import { forgeTheManifest, loseTheSeat, TROUBLES } from './year-faults.js';
 import { brokenPromises, type Run } from './year-promises.js';
 
@@ -14,11 +14,11 @@ export const PLANT = 'annas-macbook-pro';
 export class Year {
   readonly broken: string[] = [];
   readonly checks: UpdateCheck[] = [];
-  readonly counts = { runs: 0, troubles: 0, late: 0 };
+  readonly counts = { runs: 0, faults: 0, late: 0 };
   readonly #random: Random;
   readonly #clientRandom: Random;
   readonly #serviceRandom: Random;
-  readonly #troubles = [...TROUBLES];
+  readonly #faults = [...TROUBLES];
   #run!: Run;
   #from = { attempts: 0, states: 0, log: 0 };
   #version = 0;
@@ -28,7 +28,7 @@ export class Year {
   #confirmed = { at: Number.NaN, skew: 0, clockOff: 0, setAhead: false };
 
   private constructor(
-    readonly desk: WiredDesk,
+    readonly computer: SocketComputer,
     seed: number,
   ) {
     this.#random = new Random(seed);
@@ -38,37 +38,37 @@ export class Year {
   }
 
   static async begin(seed: number): Promise<Year> {
-    const year = new Year(await WiredDesk.wired(), seed);
+    const year = new Year(await SocketComputer.wired(), seed);
     await year.start();
-    await year.#act(() => year.desk.activate());
+    await year.#act(() => year.computer.activate());
     year.#from.states = 1;
     return year;
   }
 
   /** Days of peace and troubles in turn, until this many are over. */
   async live(days: number): Promise<void> {
-    const end = this.desk.truth + days * DAY;
-    while (this.desk.truth < end) {
+    const end = this.computer.trueTime + days * DAY;
+    while (this.computer.trueTime < end) {
       await this.#days(this.#random.span(2 * HOUR, 5 * DAY));
-      await this.#trouble();
-      this.desk.remote.publish({ version: `3.${1 + Math.floor((this.counts.troubles += 1) / 8)}.0` });
+      await this.#fault();
+      this.computer.remote.publish({ version: `3.${1 + Math.floor((this.counts.faults += 1) / 8)}.0` });
     }
   }
 
   /** One that has not been for the longest, so that a year knows them all. */
-  async #trouble(): Promise<void> {
-    const { remote } = this.desk;
-    const trouble = this.#troubles.splice(this.#random.below(3), 1)[0]!;
-    this.#troubles.push(trouble);
-    if (trouble === loseTheSeat || trouble === forgeTheManifest) {
-      await this.#act(() => this.desk.retry());
-      await this.desk.checkForUpdate();
+  async #fault(): Promise<void> {
+    const { remote } = this.computer;
+    const fault = this.#faults.splice(this.#random.below(3), 1)[0]!;
+    this.#faults.push(fault);
+    if (fault === loseTheSeat || fault === forgeTheManifest) {
+      await this.#act(() => this.computer.retry());
+      await this.computer.checkForUpdate();
     }
-    await trouble(remote, this.#serviceRandom);
+    await fault(remote, this.#serviceRandom);
     // A lost seat begins with a confirmation, and is over before the token is.
-    if (trouble === loseTheSeat) await this.#days(this.#random.span(HOUR, 6 * DAY), 'careful');
+    if (fault === loseTheSeat) await this.#days(this.#random.span(HOUR, 6 * DAY), 'careful');
     // Left to itself an application outlives its token, and runs on.
-    else if (this.desk.client.status.kind === 'running' && this.#random.chance(0.25))
+    else if (this.computer.client.status.kind === 'running' && this.#random.chance(0.25))
       await this.#days(this.#random.span(8 * DAY, 20 * DAY), 'away');
     else await this.#days(this.#random.span(5 * MINUTE, 14 * DAY));
     await remote.behave();
@@ -76,43 +76,43 @@ export class Year {
 
   /**
    * What a user does in so much time. A careful one leaves the clock alone and does nothing that lasts longer, and one
-   * who is away does nothing at all.
+   * an absent user does nothing at all.
    */
   async #days(milliseconds: number, mood?: 'careful' | 'away'): Promise<void> {
-    const end = this.desk.truth + milliseconds;
-    for (let left = milliseconds; left > 0; left = end - this.desk.truth) {
+    const end = this.computer.trueTime + milliseconds;
+    for (let left = milliseconds; left > 0; left = end - this.computer.trueTime) {
       const most = mood ? left : Infinity;
       await this.#act(() => this.#something(most, mood));
     }
   }
 
   async #something(most: number, mood?: 'careful' | 'away'): Promise<unknown> {
-    const { desk } = this;
+    const { computer } = this;
     const random = this.#random;
     const span = (shortest: number, longest: number) => Math.min(random.span(shortest, longest), most);
     // Who is asked to go online does not look on for days.
-    const patience = desk.client.status.kind === 'needs_network' ? 3 * HOUR : 3 * DAY;
+    const timeout = computer.client.status.kind === 'needs_network' ? 3 * HOUR : 3 * DAY;
     const dice = random.unit() * (mood === 'away' ? 0.62 : 1);
-    if (dice < 0.5) return desk.pass(span(10 * MINUTE, patience));
-    if (dice < 0.62) return desk.sleep(span(MINUTE, 2 * DAY), random.chance(0.5));
+    if (dice < 0.5) return computer.pass(span(10 * MINUTE, timeout));
+    if (dice < 0.62) return computer.sleep(span(MINUTE, 2 * DAY), random.chance(0.5));
     if (dice < 0.7) return this.restart(span(1, HOUR));
     if (dice < 0.78) return this.restart(span(HOUR, 12 * DAY));
     if (dice < 0.84) return this.restart(span(1, HOUR), true);
-    if (dice < 0.9) return desk.retry();
-    if (dice < 0.93) return desk.checkForUpdate();
-    if (dice < 0.95) return desk.activate().catch(() => {});
+    if (dice < 0.9) return computer.retry();
+    if (dice < 0.93) return computer.checkForUpdate();
+    if (dice < 0.95) return computer.activate().catch(() => {});
     if (!mood) this.#setClock(random.chance(0.4) ? 0 : random.between(-365, 365) * DAY);
-    return desk.pass(span(MINUTE, HOUR));
+    return computer.pass(span(MINUTE, HOUR));
   }
 
   #setClock(skew: number): void {
-    if (skew > this.desk.skew) this.#confirmed.setAhead = true;
-    this.desk.setClock(skew);
+    if (skew > this.computer.skew) this.#confirmed.setAhead = true;
+    this.computer.setClock(skew);
   }
 
   async #act(work: () => Promise<unknown>): Promise<void> {
     await work();
-    const { remote, skew } = this.desk;
+    const { remote, skew } = this.computer;
     if (remote.confirmedAt !== this.#confirmed.at && !Number.isNaN(remote.confirmedAt))
       this.#confirmed = { at: remote.confirmedAt, skew, clockOff: remote.clockOff, setAhead: false };
   }
@@ -120,7 +120,7 @@ export class Year {
   /** The application ends, by itself or not, and starts again later, perhaps in another version or with another mind. */
   async restart(off: number, killed = false): Promise<void> {
     await this.#end(killed);
-    this.desk.time.wall += off;
+    this.computer.time.wall += off;
     if (this.#random.chance(0.2)) this.#telemetryOff = !this.#telemetryOff;
     if (this.#random.chance(0.2)) this.#version += 1;
     await this.start();
@@ -128,14 +128,18 @@ export class Year {
   }
 
   async start(): Promise<void> {
-    const { desk } = this;
+    const { computer } = this;
     const { at, skew, clockOff, setAhead } = this.#confirmed;
-    const late = desk.truth - at > 7 * DAY;
-    const sure = desk.skew === skew && skew >= 0 && clockOff === 0 && !setAhead;
-    this.#from = { attempts: desk.attempts.length, states: desk.states.length, log: desk.log.length };
+    const late = computer.trueTime - at > 7 * DAY;
+    const sure = computer.skew === skew && skew >= 0 && clockOff === 0 && !setAhead;
+    this.#from = {
+      attempts: computer.attempts.length,
+      states: computer.states.length,
+      log: computer.log.length,
+    };
     this.#run = {
-      start: desk.time.measured,
-      startAwake: desk.time.measured - desk.slept,
+      start: computer.time.measured,
+      startAwake: computer.time.measured - computer.slept,
       endAwake: 0,
       appVersion: `3.0.${this.#version}`,
       telemetryOff: this.#telemetryOff,
@@ -148,27 +152,27 @@ export class Year {
     this.counts.runs += 1;
     if (late) this.counts.late += 1;
     if (this.#telemetryOff) this.#crashes.forget();
-    await this.#act(() => desk.open(this.#options()));
+    await this.#act(() => computer.open(this.#options()));
   }
 
   /** Holds the run that ends against the promises. */
   async #end(killed: boolean): Promise<void> {
-    const { desk } = this;
-    await (killed ? desk.kill() : desk.client.close());
+    const { computer } = this;
+    await (killed ? computer.kill() : computer.client.close());
     const run = this.#run;
-    run.endAwake = desk.time.measured - desk.slept;
-    run.attempts = desk.attempts.slice(this.#from.attempts);
-    run.states = desk.states.slice(this.#from.states);
-    run.log = desk.log.slice(this.#from.log);
+    run.endAwake = computer.time.measured - computer.slept;
+    run.attempts = computer.attempts.slice(this.#from.attempts);
+    run.states = computer.states.slice(this.#from.states);
+    run.log = computer.log.slice(this.#from.log);
     const broken = [...brokenPromises(run), ...this.#crashes.sentAgain(run), ...(await this.#fileOf())];
     this.broken.push(...broken.map((sentence) => `run ${this.counts.runs}: ${sentence}`));
   }
 
   /** The year is over: nothing is wrong any more. */
   async finish(): Promise<void> {
-    await this.desk.retry();
+    await this.computer.retry();
     await this.#end(false);
-    this.desk.setClock(0);
+    this.computer.setClock(0);
     await this.start();
   }
 
@@ -187,7 +191,7 @@ export class Year {
   async #crash(): Promise<void> {
     const crash_label = this.#crashes.next(this.#telemetryOff);
     const crash = { crash_kind: 'native' as const, crash_label, crash_log: PLANT };
-    await this.desk.client.reportCrash(crash);
+    await this.computer.client.reportCrash(crash);
   }
 
   get crashesSent(): number {
@@ -195,7 +199,7 @@ export class Year {
   }
 
   async #fileOf(): Promise<string[]> {
-    const { folder, stateFile } = this.desk;
+    const { folder, stateFile } = this.computer;
     const names = await readdir(folder);
     const state = JSON.parse(await readFile(stateFile, 'utf8')) as { version: number; license: object };
     const whole = state.version === 1 && 'token' in state.license;

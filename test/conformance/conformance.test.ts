@@ -56,7 +56,7 @@ async function run(program: string, ...args: string[]) {
   ]);
   return { code: code as number, stdout, stderr };
 }
-const told = (url: string, { license_key, email }: { license_key: string; email: string } = license) =>
+const optionsFor = (url: string, { license_key, email }: { license_key: string; email: string } = license) =>
   ['--url', url, '--license-key', license_key, '--email', email] as const;
 
 describe('a service that keeps the contract', () => {
@@ -79,7 +79,7 @@ describe('a service that keeps the contract', () => {
   });
 
   test('the command says so with a table, and exit code 0', async () => {
-    const { code, stdout, stderr } = await run(SCRIPT, ...told(`${service.url}/`));
+    const { code, stdout, stderr } = await run(SCRIPT, ...optionsFor(`${service.url}/`));
     expect(stderr).toMatch(/^This activates one machine of the license/);
     expect(stdout).toContain(`\n  ✓ ${TITLES[0]}\n`);
     expect(stdout).toMatch(new RegExp(`\n\n${TITLES.length} hold, 0 fail, 0 not checked\n$`));
@@ -88,7 +88,7 @@ describe('a service that keeps the contract', () => {
   });
 
   test('the command says so in JSON', async () => {
-    const { code, stdout } = await run(PROGRAM, ...told(service.url), '--json');
+    const { code, stdout } = await run(PROGRAM, ...optionsFor(service.url), '--json');
     const { checks, ...rest } = JSON.parse(stdout) as { checks: Result[] };
     expect([code, rest]).toEqual([0, { url: service.url, holds: TITLES.length, fails: 0, not_checked: 0 }]);
     expect(checks[0]).toEqual({
@@ -101,7 +101,7 @@ describe('a service that keeps the contract', () => {
   });
 });
 
-describe('what cannot be told is not checked, and fails nobody', () => {
+describe('what cannot be decided is not checked, and fails no deployment', () => {
   test('a license without a free seat: its refusal is checked, what needs a token is not', async () => {
     const taken = await service.issue({ machines_allowed: 1 });
     await service.activate(taken);
@@ -141,7 +141,7 @@ describe('what cannot be told is not checked, and fails nobody', () => {
     }
   });
 
-  test('a token that is no JWS is judged by nobody', async () => {
+  test('a token that is not a JWS is not judged', async () => {
     faulty.fault = (exchange) => {
       if (exchange.path === '/v1/activate' && exchange.status < 300)
         exchange.body = Buffer.from(exchange.body.toString().replace(/"token":"[^"]*"/, '"token":"opaque"'));
@@ -191,7 +191,7 @@ describe('what is no such service', () => {
   test('one that answers HTML everywhere fails, without a crash, and exit code 1', async () => {
     const web = await server((_asking, answering) => answering.end(HTML));
     try {
-      const { code, stdout, stderr } = await run(PROGRAM, ...told(web.url), '--json');
+      const { code, stdout, stderr } = await run(PROGRAM, ...optionsFor(web.url), '--json');
       const { fails, checks } = JSON.parse(stdout) as { fails: number; checks: Result[] };
       expect([code, stderr]).toEqual([1, expect.not.stringContaining('    at ')]);
       expect(fails).toBeGreaterThan(20);
@@ -215,10 +215,10 @@ describe('what is no such service', () => {
     }
   });
 
-  test('an address where nobody listens is one sentence, and exit code 1', async () => {
+  test('an address where no service listens is one sentence, and exit code 1', async () => {
     const gone = await server(() => undefined);
     await gone.close();
-    const { code, stdout, stderr } = await run(PROGRAM, ...told(gone.url), '--json');
+    const { code, stdout, stderr } = await run(PROGRAM, ...optionsFor(gone.url), '--json');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^GET \/health\/live got no answer: .*ECONNREFUSED.*\n$/);
   });

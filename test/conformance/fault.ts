@@ -9,7 +9,7 @@ export type Which = (exchange: Exchange) => unknown;
 // oxlint-disable-next-line no-explicit-any -- any answer of any shape
 type Json = Record<string, any>;
 
-/** Changes the JSON of these answers; what `change` gives back, if anything, stands in its place. */
+/** Changes the JSON of these answers; what `change` returns, if anything, replaces it. */
 export const rewrite =
   (which: Which, change: (json: Json, exchange: Exchange) => unknown) => (): Fault => (exchange) => {
     if (!/json/.test(String(exchange.headers['content-type'])) || exchange.body.length === 0) return;
@@ -18,7 +18,7 @@ export const rewrite =
     exchange.body = Buffer.from(JSON.stringify(change(json, exchange) ?? json));
   };
 
-/** Sets headers of these answers, or takes them away. */
+/** Sets headers of these answers, or removes them. */
 export const header = (which: Which, change: Exchange['headers']) => (): Fault => (exchange) => {
   if (which(exchange)) Object.assign(exchange.headers, change);
 };

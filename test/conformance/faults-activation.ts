@@ -9,7 +9,7 @@ const unlessText =
   (test: RegExp, member: string): Which =>
   ({ asked }) =>
     test.test(String(asked[member]));
-/** Forgets a member's rule: whoever sends it wrong is an unknown customer. */
+/** Forgets a member's rule: a wrong value is answered as an unknown license. */
 const forgets = (pointer: string, sent: Which) =>
   refusing(both(activate, both(naming(pointer), sent)), 'license_not_found');
 
@@ -159,7 +159,7 @@ export const ACTIVATION_FAULTS: readonly Broken[] = [
   [
     'knows no check symbol',
     forgets('/license_key', unlessText(/X7$/, 'license_key')),
-    'A typing error in a key is told by its check symbol: 422 at /license_key',
+    'A typing error in a key is found by its check symbol: 422 at /license_key',
   ],
   [
     'says that it is the e-mail address',

@@ -48,7 +48,7 @@ export const HEARTBEAT_FAULTS: readonly Broken[] = [
     'The new token holds 7 days offline, and the next heartbeat is due before that',
   ],
   [
-    'speaks of telemetry that nobody sent',
+    'mentions telemetry that was not sent',
     rewrite(plain, (json) => void (json['telemetry'] = { stored: false, dropped: [] })),
     'Without telemetry in the request there is none in the answer',
   ],
@@ -93,7 +93,7 @@ export const HEARTBEAT_FAULTS: readonly Broken[] = [
   [
     'stops a client for a token of another service',
     forgery(5),
-    "A token signed with somebody's own key is token_invalid, and the client activates again",
+    'A token signed with an unknown key is token_invalid, and the client activates again',
   ],
   [
     'reads no token over 1 KiB',

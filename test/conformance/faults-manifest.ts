@@ -30,7 +30,7 @@ export const MANIFEST_FAULTS: readonly Broken[] = [
     'The manifest answers 200, or 404 no_version_published, which stops nothing',
   ],
   [
-    'stops whoever asks while nothing is published',
+    'stops each client that asks while nothing is published',
     refusing(asked, 'no_version_published', { client_action: 'stop' }),
     'The manifest answers 200, or 404 no_version_published, which stops nothing',
     'Each code has the status and the client_action of the contract',
@@ -38,7 +38,7 @@ export const MANIFEST_FAULTS: readonly Broken[] = [
   [
     'has the manifest kept for a day',
     header(manifest, { 'cache-control': 'public, max-age=86400' }),
-    'The manifest may be kept for 5 minutes, and for a day while the service is away',
+    'The manifest may be kept for 5 minutes, and for a day while the service is unavailable',
   ],
   [
     'varies on the language',
@@ -53,12 +53,12 @@ export const MANIFEST_FAULTS: readonly Broken[] = [
       if (etag) exchange.headers['etag'] = `W/${String(etag)}`;
     },
     'The manifest has a strong etag',
-    '304 without a body to whoever has it, named by if-none-match',
+    '304 without a body to a client that has it, named by if-none-match',
   ],
   [
     'knows no 304',
     instead(({ status }) => status === 304, 200, {}),
-    '304 without a body to whoever has it, named by if-none-match',
+    '304 without a body to a client that has it, named by if-none-match',
   ],
   [
     'gives 304 to anyone who names an etag',
@@ -66,7 +66,7 @@ export const MANIFEST_FAULTS: readonly Broken[] = [
       if (exchange.askedHeaders['if-none-match'] && exchange.status === 200)
         Object.assign(exchange, { status: 304, body: Buffer.alloc(0) });
     },
-    '200 with the whole of it to whoever has another',
+    '200 with the whole of it to a client that has another',
   ],
   [
     'knows no HEAD',
@@ -175,7 +175,7 @@ export const MANIFEST_FAULTS: readonly Broken[] = [
   ],
   [
     'tells the e-mail address in a token',
-    // Of a token that nobody sends again.
+    // Of a token that is not sent again.
     ofNumber(
       beat,
       3,

@@ -90,7 +90,7 @@ export const REFUSAL_FAULTS: readonly Broken[] = [
   [
     'names errors where there are none',
     rewrite(coded('license_not_found'), (json) => void (json['errors'] = [])),
-    'errors stands on invalid_request alone, each with pointer and detail',
+    'errors is a member of invalid_request alone, each with pointer and detail',
   ],
   [
     'has one request id for all',

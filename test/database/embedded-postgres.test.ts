@@ -14,14 +14,14 @@ import {
 } from '../../src/database/embedded/embedded-postgres.js';
 import { endPostmaster, isPostmaster } from '../../src/database/embedded/postgres-process.js';
 
-let room: string;
+let folder: string;
 let dataDir: string;
 let cluster: string;
 const children: ChildProcess[] = [];
 
 beforeEach(() => {
-  room = realpathSync(mkdtempSync(join(tmpdir(), 'mooring-postgres-'))); // of mode 0700
-  dataDir = join(room, 'data');
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'mooring-postgres-'))); // of mode 0700
+  dataDir = join(folder, 'data');
   cluster = join(dataDir, 'postgres');
 });
 
@@ -30,7 +30,7 @@ afterEach(async () => {
     if (child.exitCode === null && child.signalCode === null) await killed(child);
   }
   if (existsSync(join(cluster, 'postmaster.pid'))) await endPostmaster(postmasterPid(), cluster, 'SIGKILL');
-  rmSync(room, { recursive: true, force: true, maxRetries: 5 });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
 const start = () => startEmbeddedPostgres(dataDir, { durable: false });
@@ -76,14 +76,14 @@ async function killed(child: ChildProcess) {
 async function orphan() {
   const owner = otherProcess();
   const url = await owner.line();
-  await query(url, 'create table witness as select 42 as answer');
+  await query(url, 'create table stored as select 42 as answer');
   const pid = postmasterPid();
   await killed(owner.child);
   expect(isPostmaster(pid, cluster)).toBe(true);
   return { url, pid };
 }
 
-const witness = (url: string) => query(url, 'select answer from witness');
+const storedAnswer = (url: string) => query(url, 'select answer from stored');
 
 test('a first start makes a cluster and a database, and a stop leaves no process and no state', async () => {
   const server = await start();
@@ -102,10 +102,10 @@ test('a first start makes a cluster and a database, and a stop leaves no process
 
 test('data survives a restart, and so does the password', async () => {
   const first = await start();
-  await query(first.url, 'create table witness as select 42 as answer');
+  await query(first.url, 'create table stored as select 42 as answer');
   await first.stop();
   const second = await start();
-  expect(await witness(second.url)).toEqual([{ answer: 42 }]);
+  expect(await storedAnswer(second.url)).toEqual([{ answer: 42 }]);
   expect(new URL(second.url).password).toBe(new URL(first.url).password);
   await second.stop();
 });
@@ -151,7 +151,7 @@ test('the server of a killed owner is taken over as it runs', async () => {
   const server = await start();
   expect(server.url).toBe(url);
   expect(postmasterPid()).toBe(pid);
-  expect(await witness(server.url)).toEqual([{ answer: 42 }]);
+  expect(await storedAnswer(server.url)).toEqual([{ answer: 42 }]);
   await server.stop();
   expect(isPostmaster(pid, cluster)).toBe(false);
 });
@@ -161,7 +161,7 @@ test('the server of a killed owner is not taken over where it runs with other se
   const server = await startEmbeddedPostgres(dataDir, { durable: true });
   expect(isPostmaster(pid, cluster)).toBe(false);
   expect(await query(server.url, 'show fsync')).toEqual([{ fsync: 'on' }]);
-  expect(await witness(server.url)).toEqual([{ answer: 42 }]);
+  expect(await storedAnswer(server.url)).toEqual([{ answer: 42 }]);
   await server.stop();
 });
 
@@ -170,7 +170,7 @@ test('a frozen server of a killed owner is ended, and a new one finds its data',
   process.kill(pid, 'SIGSTOP');
   const server = await start();
   expect(isPostmaster(pid, cluster)).toBe(false);
-  expect(await witness(server.url)).toEqual([{ answer: 42 }]);
+  expect(await storedAnswer(server.url)).toEqual([{ answer: 42 }]);
   await server.stop();
 });
 
@@ -178,7 +178,7 @@ test('a killed server and its killed owner are recovered from', async () => {
   const { pid } = await orphan();
   process.kill(pid, 'SIGKILL');
   const server = await start();
-  expect(await witness(server.url)).toEqual([{ answer: 42 }]);
+  expect(await storedAnswer(server.url)).toEqual([{ answer: 42 }]);
   await server.stop();
 });
 
@@ -197,7 +197,7 @@ test.each([
   children.push(foreign);
   writeFileSync(file, changed(lines, foreign.pid ?? 0).join('\n'));
   const server = await start();
-  expect(await witness(server.url)).toEqual([{ answer: 42 }]);
+  expect(await storedAnswer(server.url)).toEqual([{ answer: 42 }]);
   await server.stop();
   expect(foreign.signalCode).toBeNull();
 });

@@ -6,14 +6,14 @@ import { READ_ACTIVATIONS } from '../../src/heartbeat/activation-reads.js';
 import { deriveLicenseKey } from '../../src/keys/license-key.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { answered, Service, type Answer } from '../support/harness.js';
-import { BIG, FEW, makeMillion, uuid } from '../support/databases/million.js';
+import { BIG, FEW, makeMillion, uuid } from '../support/databases/million-licenses.js';
 import { Browser } from '../license-portal/harness.js';
 import { signedIn, type Browser as StaffBrowser } from '../support-api/harness.js';
 
 /*
  * What is asked of the service costs the same however many customers there are. The statements are those that the service
  * itself runs, taken down as it runs them, and explained among a million licenses: none reads a table that grows from one
- * end to the other, nor more than a few pages. bench/growth.mjs measures the times, up to ten million.
+ * end to the other, nor more than a few pages. bench/growth/growth.mjs measures the times, up to ten million.
  */
 
 /** Pages of 8 KB that a statement may touch for each row that it gives: some four for each look-up in an index. */

@@ -38,7 +38,7 @@ test.each<Order>(['last', 'longest'])(
   },
 );
 
-test('a pooler that refuses the settings of a session is told from a database that is away, at once', async () => {
+test('a pooler that refuses the settings of a session is distinguished from an unavailable database, at once', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', () => socket.end(refusal('unsupported startup parameter: options')));

@@ -59,8 +59,8 @@ function metricsIn(text: string): Map<string, Metric> {
 }
 
 test('the table tells of every metric that is served, and of no other', () => {
-  const told = METRICS_PAGE.matchAll(/^\| `(mooring_\w+)` *\| (\w+) *\| (.*?) *\| (.+?) *\|$/gm);
-  const rows = [...told].map(([, name, type, labels, help]) => [name, type, labels, help]);
+  const documented = METRICS_PAGE.matchAll(/^\| `(mooring_\w+)` *\| (\w+) *\| (.*?) *\| (.+?) *\|$/gm);
+  const rows = [...documented].map(([, name, type, labels, help]) => [name, type, labels, help]);
   const wanted = [...served].map(([name, { type, labels, help }]) => [
     name,
     type,
@@ -101,7 +101,7 @@ function metricOf(name: string): Metric | undefined {
   return of?.type === 'histogram' ? of : served.get(name);
 }
 
-test('the rules are what Prometheus reads, and the page tells each as it stands there', () => {
+test('the rules are what Prometheus reads, and the page shows each as it is written there', () => {
   for (const rule of rules) {
     expect(rule).toEqual({
       alert: expect.stringMatching(/^Mooring[A-Z][A-Za-z]+$/),
@@ -111,8 +111,10 @@ test('the rules are what Prometheus reads, and the page tells each as it stands 
       annotations: { summary: expect.stringMatching(/^[A-Z].+\.$/) },
     });
   }
-  const told = ALERTS_PAGE.matchAll(/^## (\w+)\n\n```promql\n([\s\S]+?)\n```\n\n([\s\S]+?)(?=\n\n|$)/gm);
-  const pages = [...told].map(([, alert, expr, text]) => ({
+  const documented = ALERTS_PAGE.matchAll(
+    /^## (\w+)\n\n```promql\n([\s\S]+?)\n```\n\n([\s\S]+?)(?=\n\n|$)/gm,
+  );
+  const pages = [...documented].map(([, alert, expr, text]) => ({
     alert,
     expr,
     text: text!.replaceAll('\n', ' '),

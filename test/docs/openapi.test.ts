@@ -56,8 +56,8 @@ describe('the document', () => {
     .filter(({ value }) => typeof value === 'object' && value !== null && String(value['code']) in PROBLEMS);
 
   test.each(problems)('example $where is in the words of the catalogue', ({ value }) => {
-    const told = ['type', 'title', 'status', 'code', 'detail', 'client_action', 'request_id'];
-    const extras = Object.fromEntries(Object.entries(value).filter(([name]) => !told.includes(name)));
+    const members = ['type', 'title', 'status', 'code', 'detail', 'client_action', 'request_id'];
+    const extras = Object.fromEntries(Object.entries(value).filter(([name]) => !members.includes(name)));
     const refusal = refusalOf(value['code'] as ProblemCode, extras as Parameters<typeof refusalOf>[1]);
     const document = problemDocument(refusal, 'http://localhost:3000', String(value['request_id']));
     expect(JSON.parse(document)).toEqual(value);
@@ -210,11 +210,13 @@ describe('an answer', () => {
     expect(check('POST', '/v1/activate', 201, stored, activated())).toEqual([
       'header cache-control: / must be equal to constant',
     ]);
-    const away = problem('unavailable', 503, 'retry');
-    expect(check('GET', '/health/ready', 503, problemHeaders, away)).toEqual([
+    const unavailable = problem('unavailable', 503, 'retry');
+    expect(check('GET', '/health/ready', 503, problemHeaders, unavailable)).toEqual([
       'header retry-after is missing',
     ]);
-    expect(check('GET', '/health/ready', 503, { ...problemHeaders, 'retry-after': '7' }, away)).toEqual([]);
+    expect(
+      check('GET', '/health/ready', 503, { ...problemHeaders, 'retry-after': '7' }, unavailable),
+    ).toEqual([]);
     expect(check('GET', '/health/live', 200, { ...json, server: 'x' }, { status: 'ok' })).toEqual([
       'header server is sent',
     ]);

@@ -43,7 +43,7 @@ const rows = async (sql: string) => (await client.query(sql)).rows as Record<str
 const day = (daysFromNow: number) => new Date(Date.now() + daysFromNow * DAY_MS).toISOString().slice(0, 10);
 const emailOfLicense = async () => (await rows('select email from license'))[0]!['email'];
 
-test('request is due at once, and waits for whoever carries it out', async () => {
+test('request is due at once, and waits until it is carried out', async () => {
   const asked = await request(' Ada@Example.com ', '--as', 'grace');
   expect(asked).toMatchObject({
     email: 'ada@example.com',
@@ -110,7 +110,7 @@ test('run says in one sentence where TOMBSTONE_FILE cannot be read, and erases n
 });
 
 test('a request that was taken back since a backup is not carried out from it', async () => {
-  const TOMBSTONE_FILE = terminal.file('spared.txt');
+  const TOMBSTONE_FILE = terminal.file('cancelled.txt');
   const [asked] = await terminal.json(['erasure', 'list']);
   writeFileSync(TOMBSTONE_FILE, `taken_back ${asked.id}\n`);
   await rows('create table kept as select * from erasure_request');

@@ -35,8 +35,8 @@ const search = new LeakSearch([
   ...MACHINES.flatMap(formsOfMachine),
 ]);
 
-/** What somebody holds, and the ids by which rows are told to be theirs. */
-interface Holdings {
+/** A holder's licenses and activations, and the ids by which their rows are found. */
+interface PersonalDataByTable {
   readonly ids: string[];
   readonly keys: string[];
   /** Of a machine each, as the application on it keeps it. */
@@ -44,7 +44,7 @@ interface Holdings {
 }
 
 let service: Service;
-let ada: Holdings;
+let ada: PersonalDataByTable;
 let before: string[];
 let others: string[];
 let erased: ErasureView;
@@ -70,7 +70,7 @@ async function holding(
   labels: string[],
   words: string,
   meanwhile: () => Promise<void> = async () => undefined,
-): Promise<Holdings> {
+): Promise<PersonalDataByTable> {
   const bought = await sell(service, email, transaction);
   const issued = await service.issue({ email });
   const license_key = (await service.app.get(LicensesService).currentKey(bought))!;
@@ -95,7 +95,7 @@ async function holding(
   return { ...held, tokens: bindings.map(({ token }) => token) };
 }
 
-/** Two more purchases, one disputed and one refunded; then her address changes, and all are told so. */
+/** Two more purchases, one disputed and one refunded; then her address changes, and mails announce it. */
 async function changeAddress(): Promise<void> {
   const purchases = service.app.get(PurchasesService);
   for (const status of ['disputed', 'refunded'] as const) {
@@ -127,7 +127,7 @@ async function waitingMails(): Promise<void> {
   await rm(box);
 }
 
-/** What the tables say of somebody; jobs come and go. */
+/** What the tables hold of a person; jobs come and go. */
 const rowsOf = (ids: readonly string[], rows: readonly string[]) =>
   rows.filter((row) => row.startsWith('public.') && ids.some((id) => row.includes(id)));
 
@@ -136,14 +136,14 @@ test('before, the search finds the address, its predecessor, every label, every 
   expect([...forms]).toEqual(expect.arrayContaining([ADA, EARLIER, WORDS, ...LABELS, ...MACHINES]));
 });
 
-test('after, none of it stands in any table, in any form', async () => {
+test('after, none of it is in any table, in any form', async () => {
   await mailsTo(service, ADA, /deleted/);
   const after = await everyRow(service);
   expect([...search.in(after.join('\n'))]).toEqual([]);
   expect(after.filter((row) => row.startsWith('public.audit_event')).length).toBeGreaterThan(5);
 });
 
-test('none of it stands in a log line, then or ever', () => {
+test('none of it is in a log line, then or later', () => {
   const logged = service.logged.join('');
   expect(logged).toContain('"task":"mail_license_key_again"');
   expect([...search.in(logged)]).toEqual([]);
@@ -180,7 +180,7 @@ test('the receipt says what was deleted, what is kept, why and until when, and g
   expect(receipt!.text).toMatch(
     /tax and refunds: .* transaction id, its status and its day, until 31 December 2036/,
   );
-  expect(receipt!.text).toMatch(/ids, states and dates\) for 12 months/);
+  expect(receipt!.text).toMatch(/ids, states and dates\) is kept for 12 months/);
   expect(receipt!.text).toMatch(/Telemetry.* holds no link to you.* cannot be found for one person/);
   expect(receipt!.text).not.toMatch(/kanari/i);
 });
@@ -193,7 +193,7 @@ test('no other mail goes to an erased holder: those that waited have nothing to 
   ]);
 });
 
-test('each of the machines is told that its license is not valid there', async () => {
+test('each of the machines hears that its license is not valid there', async () => {
   expect(ada.tokens).toHaveLength(4);
   for (const token of ada.tokens) {
     const { status, json } = await service.heartbeat(token);

@@ -15,7 +15,7 @@ export async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await pause(5);
 }
 
-/** Somebody buys a license. @returns its id */
+/** A buyer buys a license. @returns its id */
 export async function sell(service: Service, email: string, transaction_id: string): Promise<string> {
   const report = { transaction_id, email, status: 'paid' } as const;
   return (await service.app.get(PurchasesService).record(report)).license_id!;

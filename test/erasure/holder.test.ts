@@ -117,7 +117,7 @@ test('by a clock that the database does not share none is carried out, whatever 
   expect(await isErased()).toBe(true);
 });
 
-test('by a clock that the database does not share a holder is asked for patience, and staff are not', async () => {
+test('a holder whose clock differs from the database is asked to wait, and staff are not', async () => {
   jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
   try {
     await expect(erasures.request(ADA)).rejects.toMatchObject({ code: 'unavailable' });
@@ -152,7 +152,7 @@ test('a company of many machines is erased as a person is', async () => {
   expect(await service.sql('select 1 from activation where machine_id is not null limit 1')).toEqual([]);
 });
 
-test('taken back, it knows nobody any more, and nothing is erased', async () => {
+test('taken back, it names no person any more, and nothing is erased', async () => {
   const search = new LeakSearch(formsOfText(ADA));
   await service.sql('delete from license');
   const { id } = await erasures.request(ADA);
@@ -227,12 +227,12 @@ test('a holder who asks after staff did does not put it off', async () => {
   }));
   expect([second.id, second.runs_at]).toEqual([first.id, NOON]);
   expect(await honoured(service, first.id)).toMatchObject({ honoured_at: NOON });
-  // Nobody is told of three days that there are not.
+  // No mail announces three days that there are not.
   await noJobs(service);
   expect((await outbox(service)).filter(({ subject }) => subject.startsWith('You asked'))).toEqual([]);
 });
 
-test('one that nobody carried out warns in /health/ready from the day after it was due', async () => {
+test('one that was not carried out warns in /health/ready from the day after it was due', async () => {
   await erasures.request(ADA);
   // No retention ran in these weeks either, which is another warning.
   const warnings = async () =>

@@ -73,7 +73,7 @@ test('an instance killed after its answer and before the erasure: the next one c
   const first = await server().ready();
   expect(await paid(url)).toBe(204);
   await addStaff();
-  // Somebody holds what the job has to lock, for as long as it takes to kill.
+  // Another connection holds what the job has to lock, for as long as it takes to kill.
   const holder = new pg.Client(database.url);
   await holder.connect();
   await holder.query('begin; lock table activation in access exclusive mode');

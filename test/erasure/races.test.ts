@@ -66,7 +66,7 @@ test.each(ROUNDS)('an erasure amid everything that happens to a license (round %
   const happening: (() => Promise<unknown>)[] = [
     () => service.activate(license, 'second', { hostname_hint: 'Second' }),
     () => service.app.get(ReleaseService).release(activation_id, ACT),
-    // After the refund, or the erasure, nobody is to have a key.
+    // After the refund, or the erasure, no mail may carry the key.
     () =>
       licenses
         .rekey(license_id, ACT)

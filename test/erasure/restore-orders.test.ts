@@ -52,7 +52,7 @@ async function start({ url }: { url: string }): Promise<Service> {
   return service;
 }
 
-/** Closes every service, for a copy is made of a database that nobody uses. */
+/** Closes every service, for a copy is made of a database without connections. */
 async function stop(): Promise<void> {
   for (const service of services) await service.close();
   services = [];
@@ -122,7 +122,7 @@ describe('a license that changed hands after the backup, and whose former holder
     ['that was bought', 'kanari'],
     ['that staff issued', undefined],
   ] as const)(
-    '%s: the address is nowhere, the machine goes on, and staff are told to set the address again',
+    '%s: the address is nowhere, the machine goes on, and staff are asked to set the address again',
     async (_what, transaction) => {
       let service = await start(original);
       const { id, license_key, token } = await adasLicense(service, transaction);
@@ -268,7 +268,7 @@ describe('a restored copy that shares the file', () => {
     await erasuresOf(drill).run(id);
     service = await start(original);
     await erasuresOf(service).cancel(id);
-    // Nor where the copy cannot be told from the original, and wrote last.
+    // Nor where the copy cannot be distinguished from the original, and wrote last.
     const [, block] = readFileSync(file, 'utf8').split('\n\n');
     const [own] = await service.sql<{ id: string }>('select id from database_identity');
     writeFileSync(file, `\n\n${block!.replace(/^database .*$/m, `database ${own!.id}`)}`, { flag: 'a' });
@@ -316,7 +316,7 @@ test('where the file lacks what was carried out here, it is a warning, a metric 
   await adasLicense(service);
   await erase(service, ADA);
   expect(await warnings(service)).toEqual([]);
-  renameSync(file, `${file}.away`);
+  renameSync(file, `${file}.moved`);
   const missing = [
     'TOMBSTONE_FILE lacks deletion requests of the last 30 days: 1. A restored backup would bring that data back.',
   ];
@@ -326,7 +326,7 @@ test('where the file lacks what was carried out here, it is a warning, a metric 
   clock.advance(30 * DAY_MS);
   expect(await warnings(service)).not.toContain(missing[0]);
   clock.advance(-30 * DAY_MS);
-  renameSync(`${file}.away`, file);
+  renameSync(`${file}.moved`, file);
   service = await restart(original);
   expect(await warnings(service)).toEqual([]);
 });

@@ -44,11 +44,11 @@ let token: string;
 /** What she had when the dump was made, and what she bought after her erasure. */
 let first: { license_id: string; license_key: string };
 let second: string;
-/** The license of somebody else, sold when the dump was made. */
+/** The license of another holder, sold when the dump was made. */
 let other: string;
 let request: string;
-/** Somebody whose request waited in the dump, and was taken back since. */
-let spared: { token: string; request: string };
+/** A holder whose request waited in the dump, and was taken back since. */
+let cancelled: { token: string; request: string };
 let back: Service;
 
 const start = (databaseUrl: string) =>
@@ -61,7 +61,7 @@ beforeAll(async () => {
   await service.close();
   restored = await copyDatabase(original.url);
   await eraseAndComeBack();
-  // As later life left it in the restored database: the new purchase was entered again by hand.
+  // As it was later left in the restored database: the new purchase was entered again by hand.
   await takeOver(second);
   back = await start(restored.url);
 });
@@ -72,7 +72,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true });
 });
 
-/** What a dump may hold of somebody: what is there to stay, and what is on its way, such as a request that waits. */
+/** What a dump may hold of a person: what is there to stay, and what is on its way, such as a request that waits. */
 async function held(): Promise<void> {
   first = await service.issue({ email: ADA });
   await sell(service, ADA, 'first');
@@ -82,14 +82,14 @@ async function held(): Promise<void> {
   token = json.token;
   await service.app.get(ReleaseRequests).create(json.activation.id, WORDS);
   request = (await service.app.get(ErasureService).request(ADA)).id;
-  const kept = await service.issue({ email: 'spared@example.com' });
-  spared = {
-    token: (await service.activate({ ...kept, email: 'spared@example.com' }, 'kept')).json.token,
-    request: (await service.app.get(ErasureService).request('spared@example.com')).id,
+  const kept = await service.issue({ email: 'cancelled@example.com' });
+  cancelled = {
+    token: (await service.activate({ ...kept, email: 'cancelled@example.com' }, 'kept')).json.token,
+    request: (await service.app.get(ErasureService).request('cancelled@example.com')).id,
   };
   await noJobs(service, 'mail%');
   await service.sql('insert into one_time_code values ($1, $2, 0, $3, $3)', [randomUUID(), ADA, NOON]);
-  // A mail that waits: nobody sends it while its job is not due.
+  // A mail that waits: it is not sent while its job is not due.
   await service.app.get(DataSource).transaction(async (manager) => {
     await enqueueMail(manager, 'email_changed', first.license_id, service.clock.now(), { to: ADA });
     await manager.query(
@@ -98,12 +98,12 @@ async function held(): Promise<void> {
   });
 }
 
-/** Life goes on in the original: she buys once more, is erased, and one day buys again. */
+/** In the original, meanwhile, she buys once more, is erased, and one day buys again. */
 async function eraseAndComeBack(): Promise<void> {
   service = await start(original.url);
   await itsTimeComes(service, 'mail%');
   await noJobs(service, 'mail%');
-  await service.app.get(ErasureService).cancel(spared.request);
+  await service.app.get(ErasureService).cancel(cancelled.request);
   await sell(service, ADA, 'between');
   other = await sell(service, 'other@example.com', 'other');
   await service.app.get(ErasureService).run(request, ACT);
@@ -128,7 +128,7 @@ async function takeOver(license: string): Promise<void> {
   await Promise.all([from.end(), to.end()]);
 }
 
-test('who was erased is erased again before anybody is answered', async () => {
+test('who was erased is erased again before any request is answered', async () => {
   const beat = await back.heartbeat(token);
   expect([beat.status, beat.json.code, beat.json.client_action]).toEqual([403, 'binding_released', 'stop']);
   expect((await back.activate({ ...first, email: ADA })).json.code).toBe('license_not_found');
@@ -181,7 +181,7 @@ test('a sale that the dump lacks is the same one when it is reported again; of w
 });
 
 test('what was recorded without its buyer stays so, also once no tombstone tells of it any more', async () => {
-  renameSync(file, `${file}.away`);
+  renameSync(file, `${file}.moved`);
   const later = await start(restored.url);
   const report = { transaction_id: 'between', status: 'paid', email: ADA } as const;
   expect(await later.app.get(PurchasesService).record(report)).toEqual({
@@ -189,12 +189,12 @@ test('what was recorded without its buyer stays so, also once no tombstone tells
     license_id: null,
   });
   await later.close();
-  renameSync(`${file}.away`, file);
+  renameSync(`${file}.moved`, file);
   const rows = "select email, paid from purchase where transaction_id = 'between'";
   expect(await back.sql(rows)).toEqual([{ email: null, paid: true }]);
 });
 
-test('a license of somebody else becomes the purchase’s own, and its holder is not taken for who was erased', async () => {
+test('a license of another holder becomes the purchase’s own, and its holder is not taken for who was erased', async () => {
   const keys = back.app.get(LicenseKeys);
   const ids = keys.soldIds('agency');
   appendFileSync(file, `\n\npurchase ${ids.purchase_id}\nerasure_request ${randomUUID()}\n`);
@@ -213,10 +213,10 @@ test('a license of somebody else becomes the purchase’s own, and its holder is
 });
 
 test('a request that was taken back since the dump is not carried out', async () => {
-  expect(await found(back, spared.request)).toMatchObject({ state: 'taken_back', email: null });
+  expect(await found(back, cancelled.request)).toMatchObject({ state: 'taken_back', email: null });
   back.clock.advance(4 * DAY_MS);
   await back.app.get(ErasureService).runDue();
-  expect((await back.heartbeat(spared.token)).status).toBe(200);
+  expect((await back.heartbeat(cancelled.token)).status).toBe(200);
   back.clock.set(NOON);
 });
 
@@ -229,7 +229,7 @@ test('a start after that finds nothing left to do', async () => {
   expect(await rows()).toEqual(before);
 });
 
-test('10,000 tombstones keep no start waiting, and bring back nobody else', async () => {
+test('10,000 erasure records do not delay a start, and bring back no other person', async () => {
   const lines = Array.from({ length: 10_000 }, () => `license ${randomUUID()}\n`).join('');
   appendFileSync(file, `\n\n${lines}erasure_request ${randomUUID()}\n`);
   // Less than a statement for each line takes, of which a tenth is measured in the same moment.

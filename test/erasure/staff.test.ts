@@ -150,11 +150,11 @@ test('403 for the role support, which may read and nothing else', async () => {
     expect([answer.status, answer.json.code, answer.json.client_action]).toEqual([403, 'forbidden', 'fix']);
   }
   expect(await list()).toMatchObject([{ id, email: 'ada@example.com', state: 'waiting' }]);
-  // Before it is looked at: who may not is not told what is wrong with the request.
+  // Before the request is read: a caller without the right does not learn what is wrong with it.
   expect((await ask({ email: 7 }, support)).status).toBe(403);
 });
 
-test('401 for whoever has not signed in', async () => {
+test('401 for a caller who has not signed in', async () => {
   const answers = [
     await service.call('GET', ERASURES),
     await ask({ email: 'ada@example.com', reason: WHY }, {}),
@@ -209,7 +209,7 @@ test.each([
   await none();
 });
 
-test('500 where the service is broken, 503 where the database is away, and nothing is half done', async () => {
+test('500 where the service is broken, 503 where the database is unavailable, and nothing is half done', async () => {
   const license_id = await sell(service, 'whole@example.com', 'whole');
   const { id } = await byHolder('whole@example.com');
   const listing = () => service.call('GET', ERASURES, undefined, support);

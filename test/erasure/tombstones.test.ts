@@ -28,7 +28,7 @@ const jobOf = async (id: string) =>
 
 const failed = (id: string) => until(async () => typeof (await jobOf(id))?.['last_error'] === 'string');
 
-/** Somebody with a license of either kind. */
+/** A holder with a license of either kind. */
 async function holder(email: string) {
   const bought = await sell(service, email, randomUUID());
   const { license_id } = await service.issue({ email });
@@ -69,7 +69,7 @@ const undo = () =>
        for each row execute function test_undo()`,
   );
 
-test('it is written before the erasure is: one that is undone at its very end stands in it all the same', async () => {
+test('it is written before the erasure is: one that is undone at its very end is in the file all the same', async () => {
   const { bought } = await holder('undone@leak.example');
   await undo();
   const { id } = await service.app.get(ErasureService).request('undone@leak.example', ACT);

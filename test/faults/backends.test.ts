@@ -32,7 +32,7 @@ test('connections that the database ends at random, in the middle of whatever th
   const recovery = await faulted.recovery(load);
   const answers = await load.stop();
 
-  // The batches of heartbeats and of telemetry that were on an ended connection, and nobody else.
+  // The batches of heartbeats and of telemetry that were on an ended connection, and no others.
   expect(answers.filter(refused).length).toBeLessThan(answers.filter(served).length);
   await expectPromises(faulted, answers, recovery);
 });

@@ -13,26 +13,26 @@ import { ACT, erase } from '../erasure/harness.js';
 import { FakeClock, Service } from '../support/harness.js';
 import { FragilePostgres, Load, type Timed } from '../support/databases/outage-harness.js';
 import { publish } from '../manifest/publish.js';
-import { Desk } from '../keys/rotation-drill-desk.js';
+import { Computer } from '../keys/rotation-drill-computer.js';
 import { freePort } from '../support/processes/server-process.js';
 import { buyerOf, sold, TAKES_PURCHASES } from '../support/http/webhook.js';
 
-// The job queue's own word on a database that is away, beside what is logged of it.
+// The job queue's own line about an unavailable database, beside what is logged of it.
 jest.spyOn(console, 'trace').mockImplementation(() => undefined);
 
 /*
  * The drill of docs/operations/restore.md. A database is lost under load, and comes back twice: once with its log, and
- * once as the backup alone has it. Between the two stands what a client was shown last.
+ * once as the backup alone has it. The difference is what a client was shown last.
  */
-const room = mkdtempSync(join(tmpdir(), 'mooring-backup-'));
-const [backup, archive, saved] = ['backup', 'archive', 'saved'].map((name) => join(room, name)) as [
+const folder = mkdtempSync(join(tmpdir(), 'mooring-backup-'));
+const [backup, archive, saved] = ['backup', 'archive', 'saved'].map((name) => join(folder, name)) as [
   string,
   string,
   string,
 ];
 const clock = new FakeClock(new Date());
 const market = new Market(() => service);
-const desks: Desk[] = [];
+const computers: Computer[] = [];
 let postgres: FragilePostgres;
 let restored: Restored | undefined;
 let service: Service;
@@ -47,10 +47,10 @@ let refunded: Bound;
 /** Whose license got another address after the backup, and who was erased then. */
 let passedOn: Bound;
 /** The desks: of before the backup; on a license of before; on one sold since; and on the seat that was moved. */
-let old: Desk;
-let young: Desk;
-let late: Desk;
-let second: Desk;
+let old: Computer;
+let young: Computer;
+let late: Computer;
+let second: Computer;
 /** Published after the backup; the publisher kept the file. */
 let newer: SignedManifest;
 
@@ -68,8 +68,8 @@ const start = (databaseUrl: string) =>
   Service.start({
     databaseUrl,
     clock,
-    dataDir: join(room, 'data'),
-    environment: { ...TAKES_PURCHASES, PORT: port, TOMBSTONE_FILE: join(room, 'erased.txt') },
+    dataDir: join(folder, 'data'),
+    environment: { ...TAKES_PURCHASES, PORT: port, TOMBSTONE_FILE: join(folder, 'erased.txt') },
   });
 
 beforeAll(async () => {
@@ -78,26 +78,26 @@ beforeAll(async () => {
   await archiveTo(postgres, archive);
   await migrate(postgres.url);
   service = await start(postgres.url);
-  await lifeBefore();
+  await stateBefore();
   load = new Load([market.saleAndActivation, market.saleAndActivation, market.beat, market.beat]);
   await load.more(21, activations);
   before = { paid: [...market.paid], bound: [...market.bound] };
   await baseBackup(postgres, backup);
-  await lifeSince();
+  await stateSince();
   await archived(postgres);
   await load.more(21, activations);
   await lose();
 });
 afterAll(async () => {
   await load?.stop().catch(() => undefined);
-  await Promise.all(desks.map((desk) => desk.close()));
+  await Promise.all(computers.map((computer) => computer.close()));
   await service?.close().catch(() => undefined);
   await restored?.end();
   await postgres?.end();
-  rmSync(room, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
-async function lifeBefore(): Promise<void> {
+async function stateBefore(): Promise<void> {
   const bound = async (name: string) => {
     const buyer = await market.sell(name);
     await market.activate(buyer);
@@ -107,11 +107,11 @@ async function lifeBefore(): Promise<void> {
   passedOn = await bound('passed-on');
   await publish(service, '3.2');
   await market.sell('unused');
-  old = await desk(await market.sell('old'));
+  old = await computer(await market.sell('old'));
   await old.checkForUpdate();
 }
 
-async function lifeSince(): Promise<void> {
+async function stateSince(): Promise<void> {
   await load!.more(21, activations);
   await erase(service, ada.email);
   // The address is changed and erased later than the backup, by the clock as well.
@@ -120,22 +120,24 @@ async function lifeSince(): Promise<void> {
   await erase(service, passedOn.email);
   await market.happens('refunded', 'refunded');
   await service.app.get(ReleaseService).release(moved.activation_id, ACT);
-  second = await desk(moved);
-  young = await desk(await market.buyer('unused'));
-  late = await desk(await market.sell('late'));
+  second = await computer(moved);
+  young = await computer(await market.buyer('unused'));
+  late = await computer(await market.sell('late'));
   await erase(service, (await market.sell('gone')).email);
   newer = await publish(service, '3.3');
   expect(await old.checkForUpdate()).toMatchObject({ available: true, newest_version: '3.3' });
 }
 
 /** A computer with the reference client, whose application never ends. */
-async function desk(buyer: Buyer): Promise<Desk> {
+async function computer(buyer: Buyer): Promise<Computer> {
   const { keys } = (await service.call('GET', '/v1/keys')).json as { keys: { for: string; x: string }[] };
   const trustedKeys = keys.filter((key) => key.for === 'update-manifest').map(({ x }) => x);
-  const made = new Desk(buyer, [service.url], join(room, `desk-${desks.length}.json`), { trustedKeys });
+  const made = new Computer(buyer, [service.url], join(folder, `computer-${computers.length}.json`), {
+    trustedKeys,
+  });
   await made.activate();
   made.begin();
-  desks.push(made);
+  computers.push(made);
   return made;
 }
 
@@ -152,21 +154,21 @@ async function lose(): Promise<void> {
 /** Waits until it is so; where the test was given up and its desks are closed, it never will be. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) {
-    if (desks.some(({ rests }) => rests)) throw new Error('the desks are closed');
+    if (computers.some(({ rests }) => rests)) throw new Error('the desks are closed');
     await pause(10);
   }
 }
 
-/** Waits until each desk has had an answer to a heartbeat that it began from now on. */
-async function everyDeskBeats(): Promise<void> {
-  const sent = ({ log }: Desk) => log.filter((line) => line.startsWith('heartbeat sent')).length;
+/** Waits until each computer has had an answer to a heartbeat that it began from now on. */
+async function heartbeatOnEveryComputer(): Promise<void> {
+  const sent = ({ log }: Computer) => log.filter((line) => line.startsWith('heartbeat sent')).length;
   // The next one may have begun before.
-  const goals = desks.map((each) => sent(each) + 2);
-  await until(() => desks.every((each, i) => sent(each) >= goals[i]!));
+  const goals = computers.map((each) => sent(each) + 2);
+  await until(() => computers.every((each, i) => sent(each) >= goals[i]!));
 }
 
-const askedAgain = ({ log }: Desk) => log.includes('the service asked for a new activation');
-const said = async ({ token }: Bound) => {
+const askedAgain = ({ log }: Computer) => log.includes('the service asked for a new activation');
+const heartbeatOutcome = async ({ token }: Bound) => {
   const { status, json } = await market.heartbeat(token);
   return json.code ?? status;
 };
@@ -175,7 +177,7 @@ async function expectTheRest(bound: readonly Bound[]): Promise<void> {
   const rest = bound.filter((each) => ![ada, moved, refunded].includes(each));
   expect(rest.length).toBeGreaterThan(20);
   for (const each of rest)
-    expect([each.transaction_id, await said(each)]).toEqual([each.transaction_id, 200]);
+    expect([each.transaction_id, await heartbeatOutcome(each)]).toEqual([each.transaction_id, 200]);
 }
 
 async function expectPurchases(paid: readonly string[]): Promise<void> {
@@ -187,9 +189,9 @@ async function expectPurchases(paid: readonly string[]): Promise<void> {
   expect(paid.filter((id) => !known.has(id))).toEqual([]);
 }
 
-/** Nobody was ever told to stop: each application went on from its activation to this moment. */
-function expectNobodyStopped(): void {
-  for (const { states } of desks)
+/** No client was ever answered stop: each application went on from its activation to this moment. */
+function expectNoneStopped(): void {
+  for (const { states } of computers)
     expect(states.map(({ kind }) => kind)).toEqual([
       'not_activated',
       ...states.slice(1).map(() => 'running'),
@@ -213,11 +215,11 @@ describe('with the archive, and the end of the log that was not yet in it', () =
     await expectPurchases(market.paid);
     await expectTheRest(market.bound);
     expect(await emailOfPassedOn()).toBe(NEXT_HOLDER);
-    expect([await said(ada), await said(moved), await said(refunded)]).toEqual([
-      'binding_released',
-      'binding_released',
-      'license_refunded',
-    ]);
+    expect([
+      await heartbeatOutcome(ada),
+      await heartbeatOutcome(moved),
+      await heartbeatOutcome(refunded),
+    ]).toEqual(['binding_released', 'binding_released', 'license_refunded']);
     const [row] = await service.sql<{ rows: number }>('select count(*)::int as rows from telemetry_inbox');
     expect(market.telemetry).toBeGreaterThan(20);
     expect(row!.rows).toBeGreaterThanOrEqual(market.telemetry);
@@ -225,15 +227,15 @@ describe('with the archive, and the end of the log that was not yet in it', () =
   });
 
   test('no application notices but by a heartbeat or two that came to nothing', async () => {
-    await everyDeskBeats();
-    expect(desks.filter(askedAgain)).toEqual([]);
-    expectNobodyStopped();
+    await heartbeatOnEveryComputer();
+    expect(computers.filter(askedAgain)).toEqual([]);
+    expectNoneStopped();
   });
 });
 
 describe('from the backup alone', () => {
-  /** What the erased holder's machine was told from before the start on. */
-  let told: string[];
+  /** What the erased holder's machine was answered from before the start on. */
+  let logBefore: string[];
 
   beforeAll(async () => {
     restored = new Restored(backup, postgres.url);
@@ -241,7 +243,7 @@ describe('from the backup alone', () => {
     load = new Load([() => market.heartbeat(ada.token)]);
     service = await start(url);
     await load.more(3, ({ status }) => status !== 0);
-    told = (await load.stop()).filter(({ status }) => status !== 0).map(({ json }) => json.code);
+    logBefore = (await load.stop()).filter(({ status }) => status !== 0).map(({ json }) => json.code);
   });
 
   test('all that was acknowledged before it is there', async () => {
@@ -249,25 +251,25 @@ describe('from the backup alone', () => {
     await expectTheRest(before.bound);
   });
 
-  test('who was erased since is erased again before anybody is answered', async () => {
-    expect(new Set(told)).toEqual(new Set(['binding_released']));
+  test('who was erased since is erased again before any request is answered', async () => {
+    expect(new Set(logBefore)).toEqual(new Set(['binding_released']));
     expect((await market.activate(ada)).json.code).toBe('license_not_found');
     const named = 'select 1 from license where email = $1 union all select 1 from purchase where email = $1';
     expect(await service.sql(named, [ada.email])).toEqual([]);
   });
 
   test('machines activated since activate again by themselves, and no application stops', async () => {
-    await everyDeskBeats();
+    await heartbeatOnEveryComputer();
     expect([old, young, late, second].map(askedAgain)).toEqual([false, true, true, true]);
     // Once where there is a license with a seat; the others ask again with each heartbeat, and go on.
     expect(young.activated.map(({ status }) => status)).toEqual([201, 201]);
     expect(new Set(late.activated.slice(1).map(({ status }) => status))).toEqual(new Set([404]));
     expect(new Set(second.activated.slice(1).map(({ status }) => status))).toEqual(new Set([409]));
-    expectNobodyStopped();
+    expectNoneStopped();
   });
 
   test('what was sold and refunded since comes back when the processor reports it again, once', async () => {
-    expect(await said(refunded)).toBe(200);
+    expect(await heartbeatOutcome(refunded)).toBe(200);
     const licenses = async () => {
       const rows = await service.sql<{ transaction_id: string; id: string }>(
         'select transaction_id, l.id from purchase p join license l on l.purchase_id = p.id',
@@ -281,7 +283,7 @@ describe('from the backup alone', () => {
     expect(await licenses()).toEqual(all);
     for (const [transaction, license] of kept) expect(all.get(transaction)).toBe(license);
     await expectPurchases(market.paid.filter((transaction) => transaction !== 'gone'));
-    expect(await said(refunded)).toBe('license_refunded');
+    expect(await heartbeatOutcome(refunded)).toBe('license_refunded');
   });
 
   test('each is the license it was, with the key that its buyer has', async () => {
@@ -290,7 +292,7 @@ describe('from the backup alone', () => {
   });
 
   test('a license that changed hands since goes on without an address, where its former holder was erased', async () => {
-    expect([await emailOfPassedOn(), await said(passedOn)]).toEqual([null, 200]);
+    expect([await emailOfPassedOn(), await heartbeatOutcome(passedOn)]).toEqual([null, 200]);
     expect(await service.sql('select id from purchase where email = $1', [passedOn.email])).toEqual([]);
     expect((await service.call('GET', '/health/ready')).json.warnings).toContainEqual(
       expect.stringMatching(/^Licenses without an e-mail address since a restore: 1\./),
@@ -303,17 +305,17 @@ describe('from the backup alone', () => {
     expect(await service.sql('select id from purchase where email = $1', [buyerOf('gone')])).toEqual([]);
   });
 
-  test('the machine of whoever bought since activates again by itself', async () => {
+  test('the machine of a license bought since activates again by itself', async () => {
     await until(() => late.activated.at(-1)!.status === 201);
     expect(late.activated.at(-1)).toMatchObject({ machines_in_use: 1 });
-    expectNobodyStopped();
+    expectNoneStopped();
   });
 
   test('a seat that was moved since is moved once more, and its second machine has it by itself', async () => {
     await service.app.get(ReleaseService).release(moved.activation_id, ACT);
     await until(() => second.activated.at(-1)!.status === 201);
-    expect(await said(moved)).toBe('binding_released');
-    expectNobodyStopped();
+    expect(await heartbeatOutcome(moved)).toBe('binding_released');
+    expectNoneStopped();
   });
 
   test('no license has more machines than it allows', async () => {
@@ -322,7 +324,7 @@ describe('from the backup alone', () => {
     expect(await service.sql(over)).toEqual([]);
   });
 
-  test('the older manifest is taken by nobody who has seen the newer, which is published again from its file', async () => {
+  test('the older manifest is refused by each client that has seen the newer, which is published again from its file', async () => {
     expect(service.app.get(ManifestService).live!.content.version).toBe('3.2');
     expect(await old.checkForUpdate()).toEqual({ available: false, reason: 'sequence_too_low' });
     await service.app.get(ManifestService).publish(newer, ACT);

@@ -22,9 +22,9 @@ interface Event {
   readonly body: { transaction_id: string; status: string; email?: string };
 }
 
-/** The payment processor, its buyers and their machines: what each of them was told, whatever becomes of the service. */
+/** The payment processor, its buyers and their machines: what each of them was answered, whatever happens to the service. */
 export class Market {
-  /** Every event that the processor has, told or not; it sends them again when it is asked to. */
+  /** Every event that the processor has, reported or not; it sends them again when it is asked to. */
   readonly events: Event[] = [];
   /** What the service has acknowledged: purchases, bindings, and blocks of telemetry. */
   readonly paid: string[] = [];
@@ -64,7 +64,7 @@ export class Market {
     return this.tell(event);
   }
 
-  /** Somebody buys, and has the key from the mail. */
+  /** A buyer buys, and has the key from the mail. */
   async sell(transaction_id = `sale-${(this.#sales += 1)}`): Promise<Buyer> {
     const { status } = await this.happens(transaction_id, 'paid');
     if (status !== 204) throw new Error(`no purchase: ${status}`);
@@ -85,7 +85,7 @@ export class Market {
     return answer;
   }
 
-  /** Somebody buys and activates at once, as far as the service is there. */
+  /** A buyer buys and activates at once, as far as the service is there. */
   saleAndActivation = async (): Promise<Timed> => {
     const transaction_id = `sale-${(this.#sales += 1)}`;
     const report = await this.happens(transaction_id, 'paid');

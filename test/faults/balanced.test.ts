@@ -50,10 +50,10 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
       'update license set machines_allowed = $1 returning email',
       [SEATS],
     );
-    const told = instances.processes
+    const errors = instances.processes
       .map(({ stderr }) => /Sample license +(\S+) /.exec(stderr))
       .find((found) => found);
-    license = { license_key: told![1]!, email: printed.rows[0]!.email };
+    license = { license_key: errors![1]!, email: printed.rows[0]!.email };
     ({
       json: { token },
     } = await ask('activate', activation(license)));
@@ -91,12 +91,12 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
     expect(took).toBeLessThan(ITSELF_AGAIN_MS + 10 * (performance.now() - began));
   }
 
-  /** Everyone was answered as they should be, and what they were told is so. */
+  /** Every request was answered as it should be, and the database agrees. */
   async function expectKept(all: Timed[]): Promise<void> {
     const answers = all as Persisted[];
     const refusals = answers.filter((answer) => !acknowledged(answer));
-    const said = new Set(refusals.map(({ json }) => `${json.code} ${json.machines_in_use} of ${SEATS}`));
-    expect([...said].filter((each) => each !== `machine_limit_reached ${SEATS} of ${SEATS}`)).toEqual([]);
+    const outcomes = new Set(refusals.map(({ json }) => `${json.code} ${json.machines_in_use} of ${SEATS}`));
+    expect([...outcomes].filter((each) => each !== `machine_limit_reached ${SEATS} of ${SEATS}`)).toEqual([]);
     // What began at an instance that went is asked of another by HAProxy; a door leaves that to the client.
     if (HAS_HAPROXY) expect(answers.filter(({ broken }) => broken > 0).map(brief)).toEqual([]);
 
@@ -122,7 +122,7 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
     await expectKept(await load.stop());
   });
 
-  test('one stands still: it is asked no more, the rest go on, and it is used again once it moves', async () => {
+  test('one hangs: it gets no requests, the rest go on, and it is used again once it answers', async () => {
     const load = begin();
     await load.more(20, acknowledged);
     const [frozen] = instances.processes;
@@ -137,7 +137,7 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
   });
 
   test('all are replaced, one after the other, in front of a newer schema: every request is answered', async () => {
-    // What a newer version leaves: something more in a table, and a migration that nobody here knows.
+    // What a newer version leaves: something more in a table, and a migration that is unknown here.
     await client.query('alter table license add column of_a_newer_version text');
     await client.query(`insert into schema_migration (timestamp, name) values (9999, 'Newer0000000009999')`);
     const load = begin();

@@ -49,7 +49,7 @@ async function expiring() {
 const paid = (transaction_id: string) =>
   report(faulted, { transaction_id, email: 'ada@example.com', status: 'paid' });
 
-test('a clock that jumps a year ahead, and two years back, stops nobody and confuses nothing for longer', async () => {
+test('a clock that jumps a year ahead, and two years back, stops no client and confuses nothing for longer', async () => {
   const { license, token } = await expiring();
   const beat = () => faulted.call('POST', '/v1/heartbeat', { token, app_version: '1.0.0' });
   load = faulted.load();

@@ -30,7 +30,7 @@ function processorTime(pid: number): number {
   return user! + system!;
 }
 
-test('a service that is out of file descriptors lives on, rests, and serves again when they are free', async () => {
+test('a service that is out of file descriptors keeps running, pauses, and serves again when they are free', async () => {
   const pid = faulted.process.child.pid!;
   const held = () => readdirSync(`/proc/${pid}/fd`).length;
   const load = faulted.load();

@@ -24,7 +24,7 @@ function servedShare(answers: readonly Heard[]): number {
 }
 const notStored = ({ status, json }: Heard) => status === 200 && json.telemetry.stored === false;
 
-test('on a full disk heartbeats go on without their telemetry, and nobody is promised what cannot be kept', async () => {
+test('on a full disk heartbeats go on without their telemetry, and nothing is promised that cannot be kept', async () => {
   const load = faulted.load();
   await load.more(50, served);
   await load.more(20, named('heartbeat', served));
@@ -44,7 +44,7 @@ test('on a full disk heartbeats go on without their telemetry, and nobody is pro
   await expectPromises(faulted, await load.stop(), recovery);
 });
 
-test('a database that goes down because its log finds no room loses nothing that was acknowledged', async () => {
+test('a database that goes down because its log has no space loses nothing that was acknowledged', async () => {
   const load = faulted.load();
   await load.more(50, served);
   await postgres.fill();

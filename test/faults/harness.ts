@@ -26,7 +26,7 @@ export const refused = ({ status }: Timed): boolean => status === 503;
 export const takenSeat = ({ json, status }: Timed): boolean =>
   (status === 200 || status === 201) && json.activation !== undefined;
 
-/** A caller's own note of what it asked for stands beside the answer. */
+/** A caller's own note of what it asked for is kept beside the answer. */
 export interface Asked {
   readonly uptime_hours?: number;
   readonly seat?: string;
@@ -155,7 +155,7 @@ export class Faulted {
     return this.#ask({ seat }, 'contend', 'POST', '/v1/activate', activation(license, seat));
   };
   heartbeat = (): Promise<Heard> => this.#beat('heartbeat');
-  /** Each block can be told from every other. */
+  /** Each block differs from every other. */
   telemetry = (): Promise<Heard> => {
     const uptime_hours = (this.#counter += 1);
     return this.#beat('telemetry', uptime_hours);

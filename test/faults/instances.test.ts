@@ -3,7 +3,7 @@ import { Authenticator } from '../support/http/authenticator.js';
 import { Service } from '../support/harness.js';
 import { Browser as HolderBrowser, wrong } from '../license-portal/harness.js';
 import { Browser as StaffBrowser, printedLink, signedIn } from '../support-api/harness.js';
-import { ORIGIN } from '../support/http/visitor.js';
+import { ORIGIN } from '../support/http/cookie-client.js';
 
 let one: Service;
 let two: Service;

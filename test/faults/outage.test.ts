@@ -35,7 +35,7 @@ test.each([
     load = faulted.load();
     await load.more(50, served);
     await fail();
-    // Whatever was under way is over: from here on nobody is served.
+    // Whatever was under way is over: from here on no request is served.
     await load.more(12, refused);
     const from = load.answers.length;
     for (const name of NEEDS_DATABASE)
@@ -45,7 +45,7 @@ test.each([
     await load.more(1, saysSo);
     const during = load.answers.slice(from);
     await recover();
-    // By itself: nothing is told to the service.
+    // By itself: the service gets no signal.
     const recovery = await faulted.recovery(load);
     const answers = await load.stop();
 

@@ -6,10 +6,10 @@ import { Faulted, ownMs, type Heard } from './harness.js';
 import { expectPromises, PATIENCE_MS } from './promises.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
-/** Four times what it carries; and so many that are turned away that chance has no say. */
+/** Four times what it carries; and so many that are refused that chance does not matter. */
 const AT_ONCE = 400;
 const SHED = 2_000;
-/** Between which seconds those who are turned away are to come back. */
+/** Between which seconds refused clients are to come back. */
 const [FIRST, LAST] = [5, 30];
 const lowLimits = fileURLToPath(new URL('../support/processes/low-limits.mjs', import.meta.url));
 

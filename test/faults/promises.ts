@@ -19,7 +19,7 @@ const EVERY_CONNECTION = 40;
 export interface Tolerated {
   /** Connections broke: then nothing was promised. */
   readonly broken?: boolean;
-  /** Load was shed: then any call but a probe may be asked for patience. */
+  /** Load was shed: then any call but a probe may be asked to retry. */
   readonly shed?: boolean;
 }
 
@@ -33,7 +33,7 @@ export async function expectPromises(
   expect(faulted.process.running).toBe(true);
   expect(recovery.milliseconds).toBeLessThan(RECOVERY_MS + BUSY * recovery.withoutFault);
   expectInTime(answers);
-  expectPatienceOnly(answers, tolerated);
+  expectRetriesOnly(answers, tolerated);
   expectNoFalseStop(answers);
   await expectKept(faulted, answers);
   await expectNothingOpen(faulted);
@@ -47,8 +47,8 @@ function expectInTime(answers: readonly Heard[]): void {
   expect(late.map(({ name, status, ownMs }) => ({ name, status, ownMs }))).toEqual([]);
 }
 
-// Whoever is not served is asked for patience, and for nothing else; a seat that another has is no fault.
-function expectPatienceOnly(answers: readonly Heard[], { broken = false, shed = false }: Tolerated): void {
+// A call that is not served is asked to retry, and nothing else; a seat that another machine has is no fault.
+function expectRetriesOnly(answers: readonly Heard[], { broken = false, shed = false }: Tolerated): void {
   for (const { name, status, json, headers } of answers) {
     if (status >= 200 && status < 300) continue;
     if (status === 0 && broken) continue;
@@ -59,7 +59,7 @@ function expectPatienceOnly(answers: readonly Heard[], { broken = false, shed = 
   }
 }
 
-// Whoever was given a seat is not told later that none is left.
+// A machine that was given a seat is not answered later that none is left.
 function expectNoFalseStop(answers: readonly Heard[]): void {
   const seats = Map.groupBy(
     answers.filter(({ name }) => name === 'contend'),
@@ -96,7 +96,7 @@ async function expectKept(faulted: Faulted, answers: readonly Heard[]): Promise<
   expect(stored.filter(({ asked }) => !times.has(asked.uptime_hours!)).map(({ asked }) => asked)).toEqual([]);
 }
 
-/** No connection is left in a transaction that nobody ends: what follows on each of them commits. */
+/** No connection is left in an unfinished transaction: what follows on each of them commits. */
 async function expectNothingOpen(faulted: Faulted): Promise<void> {
   // What was answered with 503 may still come to its end. What never does, the database would end after 5 seconds.
   const open = `select state <> 'active' and now() - state_change > interval '4 seconds' as is_left, state, query

@@ -7,8 +7,8 @@ import { FORWARDING, LOCAL } from '../support/canary-addresses.js';
 import { call } from '../support/harness.js';
 import { formsOfAddress, LeakSearch } from '../support/leak-search.js';
 
-/** Stands where an instance would, keeps every byte that it is sent, and answers or breaks the connection. */
-class Witness {
+/** Takes the place of an instance, keeps every byte that it receives, and answers or breaks the connection. */
+class RecordingServer {
   bytes = '';
   answers = true;
   readonly #sockets = new Set<Socket>();
@@ -50,19 +50,19 @@ class Witness {
 }
 
 const addresses = new LeakSearch(formsOfAddress(LOCAL));
-const witnesses = [new Witness('one'), new Witness('two')];
-const [one, two] = witnesses as [Witness, Witness];
+const servers = [new RecordingServer('one'), new RecordingServer('two')];
+const [one, two] = servers as [RecordingServer, RecordingServer];
 let proxy: Proxy;
 
 beforeAll(async () => {
-  proxy = await openProxy(await Promise.all(witnesses.map((each) => each.listen())));
+  proxy = await openProxy(await Promise.all(servers.map((each) => each.listen())));
 });
 beforeEach(() => {
-  for (const each of witnesses) Object.assign(each, { bytes: '', answers: true });
+  for (const each of servers) Object.assign(each, { bytes: '', answers: true });
 });
 afterAll(async () => {
   await proxy?.close();
-  for (const each of witnesses) each.close();
+  for (const each of servers) each.close();
 });
 
 /** A request from an address that nothing else has. @returns its status, and which instance answered */
@@ -110,9 +110,9 @@ describe(PROXY_NAME, () => {
     await ask('GET', `/nowhere/${LOCAL}`, FORWARDING);
     await send(`GARBAGE ${LOCAL}\r\n\r\n`);
     await send(`POST /v1/activate HTTP/1.1\r\nhost: ${LOCAL}\r\ncontent-length: 500\r\n\r\n{`);
-    for (const each of witnesses) each.answers = false;
+    for (const each of servers) each.answers = false;
     await ask('POST', '/portal/api/session', FORWARDING).catch(() => undefined);
-    expect([...addresses.in(proxy.said)]).toEqual([]);
+    expect([...addresses.in(proxy.output)]).toEqual([]);
   });
 
   // What the proxy decides; a door decides nothing.
@@ -141,7 +141,7 @@ describe(PROXY_NAME, () => {
     });
 
     test('publishes /v1/purchases where PUBLISH_PURCHASES says yes, and for no other value', async () => {
-      const ports = witnesses.map((each) => each.port);
+      const ports = servers.map((each) => each.port);
       for (const [PUBLISH_PURCHASES, status] of [
         ['yes', 200],
         ['', 404],
@@ -188,7 +188,7 @@ describe(PROXY_NAME, () => {
     test('with no instance left it refuses as an instance would, so that clients come back spread', async () => {
       // The test before has ended the first, if it came so far.
       const noticed = proxy.notices('two', 'DOWN');
-      for (const each of witnesses) each.close();
+      for (const each of servers) each.close();
       await noticed;
       await expect(call(proxy.url, 'POST', '/v1/heartbeat', { token: 'x' })).resolves.toMatchObject({
         status: 503,

@@ -16,7 +16,7 @@ import { query, StreamingReplica } from '../support/databases/replica-harness.js
 const ACT = { actor: 'test', reason: 'a test' };
 const TROUBLE =
   'The replica is unavailable or too far behind: the primary answers heartbeats, and the log says why.';
-/** Whatever is away, an answer comes by then, in the time of the event loop that the service and its caller share here. */
+/** Whatever is unavailable, an answer comes by then, in the time of the event loop that the service and its caller share here. */
 const PATIENCE_MS = 2_000;
 /** Turns of that loop between the service and its caller, of 10 ms at most. */
 const WAY_MS = 200;
@@ -85,7 +85,7 @@ async function released() {
   return binding;
 }
 
-/** Heartbeats until one is answered so. Whoever cannot give that answer is not who gave it. */
+/** Heartbeats until one is answered so. A database that cannot give that answer did not give it. */
 async function heartbeatUntil(status: number, { token }: { token: string }): Promise<Answer> {
   for (;;) {
     const answer = await service.heartbeat(token);
@@ -109,7 +109,7 @@ describe.each([
   ['frozen', async () => primary.freeze(), async () => primary.thaw()],
   ['stopped', () => primary.stop(), () => primary.restart()],
 ])('while the primary is %s', (_what, fail, recover) => {
-  test('a yes comes from the replica, and for a no the client is asked for patience', async () => {
+  test('a yes comes from the replica, and instead of a no the client is asked to retry', async () => {
     const [yes, no] = [await activated(), await released()];
     await replica.caughtUp();
     await fail();
@@ -265,7 +265,7 @@ test('of a replica for which too many wait already the primary is asked', async 
   expect((await Promise.all(asked)).at(-1)).toBeUndefined();
 });
 
-test('while both stand still the client is asked for patience, within 2 seconds', async () => {
+test('while both hang the client is asked to retry, within 2 seconds', async () => {
   const binding = await activated();
   primary.freeze();
   replica.freeze();

@@ -17,7 +17,7 @@ afterAll(async () => {
   await postgres?.end();
 });
 
-test('a database whose every answer is 300 ms late serves heartbeats, and nobody waits for more than 2 seconds', async () => {
+test('a database whose every answer is 300 ms late serves heartbeats, and none takes more than 2 seconds', async () => {
   const load = faulted.load();
   await load.more(50, served);
   postgres.delay(300);
@@ -32,7 +32,7 @@ test('a database whose every answer is 300 ms late serves heartbeats, and nobody
   await expectPromises(faulted, answers, recovery);
 });
 
-test('a database whose every answer is 3 seconds late is as good as away, until it is quick again', async () => {
+test('a database whose every answer is 3 seconds late counts as unavailable, until it is quick again', async () => {
   const load = faulted.load();
   await load.more(50, served);
   postgres.delay(3_000);
@@ -45,7 +45,7 @@ test('a database whose every answer is 3 seconds late is as good as away, until 
   await expectPromises(faulted, await load.stop(), recovery);
 });
 
-test('waits for a lock that somebody holds pile up nowhere: the rest is served meanwhile', async () => {
+test('requests that wait for a held lock do not pile up: the rest is served meanwhile', async () => {
   const load = faulted.load();
   await load.more(50, served);
   const holder = new pg.Client(postgres.url);

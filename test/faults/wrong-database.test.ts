@@ -23,7 +23,7 @@ async function start(environment?: Record<string, string>, databaseUrl?: string)
 /** What a database in the place of the right one would look like to a service that runs. */
 const empty = (service: Service) => service.sql('delete from activation; delete from license');
 
-test('a production database that is emptied while the service runs says nothing about anybody’s license', async () => {
+test('a production database that is emptied while the service runs refuses no license', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'mooring-keys-'));
   closing.push(() => rm(directory, { recursive: true, force: true }));
   await createKeyRing(join(directory, 'tokens'), new Date());
@@ -35,7 +35,7 @@ test('a production database that is emptied while the service runs says nothing 
   });
   const license = await service.issue();
   const { token } = (await service.activate(license)).json;
-  // It has seen a license, and has told a stranger that there is none of theirs.
+  // It has seen a license, and has answered an unknown caller that there is none.
   expect((await service.activate({ ...license, email: 'eve@example.com' })).json.code).toBe(
     'license_not_found',
   );
@@ -71,7 +71,7 @@ test('the machine limit holds whatever isolation the database was set to', async
   }
 });
 
-test('a version that a restored database does not know of refuses nobody', async () => {
+test('a version that a restored database does not know of stops no client', async () => {
   const service = await start();
   await publish(service, '2.0.0');
   await publish(service, '3.0.0', '2028-01-01T00:00:00Z');

@@ -80,7 +80,7 @@ async function refusal(read: () => unknown): Promise<string | undefined> {
   }
 }
 
-const stranger = generateKeyPairSync('ed25519').privateKey;
+const untrusted = generateKeyPairSync('ed25519').privateKey;
 const VALUES: unknown[] = [null, true, 0, -1, 1.5, 1e21, '', '3', 'x', [], {}, ['x'], { a: 1 }];
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 
@@ -120,8 +120,8 @@ const CHANGES: Record<string, Change> = {
     json({ ...document, [at(Object.keys(document), pick)]: at(VALUES, pick >> 3) }),
   'the signatures of another': (document, _pick, other) =>
     json({ ...document, signatures: other.signatures }),
-  'a stranger beside or in place': ({ signed, ...rest }, pick) => {
-    const [own, strange] = [rest.signatures[0]!, signManifest(signed, [stranger]).signatures[0]!];
+  'an unknown signature beside or in place': ({ signed, ...rest }, pick) => {
+    const [own, strange] = [rest.signatures[0]!, signManifest(signed, [untrusted]).signatures[0]!];
     const posing = { ...strange, key_id: own.key_id };
     return json({ ...rest, signed, signatures: at([[strange], [posing], [posing, strange]], pick) });
   },
@@ -141,7 +141,7 @@ const mutant = fc.record({
   of: fc.nat(1),
 });
 
-test('what no trusted key signed is believed by nobody, and refused in a sentence', async () => {
+test('what no trusted key signed is believed by no client, and refused in a sentence', async () => {
   const file = join(directory, 'manifest.json');
   await fc.assert(
     fc.asyncProperty(mutant, async ({ kind, pick, of }) => {
@@ -206,8 +206,8 @@ test('whatever order manifests come in, a client takes none back, none of two th
       for (const { sequence, version, days } of history) {
         const expires_at = rfc3339(new Date(now + days * 86_400_000));
         const issued_at = rfc3339(new Date(now - 9 * 86_400_000));
-        const said = { sequence, issued_at, expires_at, version: `${version}.5.0`, also_available: [] };
-        const signed = manifestBytes({ ...again(documents[1]), ...said });
+        const changed = { sequence, issued_at, expires_at, version: `${version}.5.0`, also_available: [] };
+        const signed = manifestBytes({ ...again(documents[1]), ...changed });
         const judged = judge(json(signManifest(signed, [key])), sequences);
         sequences = judged.sequences;
         const { available, reason } = { reason: 'none', ...judged.check };
@@ -228,14 +228,14 @@ test('whatever order manifests come in, a client takes none back, none of two th
 
 test('whatever a publisher signs, what is live only moves on, from what was live', async () => {
   const manifests = service.app.get(ManifestService);
-  const slip = fc.record({
+  const mistake = fc.record({
     sequence: fc.integer({ min: -2, max: 2 }),
     previous: fc.boolean(),
     days: fc.integer({ min: -1, max: 9 }),
     product: fc.nat(4),
   });
   await fc.assert(
-    fc.asyncProperty(slip, async ({ sequence, previous, days, product }) => {
+    fc.asyncProperty(mistake, async ({ sequence, previous, days, product }) => {
       const { content, signed } = manifests.live!;
       const now = service.clock.now().getTime();
       const other = {

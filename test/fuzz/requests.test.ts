@@ -8,15 +8,15 @@ import { answered, machineId, Service, type Answer } from '../support/harness.js
 import { documentedRoutes } from '../support/http/openapi.js';
 import { publish } from '../manifest/publish.js';
 import { bodyPointer, valuesFor, type Known } from '../support/http/schema-values.js';
-import { ORIGIN } from '../support/http/visitor.js';
+import { ORIGIN } from '../support/http/cookie-client.js';
 import { everyRow, PURCHASES, signed, TAKES_PURCHASES } from '../support/http/webhook.js';
 
 /*
- * Every route of docs/openapi.yaml, asked with what its schema describes and with what it does not, by nobody, a holder, and
+ * Every route of docs/openapi.yaml, asked with what its schema describes and with what it does not, by an anonymous caller, a holder, and
  * staff of both roles. `call` holds each answer against the document.
  */
 
-const CALLERS = ['nobody', 'holder', 'support', 'admin'] as const;
+const CALLERS = ['anonymous', 'holder', 'support', 'admin'] as const;
 type Caller = (typeof CALLERS)[number];
 
 let service: Service;
@@ -52,7 +52,7 @@ afterAll(() => service.close());
 
 /** Headers as each caller sends them; a holder's session is a new one, for the one before may have been ended. */
 async function headersOf(caller: Caller): Promise<Record<string, string>> {
-  if (caller === 'nobody') return {};
+  if (caller === 'anonymous') return {};
   if (caller !== 'holder') return { authorization: staff[caller] };
   const email = String(known['email']![0]);
   const { manager } = service.app.get(DataSource);
@@ -103,7 +103,7 @@ function pathOf({ path }: Route, id: number | string): string {
 function ask({ route, caller, id, body, signs }: Asked): Promise<Answer> {
   const text = body === undefined ? undefined : JSON.stringify(body);
   const signature = route.path === PURCHASES && signs ? signed(text!) : {};
-  // A 5xx is what is looked for, but not that of a machine that stands still. The session may be gone by then.
+  // A 5xx is what is looked for, but not that of a stalled machine. The session may be gone by then.
   return answered(async () => {
     const headers = { ...(await headersOf(caller)), ...signature };
     return service.call(route.method, pathOf(route, id), text, headers);
@@ -134,7 +134,7 @@ test('credentials with a character changed open nothing, and change no row', asy
       const headers = { [name!]: sent, origin: ORIGIN };
       const text = body === undefined ? undefined : JSON.stringify(body);
       const { status, json } = await service.call(route.method, pathOf(route, id), text, headers);
-      // A body that is none is refused before anybody asks whose it is.
+      // A body that is none is refused before its sender is looked up.
       expect([
         [401, 'sign_in_required'],
         [400, 'malformed_request'],

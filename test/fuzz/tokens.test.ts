@@ -8,11 +8,11 @@ import { answered, Service } from '../support/harness.js';
 
 /*
  * Genuine tokens made wrong in the ways that verifiers of signatures are known to be deceived by. Whatever it is: but for
- * the bytes of a genuine token, the answer is that it is none of ours, and nothing of anybody's license.
+ * the bytes of a genuine token, the answer is that it is none of ours, and nothing about any license.
  */
 
 let service: Service;
-/** Of two machines, and of one whose license was revoked: a mutant of it must not be told to stop. */
+/** Of two machines, and of one whose license was revoked: a mutant of it must not be answered stop. */
 let tokens: string[];
 /** The ring as it would hold the same key with its private half gone: then a signature is verified, not made again. */
 let publicRing: KeyRing;
@@ -39,11 +39,11 @@ afterAll(() => service.close());
 type Segments = [header: string, payload: string, signature: string];
 type Change = (token: Segments, pick: number, other: Segments) => string;
 
-const stranger = generateKeyPairSync('ed25519').privateKey;
+const untrusted = generateKeyPairSync('ed25519').privateKey;
 const encode = (value: string | Uint8Array) => Buffer.from(value).toString('base64url');
 const decode = (text: string) => Buffer.from(text, 'base64url');
 const at = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;
-const signedBy = (key: typeof stranger, header: string, payload: string) =>
+const signedBy = (key: typeof untrusted, header: string, payload: string) =>
   `${header}.${payload}.${encode(sign(null, Buffer.from(`${header}.${payload}`), key))}`;
 
 /** The order of the group: a second S of the same signature is S + L. */
@@ -85,7 +85,7 @@ const HEADERS: readonly object[] = [
 const WRONG: readonly unknown[] = [null, true, 0, -1, 1.5, 1e21, 1e300, '', 'x', '0', [], {}, [[]], { a: 1 }];
 const CLAIMS = ['iss', 'aud', 'sub', 'lic', 'mch', 'lxp', 'iat', 'exp'] as const;
 
-/** The payload with a member said otherwise, once more, or one that is none. */
+/** The payload with a member changed, repeated, or one that is none. */
 function otherPayload(payload: string, pick: number): string {
   const text = decode(payload).toString();
   const [name, value] = [at(CLAIMS, pick), JSON.stringify(at(WRONG, pick >> 3))];
@@ -141,9 +141,9 @@ const CHANGES: Record<string, Change> = {
       pick,
     ).join('.'),
   'another header': ([header, payload, signature], pick) => {
-    const said = JSON.parse(decode(header).toString()) as object;
-    const other = encode(JSON.stringify({ ...said, ...at(HEADERS, pick) }));
-    return pick % 2 ? `${other}.${payload}.${signature}` : signedBy(stranger, other, payload);
+    const changed = JSON.parse(decode(header).toString()) as object;
+    const other = encode(JSON.stringify({ ...changed, ...at(HEADERS, pick) }));
+    return pick % 2 ? `${other}.${payload}.${signature}` : signedBy(untrusted, other, payload);
   },
   'the same header, written otherwise': ([header, payload], pick) => {
     const text = decode(header).toString();
@@ -157,7 +157,7 @@ const CHANGES: Record<string, Change> = {
   'another payload': ([header, payload, signature], pick) =>
     `${header}.${otherPayload(payload, pick)}.${signature}`,
   "another key's signature": ([header, payload], pick) =>
-    signedBy(stranger, header, pick % 2 ? payload : otherPayload(payload, pick)),
+    signedBy(untrusted, header, pick % 2 ? payload : otherPayload(payload, pick)),
   'the same bytes, written otherwise': (token, pick) => {
     const [i, text] = [pick % 3, at(token, pick)];
     // What a last character says beyond its bytes.
@@ -173,8 +173,8 @@ const CHANGES: Record<string, Change> = {
   },
   'a key of small order': ([header, payload], pick) => {
     const x = encode(at(SMALL_ORDER, pick));
-    const said = JSON.parse(decode(header).toString()) as object;
-    const other = encode(JSON.stringify({ ...said, kid: x, jwk: { kty: 'OKP', crv: 'Ed25519', x } }));
+    const changed = JSON.parse(decode(header).toString()) as object;
+    const other = encode(JSON.stringify({ ...changed, kid: x, jwk: { kty: 'OKP', crv: 'Ed25519', x } }));
     return `${other}.${payload}.${encode(Buffer.concat([SMALL_ORDER[0]!, Buffer.alloc(32)]))}`;
   },
 };

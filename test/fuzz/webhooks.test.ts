@@ -59,7 +59,7 @@ test('what is not what was signed, to the byte, is refused and changes no row', 
       }
       fc.pre(other !== body || !isSame(headers, right));
       const { status, json } = await send(other, headers);
-      // After 60 wrong ones a minute they are told to wait.
+      // After 60 wrong ones a minute they are asked to wait.
       expect([
         [403, 'webhook_signature_invalid'],
         [429, 'too_many_requests'],

@@ -252,13 +252,17 @@ test.each([
   expect([answer.status, answer.json.code, answer.json.client_action]).toEqual([status, code, 'fix']);
 });
 
-test('neither a broken service nor a database that is away ever says stop', async () => {
+test('neither a broken service nor an unavailable database ever answers stop', async () => {
   const { token } = await activated();
   const broken = await whileGone(service, 'activation', () => service.heartbeat(token));
   expect([broken.status, broken.json.client_action]).toEqual([500, 'retry']);
-  const away = await whileLocked(service, 'activation', () => service.heartbeat(token));
-  expect([away.status, away.json.code, away.json.client_action]).toEqual([503, 'unavailable', 'retry']);
-  expect(Number(away.headers['retry-after'])).toBeGreaterThan(0);
+  const unavailable = await whileLocked(service, 'activation', () => service.heartbeat(token));
+  expect([unavailable.status, unavailable.json.code, unavailable.json.client_action]).toEqual([
+    503,
+    'unavailable',
+    'retry',
+  ]);
+  expect(Number(unavailable.headers['retry-after'])).toBeGreaterThan(0);
 });
 
 test('every documented answer is one that was seen here', () => {

@@ -99,7 +99,7 @@ async function beat({ token }: { token: string }, app_version = '3.2.0'): Promis
   return [json.code ?? status, by.map(([name]) => name).join(' and ')];
 }
 
-const told = (message: string) => service.logged.filter((line) => line.includes(message)).length;
+const countLogged = (message: string) => service.logged.filter((line) => line.includes(message)).length;
 
 test('a yes of the replica is believed, though the primary knows better by now', async () => {
   const expires_at = new Date('2027-05-01T00:00:00Z');
@@ -163,14 +163,14 @@ test.each([
 ])('one that is %s is asked no more until a look finds it well', async (_what, position) => {
   const binding = await activated();
   await copied(position);
-  const before = [told(BEHIND), told(WELL)] as const;
+  const before = [countLogged(BEHIND), countLogged(WELL)] as const;
   expect(await beat(binding)).toEqual([200, 'primary']);
-  expect([replica.isDegraded, told(BEHIND)]).toEqual([true, before[0] + 1]);
+  expect([replica.isDegraded, countLogged(BEHIND)]).toEqual([true, before[0] + 1]);
   asked = [];
   expect(await beat(binding)).toEqual([200, 'primary']);
   expect(asked).toEqual([]);
   await look();
-  expect([replica.isDegraded, told(BEHIND), asked]).toEqual([true, before[0] + 1, [[]]]);
+  expect([replica.isDegraded, countLogged(BEHIND), asked]).toEqual([true, before[0] + 1, [[]]]);
   await replayed();
   expect(await beat(binding)).toEqual([200, 'primary']);
   const primary = jest.spyOn(poolOf(service.app.get(DataSource)), 'query');
@@ -178,14 +178,14 @@ test.each([
   expect(String(primary.mock.calls)).toContain('pg_current_wal_flush_lsn');
   primary.mockRestore();
   while (replica.isDegraded) await new Promise((resolve) => setImmediate(resolve));
-  expect([told(BEHIND), told(WELL)]).toEqual([before[0] + 1, before[1] + 1]);
+  expect([countLogged(BEHIND), countLogged(WELL)]).toEqual([before[0] + 1, before[1] + 1]);
   expect(await beat(binding)).toEqual([200, 'replica']);
 });
 
 test('one that fails, or does not answer in time, costs no heartbeat its yes', async () => {
   const binding = await activated();
   await copied();
-  answer = () => Promise.reject(new Error('the replica is away'));
+  answer = () => Promise.reject(new Error('the replica is unavailable'));
   expect(await beat(binding)).toEqual([200, 'primary']);
   expect(replica.isDegraded).toBe(true);
   answer = (statement) => copy.query(statement);
@@ -243,8 +243,8 @@ test('two looks are never under way at once', async () => {
 
 test('where nothing was seen of the primary for a day, the replica is not even asked', async () => {
   const primary = poolOf(service.app.get(DataSource));
-  const away = jest.spyOn(primary, 'query').mockImplementation(() => {
-    throw new Error('the primary is away');
+  const unavailable = jest.spyOn(primary, 'query').mockImplementation(() => {
+    throw new Error('the primary is unavailable');
   });
   try {
     service.clock.advance(86_400_000);
@@ -254,7 +254,7 @@ test('where nothing was seen of the primary for a day, the replica is not even a
     await look();
     expect([replica.isDegraded, asked]).toEqual([true, [[]]]);
   } finally {
-    away.mockRestore();
+    unavailable.mockRestore();
   }
 });
 

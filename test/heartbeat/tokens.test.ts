@@ -13,19 +13,19 @@ let service: Service;
 let ring: KeyRing;
 let token: string;
 let claims: LicenseClaims;
-let room: string;
+let folder: string;
 const others: Service[] = [];
 beforeAll(async () => {
   service = await Service.start();
   ring = service.app.get(KeyRing);
   ({ token } = (await service.activate(await service.issue(), 'studio')).json);
   claims = decodeJwt(token) as unknown as LicenseClaims;
-  room = await mkdtemp(join(tmpdir(), 'mooring-test-keys-'));
+  folder = await mkdtemp(join(tmpdir(), 'mooring-test-keys-'));
 });
 afterAll(async () => {
   for (const other of others) await other.close();
   await service.close();
-  await rm(room, { recursive: true });
+  await rm(folder, { recursive: true });
 });
 
 async function started(options: ServiceOptions): Promise<Service> {
@@ -60,8 +60,8 @@ function changed(at: 0 | 1 | 2): string {
 }
 
 async function ofAnotherRing(): Promise<string> {
-  await createKeyRing(room, new Date());
-  return signLicenseToken((await KeyRing.open(room)).active, claims);
+  await createKeyRing(folder, new Date());
+  return signLicenseToken((await KeyRing.open(folder)).active, claims);
 }
 
 const FORGED: [what: string, make: () => string | Promise<string>][] = [
@@ -130,7 +130,7 @@ test("one product's token is not another's, though they share keys and database"
 });
 
 test('a production database without a single license is the wrong one: it says 503, and stops no one', async () => {
-  const dir = join(room, 'production');
+  const dir = join(folder, 'production');
   await createKeyRing(dir, new Date());
   const production = await started({
     environment: {

@@ -97,7 +97,7 @@ test('a minimum lowered by a refresh is honoured at once, by an instance that ha
   expect((await other.heartbeat(token, { app_version: '3.2.0' })).status).toBe(200);
 });
 
-test('a version that was withdrawn is named to nobody as the newest that is covered', async () => {
+test('a version that was withdrawn is named to no client as the newest that is covered', async () => {
   const license = await service.issue({ expires_at: new Date('2026-11-25T00:00:00Z') });
   const lapsing = (await service.activate(license, 'laptop', { app_version: '2.10' })).json.token;
   const newest = async (at: Service) => {
@@ -115,7 +115,7 @@ test('a version that was withdrawn is named to nobody as the newest that is cove
   for (const each of [service, other]) expect(await newest(each)).toEqual(['2.10', downloadUrl('2.10')]);
   await withdraw(service);
   for (const each of [service, other]) expect(await newest(each)).toEqual(['2.10', downloadUrl('2.10')]);
-  // Whoever runs it keeps it: it is no refusal that takes a build back.
+  // A client that runs it keeps it: a withdrawal is no refusal.
   expect(await beat('3.3', lapsing)).toBe('covered');
 });
 

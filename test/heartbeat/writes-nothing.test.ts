@@ -22,7 +22,7 @@ import { publish } from '../manifest/publish.js';
 
 const ACT = { actor: 'test', reason: 'a test' };
 
-/** A server of its own: transaction ids are counted for a whole server, and nobody else may take one. */
+/** A server of its own: transaction ids are counted for a whole server, and no other test may take one. */
 let server: EmbeddedPostgres;
 let service: Service;
 let observer: pg.Client;
@@ -89,7 +89,7 @@ async function measured(): Promise<unknown> {
   return { counts, next: await nextTransaction(), content: await dump() };
 }
 
-async function tally(beats: (() => Promise<Answer>)[]): Promise<Record<string, number>> {
+async function countAnswers(beats: (() => Promise<Answer>)[]): Promise<Record<string, number>> {
   const counted: Record<string, number> = {};
   for (let at = 0; at < beats.length; at += 50) {
     for (const { status, json } of await Promise.all(beats.slice(at, at + 50).map((beat) => beat()))) {
@@ -123,7 +123,7 @@ test('1,000 heartbeats without telemetry leave no row, no lock, no count and no 
     repeat(10, async (i) => (await service.activate(license, `machine ${i}`)).json.token as string),
   );
   const before = await measured();
-  const counted = await tally(
+  const counted = await countAnswers(
     repeat(1_000, (i) => async () => {
       const answer = await service.heartbeat(tokens[i % 10]!);
       tokens[i % 10] = answer.json.token;
@@ -151,12 +151,12 @@ test('refused heartbeats leave nothing behind either, with telemetry or without'
   await publish(service, '3.2', '2027-01-01T00:00:00Z');
   const claims = decodeJwt(lapsed.token) as unknown as LicenseClaims;
   const rowless = signLicenseToken(service.app.get(KeyRing).active, { ...claims, sub: randomUUID() });
-  // A mail on its way writes too, whoever beats meanwhile.
+  // A mail on its way writes too, whatever heartbeats come meanwhile.
   await noJobs(service);
 
   const given = [released.token, revoked.token, expired.token, lapsed.token, rowless, 'forged', ''];
   const before = await measured();
-  const counted = await tally(
+  const counted = await countAnswers(
     repeat(20, (i) =>
       given.map((token) => () => service.heartbeat(token, i % 2 ? { telemetry: { arch: 'arm64' } } : {})),
     ).flat(),

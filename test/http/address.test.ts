@@ -30,7 +30,7 @@ const STAFF = {
   token: `mst_${randomBytes(32).toString('base64url')}`,
   link: randomBytes(32).toString('base64url'),
 };
-/** Somebody who asked for deletion: in no log either, before or after. */
+/** A holder who asked for deletion: in no log either, before or after. */
 const ERASED = 'kanari.erased@leak.example';
 /** Who signs in by a mailed code. */
 const CODED = 'kanari.coded@leak.example';
@@ -204,7 +204,7 @@ async function drive(): Promise<void> {
   await seen('POST', PURCHASES, 'x'.repeat(66_000), signed(''));
   await seen('GET', `/nowhere/${IDENTITY.email}/${LOCAL}`);
   await seen('GET', `/%zz/${IDENTITY.email}`);
-  // A fault of ours: a column that is not there. An outage: a lock that nobody lets go of.
+  // A fault of ours: a column that is not there. An outage: a lock that is not released.
   await database.query('alter table activation rename column hostname_hint to gone');
   await database.query('alter table telemetry_inbox rename to gone');
   await database.query('alter table purchase rename column paid to gone');
@@ -400,26 +400,26 @@ const secrets = () =>
   );
 
 describe('after every route, malformed HTTP, refusals, faults, outages and disconnects', () => {
-  test('no form of an address stands in standard output, standard error or the log of PostgreSQL', () => {
+  test('no form of an address is in standard output, standard error or the log of PostgreSQL', () => {
     expect(logs()).toContain('"msg":"request"');
     expect([...addresses.in(logs())]).toEqual([]);
   });
 
-  test('no form of an address stands in a table', async () => {
+  test('no form of an address is in a table', async () => {
     const all = await tables();
     expect(all).toContain(IDENTITY.email);
     expect([...addresses.in(all)]).toEqual([]);
   });
 
-  test('no form of an address stands in the raw files of the data directory and its write-ahead log', async () => {
+  test('no form of an address is in the raw files of the data directory and its write-ahead log', async () => {
     expect(await rawFiles(addresses)).toEqual([]);
   });
 
-  test('no key, e-mail address, token, label, transaction, machine id or user agent stands in a log', () => {
+  test('no key, e-mail address, token, label, transaction, machine id or user agent is in a log', () => {
     expect([...identities().in(logs())]).toEqual([]);
   });
 
-  test('no key and no token stands in a table, a raw file or the write-ahead log', async () => {
+  test('no key and no token is in a table, a raw file or the write-ahead log', async () => {
     expect([...secrets().in(await tables())]).toEqual([]);
     expect(await rawFiles(secrets())).toEqual([]);
   });

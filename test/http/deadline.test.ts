@@ -5,7 +5,7 @@ import { enforceDeadline } from '../../src/http/limits/deadline.js';
 import { Problem } from '../../src/http/problems/problem.js';
 import { LIMITS_OF_PRODUCTION, withLimits } from '../support/limits.js';
 
-test('a call of a client that takes too long is told to come again; what a person did, and a probe, come to their end', async () => {
+test('a client’s call that takes too long is answered with a retry; an action of a person, and a probe, run to their end', async () => {
   const app = fastify();
   app.setErrorHandler((error: Error, _request, reply) =>
     reply.code(error instanceof Problem ? error.status : 500).send(),

@@ -12,7 +12,7 @@ import { Service } from '../support/harness.js';
 /** For whom a route is: anyone of our own pages; holders, by whichever session or by a mailed code alone; the staff. */
 type For = 'anyone' | 'holder' | 'mailbox' | 'staff' | 'staff session' | 'admin';
 
-/** Every route of the pages, and for whom it is. One that stands here not, or stands here and is gone, fails. */
+/** Every route of the pages, and for whom it is. One that is missing here, or listed here and gone, fails. */
 const ROUTES: Readonly<Record<string, For>> = {
   'POST /portal/api/session': 'anyone',
   'POST /portal/api/session/code': 'anyone',
@@ -97,7 +97,7 @@ async function refusal(route: Route, sent: Sent = {}): Promise<string> {
 function answer({ method, path }: Pick<Route, 'method' | 'path'>, sent: Sent) {
   const { cookies = {}, origin = OURS, authorization, id = randomUUID() } = sent;
   const cookie = Object.entries(cookies).map(([name, value]) => `mooring_${name}=${value}`);
-  // A body that is taken for one, whatever the route: what is wrong in it is told only to those who may send one.
+  // A body that is taken for one, whatever the route: what is wrong in it is answered only to callers who may send one.
   const body = method === 'POST' || method === 'PATCH' ? {} : undefined;
   return service.call(method, path.replace(':id', id), body, {
     origin,
@@ -142,7 +142,7 @@ test('the table holds every route that exists', () => {
   expect(existing.toSorted()).toEqual(Object.keys(ROUTES).toSorted());
 });
 
-test.each(guarded)('$name is for nobody who is not signed in', async (route) => {
+test.each(guarded)('$name refuses a caller who is not signed in', async (route) => {
   expect(await refusal(route)).toBe('sign_in_required');
   expect(await refusal(route, { cookies: { holder: 'x', staff: 'x' } })).toBe('sign_in_required');
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { activation, Service, type Answer } from '../support/harness.js';
 import { exchange, expectProblem } from '../support/http/raw-http.js';
 
-/** Stands in values that are sent, and must never come back. */
+/** Is contained in values that are sent, and must never come back. */
 const CANARY = 'kanari-5f1c';
 /** A body may hold this much. */
 const LIMIT = 16 * 1024;
@@ -202,7 +202,7 @@ test('16 KiB are taken; one byte more is 413, declared, in chunks, or only promi
   expectProblem(promised!, 'body_too_large');
 });
 
-test('of a key that stands twice the last is meant', async () => {
+test('of a key that occurs twice the last is meant', async () => {
   const text = JSON.stringify(activation(license, 'twice'));
   const twice = (first: string, last: string) =>
     text.replace('"app_version":"3.2.0"', `"app_version":${first},"app_version":${last}`);

@@ -12,7 +12,7 @@ afterAll(() => service.close());
 
 const corpus = { ...SMUGGLED, ...ODD };
 const bytesOf = (text: string) => Buffer.from(text, 'latin1');
-// Whoever has said all closes that half: so nobody waits for what would still come.
+// The sender closes its half after the last byte, so that neither side waits for more.
 const end = async (socket: Socket) => socket.end();
 
 const linesSince = (before: number) =>
@@ -41,7 +41,7 @@ const parts = (sent: Buffer) => [sent, end];
 test.each(Object.entries(SMUGGLED))('no request hides in the body of another: %s', async (_what, text) => {
   const before = service.logged.length;
   const answers = await exchange(service.url, parts(bytesOf(text)), 3);
-  // The one that is refused is the last: what stands behind it is nobody's request.
+  // The refused one is the last: what follows it is not a request.
   expect(answers.map(({ status }) => status).filter((status) => status === 404)).toEqual([]);
   await expectHarmless(bytesOf(text), answers, before);
 });
@@ -70,7 +70,7 @@ const change = fc.record({
   other: fc.constantFrom(...texts),
 });
 
-/** A text of the corpus with bytes changed, left out, said twice, or spliced with another. */
+/** A text of the corpus with bytes changed, left out, repeated, or spliced with another. */
 function changed(
   bytes: Buffer,
   { at, byte, kind, other }: { at: number; byte: number; kind: number; other: string },
@@ -96,7 +96,7 @@ test('the same with bytes changed and pieces mixed', async () => {
   );
 });
 
-test('the marker is a request where it stands as one: what is looked for above can be seen', async () => {
+test('the marker is a request where it is sent as one: what is looked for above can be seen', async () => {
   const [answer] = await exchange(service.url, [request('GET', MARKER, undefined, 'connection: close\r\n')]);
   expectProblem(answer!, 'not_found');
 });

@@ -6,7 +6,7 @@ import { activation, machineId, Service } from '../support/harness.js';
 import { documentedRoutes } from '../support/http/openapi.js';
 import { exchange, expectProblem, open, request } from '../support/http/raw-http.js';
 
-/** Stands in what is sent, and must never come back. Bodies have a file of their own: hostile-bodies.test.ts. */
+/** Is contained in what is sent, and must never come back. Bodies have a file of their own: hostile-bodies.test.ts. */
 const CANARY = 'kanari-5f1c';
 
 let service: Service;
@@ -155,14 +155,14 @@ describe('what is hardly HTTP', () => {
     );
   });
 
-  test('an expectation that nobody can meet is a problem too', async () => {
+  test('an expectation that cannot be met is a problem too', async () => {
     const [answer] = await exchange(service.url, [
       request('POST', '/v1/activate', '{}', `expect: ${CANARY}\r\n`),
     ]);
     expectProblem(answer!);
   });
 
-  test('expect: 100-continue is told to continue, and answered after the body', async () => {
+  test('expect: 100-continue is answered with 100, and the request after its body', async () => {
     const body = JSON.stringify(activation(license, 'expecting'));
     const whole = request('POST', '/v1/activate', body, 'expect: 100-continue\r\nconnection: close\r\n');
     const at = whole.length - Buffer.byteLength(body);
@@ -193,7 +193,7 @@ describe('what is hardly HTTP', () => {
   });
 
   // Where the answer cannot be given any more, none is better than one that belongs to something else.
-  test('what is broken after a request, in one packet, is never told as the answer to that request', async () => {
+  test('what is broken after a request, in one packet, is never sent as the answer to that request', async () => {
     const beat = request('POST', '/v1/heartbeat', JSON.stringify({ token, app_version: '3.2.0' }));
     const answers = await exchange(service.url, [Buffer.concat([beat, Buffer.from('\x01\x02\r\n\r\n')])], 2);
     expect(answers[0]?.status ?? 200).toBe(200);
@@ -201,7 +201,7 @@ describe('what is hardly HTTP', () => {
 });
 
 describe('callers who go or wait', () => {
-  test("a connection cut at any byte takes no seat before the request is whole, and is nobody's error", async () => {
+  test('a connection cut at any byte takes no seat before the request is whole, and is logged as no error', async () => {
     const whole = request('POST', '/v1/activate', JSON.stringify(activation(license, 'cut')));
     for (let at = 0; at < whole.length; at += 23) {
       const socket = await open(service.url);
@@ -217,7 +217,7 @@ describe('callers who go or wait', () => {
     expect(held).toEqual([]);
   });
 
-  test('a caller who goes while being answered costs nobody else anything', async () => {
+  test('a caller who goes while being answered has no effect on others', async () => {
     const beat = JSON.stringify({ token, app_version: '3.2.0', telemetry: { arch: 'arm64' } });
     await Promise.all(
       Array.from({ length: 50 }, async () => {

@@ -7,7 +7,7 @@ import { exchange, request } from '../support/http/raw-http.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
 /*
- * In a process of its own: errors of Node's are of another kind in the realm of Jest, and so would not be told from
+ * In a process of its own: errors of Node's are of another kind in the realm of Jest, and so would not be distinguished from
  * those of the database, or would.
  */
 

@@ -28,7 +28,7 @@ for (const name of ['send', 'connect']) {
 }
 for (const name of Object.keys(dns).filter((each) => /^(lookup|resolve|reverse)/.test(each))) {
   const original = dns[name];
-  // Names alone: an address that is looked up asks nobody.
+  // Names alone: looking up an IP address sends nothing.
   dns[name] = function (...args) { if (!net.isIP(args[0]) && args[0] !== 'localhost') tell('look-up of ' + args[0]); return original.apply(this, args); };
 }
 syncBuiltinESMExports();
@@ -60,7 +60,7 @@ afterAll(async () => {
 
 const outgoing = () => new Set([...server.stderr.matchAll(/^OUTGOING (.*)$/gm)].map(([, target]) => target));
 
-test('the service connects to its database and to nobody else, whatever it is asked', async () => {
+test('the service connects to its database and to nothing else, whatever it is asked', async () => {
   const [, body] = await server.says('stderr', /-d '([^']*)'/);
   const { json } = await call(url, 'POST', '/v1/activate', body);
   const beat = {
@@ -79,7 +79,7 @@ test('the service connects to its database and to nobody else, whatever it is as
   }
   const { hostname, port } = new URL(database.url);
   expect([...outgoing()]).toEqual([`${hostname}:${port}`]);
-  // The control: a call out would be told of.
+  // The control: a call out would be recorded.
   server.child.kill('SIGUSR2');
   await server.says('stderr', /^OUTGOING 127\.0\.0\.1:4999$/m);
 });

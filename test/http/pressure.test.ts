@@ -8,7 +8,7 @@ import { open, request } from '../support/http/raw-http.js';
 
 const LARGE = 'x'.repeat(64 * 1024);
 
-/** A bare server with one route that answers when told, and the probe. */
+/** A bare server with one route that answers when the test says so, and the probe. */
 async function server(limits: { eventLoopDelayMs: number; concurrentRequests: number }) {
   const app = fastify();
   app.setErrorHandler((error: Error, _request, reply) => {
@@ -37,7 +37,7 @@ async function server(limits: { eventLoopDelayMs: number; concurrentRequests: nu
   return { app, url, waiting, load };
 }
 
-test('turns the one too many away with a spread retry-after, spares the probe, and serves again after', async () => {
+test('refuses the one too many with a spread retry-after, serves the probe, and serves again after', async () => {
   const { app, url, waiting, load } = await server({ eventLoopDelayMs: 10_000, concurrentRequests: 3 });
   try {
     const held = [1, 2, 3].map(() => fetch(`${url}/slow`));
@@ -60,7 +60,7 @@ test('turns the one too many away with a spread retry-after, spares the probe, a
   }
 });
 
-test('turns requests away while the event loop is late, and spares the probe', async () => {
+test('refuses requests while the event loop is late, and serves the probe', async () => {
   const { app, url, load } = await server({ eventLoopDelayMs: 5, concurrentRequests: 100 });
   const busy = setInterval(() => {
     for (const until = performance.now() + 30; performance.now() < until;) continue;
@@ -77,7 +77,7 @@ test('turns requests away while the event loop is late, and spares the probe', a
   }
 });
 
-test('who asks a thousand times over one connection and reads nothing takes no seat from anybody', async () => {
+test('a client that asks a thousand times over one connection and reads nothing takes no seat from another', async () => {
   const { app, url, load } = await server({ eventLoopDelayMs: 10_000, concurrentRequests: 20 });
   const socket = await open(url);
   try {
@@ -104,7 +104,7 @@ test('who leaves keeps the seat until the work is done', async () => {
     await once(app.server, 'gone');
     expect(load.underWay).toBe(1);
     waiting[0]!();
-    // The answer that nobody hears is made behind this.
+    // The answer that no client reads is made after this.
     await fetch(`${url}/quick`);
     expect(load.underWay).toBe(0);
   } finally {

@@ -8,7 +8,7 @@ import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import type { KeyLine } from '../../src/keys/tokens/ring-file.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { FakeClock, Service } from '../support/harness.js';
-import { Desk } from './rotation-drill-desk.js';
+import { Computer } from './rotation-drill-computer.js';
 
 const WHY = ['--reason', 'a drill'];
 const NOTHING = {
@@ -24,29 +24,29 @@ const folder = mkdtempSync(join(tmpdir(), 'mooring-revocation-'));
 /** A service, the command line beside it, and computers with the reference client. */
 let service: Service;
 let terminal: Terminal;
-const desks: Desk[] = [];
+const computers: Computer[] = [];
 const license_ids: string[] = [];
 
 beforeAll(async () => {
   service = await Service.start({ clock: new FakeClock(new Date()) });
   terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
-  for (let i = 0; i < 5; i += 1) await addDesk(`holder-${i}@example.com`);
+  for (let i = 0; i < 5; i += 1) await addComputer(`holder-${i}@example.com`);
 });
 
 afterAll(async () => {
-  await Promise.all(desks.map((desk) => desk.close()));
+  await Promise.all(computers.map((computer) => computer.close()));
   terminal.close();
   await service.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
 /** A new license for one machine, and its machine. */
-async function addDesk(email: string): Promise<void> {
+async function addComputer(email: string): Promise<void> {
   const license = await service.issue({ email });
-  const desk = new Desk(license, [service.url], join(folder, `${email}.json`));
-  desks.push(desk);
+  const computer = new Computer(license, [service.url], join(folder, `${email}.json`));
+  computers.push(computer);
   license_ids.push(license.license_id);
-  await desk.activate();
+  await computer.activate();
 }
 
 const ring = () => terminal.json(['keys', 'list']) as Promise<KeyLine[]>;
@@ -75,7 +75,7 @@ test('keys revoke --dry-run counts the machines by what became of their licenses
   for (const id of [readdressed!, both!]) {
     await terminal.json(['license', 'set', id, '--email', `new-${id}@example.com`, ...WHY]);
   }
-  const binding = desks[4]!.activation;
+  const binding = computers[4]!.activation;
   await service.app.get(ReleaseService).release(binding, { actor: 'test', reason: 'a drill' });
 
   const before = [await ring(), await activations()];
@@ -104,12 +104,12 @@ test('of a key that only verifies it counts those that activated while it signed
   await terminal.json(['keys', 'rotate']);
   await service.app.get(KeyRing).reload();
   service.clock.advance(60_000);
-  await addDesk('late@example.com');
+  await addComputer('late@example.com');
   expect(await dryRun(signed)).toMatchObject({ state: 'verifying', activations: 4 });
   expect(await dryRun(await inState('active'))).toMatchObject({ activations: 5 });
 });
 
-test('a license that was rekeyed where replaced keys were not recorded is counted apart, and said', async () => {
+test('a license that was rekeyed where replaced keys were not recorded is counted apart, and reported', async () => {
   const id = license_ids[1]!;
   const taken = await service.sql('delete from replaced_key where license_id = $1 returning *', [id]);
   const active = await inState('active');
@@ -130,20 +130,20 @@ test('after the revocation every machine activates again by itself on its seat, 
   const before = await activations();
   // Five machines hold a token of this key; the sixth activated after the rotation.
   const leaked = await inState('verifying');
-  expect(desks.map(({ kid }) => kid === leaked)).toEqual([true, true, true, true, true, false]);
+  expect(computers.map(({ kid }) => kid === leaked)).toEqual([true, true, true, true, true, false]);
   expect(await revoke(leaked)).toMatchObject({ code: 0 });
   // Before a heartbeat renews a token with the key that is active.
   await service.app.get(KeyRing).reload();
-  const machines = desks.slice(0, 5);
+  const machines = computers.slice(0, 5);
   const seats = machines.map(({ activation }) => activation);
-  for (const desk of machines) desk.begin();
-  while (!machines.every((desk) => desk.activated.length > 1)) await pause(20);
-  for (const desk of machines) await desk.rest();
+  for (const computer of machines) computer.begin();
+  while (!machines.every((computer) => computer.activated.length > 1)) await pause(20);
+  for (const computer of machines) await computer.rest();
 
-  for (const [i, desk] of machines.entries()) {
-    expect(desk.activation).toBe(seats[i]);
-    expect(new Set(desk.states.map(({ kind }) => kind))).toEqual(new Set(['not_activated', 'running']));
-    const again = desk.activated.slice(1);
+  for (const [i, computer] of machines.entries()) {
+    expect(computer.activation).toBe(seats[i]);
+    expect(new Set(computer.states.map(({ kind }) => kind))).toEqual(new Set(['not_activated', 'running']));
+    const again = computer.activated.slice(1);
     // The released one is refused a seat, and runs on until its token ends.
     const expected = i === 4 ? { status: 404 } : { status: 200, id: seats[i], machines_in_use: 1 };
     for (const answer of again) expect(answer).toMatchObject(expected);

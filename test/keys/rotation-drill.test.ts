@@ -8,7 +8,7 @@ import pg from 'pg';
 import type { RingEntry } from '../../src/keys/tokens/ring-file.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { call, createDatabase } from '../support/harness.js';
-import { Desk } from './rotation-drill-desk.js';
+import { Computer } from './rotation-drill-computer.js';
 import { Fleet, halfHeartbeat, kidOf, type FleetClient } from './rotation-drill.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
@@ -16,7 +16,7 @@ import { freePort, ServerProcess } from '../support/processes/server-process.js'
 const CLIENTS = 24;
 /** A next key may sign from this age on, counted in the whole seconds that are listed. */
 const SETTLED_MS = 6_000;
-const room = mkdtempSync(join(tmpdir(), 'mooring-drill-'));
+const folder = mkdtempSync(join(tmpdir(), 'mooring-drill-'));
 const servers: ServerProcess[] = [];
 const pids: number[] = [];
 const urls: string[] = [];
@@ -26,13 +26,13 @@ let fleet: Fleet;
 /** Clients that for ever send their token of the first, and of the second key. */
 let first: FleetClient[];
 let second: FleetClient[];
-let desks: Desk[];
+let computers: Computer[];
 
 beforeAll(async () => {
   database = await createDatabase();
   terminal = new Terminal({ DATABASE_URL: database.url });
   const { TOKEN_KEYS_DIR } = await terminal.json(['init', 'secrets']);
-  const settings = { DATABASE_URL: database.url, DATA_DIR: join(room, 'data'), TOKEN_KEYS_DIR };
+  const settings = { DATABASE_URL: database.url, DATA_DIR: join(folder, 'data'), TOKEN_KEYS_DIR };
   Object.assign(terminal.env, settings);
   for (let i = 0; i < 2; i++) {
     const PORT = String(await freePort());
@@ -43,20 +43,22 @@ beforeAll(async () => {
   fleet = new Fleet(urls);
   const licenses = await imported(CLIENTS + 2);
   for (const license of licenses.slice(2)) await fleet.join(license);
-  desks = licenses.slice(0, 2).map((license, i) => new Desk(license, urls, join(room, `desk-${i}.json`)));
-  for (const desk of desks) await desk.activate();
+  computers = licenses
+    .slice(0, 2)
+    .map((license, i) => new Computer(license, urls, join(folder, `computer-${i}.json`)));
+  for (const computer of computers) await computer.activate();
   first = fleet.clients.slice(0, 8);
   second = fleet.clients.slice(8, 12);
   for (const client of first) client.habit = 'keeps';
 });
 
 afterAll(async () => {
-  await Promise.all((desks ?? []).map((desk) => desk.close()));
+  await Promise.all((computers ?? []).map((computer) => computer.close()));
   await fleet?.stop();
   await Promise.all(servers.map((server) => server.end('SIGKILL')));
   terminal.close();
   await database.drop();
-  rmSync(room, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 test('two rotations under load refuse not one heartbeat, and restart nothing', async () => {
@@ -79,7 +81,7 @@ test('two rotations under load refuse not one heartbeat, and restart nothing', a
     const active = await followed();
     expect(before.find(({ kid }) => kid === active)?.state).toBe('next');
     const late = await Promise.all(halves.map((half) => half.finish()));
-    // A machine that stood still asks to be called again, which refuses nobody.
+    // A stalled machine asks to be called again, which refuses no client.
     const answered = ({ client_action }: { client_action?: string }) => client_action !== 'retry';
     const answers = [...early, ...late].filter(answered);
     expect(answers.length).toBeGreaterThan(8);
@@ -111,14 +113,14 @@ test('a revoked active key: its clients activate again by themselves, on the sea
   const [k1, k2, k3, k4] = (await ring()) as [RingEntry, RingEntry, RingEntry, RingEntry];
   const renewing = fleet.clients.slice(12);
   const leaked = renewing.map(({ token }) => token);
-  for (const desk of desks) desk.begin();
-  await fleet.until(() => desks.every(({ kid }) => kid === k3.kid));
-  const seats = desks.map(({ activation }) => activation);
+  for (const computer of computers) computer.begin();
+  await fleet.until(() => computers.every(({ kid }) => kid === k3.kid));
+  const seats = computers.map(({ activation }) => activation);
 
   await revoke(k3.kid);
   expect(await followed()).toBe(k4.kid);
   await fleet.until(() => renewing.every(({ kid }) => kid === k4.kid));
-  await fleet.until(() => desks.every(({ kid }) => kid === k4.kid));
+  await fleet.until(() => computers.every(({ kid }) => kid === k4.kid));
 
   // Each was refused in so many words, and is back.
   const refusals = fleet.refusals;
@@ -141,15 +143,15 @@ test('a revoked active key: its clients activate again by themselves, on the sea
   expect(new Set(second.map(({ kid }) => kid))).toEqual(new Set([k2.kid]));
 
   // The reference client: running all the time, on its one seat.
-  for (const [i, desk] of desks.entries()) {
-    await desk.rest();
-    expect(desk.log).toContain('the service asked for a new activation');
-    expect(new Set(desk.states.map(({ kind }) => kind))).toEqual(new Set(['not_activated', 'running']));
-    expect(desk.states.slice(1).every(({ kind }) => kind === 'running')).toBe(true);
-    expect(desk.activation).toBe(seats[i]);
-    expect(desk.activated[0]).toMatchObject({ status: 201 });
-    expect(desk.activated.length).toBeGreaterThan(1);
-    for (const { status, id, machines_in_use } of desk.activated.slice(1))
+  for (const [i, computer] of computers.entries()) {
+    await computer.rest();
+    expect(computer.log).toContain('the service asked for a new activation');
+    expect(new Set(computer.states.map(({ kind }) => kind))).toEqual(new Set(['not_activated', 'running']));
+    expect(computer.states.slice(1).every(({ kind }) => kind === 'running')).toBe(true);
+    expect(computer.activation).toBe(seats[i]);
+    expect(computer.activated[0]).toMatchObject({ status: 201 });
+    expect(computer.activated.length).toBeGreaterThan(1);
+    for (const { status, id, machines_in_use } of computer.activated.slice(1))
       expect([status, id, machines_in_use]).toEqual([200, seats[i], 1]);
   }
   await expectOneSeatEach();
@@ -252,7 +254,7 @@ async function expectRefused(url: string, token: string): Promise<void> {
   expect([status, json.code, json.client_action]).toEqual([403, 'token_invalid', 'reactivate']);
 }
 
-/** Nobody has taken a second seat, and nobody has lost one: one binding a license, active. */
+/** No machine has taken a second seat, and none has lost its own: one binding a license, active. */
 async function expectOneSeatEach(): Promise<void> {
   const client = new pg.Client(database.url);
   await client.connect();

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { activation, call } from '../support/harness.js';
 
-/** Between two heartbeats of one client: six hours in life. */
+/** Between two heartbeats of one client: six hours in production. */
 const PACE_MS = 20;
 /** A machine that stood still is answered 503 and asks again, as the contract's client does. */
 const AGAIN_MS = 200;
@@ -11,7 +11,7 @@ const AGAIN_MS = 200;
 /** Which token a client sends: the one of its last answer, or for ever the one it began to keep. */
 export type Habit = 'renews' | 'keeps';
 
-interface Said {
+interface Answer {
   readonly status: number;
   readonly token?: string;
   readonly code?: string;
@@ -19,7 +19,7 @@ interface Said {
 }
 
 /** A refusal, and the key that had signed the token it was for. */
-export interface Refusal extends Said {
+export interface Refusal extends Answer {
   readonly kid: string;
 }
 
@@ -101,11 +101,11 @@ export class Fleet {
   async #live(client: FleetClient, first: number): Promise<void> {
     for (let i = first; !this.#stopped; i++) {
       const { token } = client;
-      const said = await this.#call(i, '/v1/heartbeat', { token, app_version: '3.2.0' });
-      if (said.status === 200) this.confirmed += 1;
-      else client.refusals.push({ ...said, kid: kidOf(token) });
-      if (said.status === 200 && client.habit === 'renews') client.token = said.token!;
-      if (said.client_action === 'reactivate') await this.#activateAgain(client, i + 1);
+      const answer = await this.#call(i, '/v1/heartbeat', { token, app_version: '3.2.0' });
+      if (answer.status === 200) this.confirmed += 1;
+      else client.refusals.push({ ...answer, kid: kidOf(token) });
+      if (answer.status === 200 && client.habit === 'renews') client.token = answer.token!;
+      if (answer.client_action === 'reactivate') await this.#activateAgain(client, i + 1);
       client.beats += 1;
       this.#answers.emit('answer');
       await pause(PACE_MS);
@@ -114,14 +114,14 @@ export class Fleet {
 
   async #activateAgain(client: FleetClient, i: number): Promise<void> {
     const { license } = client;
-    const said = await this.#call(i, '/v1/activate', activation(license));
+    const answer = await this.#call(i, '/v1/activate', activation(license));
     // 200 and not 201: the seat is the one it had.
-    if (said.status !== 200) return void client.refusals.push({ ...said, kid: client.kid });
-    client.token = said.token!;
+    if (answer.status !== 200) return void client.refusals.push({ ...answer, kid: client.kid });
+    client.token = answer.token!;
     client.activations += 1;
   }
 
-  async #call(i: number, path: string, body: object): Promise<Said> {
+  async #call(i: number, path: string, body: object): Promise<Answer> {
     const headers = { 'content-type': 'application/json' };
     for (;;) {
       const answer = await fetch(this.#url(i) + path, {
@@ -129,7 +129,7 @@ export class Fleet {
         headers,
         body: JSON.stringify(body),
       });
-      const { token, code, client_action } = (await answer.json()) as Said;
+      const { token, code, client_action } = (await answer.json()) as Answer;
       if (token) this.signs[i % this.urls.length] = kidOf(token);
       if (client_action !== 'retry') return { status: answer.status, token, code, client_action };
       this.shed += 1;
@@ -139,7 +139,7 @@ export class Fleet {
 }
 
 /** A heartbeat of which half has arrived: the head, and half of the token. `finish` sends the rest. */
-export async function halfHeartbeat(base: string, token: string): Promise<{ finish(): Promise<Said> }> {
+export async function halfHeartbeat(base: string, token: string): Promise<{ finish(): Promise<Answer> }> {
   const { hostname, port } = new URL(base);
   const body = JSON.stringify({ token, app_version: '3.2.0' });
   const half = body.length >> 1;
@@ -156,8 +156,8 @@ export async function halfHeartbeat(base: string, token: string): Promise<{ fini
     async finish() {
       socket.write(body.slice(half));
       await ended;
-      const [top, said] = Buffer.concat(chunks).toString().split('\r\n\r\n') as [string, string];
-      return { ...(JSON.parse(said) as Said), status: Number(top.split(' ')[1]) };
+      const [top, answer] = Buffer.concat(chunks).toString().split('\r\n\r\n') as [string, string];
+      return { ...(JSON.parse(answer) as Answer), status: Number(top.split(' ')[1]) };
     },
   };
 }

@@ -164,9 +164,9 @@ test('a code mail is given up after ten seconds and tried again, any other after
 
 test('a mail server that says nothing within the limit of a mail is reported as too slow', async () => {
   office.smtp.misbehave('rcpt', 'stall');
-  const letter = { subject: 'A test', body: ['A test.'] };
+  const message = { subject: 'A test', body: ['A test.'] };
   const options = { signal: new AbortController().signal, timeoutMs: 50 };
-  const delivery = service.app.get(Mailer).deliver(randomUUID(), 'ada@example.com', letter, options);
+  const delivery = service.app.get(Mailer).deliver(randomUUID(), 'ada@example.com', message, options);
   await expect(delivery).rejects.toThrow('the mail server is too slow');
 });
 

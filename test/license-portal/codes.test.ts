@@ -14,7 +14,7 @@ beforeAll(async () => void (service = await Service.start()));
 beforeEach(() => service.clock.set(NOON));
 afterAll(() => service.close());
 
-/** A browser of somebody with a license, who has asked for a code and reads it. */
+/** A browser of a holder with a license, who has asked for a code and reads it. */
 async function asked(email = `${randomUUID()}@example.com`) {
   await service.issue({ email });
   const browser = new Browser(service);
@@ -61,7 +61,7 @@ test('works once, and its cookie is taken back', async () => {
 test('ten who type it at once: one is signed in', async () => {
   const { email, browser, code } = await asked();
   const answers = await Promise.all(Array.from({ length: 10 }, () => type(browser, email, code)));
-  // On a busy machine one may be told to come again: it did not sign in.
+  // On a busy machine one may be asked to retry: it did not sign in.
   expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
   expect(await service.sql('select 1 from session where email = $1', [email])).toHaveLength(1);
 });
@@ -105,7 +105,7 @@ describe('works only in the browser that asked for it', () => {
         return other.cookies.get('mooring_code');
       },
     ],
-    ['an id nobody has', async () => randomUUID()],
+    ['an unknown id', async () => randomUUID()],
     ['no id', async () => 'x'],
     ['an id and more', async (_email, id) => `${id}0`],
   ];
@@ -194,12 +194,12 @@ describe('who asks learns nothing of whether a license has the address', () => {
     const known = 'known@example.com';
     await service.issue({ email: known });
     const ask = (email: string) => new Browser(service).call('POST', '/session/code', { email });
-    const [to, stranger] = [await ask(known), await ask('stranger@example.com')];
+    const [to, untrusted] = [await ask(known), await ask('unknown@example.com')];
     expect(to).toMatchObject({ status: 202, text: '' });
-    expect(bare(stranger)).toEqual(bare(to));
+    expect(bare(untrusted)).toEqual(bare(to));
     await noJobs(service, 'mail_sign_in_code');
     expect(await codesOf(service, known)).toHaveLength(1);
-    expect((await outbox(service)).filter(({ to: whom }) => whom === 'stranger@example.com')).toEqual([]);
+    expect((await outbox(service)).filter(({ to: whom }) => whom === 'unknown@example.com')).toEqual([]);
   });
 
   test('nor does /health/ready tell, where mails cannot be delivered', async () => {
@@ -223,7 +223,7 @@ describe('who asks learns nothing of whether a license has the address', () => {
     for (const end of ended) await end();
   });
 
-  test('an erased holder is a stranger', async () => {
+  test('an erased holder is unknown', async () => {
     const email = 'erased@example.com';
     const { license_id } = await service.issue({ email });
     await service.sql('update license set email = null where id = $1', [license_id]);
@@ -246,7 +246,7 @@ describe('who asks learns nothing of whether a license has the address', () => {
       const { 'retry-after': _spread, ...headers } = answer.headers;
       return bare({ ...answer, headers });
     };
-    expect(await last('eleven@example.com')).toEqual(await last('eleven-strangers@example.com'));
+    expect(await last('eleven@example.com')).toEqual(await last('eleven-unknown@example.com'));
     // In whatever case it is written, and with the first ten still good.
     const again = await new Browser(service).call('POST', '/session/code', { email: 'ELEVEN@example.com' });
     expect(again.status).toBe(429);
@@ -261,13 +261,13 @@ describe('who asks learns nothing of whether a license has the address', () => {
   });
 });
 
-test('a stranger who types wrong codes is told to wait, and keeps the owner from nothing', async () => {
+test('an unknown caller who types wrong codes is asked to wait, and keeps the owner from nothing', async () => {
   const { email, browser, code } = await asked();
-  const stranger = new Browser(service);
-  await stranger.call('POST', '/session/code', { email });
+  const untrusted = new Browser(service);
+  await untrusted.call('POST', '/session/code', { email });
   const statuses = [];
   for (let times = 0; times < 52; times += 1)
-    statuses.push((await type(stranger, email, wrong(code))).status);
+    statuses.push((await type(untrusted, email, wrong(code))).status);
   expect(statuses).toEqual([...Array<number>(50).fill(403), 429, 429]);
   const { headers, json } = await type(new Browser(service), email, code);
   expect([json.code, Number(headers['retry-after']) > 0]).toEqual(['too_many_requests', true]);

@@ -118,7 +118,7 @@ describe('GET export', () => {
     ]);
   });
 
-  test('holds no secret, no hash of one, and nobody of the staff', async () => {
+  test('holds no secret, no hash of one, and no member of the staff', async () => {
     const email = someone();
     const license = await service.issue({ email });
     await service.activate(license);
@@ -137,7 +137,7 @@ describe('GET export', () => {
     for (const { secret } of secrets) expect(text).not.toContain(secret);
   });
 
-  test('holds nothing of anybody else', async () => {
+  test('holds nothing of another person', async () => {
     const [email, other] = [someone(), someone()];
     const theirs = await service.issue({ email: other });
     await service.activate(theirs, 'theirs', { hostname_hint: 'Theirs' });
@@ -183,8 +183,8 @@ describe('GET export', () => {
     const broken = await whileGone(service, 'mail_recipient', () => get(holder));
     expect(broken.json.code).toBe('internal_error');
     expect(broken.headers['content-disposition']).toBeUndefined();
-    const away = await whileLocked(service, 'mail_recipient', () => get(holder));
-    expect(away.json.code).toBe('unavailable');
+    const unavailable = await whileLocked(service, 'mail_recipient', () => get(holder));
+    expect(unavailable.json.code).toBe('unavailable');
   });
 });
 
@@ -200,7 +200,7 @@ describe('POST and DELETE erasure', () => {
     await job.whenIdle();
   };
 
-  test('asked, it waits three days, is seen by every session of the address, and is told by mail', async () => {
+  test('asked, it waits three days, is seen by every session of the address, and is announced by mail', async () => {
     const license = await service.issue({ email: someone() });
     const holder = await byCode(license.email);
     const { status, json } = await ask(holder);
@@ -228,7 +228,7 @@ describe('POST and DELETE erasure', () => {
     expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toHaveLength(1);
   });
 
-  test('after three days it runs by itself; sessions and codes end with it, and nobody signs in any more', async () => {
+  test('after three days it runs by itself; sessions and codes end with it, and the holder cannot sign in any more', async () => {
     const license = await service.issue({ email: someone() });
     await service.activate(license);
     const first = await byCode(license.email);
@@ -254,7 +254,7 @@ describe('POST and DELETE erasure', () => {
     await until(async () => (await mailsOf(email, /was deleted$/)).length === 1);
   });
 
-  test('whoever spends a code while it runs has no session after it', async () => {
+  test('a code that is used while it runs opens no session after it', async () => {
     const { email } = await service.issue({ email: someone() });
     const { id } = (await ask(await byCode(email))).json.erasure;
     await new Browser(service).ask(email);
@@ -279,7 +279,7 @@ describe('POST and DELETE erasure', () => {
     await until(async () => seen.end || (await service.sql(waits)).length > 0);
     await signIn.query('commit');
     signIn.release();
-    // It waits for nobody long, and is tried again, as its job would.
+    // It waits for no lock for long, and is tried again, as its job would.
     if (!(await running)) await run();
     expect(await service.sql('select 1 from session where email = $1', [email])).toEqual([]);
     expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toEqual([]);
@@ -325,15 +325,15 @@ describe('POST and DELETE erasure', () => {
     expect(await isErased(license.license_id)).toBe(false);
   });
 
-  test('404 for one that nobody asked for, that is taken back already, or that is somebody else’s', async () => {
+  test('404 for one that was not requested, that is taken back already, or that is another holder’s', async () => {
     const [own, other] = [
       await service.issue({ email: someone() }),
       await service.issue({ email: someone() }),
     ];
-    const [holder, stranger] = [await byCode(own.email), await byCode(other.email)];
+    const [holder, untrusted] = [await byCode(own.email), await byCode(other.email)];
     expect((await takeBack(holder)).json.code).toBe('not_found');
     await ask(holder);
-    expect((await takeBack(stranger)).json.code).toBe('not_found');
+    expect((await takeBack(untrusted)).json.code).toBe('not_found');
     const answers = await Promise.all([takeBack(holder), takeBack(holder), takeBack(holder)]);
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
     expect((await takeBack(holder)).json.code).toBe('not_found');
@@ -348,7 +348,7 @@ describe('POST and DELETE erasure', () => {
     expect(await state(byKey)).not.toBeNull();
   });
 
-  test('whatever else keeps somebody out', async () => {
+  test('whatever else refuses a caller', async () => {
     const license = await service.issue({ email: someone() });
     const holder = await byCode(license.email);
     expect(await commonRefusals(holder, { path: '/erasure' })).toEqual(COMMON_REFUSALS);

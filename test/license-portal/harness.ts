@@ -2,13 +2,13 @@ import { outbox, until } from '../erasure/harness.js';
 import type { Answer, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
-import { ORIGIN, Visitor } from '../support/http/visitor.js';
+import { ORIGIN, CookieClient } from '../support/http/cookie-client.js';
 
 export const PORTAL = '/portal/api';
 const CODE_MAIL = /^Your code to sign in to /;
 
 /** A holder's browser. */
-export class Browser extends Visitor {
+export class Browser extends CookieClient {
   constructor(service: Service, origin = ORIGIN) {
     super(service, PORTAL, origin);
   }
@@ -68,7 +68,7 @@ interface Write {
   readonly method?: string;
   readonly path: string;
   readonly body?: unknown;
-  /** That it needs: gone, or held by somebody else. */
+  /** That it needs: gone, or held by another person. */
   readonly table?: string;
 }
 

@@ -116,7 +116,7 @@ describe('GET licenses', () => {
     expect(await requested()).toBe('2026-11-20T13:15:00Z');
   });
 
-  test('500 where the service is broken, 503 where the database is away', async () => {
+  test('500 where the service is broken, 503 where the database is unavailable', async () => {
     const holder = await new Browser(service).byKey(await service.issue({ email: someone() }));
     const get = () => holder.call('GET', '/licenses');
     expect((await whileGone(service, 'release_request', get)).json.code).toBe('internal_error');
@@ -155,10 +155,10 @@ describe('POST licenses/:id/send-key', () => {
   test("another holder's license answers as one that does not exist", async () => {
     const { license_id } = await service.issue({ email: someone() });
     const own = await service.issue({ email: someone() });
-    const strangers = [await new Browser(service).byKey(own), await new Browser(service).byCode(own.email)];
-    for (const stranger of strangers) {
+    const others = [await new Browser(service).byKey(own), await new Browser(service).byCode(own.email)];
+    for (const untrusted of others) {
       const [other, ...none] = await Promise.all(
-        [license_id, randomUUID(), 'x', '%00', own.license_key].map((id) => send(stranger, id)),
+        [license_id, randomUUID(), 'x', '%00', own.license_key].map((id) => send(untrusted, id)),
       );
       expect(other!.json).toMatchObject({ status: 404, code: 'not_found' });
       for (const answer of none) expect(withoutIds(answer)).toEqual(withoutIds(other!));
@@ -182,9 +182,9 @@ describe('POST licenses/:id/send-key', () => {
     }
     expect((await send(holder, other.license_id)).status).toBe(202);
     // Others' tries at it count for nothing.
-    const stranger = await new Browser(service).byKey(await service.issue({ email: someone() }));
+    const untrusted = await new Browser(service).byKey(await service.issue({ email: someone() }));
     for (let times = 0; times < 11; times += 1)
-      expect((await send(stranger, other.license_id)).status).toBe(404);
+      expect((await send(untrusted, other.license_id)).status).toBe(404);
     expect((await send(holder, other.license_id)).status).toBe(202);
   });
 
@@ -207,7 +207,7 @@ describe('POST licenses/:id/send-key', () => {
     }
   });
 
-  test('whatever else keeps somebody out', async () => {
+  test('whatever else refuses a caller', async () => {
     const license = await service.issue({ email: someone() });
     const holder = await new Browser(service).byKey(license);
     const path = `/licenses/${license.license_id}/send-key`;

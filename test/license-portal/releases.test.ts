@@ -125,7 +125,7 @@ describe('POST activations/:id/release-request', () => {
     expect(await requests(license.id)).toEqual([]);
   });
 
-  test('whatever else keeps somebody out', async () => {
+  test('whatever else refuses a caller', async () => {
     const license = await activated();
     const holder = await new Browser(service).byKey(license);
     const path = `/activations/${license.id}/release-request`;
@@ -141,7 +141,7 @@ describe('POST activations/:id/release', () => {
   const left = async (from: Browser) =>
     (await from.call('GET', '/licenses')).json.licenses[0].self_releases_left;
 
-  test('ends the binding, frees the seat, and is told by mail', async () => {
+  test('ends the binding, frees the seat, and is announced by mail', async () => {
     const license = await activated();
     const holder = await byCode(license);
     service.clock.advance(60_000);
@@ -177,7 +177,7 @@ describe('POST activations/:id/release', () => {
     expect(await requests(license.id)).toEqual([]);
   });
 
-  test('twice is the same answer, counts once, and is told once', async () => {
+  test('twice is the same answer, counts once, and is announced once', async () => {
     const license = await activated();
     const holder = await byCode(license);
     const first = await release(holder, license.id);
@@ -247,7 +247,7 @@ describe('POST activations/:id/release', () => {
     expect(await isActive(license.id)).toBe(true);
   });
 
-  test('a license that got another address meanwhile is released by nobody of the old one', async () => {
+  test('a license that got another address meanwhile cannot be released by the holder of the old one', async () => {
     const license = await activated();
     const holder = await byCode(license);
     await service.setLicense(license.license_id, { email: 'elsewhere@example.com' });
@@ -255,7 +255,7 @@ describe('POST activations/:id/release', () => {
     expect(await isActive(license.id)).toBe(true);
   });
 
-  test('whatever else keeps somebody out', async () => {
+  test('whatever else refuses a caller', async () => {
     const license = await activated();
     const path = `/activations/${license.id}/release`;
     expect(await commonRefusals(await byCode(license), { path })).toEqual(COMMON_REFUSALS);
@@ -269,8 +269,8 @@ test.each(['release', 'release-request'])(
   async (what) => {
     const license = await activated();
     const own = await activated();
-    const stranger = await new Browser(service).byCode(own.email);
-    const ask = (id: string) => stranger.call('POST', `/activations/${id}/${what}`, {});
+    const untrusted = await new Browser(service).byCode(own.email);
+    const ask = (id: string) => untrusted.call('POST', `/activations/${id}/${what}`, {});
     const [other, ...none] = await Promise.all(
       [license.id, randomUUID(), own.license_id, 'x', '%00', `${own.id}0`].map(ask),
     );

@@ -28,7 +28,7 @@ describe('a session', () => {
   test.each([
     ['no cookie', ''],
     ['an empty one', 'mooring_holder='],
-    ['one nobody has', `mooring_holder=${randomBytes(32).toString('base64url')}`],
+    ['an unknown one', `mooring_holder=${randomBytes(32).toString('base64url')}`],
     ['something else', 'mooring_holder=%00%ff;x'],
     ['a code', 'mooring_holder=0198f3c2-7b1a-4c3d-9e4f-a1b2c3d4e5f6'],
   ])('is none with %s: 401 on every route', async (_what, cookie) => {
@@ -62,7 +62,7 @@ describe('a session', () => {
     expect((await holder.call('DELETE', '/session')).json.code).toBe('sign_in_required');
   });
 
-  test('lives on while it is used, and ends after 30 minutes without, to the instant', async () => {
+  test('is extended while it is used, and ends after 30 minutes without, to the instant', async () => {
     const holder = await signedIn('idle@example.com');
     service.clock.advance(30 * MINUTE_MS - 1);
     expect(await isSignedIn(holder)).toBe(true);
@@ -254,7 +254,7 @@ describe('a session that a key began is over', () => {
     await until(async () => seen.answer || (await service.sql(waits)).length > 0);
     await staff.query('commit');
     staff.release();
-    // A machine that stalls meanwhile is told that the database is away.
+    // A machine that stalls meanwhile answers that the database is unavailable.
     expect([404, 503]).toContain((await typed).status);
     const sessions = await service.sql('select 1 from session where license_id = $1', [license.license_id]);
     expect(sessions).toEqual([]);

@@ -45,7 +45,7 @@ test('404 for an unknown key, a wrong e-mail, a typing error and an erased licen
     [
       { email: known.email, license_key: 'MOOR_E6S7-Z8KJ-TB3R-QKX6' },
       { email: known.email, license_key: typo },
-      { email: 'somebody@example.com', license_key: key },
+      { email: 'someone@example.com', license_key: key },
       { email: erased.email, license_key: erased.license_key },
     ].map((body) => browser().call('POST', '/session', body)),
   );
@@ -168,7 +168,7 @@ describe('the cookies', () => {
   });
 });
 
-test('whatever else keeps somebody out', async () => {
+test('whatever else refuses a caller', async () => {
   const license = await service.issue({ email: 'common@example.com' });
   const body = { email: license.email, license_key: license.license_key };
   expect(await commonRefusals(browser(), { path: '/session', body })).toEqual(COMMON_REFUSALS);

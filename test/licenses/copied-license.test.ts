@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { decodeJwt } from 'jose';
 import { machineDigest } from '../../client/src/license-token.js';
 import { at, DAY, HOUR, MINUTE, START } from '../client/harness.js';
-import { ServiceDesk } from '../client/service-desk.js';
+import { ConnectedComputer } from '../client/connected-computer.js';
 import { machineId, Service } from '../support/harness.js';
 
-type State = Awaited<ReturnType<ServiceDesk['state']>>;
+type State = Awaited<ReturnType<ConnectedComputer['state']>>;
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
@@ -22,7 +22,7 @@ const activeMachines = async ({ license_id }: { license_id: string }) => {
 /** A license for one machine, the machine that has it, and five others with a copy of its file. */
 async function copied() {
   const license = await service.issue();
-  const owner = await ServiceDesk.on(service, 'the owner');
+  const owner = await ConnectedComputer.on(service, 'the owner');
   await owner.activate(license);
   const names = ['a copy', 'a second copy', 'a third copy', 'a fourth copy', 'a fifth copy'];
   const copies = await Promise.all(names.map((name) => owner.copiedTo(name)));
@@ -33,16 +33,16 @@ async function copied() {
 /** What a user may write into the file without a key of the service's. */
 const EDITS: [name: string, edit: (state: State) => void][] = [
   ['not edited', () => undefined],
-  ['with offline_until far away', ({ license }) => void (license.offline_until = at(START + 400 * DAY))],
+  ['with offline_until far ahead', ({ license }) => void (license.offline_until = at(START + 400 * DAY))],
   [
-    'with offline_until far away and no highest time seen',
+    'with offline_until far ahead and no highest time seen',
     (state) => {
       state.license.offline_until = at(START + 400 * DAY);
       state.time.highest_seen = null;
     },
   ],
   [
-    'with offline_until far away and the highest time seen long ago',
+    'with offline_until far ahead and the highest time seen long ago',
     (state) => {
       state.license.offline_until = at(START + 400 * DAY);
       state.time.highest_seen = at(START - 400 * DAY);
@@ -56,9 +56,9 @@ describe('license.json copied to five other machines, for a license of one', () 
     for (const copy of copies) {
       expect((await copy.open()).kind).toBe('running');
       await copy.pass(2 * MINUTE);
-      expect(copy.said).toEqual([]);
+      expect(copy.calls).toEqual([]);
       await copy.pass(8 * MINUTE);
-      expect(copy.said).toEqual(['/v1/activate 409']);
+      expect(copy.calls).toEqual(['/v1/activate 409']);
       const [{ body } = { body: {} }] = copy.answered;
       // The label was typed for the other machine.
       expect(body).toEqual({
@@ -83,7 +83,7 @@ describe('license.json copied to five other machines, for a license of one', () 
     for (const copy of copies) {
       expect(copy.client.status.kind).toBe('running');
       expect(copy.answered.length).toBeGreaterThan(6);
-      expect(new Set(copy.said)).toEqual(new Set(['/v1/activate 409']));
+      expect(new Set(copy.calls)).toEqual(new Set(['/v1/activate 409']));
     }
     expect(await activeMachines(license)).toEqual([machineId('the owner')]);
     expect(owner.sentTokens[0]).toBe(token);
@@ -141,7 +141,7 @@ describe('license.json copied to five other machines, for a license of one', () 
       expect((await copy.restart()).kind).toBe('running');
       await copy.pass(1.5 * DAY);
       expect((await copy.restart()).kind).toBe('stopped');
-      expect(new Set(copy.said)).toEqual(new Set(['/v1/activate 409']));
+      expect(new Set(copy.calls)).toEqual(new Set(['/v1/activate 409']));
       expect(await activeMachines(license)).toHaveLength(1);
     },
   );
@@ -152,10 +152,10 @@ describe('license.json copied to five other machines, for a license of one', () 
     const copy = copies[0]!;
     await copy.open();
     await copy.pass(DAY);
-    expect(copy.said.slice(0, 2)).toEqual(['/v1/activate 201', '/v1/heartbeat 200']);
+    expect(copy.calls.slice(0, 2)).toEqual(['/v1/activate 201', '/v1/heartbeat 200']);
     expect((await copy.state()).license.hostname_hint).toBeNull();
     await owner.pass(DAY);
-    expect(owner.said.slice(0, 2)).toEqual(['/v1/activate 201', '/v1/heartbeat 200']);
+    expect(owner.calls.slice(0, 2)).toEqual(['/v1/activate 201', '/v1/heartbeat 200']);
     expect(await activeMachines(license)).toHaveLength(2);
   });
 });
@@ -214,7 +214,7 @@ describe('a copied license.json whose token was edited', () => {
       kind: 'stopped',
       reason: 'machine_limit_reached',
     });
-    expect(copy.said).toEqual(['/v1/heartbeat 403', '/v1/activate 409']);
+    expect(copy.calls).toEqual(['/v1/heartbeat 403', '/v1/activate 409']);
     expect(await activeMachines(license)).toHaveLength(1);
   });
 
@@ -240,7 +240,7 @@ describe('a copied license.json whose token was edited', () => {
   });
 
   describe.each([true, false])('with an iat far in the future, token keys shipped: %p', (areKeysShipped) => {
-    const farAway = async (iat: number, exp: number) => {
+    const farAhead = async (iat: number, exp: number) => {
       const given = await editedCopy(areKeysShipped, (token, machine) =>
         edited(token, machine, 'invented', { iat, exp }),
       );
@@ -249,7 +249,7 @@ describe('a copied license.json whose token was edited', () => {
     };
 
     test('one edit allows no start after the running time up to exp', async () => {
-      const { copy, start, license } = await farAway(YEAR_9999_ENDS - 60, YEAR_9999_ENDS);
+      const { copy, start, license } = await farAhead(YEAR_9999_ENDS - 60, YEAR_9999_ENDS);
       expect((await start()).kind).toBe('running');
       await copy.pass(8 * HOUR);
       for (const days of [0, 8, 30, 365, 3000]) {
@@ -266,7 +266,7 @@ describe('a copied license.json whose token was edited', () => {
     test.each([YEAR_9999_ENDS - 8 * 86_400, Date.parse('2060-01-01T00:00:00Z') / 1000])(
       'one edit to %i gains 7 days of running time, however long they take',
       async (iat) => {
-        const { copy, start, license } = await farAway(iat, iat + 7 * 86_400);
+        const { copy, start, license } = await farAhead(iat, iat + 7 * 86_400);
         for (let day = 0; day < 7; day++) {
           expect([day, (await start()).kind]).toEqual([day, 'running']);
           await copy.pass(DAY);
@@ -293,7 +293,7 @@ describe('a copied license.json whose token was edited', () => {
     expect((await start()).kind).toBe('running');
     copy.isOnline = true;
     await copy.client.heartbeatNow();
-    expect(copy.said).toEqual(['/v1/heartbeat 403', '/v1/activate 409']);
+    expect(copy.calls).toEqual(['/v1/heartbeat 403', '/v1/activate 409']);
     expect(await activeMachines(license)).toHaveLength(1);
   });
 });
@@ -316,7 +316,7 @@ describe('a stop that was kept, beside the token of another machine', () => {
     const { license, copy, owner } = await stoppedCopy('suspended');
     expect(await copy.open()).toMatchObject({ kind: 'stopped', reason: 'license_suspended' });
     await copy.pass(DAY);
-    expect(copy.said).toEqual([]);
+    expect(copy.calls).toEqual([]);
     await service.setLicense(license.license_id, { staff_status: 'active' });
     expect(await copy.client.heartbeatNow()).toMatchObject({
       kind: 'stopped',
@@ -332,7 +332,7 @@ describe('a stop that was kept, beside the token of another machine', () => {
     const { license, copy } = await stoppedCopy('released');
     expect(await copy.open()).toMatchObject({ kind: 'stopped', reason: 'binding_released' });
     expect((await copy.client.heartbeatNow()).kind).toBe('stopped');
-    expect(copy.said).toEqual([]);
+    expect(copy.calls).toEqual([]);
     expect((await copy.client.activate(license.license_key, license.email)).kind).toBe('running');
     expect(await activeMachines(license)).toEqual([machineId(copy.hardware!)]);
   });
@@ -366,7 +366,7 @@ describe('a released machine whose stored token was replaced', () => {
       const { license, owner } = await released(change);
       expect((await owner.open()).kind).toBe('running');
       await owner.pass(10 * MINUTE);
-      expect(owner.said).toEqual([...calls, '/v1/activate 201']);
+      expect(owner.calls).toEqual([...calls, '/v1/activate 201']);
       expect(await activeMachines(license)).toEqual([machineId('the owner')]);
     },
   );
@@ -375,11 +375,11 @@ describe('a released machine whose stored token was replaced', () => {
     'by %s: the limit holds, and it says machine_limit_reached',
     async (_name, change, calls) => {
       const { license, owner } = await released(change);
-      const other = await ServiceDesk.on(service, 'the machine that has the seat now');
+      const other = await ConnectedComputer.on(service, 'the machine that has the seat now');
       await other.activate(license);
       expect((await owner.open()).kind).toBe('running');
       await owner.pass(10 * MINUTE);
-      expect(owner.said).toEqual([...calls, '/v1/activate 409']);
+      expect(owner.calls).toEqual([...calls, '/v1/activate 409']);
       expect(owner.client.status).toMatchObject({ kind: 'running', machine_limit_reached: {} });
       owner.time.wall += 8 * DAY;
       await owner.restart();
@@ -398,12 +398,12 @@ test('copies whose machine id cannot be read are confirmed for as long as that l
     await copy.pass(DAY);
     copy.time.wall += 8 * DAY;
     expect((await copy.restart()).kind).toBe('running');
-    expect(new Set(copy.said)).toEqual(new Set(['/v1/heartbeat 200']));
+    expect(new Set(copy.calls)).toEqual(new Set(['/v1/heartbeat 200']));
     copy.hardware = hardware;
     copy.answered.length = 0;
     await copy.restart();
     await copy.pass(DAY);
-    expect(new Set(copy.said)).toEqual(new Set(['/v1/activate 409']));
+    expect(new Set(copy.calls)).toEqual(new Set(['/v1/activate 409']));
   }
   expect(await activeMachines(license)).toEqual([machineId(owner.hardware!)]);
 });

@@ -109,7 +109,7 @@ test('2,000 rows are one statement, and the rest of them another', async () => {
   expect(await stored(keys)).toHaveLength(2_003);
 });
 
-test('what is wrong is told by line, in their order, and nothing is written', async () => {
+test('faults are reported by line, in their order, and nothing is written', async () => {
   const [here, replaced, twice] = [newKey(), newKey(), newKey()];
   await importing([row(here), row(replaced)]);
   const [{ id }] = (await stored([replaced])) as [{ id: string }];
@@ -124,7 +124,7 @@ test('what is wrong is told by line, in their order, and nothing is written', as
     await faultsOf([
       row(here),
       row(twice),
-      row(newKey(), 'nobody', '0'),
+      row(newKey(), 'no address', '0'),
       row(replaced),
       row(twice),
       row('no key'),
@@ -160,8 +160,8 @@ test.each([
   [20, []],
   [21, ['… and 1 more']],
   [2_100, ['… and 2080 more']],
-])('of %i faults 20 are told, and the others counted', async (count, more) => {
-  const faults = await faultsOf(Array.from({ length: count }, () => row(newKey(), 'nobody')));
+])('of %i faults 20 are listed, and the others counted', async (count, more) => {
+  const faults = await faultsOf(Array.from({ length: count }, () => row(newKey(), 'no address')));
   expect(faults.map((fault) => fault.replace(/: .*/, ''))).toEqual([
     ...Array.from({ length: 20 }, (_, i) => `line ${i + 2}`),
     ...more,

@@ -72,7 +72,7 @@ async function counts() {
   return row!;
 }
 
-/** Runs what must be refused and must leave nothing. @returns what was told */
+/** Runs what must be refused and must leave nothing. @returns what was printed */
 async function refused(run: () => Promise<Run>): Promise<string[]> {
   const before = await counts();
   const { code, stdout, stderr } = await run();
@@ -96,9 +96,9 @@ describe('a file', () => {
     expect(imported).toEqual({ imported: 3 });
     const made = { key_generation: 1, staff_status: 'active', purchase_id: null };
     const usual = { ...made, machines_allowed: 3, expires_at: null, on_expiry: 'stop' };
-    const told = { machines_allowed: 7, expires_at: new Date('2030-01-04T00:00:00Z'), on_expiry: 'keep' };
+    const result = { machines_allowed: 7, expires_at: new Date('2030-01-04T00:00:00Z'), on_expiry: 'keep' };
     expect(await rowsOf([a, b, c])).toEqual([
-      { ...made, ...told, email: 'ada@example.com', key_hint: a.slice(-2) },
+      { ...made, ...result, email: 'ada@example.com', key_hint: a.slice(-2) },
       { ...usual, email: 'bob@example.com', key_hint: b.slice(-2) },
       { ...usual, email: 'eve@example.com', key_hint: c.slice(-2) },
     ]);
@@ -116,7 +116,7 @@ describe('a file', () => {
     ]);
   });
 
-  test('is told of in a sentence without --json, and on standard output alone', async () => {
+  test('is reported in a sentence without --json, and on standard output alone', async () => {
     const one = await importing([HEAD, ...linesOf(newKeys(1))]);
     expect(one).toMatchObject({ code: 0, stdout: '1 license imported.\n', stderr: '' });
     expect((await importing([HEAD, ...linesOf(newKeys(2))])).stdout).toBe('2 licenses imported.\n');
@@ -150,8 +150,8 @@ describe('a file', () => {
     const content = [HEAD, ...linesOf(keys)].join(lineEnd);
     expect(content.length).toBeGreaterThan(16 * 1024);
     expect(await importing(content, '--json')).toMatchObject({ stderr: '', json: { imported: count } });
-    const told = await refused(() => importing(`${content}${lineEnd}x,x@y.z`, '--json'));
-    expect(told.at(-2)).toBe(`… and ${count - 19} more`);
+    const result = await refused(() => importing(`${content}${lineEnd}x,x@y.z`, '--json'));
+    expect(result.at(-2)).toBe(`… and ${count - 19} more`);
   });
 
   test.each([-1, 0, 1])('is read in pieces, and a CRLF between two is one line end: %i', async (aside) => {
@@ -160,7 +160,7 @@ describe('a file', () => {
     const start = [HEAD, ...lines].join('\r\n');
     // Its CR is the last byte of a piece, or next to it.
     const padded = `${start.padEnd(piece - 1 + aside)}\r\n`;
-    const faulty = [...more, `${newKey()},nobody`].join('\r\n');
+    const faulty = [...more, `${newKey()},no address`].join('\r\n');
     expect(await refused(() => importing(padded + faulty, '--json'))).toEqual([
       'line 2302: email must be an e-mail address of at most 254 characters',
       'Nothing was imported.',
@@ -177,7 +177,7 @@ describe('a file', () => {
       licenseKeyHash(key),
     ]);
     await service.app.get(LicensesService).rekey(license!.id, { actor: 'test', reason: 'a test' });
-    for (const content of [file, [...file, `${newKey()},nobody`]])
+    for (const content of [file, [...file, `${newKey()},no address`]])
       expect((await refused(() => importing(content, '--json')))[0]).toBe(
         'line 2: a license has this key already, or had it until it was replaced',
       );
@@ -190,9 +190,9 @@ describe('a file', () => {
     const hashes = keys.map(licenseKeyHash);
     const sql = 'select count(distinct id)::int as licenses from license where key_hash = any($1)';
     expect(await service.sql(sql, [hashes])).toEqual([{ licenses: 20_000 }]);
-    const told = await refused(() => importing(file, '--json'));
-    expect(told[0]).toBe('line 2: a license has this key already, or had it until it was replaced');
-    expect(told.slice(19)).toEqual([
+    const result = await refused(() => importing(file, '--json'));
+    expect(result[0]).toBe('line 2: a license has this key already, or had it until it was replaced');
+    expect(result.slice(19)).toEqual([
       'line 21: a license has this key already, or had it until it was replaced',
       '… and 19980 more',
       'Nothing was imported.',
@@ -208,7 +208,7 @@ describe('is refused as a whole', () => {
     'The first line must name the columns license_key and email, with commas or semicolons between.';
   const quote = 'a quotation mark is missing or out of place, or the row is too long.';
   const encoding = 'this is not UTF-8; save the file in that encoding.';
-  // F stands for the file.
+  // F means the file.
   test.each<[what: string, sentence: string, content: string | Buffer]>([
     ['nothing at all', needed, ''],
     ['empty lines', needed, '\n\r\n\n'],
@@ -231,27 +231,27 @@ describe('is refused as a whole', () => {
     ['a line that is too long', `F, line 3: ${quote}`, `${HEAD}\n${row}${'x'.repeat(200_000)}\n${row}`],
   ])('%s', async (_what, sentence, content) => {
     const file = written(content);
-    const told = await refused(() => terminal.run(['license', 'import', file, '--json']));
-    expect(told).toEqual([sentence.replace('F,', `${file},`)]);
+    const result = await refused(() => terminal.run(['license', 'import', file, '--json']));
+    expect(result).toEqual([sentence.replace('F,', `${file},`)]);
   });
 
   test('a line without an end, before it is read whole', async () => {
     const file = written(`${HEAD}\n${row}`);
     truncateSync(terminal.file(file), 2 ** 30);
-    const told = await refused(() => terminal.run(['license', 'import', file, '--json']));
-    expect(told).toEqual([`${file}, line 3: ${quote}`]);
+    const result = await refused(() => terminal.run(['license', 'import', file, '--json']));
+    expect(result).toEqual([`${file}, line 3: ${quote}`]);
   });
 
   test.each([
     ['does not exist', 'none.csv', 'none.csv does not exist, or its folder does not.'],
     ['is a folder', '.', 'F is not a file.'],
   ])('a file that %s', async (_what, file, sentence) => {
-    const told = await refused(() => terminal.run(['license', 'import', file, '--json']));
-    expect(told).toEqual([sentence.replace('F', terminal.dir)]);
+    const result = await refused(() => terminal.run(['license', 'import', file, '--json']));
+    expect(result).toEqual([sentence.replace('F', terminal.dir)]);
   });
 });
 
-test('what is wrong is told by line and column, and neither keys nor addresses are repeated', async () => {
+test('faults are reported by line and column, and neither keys nor addresses are repeated', async () => {
   const [a, b, taken] = newKeys(3) as [string, string, string];
   await importing([HEAD, `${taken},old@example.com`]);
   const file = [
@@ -334,10 +334,10 @@ describe('at the same time', () => {
       );
       expect((await service.activate(await service.issue())).status).toBe(201);
       await other.query(end);
-      const told =
+      const result =
         'line 3: a license has this key already, or had it until it was replaced\nNothing was imported.\n';
       expect(await run).toMatchObject(
-        end === 'commit' ? { code: 1, stdout: '', stderr: told } : { code: 0, json: { imported: 3 } },
+        end === 'commit' ? { code: 1, stdout: '', stderr: result } : { code: 0, json: { imported: 3 } },
       );
       expect(await rowsOf(keys)).toHaveLength(end === 'commit' ? 1 : 3);
     } finally {
@@ -351,7 +351,7 @@ test('an import that is killed leaves nothing, and the next one has it all', asy
   const file = written([HEAD, ...linesOf(newKeys(60_000))]);
   const [{ size }] = (await service.sql("select pg_relation_size('license') as size")) as [{ size: string }];
   const child = terminal.start(CLI, ['license', 'import', file]);
-  // Then rows are being written, though nobody sees them.
+  // Then rows are being written, though no other transaction sees them.
   await until("select 1 where pg_relation_size('license') > $1::bigint + 1000000", size);
   child.kill('SIGKILL');
   await once(child, 'exit');

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { revokeKey, rotateKeys } from '../../src/keys/tokens/rotation.js';
-import { at, DAY, Desk, HOUR, MINUTE, START } from '../client/harness.js';
-import { ServiceDesk } from '../client/service-desk.js';
+import { at, DAY, Computer, HOUR, MINUTE, START } from '../client/harness.js';
+import { ConnectedComputer } from '../client/connected-computer.js';
 import { machineId, Service } from '../support/harness.js';
 
 // The rows of the table in docs/clients.md, "When the machine or the file changes", each played against a real service.
 
 type License = Awaited<ReturnType<Service['issue']>>;
-type Options = Parameters<typeof ServiceDesk.on>[2];
+type Options = Parameters<typeof ConnectedComputer.on>[2];
 
 const ACT = { actor: 'test', reason: 'a test' };
 
@@ -21,9 +21,9 @@ afterAll(() => service.close());
 
 async function activated(machines_allowed = 1, options?: Options) {
   const license = await service.issue({ machines_allowed });
-  const desk = await ServiceDesk.on(service, 'the first hardware', options);
-  await desk.activate(license);
-  return { license, desk };
+  const computer = await ConnectedComputer.on(service, 'the first hardware', options);
+  await computer.activate(license);
+  return { license, computer };
 }
 
 interface Binding {
@@ -39,106 +39,106 @@ const active = ({ license_id }: License) =>
 const release = (id: string) => service.app.get(ReleaseService).release(id, ACT);
 
 /** Neither stopped nor asked to activate, whatever else happened. */
-function expectNeverStopped(desk: Desk): void {
-  const kinds = desk.states.map(({ kind }) => kind);
+function expectNeverStopped(computer: Computer): void {
+  const kinds = computer.states.map(({ kind }) => kind);
   expect(kinds.slice(1).filter((kind) => kind === 'stopped' || kind === 'not_activated')).toEqual([]);
 }
 
 describe.each([
   [
     'a logic board is replaced',
-    async (desk: ServiceDesk) => {
-      await desk.client.close();
-      desk.hardware = 'the second hardware';
-      return desk;
+    async (computer: ConnectedComputer) => {
+      await computer.client.close();
+      computer.hardware = 'the second hardware';
+      return computer;
     },
   ],
   [
     'a disk is moved to another computer',
-    async (desk: ServiceDesk) => {
-      await desk.client.close();
-      return desk.copiedTo('the second hardware');
+    async (computer: ConnectedComputer) => {
+      await computer.client.close();
+      return computer.copiedTo('the second hardware');
     },
   ],
 ])('%s', (_name, change) => {
   test('no machine is free: it runs until the token ends, says so, and goes on once the old one is released', async () => {
-    const { license, desk: before } = await activated();
-    const desk = await change(before);
-    desk.isOnline = false;
-    expect((await desk.open()).kind).toBe('running');
-    desk.isOnline = true;
-    await desk.pass(6 * DAY);
-    expect(desk.client.status).toMatchObject({
+    const { license, computer: before } = await activated();
+    const computer = await change(before);
+    computer.isOnline = false;
+    expect((await computer.open()).kind).toBe('running');
+    computer.isOnline = true;
+    await computer.pass(6 * DAY);
+    expect(computer.client.status).toMatchObject({
       kind: 'running',
       machine_limit_reached: { machines_allowed: 1 },
     });
-    expect((await desk.restart()).kind).toBe('running');
+    expect((await computer.restart()).kind).toBe('running');
     const [old] = await active(license);
     await release(old!.id);
-    await desk.pass(10 * MINUTE);
-    expect(desk.client.status).not.toHaveProperty('machine_limit_reached');
+    await computer.pass(10 * MINUTE);
+    expect(computer.client.status).not.toHaveProperty('machine_limit_reached');
     expect((await active(license)).map(({ machine }) => machine)).toEqual([machineId('the second hardware')]);
-    await desk.pass(8 * DAY);
-    expect((await desk.restart()).kind).toBe('running');
-    expectNeverStopped(desk);
+    await computer.pass(8 * DAY);
+    expect((await computer.restart()).kind).toBe('running');
+    expectNeverStopped(computer);
   });
 
   test('a machine is free: the first call takes it', async () => {
-    const { license, desk: before } = await activated(2);
-    const desk = await change(before);
-    await desk.open();
-    await desk.pass(10 * MINUTE);
-    expect(desk.said.at(-1)).toBe('/v1/activate 201');
+    const { license, computer: before } = await activated(2);
+    const computer = await change(before);
+    await computer.open();
+    await computer.pass(10 * MINUTE);
+    expect(computer.calls.at(-1)).toBe('/v1/activate 201');
     expect(await active(license)).toHaveLength(2);
-    expectNeverStopped(desk);
+    expectNeverStopped(computer);
   });
 
   test('started first past the token’s end: Retry goes on once the old one is released', async () => {
-    const { license, desk: before } = await activated();
-    const desk = await change(before);
-    desk.time.wall += 8 * DAY;
-    desk.isOnline = false;
-    expect((await desk.open()).kind).toBe('needs_network');
-    desk.isOnline = true;
-    expect(await desk.client.heartbeatNow()).toMatchObject({
+    const { license, computer: before } = await activated();
+    const computer = await change(before);
+    computer.time.wall += 8 * DAY;
+    computer.isOnline = false;
+    expect((await computer.open()).kind).toBe('needs_network');
+    computer.isOnline = true;
+    expect(await computer.client.heartbeatNow()).toMatchObject({
       kind: 'stopped',
       reason: 'machine_limit_reached',
       extras: { portal_url: expect.stringMatching(/\/portal\/$/) },
     });
     const [old] = await active(license);
     await release(old!.id);
-    expect((await desk.client.heartbeatNow()).kind).toBe('running');
-    expect(desk.sentTokens).toEqual([]);
+    expect((await computer.client.heartbeatNow()).kind).toBe('running');
+    expect(computer.sentTokens).toEqual([]);
   });
 });
 
 describe('a virtual machine is cloned', () => {
   test('the clone is another machine: it asks for a place, and the first goes on as before', async () => {
-    const { license, desk } = await activated(2);
-    const clone = await desk.copiedTo('the hardware of the clone');
-    for (const each of [clone, desk]) {
+    const { license, computer } = await activated(2);
+    const clone = await computer.copiedTo('the hardware of the clone');
+    for (const each of [clone, computer]) {
       if (each === clone) await each.open();
       await each.pass(3 * DAY);
       expect((await each.restartAfter(6 * DAY)).kind).toBe('running');
       expectNeverStopped(each);
     }
     expect(await active(license)).toHaveLength(2);
-    expect(new Set(clone.said)).toEqual(new Set(['/v1/activate 201', '/v1/heartbeat 200']));
+    expect(new Set(clone.calls)).toEqual(new Set(['/v1/activate 201', '/v1/heartbeat 200']));
   });
 });
 
 describe('one home folder is used on two computers in turn', () => {
   test('each activates on its own place, and neither stops', async () => {
-    const { license, desk } = await activated(2);
+    const { license, computer } = await activated(2);
     for (let day = 0; day < 6; day++) {
-      await desk.client.close();
-      desk.hardware = day % 2 ? 'the first hardware' : 'the second hardware';
-      expect((await desk.open()).kind).toBe('running');
-      await desk.pass(8 * HOUR);
+      await computer.client.close();
+      computer.hardware = day % 2 ? 'the first hardware' : 'the second hardware';
+      expect((await computer.open()).kind).toBe('running');
+      await computer.pass(8 * HOUR);
     }
-    expectNeverStopped(desk);
+    expectNeverStopped(computer);
     expect(await active(license)).toHaveLength(2);
-    expect(new Set(desk.said)).toEqual(
+    expect(new Set(computer.calls)).toEqual(
       new Set(['/v1/activate 201', '/v1/activate 200', '/v1/heartbeat 200']),
     );
   });
@@ -148,38 +148,38 @@ describe('one home folder on two computers, one of which is released', () => {
   test.each([1, 2])(
     'with %i machines allowed: it activates again only where a machine is free',
     async (allowed) => {
-      const { license, desk } = await activated(2);
+      const { license, computer } = await activated(2);
       const [first] = await active(license);
-      await desk.client.close();
-      desk.hardware = 'the second hardware';
-      await desk.open();
-      await desk.pass(10 * MINUTE);
+      await computer.client.close();
+      computer.hardware = 'the second hardware';
+      await computer.open();
+      await computer.pass(10 * MINUTE);
       await release(first!.id);
       await service.setLicense(license.license_id, { machines_allowed: allowed });
-      await desk.client.close();
-      desk.hardware = 'the first hardware';
-      desk.answered.length = 0;
-      await desk.open();
-      await desk.pass(10 * MINUTE);
-      expect(desk.said).toEqual([allowed === 2 ? '/v1/activate 201' : '/v1/activate 409']);
+      await computer.client.close();
+      computer.hardware = 'the first hardware';
+      computer.answered.length = 0;
+      await computer.open();
+      await computer.pass(10 * MINUTE);
+      expect(computer.calls).toEqual([allowed === 2 ? '/v1/activate 201' : '/v1/activate 409']);
       expect(await active(license)).toHaveLength(allowed);
-      expectNeverStopped(desk);
+      expectNeverStopped(computer);
     },
   );
 });
 
 describe('a backup of the state file is restored', () => {
   test.each([3, 400])('one that is %i days old: the next heartbeat renews it', async (days) => {
-    const { license, desk } = await activated();
-    const backup = await desk.copiedTo('the first hardware');
-    await desk.pass(DAY);
-    await desk.client.close();
+    const { license, computer } = await activated();
+    const backup = await computer.copiedTo('the first hardware');
+    await computer.pass(DAY);
+    await computer.client.close();
     backup.time.wall += days * DAY;
     backup.isOnline = false;
     expect((await backup.open()).kind).toBe(days > 7 ? 'needs_network' : 'running');
     backup.isOnline = true;
     expect((await backup.client.heartbeatNow()).kind).toBe('running');
-    expect(backup.said).toEqual(['/v1/heartbeat 200']);
+    expect(backup.calls).toEqual(['/v1/heartbeat 200']);
     expectNeverStopped(backup);
     expect(await active(license)).toHaveLength(1);
   });
@@ -187,45 +187,45 @@ describe('a backup of the state file is restored', () => {
   test.each([1, 8])(
     'one from before this machine was activated again, %i days later: it activates by itself, on the place it has',
     async (days) => {
-      const { license, desk } = await activated(2);
-      const backup = await desk.copiedTo('the first hardware');
+      const { license, computer } = await activated(2);
+      const backup = await computer.copiedTo('the first hardware');
       await release((await active(license))[0]!.id);
-      expect((await desk.client.heartbeatNow()).kind).toBe('stopped');
-      await desk.client.activate(license.license_key, license.email);
-      await desk.client.close();
+      expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
+      await computer.client.activate(license.license_key, license.email);
+      await computer.client.close();
       const before = await active(license);
       backup.time.wall += days * DAY;
       expect((await backup.open()).kind).toBe('running');
       await backup.pass(10 * MINUTE);
-      expect(backup.said.slice(0, 2)).toEqual(['/v1/heartbeat 403', '/v1/activate 200']);
+      expect(backup.calls.slice(0, 2)).toEqual(['/v1/heartbeat 403', '/v1/activate 200']);
       await backup.pass(DAY);
-      expect(backup.said.slice(2)).toEqual(backup.said.slice(2).map(() => '/v1/heartbeat 200'));
+      expect(backup.calls.slice(2)).toEqual(backup.calls.slice(2).map(() => '/v1/heartbeat 200'));
       expectNeverStopped(backup);
       expect(await active(license)).toEqual(before);
     },
   );
 
   test('one in which a stop was kept: it stays stopped until Activate, which takes no second place', async () => {
-    const { license, desk } = await activated(2);
+    const { license, computer } = await activated(2);
     await release((await active(license))[0]!.id);
-    expect((await desk.client.heartbeatNow()).kind).toBe('stopped');
-    const backup = await desk.copiedTo('the first hardware');
-    await desk.client.activate(license.license_key, license.email);
-    await desk.client.close();
+    expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
+    const backup = await computer.copiedTo('the first hardware');
+    await computer.client.activate(license.license_key, license.email);
+    await computer.client.close();
     expect(await backup.open()).toMatchObject({ kind: 'stopped', reason: 'binding_released' });
     expect((await backup.client.activate(license.license_key, license.email)).kind).toBe('running');
-    expect(backup.said).toEqual(['/v1/heartbeat 403', '/v1/activate 200']);
+    expect(backup.calls).toEqual(['/v1/heartbeat 403', '/v1/activate 200']);
     expect(await active(license)).toHaveLength(1);
   });
 
   test('a machine that was released and not activated again stays released', async () => {
-    const { license, desk } = await activated(2);
-    const backup = await desk.copiedTo('the first hardware');
+    const { license, computer } = await activated(2);
+    const backup = await computer.copiedTo('the first hardware');
     await release((await active(license))[0]!.id);
     await backup.open();
     await backup.pass(DAY);
     expect(backup.client.status).toMatchObject({ kind: 'stopped', reason: 'binding_released' });
-    expect(backup.said).toEqual(['/v1/heartbeat 403']);
+    expect(backup.calls).toEqual(['/v1/heartbeat 403']);
     expect(await active(license)).toEqual([]);
   });
 });
@@ -237,48 +237,48 @@ describe('the clock is wrong by a year', () => {
     [-365 * DAY, 'running'],
   ])('all the time, by %i ms: it starts offline for 6 days, and after 8 says %s', async (skew, kind) => {
     const license = await service.issue();
-    const desk = await ServiceDesk.on(service, 'the first hardware');
-    desk.setClock(skew);
-    await desk.activate(license);
-    await desk.pass(10 * DAY);
-    desk.isOnline = false;
-    expect((await desk.restartAfter(6 * DAY)).kind).toBe('running');
-    expect((await desk.restartAfter(2 * DAY)).kind).toBe(kind);
-    desk.isOnline = true;
-    expect((await desk.client.heartbeatNow()).kind).toBe('running');
-    expectNeverStopped(desk);
-    expect(new Set(desk.said)).toEqual(new Set(['/v1/activate 201', '/v1/heartbeat 200']));
+    const computer = await ConnectedComputer.on(service, 'the first hardware');
+    computer.setClock(skew);
+    await computer.activate(license);
+    await computer.pass(10 * DAY);
+    computer.isOnline = false;
+    expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
+    expect((await computer.restartAfter(2 * DAY)).kind).toBe(kind);
+    computer.isOnline = true;
+    expect((await computer.client.heartbeatNow()).kind).toBe('running');
+    expectNeverStopped(computer);
+    expect(new Set(computer.calls)).toEqual(new Set(['/v1/activate 201', '/v1/heartbeat 200']));
   });
 
   test.each([
     [365 * DAY, 'needs_network'],
     [-365 * DAY, 'running'],
   ])('for a while, by %i ms: a start says %s, and a heartbeat sets it right', async (skew, kind) => {
-    const { desk } = await activated();
-    desk.isOnline = false;
-    await desk.client.close();
-    desk.setClock(skew);
-    expect((await desk.open()).kind).toBe(kind);
-    desk.isOnline = true;
-    expect((await desk.client.heartbeatNow()).kind).toBe('running');
-    desk.isOnline = false;
-    await desk.client.close();
-    desk.setClock(0);
-    expect((await desk.open()).kind).toBe('running');
-    expectNeverStopped(desk);
+    const { computer } = await activated();
+    computer.isOnline = false;
+    await computer.client.close();
+    computer.setClock(skew);
+    expect((await computer.open()).kind).toBe(kind);
+    computer.isOnline = true;
+    expect((await computer.client.heartbeatNow()).kind).toBe('running');
+    computer.isOnline = false;
+    await computer.client.close();
+    computer.setClock(0);
+    expect((await computer.open()).kind).toBe('running');
+    expectNeverStopped(computer);
   });
 });
 
 describe('the machine id cannot be read', () => {
   test('the token is sent as ever, also past its end', async () => {
-    const { desk } = await activated();
-    await desk.client.close();
-    desk.hardware = null;
-    expect((await desk.open()).kind).toBe('running');
-    await desk.pass(DAY);
-    expect((await desk.restartAfter(8 * DAY)).kind).toBe('running');
-    expect(new Set(desk.said.slice(1))).toEqual(new Set(['/v1/heartbeat 200']));
-    expectNeverStopped(desk);
+    const { computer } = await activated();
+    await computer.client.close();
+    computer.hardware = null;
+    expect((await computer.open()).kind).toBe('running');
+    await computer.pass(DAY);
+    expect((await computer.restartAfter(8 * DAY)).kind).toBe('running');
+    expect(new Set(computer.calls.slice(1))).toEqual(new Set(['/v1/heartbeat 200']));
+    expectNeverStopped(computer);
   });
 });
 
@@ -298,67 +298,67 @@ describe('the token key of the service changes', () => {
   const later = () => new Date(Date.now() + (days += 1) * DAY);
 
   test('rotated after the application was shipped: an unknown key slows nothing', async () => {
-    const { desk } = await activated(1, await shipped());
+    const { computer } = await activated(1, await shipped());
     const { kid } = ring().active;
     await rotateKeys(tokenDir(), later());
     await ring().reload();
     expect(ring().active.kid).not.toBe(kid);
-    await desk.pass(10 * MINUTE);
-    expect((await desk.client.heartbeatNow()).kind).toBe('running');
-    desk.isOnline = false;
-    expect((await desk.restartAfter(6 * DAY)).kind).toBe('running');
-    expect((await desk.restartAfter(2 * DAY)).kind).toBe('needs_network');
-    desk.isOnline = true;
-    expect((await desk.client.heartbeatNow()).kind).toBe('running');
-    expectNeverStopped(desk);
+    await computer.pass(10 * MINUTE);
+    expect((await computer.client.heartbeatNow()).kind).toBe('running');
+    computer.isOnline = false;
+    expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
+    expect((await computer.restartAfter(2 * DAY)).kind).toBe('needs_network');
+    computer.isOnline = true;
+    expect((await computer.client.heartbeatNow()).kind).toBe('running');
+    expectNeverStopped(computer);
   });
 
   test('revoked: the machine activates by itself, on the place it has', async () => {
-    const { desk, license } = await activated(1, await shipped());
+    const { computer, license } = await activated(1, await shipped());
     await revokeKey(tokenDir(), ring().active.kid, later());
     await ring().reload();
-    desk.isOnline = false;
-    expect((await desk.restart()).kind).toBe('running');
-    desk.isOnline = true;
-    await desk.pass(DAY);
-    expect(desk.said.slice(0, 4)).toEqual([
+    computer.isOnline = false;
+    expect((await computer.restart()).kind).toBe('running');
+    computer.isOnline = true;
+    await computer.pass(DAY);
+    expect(computer.calls.slice(0, 4)).toEqual([
       '/v1/activate 201',
       '/v1/heartbeat 403',
       '/v1/activate 200',
       '/v1/heartbeat 200',
     ]);
-    expectNeverStopped(desk);
+    expectNeverStopped(computer);
     expect(await active(license)).toHaveLength(1);
   });
 
   test('an edited token under a known key gains no offline start, and the service decides', async () => {
-    const { desk } = await activated(1, await shipped());
-    await desk.client.close();
-    await desk.edit(({ license }) => {
+    const { computer } = await activated(1, await shipped());
+    await computer.client.close();
+    await computer.edit(({ license }) => {
       const [head, payload, mark] = license.token.split('.');
       const claims = JSON.parse(Buffer.from(payload!, 'base64url').toString()) as { exp: number };
       const edited = Buffer.from(JSON.stringify({ ...claims, exp: claims.exp + 400 * 86_400 }));
       license.token = [head, edited.toString('base64url'), mark].join('.');
       license.offline_until = at(START + 400 * DAY);
     });
-    desk.isOnline = false;
-    expect((await desk.open()).kind).toBe('needs_network');
-    desk.isOnline = true;
-    expect((await desk.client.heartbeatNow()).kind).toBe('running');
-    expect(desk.said.slice(1)).toEqual(['/v1/heartbeat 403', '/v1/activate 200']);
-    expectNeverStopped(desk);
+    computer.isOnline = false;
+    expect((await computer.open()).kind).toBe('needs_network');
+    computer.isOnline = true;
+    expect((await computer.client.heartbeatNow()).kind).toBe('running');
+    expect(computer.calls.slice(1)).toEqual(['/v1/heartbeat 403', '/v1/activate 200']);
+    expectNeverStopped(computer);
   });
 
   test('a token of another format: without token keys nothing changes, with them a start asks the service', async () => {
     const tokenKeys = (await shipped())!.tokenKeys!;
-    const desk = await Desk.activated();
-    const { answer } = desk.service;
-    desk.service.unplug();
-    expect((await desk.restartAfter(6 * DAY)).kind).toBe('running');
-    expect((await desk.restart({ tokenKeys })).kind).toBe('needs_network');
-    desk.service.answer = answer;
-    expect((await desk.client.heartbeatNow()).kind).toBe('running');
-    expect((await desk.restart({ tokenKeys })).kind).toBe('running');
-    expectNeverStopped(desk);
+    const computer = await Computer.activated();
+    const { answer } = computer.service;
+    computer.service.unplug();
+    expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
+    expect((await computer.restart({ tokenKeys })).kind).toBe('needs_network');
+    computer.service.answer = answer;
+    expect((await computer.client.heartbeatNow()).kind).toBe('running');
+    expect((await computer.restart({ tokenKeys })).kind).toBe('running');
+    expectNeverStopped(computer);
   });
 });

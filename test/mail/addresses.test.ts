@@ -44,7 +44,7 @@ test.each(addresses)('a mail to %s goes there and nowhere else', async (email, w
   await office.jobs.done('license_key_again', id);
   const mails = office.smtp.received.slice(before);
   expect(mails.map(({ to }) => to)).toEqual([[written]]);
-  // In the header a list is read too: what is no plain address stands in brackets.
+  // In the header a list is read too: what is no plain address is put in brackets.
   const plain = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/.test(written);
   expect(mails[0]!.headers['to']).toBe(plain ? written : `<${written}>`);
 });
@@ -56,7 +56,7 @@ test.each([
   'b@example.com>',
   '<b@example.com>',
   'b@example.com><c@evil.example',
-])('a mail to %s is sent to nobody, and the job says why', async (email) => {
+])('a mail to %s is not sent, and the job has the reason', async (email) => {
   const before = office.smtp.received.length;
   const { last_error } = await office.jobs.failed(await send(email));
   expect(last_error).toBe('the e-mail address has a bracket in it, which cannot be sent');

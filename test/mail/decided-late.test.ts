@@ -84,7 +84,7 @@ describe('a mail is written from how things are when it is sent', () => {
     expect(mailsTo(email).map(({ text }) => text.includes(license_key))).toEqual([true, true]);
   });
 
-  test('nobody is told of a release whose holder is no longer known, or whose binding has gone', async () => {
+  test('no mail is sent about a release whose holder is no longer known, or whose binding has gone', async () => {
     const license = await office.service.issue({ email: 'gone@example.com' });
     const release = async () => {
       const { json } = await office.service.activate(license);
@@ -132,7 +132,7 @@ describe('a key that cannot be derived', () => {
       "update purchase set state = 'refunded' where id = (select purchase_id from license where id = $1)",
       [],
     ],
-  ])('is not sent again, and that is said: %s', async (reason, change, values) => {
+  ])('is not sent again, and the log has the reason: %s', async (reason, change, values) => {
     const id = await office.sell(`${reason}@example.com`);
     await office.jobs.done('license_key', id);
     await office.service.sql(change, [id, ...values]);

@@ -115,7 +115,7 @@ export class PostOffice {
     return this.service.app.get(LicensesService);
   }
 
-  /** Somebody buys a license. @returns its id */
+  /** A buyer buys a license. @returns its id */
   async sell(email: string, transaction_id = `sold to ${email}`.replaceAll(' ', '-')): Promise<string> {
     const purchases = this.service.app.get(PurchasesService);
     return (await purchases.record({ transaction_id, email, status: 'paid' })).license_id!;
@@ -136,7 +136,7 @@ export class PostOffice {
     );
   }
 
-  /** What failed is not tried before it is told to: a busy machine may take longer than the first pauses. */
+  /** What failed is not tried before the test asks for it: a busy machine may take longer than the first pauses. */
   async hold(): Promise<void> {
     await this.service.sql(`${RESCHEDULE}, run_at := now() + interval '1 hour')`);
   }

@@ -17,7 +17,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Makes LISTEN fail when it is told to, as where its connection breaks. @returns what breaks it */
+/** Makes LISTEN fail on demand, as where its connection breaks. @returns what breaks it */
 function failingListen(pool: pg.Pool): Promise<() => void> {
   return new Promise((resolve) => {
     pool.on('connect', (client) => {
@@ -48,7 +48,7 @@ test('workers that end while the connection that listens for jobs breaks leave t
     breakListen();
     await Promise.allSettled([ended, workers.promise]);
     await pool.end();
-    // A rejection that nothing handles is told a turn of the event loop later.
+    // A rejection that nothing handles is reported a turn of the event loop later.
     await new Promise(setImmediate);
   } finally {
     process.off('unhandledRejection', onRejection);
@@ -80,30 +80,30 @@ function jobWorker(databaseUrl: string): JobWorker {
   return worker;
 }
 
-test('workers that are told to end before they have begun do not begin', async () => {
+test('workers that are stopped before they have begun do not begin', async () => {
   const worker = jobWorker(database.url);
   worker.onApplicationBootstrap();
   await worker.beforeApplicationShutdown();
 });
 
-test('while the database is away no worker is started, for each that ever was stays in memory', async () => {
+test('while the database is unavailable no worker is started, for each that ever was stays in memory', async () => {
   const asked: string[] = [];
-  const away = createServer((socket) => {
+  const hangingServer = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', (startup) => {
       asked.push(startup.toString('latin1'));
       socket.destroy();
-      away.emit('asked');
+      hangingServer.emit('asked');
     });
   }).listen(0, '127.0.0.1');
-  await once(away, 'listening');
-  const { port } = away.address() as AddressInfo;
+  await once(hangingServer, 'listening');
+  const { port } = hangingServer.address() as AddressInfo;
   const worker = jobWorker(`postgres://mooring@127.0.0.1:${port}/mooring`);
   worker.onApplicationBootstrap();
   // Each of the two pools has tried more than once.
-  while (asked.length < 5) await once(away, 'asked');
+  while (asked.length < 5) await once(hangingServer, 'asked');
   await worker.beforeApplicationShutdown();
-  away.close();
+  hangingServer.close();
   // The connections of a worker bear its name.
   expect(asked.filter((startup) => startup.includes('pool-'))).toEqual([]);
 });

@@ -15,14 +15,14 @@ let smtp: SmtpServer;
 class Instance extends ServerProcess {
   constructor(
     readonly port: number,
-    /** Told by it at the mail server. */
+    /** Identifies it at the mail server. */
     readonly from: string,
   ) {
     super({
       PORT: String(port),
       DATA_DIR: directory,
       DATABASE_URL: database.url,
-      // Parameters that would print what is said to the mail server.
+      // Parameters that would print what is sent to the mail server.
       SMTP_URL: `smtp://127.0.0.1:${smtp.port}?logger=true&debug=true&transactionLog=true`,
       MAIL_FROM: from,
       ...TAKES_PURCHASES,
@@ -111,7 +111,7 @@ test('a mail that was on its way when its instance was killed is sent by the nex
 });
 
 test('a purchase that was acknowledged has its mail, though all was killed right after and no mail server was there', async () => {
-  await smtp.goAway();
+  await smtp.stop();
   await running.sell('acknowledged@example.com');
   await running.end('SIGKILL');
   await smtp.comeBack();
@@ -120,14 +120,14 @@ test('a purchase that was acknowledged has its mail, though all was killed right
   expect(mailsTo('acknowledged@example.com')).toHaveLength(1);
 });
 
-test('an instance that is told to end does not wait for a mail server that says nothing', async () => {
-  await running.stallAt('patient@example.com');
+test('an instance that shuts down does not wait for a mail server that does not answer', async () => {
+  await running.stallAt('waiting@example.com');
   // By itself: one that waits for more than 10 seconds ends with another code (`src/server/serve.ts`).
   expect(await running.leave('SIGTERM')).toEqual({ code: 0, signal: null });
   smtp.behave();
   await start();
-  await delivered('patient@example.com');
-  expectTwice('patient@example.com');
+  await delivered('waiting@example.com');
+  expectTwice('waiting@example.com');
 });
 
 test('no parameter of SMTP_URL makes an instance print what it mails', () => {

@@ -69,7 +69,7 @@ describe.each(Object.entries(kinds))('%s', (kind, { subject, happen }) => {
     mail = await mailTo(email);
   });
 
-  test('goes to its recipient alone, from us, and wants no holiday note', () => {
+  test('goes to its recipient alone, from us, and wants no automatic reply', () => {
     expect([mail.from, mail.to, mail.helo]).toEqual([
       'licenses@example.com',
       [email],
@@ -134,7 +134,7 @@ test('a key tells when it expires, and on how many machines it runs', async () =
   expect((await mailTo('dated@example.com')).text).toMatch(/Machines: 3\nExpires: .*2027/);
 });
 
-test('a change of address is told to both, and neither is told the other', async () => {
+test('a change of address is announced to both addresses, and neither mail names the other', async () => {
   const { license_id } = await office.service.issue({ email: 'from-here@example.com' });
   await office.service.setLicense(license_id, { email: 'to-there@example.com' });
   const [before, after] = [await mailTo('from-here@example.com'), await mailTo('to-there@example.com')];
@@ -145,7 +145,7 @@ test('a change of address is told to both, and neither is told the other', async
   expect(await office.service.sql('select * from mail_recipient')).toEqual([]);
 });
 
-test('an address that stays as it was is told to nobody', async () => {
+test('an address that stays as it was gets no mail', async () => {
   const { license_id } = await office.service.issue({ email: 'stays@example.com' });
   await office.service.setLicense(license_id, { email: 'stays@example.com', machines_allowed: 2 });
   expect(await office.waiting(license_id)).toEqual([]);
@@ -161,7 +161,7 @@ test.each([
   ['an entity', '&lt;b&gt;', '&amp;lt;b&amp;gt;'],
   ['other letters', 'Büro–Mac 🖥 =3D', 'Büro–Mac 🖥 =3D'],
   ['a header', 'a: b', 'a: b'],
-])('the name of a machine with %s in it stands as it is', async (what, hint, escaped) => {
+])('the name of a machine with %s in it is shown as it is', async (what, hint, escaped) => {
   const email = `${what.replaceAll(' ', '-').toLowerCase()}@example.com`;
   await release(email, hint);
   const { text, html } = await mailTo(email);
@@ -169,12 +169,12 @@ test.each([
   expect(html).toContain(`<td>${escaped}</td>`);
 });
 
-test('a machine without a name is said to have none', async () => {
+test('a machine without a name is called one without a name', async () => {
   await release('nameless@example.com', '');
   expect((await mailTo('nameless@example.com')).text).toContain('Machine: without a name\n');
 });
 
-test('a binding that is released twice is told of once', async () => {
+test('a binding that is released twice is announced once', async () => {
   const license = await office.service.issue({ email: 'once@example.com' });
   const { json } = await office.service.activate(license);
   const releases = office.service.app.get(ReleaseService);

@@ -13,7 +13,7 @@ import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
 /** Attempts to connect: enough that both pools of workers have ended, and looked in vain whether the database is back. */
 const ATTEMPTS = 8;
 
-/** A door to PostgreSQL: shut, whoever is inside is put out, and whoever comes is sent away and counted. */
+/** A door to PostgreSQL: shut, open connections are cut, and new ones are refused and counted. */
 class Door {
   #shut = false;
   readonly #sockets = new Set<Socket>();
@@ -21,7 +21,7 @@ class Door {
   readonly #server = createServer((near) => {
     if (this.#shut) {
       near.on('error', () => undefined).destroy();
-      this.#events.emit('sent away');
+      this.#events.emit('refused');
       return;
     }
     const far = connect(this.target, '127.0.0.1');
@@ -31,7 +31,7 @@ class Door {
 
   constructor(private readonly target: number) {}
 
-  async stand(): Promise<number> {
+  async state(): Promise<number> {
     await once(this.#server.listen(0, '127.0.0.1'), 'listening');
     return (this.#server.address() as AddressInfo).port;
   }
@@ -45,9 +45,9 @@ class Door {
     this.#shut = false;
   }
 
-  /** Waits until so many were sent away, from now on. */
-  async sentAway(count: number): Promise<void> {
-    for (let left = count; left > 0; left -= 1) await once(this.#events, 'sent away');
+  /** Waits until so many were refused, from now on. */
+  async refused(count: number): Promise<void> {
+    for (let left = count; left > 0; left -= 1) await once(this.#events, 'refused');
   }
 
   remove(): void {
@@ -74,7 +74,7 @@ beforeAll(async () => {
   const through = new URL(database.url);
   door = new Door(Number(through.port));
   through.hostname = '127.0.0.1';
-  through.port = String(await door.stand());
+  through.port = String(await door.state());
   smtp = await SmtpServer.start();
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
@@ -103,17 +103,17 @@ async function sell(email: string): Promise<void> {
 
 const to = (email: string) => smtp.mail((mail) => mail.to.includes(email));
 
-test('a database that was away for a while gets its mails sent, those under way and new ones, by the same process', async () => {
+test('a database that was unavailable for a while gets its mails sent, those under way and new ones, by the same process', async () => {
   smtp.misbehave('message', 'stall');
   const stalled = smtp.reached('message');
   await sell('under-way@example.com');
   await stalled;
   door.shut();
-  const away = door.sentAway(ATTEMPTS);
+  const refused = door.refused(ATTEMPTS);
   smtp.behave();
-  // It is with the mail server, and nobody can write that down.
+  // It is with the mail server, and that cannot be recorded.
   const first = await to('under-way@example.com');
-  await away;
+  await refused;
   door.open();
   const again = await smtp.mail((mail) => mail !== first && mail.to.includes('under-way@example.com'));
   expect(again.headers['message-id']).toBe(first.headers['message-id']);

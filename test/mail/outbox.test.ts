@@ -27,7 +27,7 @@ async function sell(email: string): Promise<string> {
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 const read = (name: string) => parseMail(readFileSync(join(outbox, name), 'latin1'));
 
-test('without a mail server a mail is a file of its own, whole, which nobody else can read', async () => {
+test('without a mail server a mail is a file of its own, whole, readable by its owner alone', async () => {
   const id = await sell('ada@example.com');
   const [job] = await jobs.done('license_key', id);
   const name = `${job!.mail_id}.eml`;
@@ -60,7 +60,7 @@ test('written once more it takes its own place, and the others stay', async () =
   expect(modeOf(join(outbox, `${mail_id}.eml`))).toBe('600');
 });
 
-test('an outbox that cannot be written is said, and the mail is written later under the same name', async () => {
+test('an outbox that cannot be written is logged, and the mail is written later under the same name', async () => {
   rmSync(outbox, { recursive: true });
   writeFileSync(outbox, 'in the way');
   const id = await sell('late@example.com');

@@ -12,10 +12,10 @@ beforeAll(async () => {
 afterEach(() => void jest.restoreAllMocks());
 afterAll(() => smtp.close());
 
-/** Nobody listens there. */
+/** No server listens there. */
 const NOWHERE = '127.0.0.1:9';
 
-// Whoever sets SMTP_URL means a mail server by it: not to lose mail, nor to read it in a log.
+// An operator who sets SMTP_URL expects mails to be sent, not lost, and not written to a log.
 test.each([
   'logger=true&debug=true',
   'logger=true&transactionLog=true',
@@ -36,10 +36,10 @@ test.each([
       jest.spyOn(console, name).mockImplementation(() => undefined),
     );
     const SMTP_URL = `smtp://127.0.0.1:${smtp.port}?${parameters}`;
-    const postman = new Mailer(new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL }));
+    const mailer = new Mailer(new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL }));
     const mailId = randomUUID();
-    const letter = { subject: parameters, body: ['Hello.'] };
-    await postman.deliver(mailId, 'ada@example.com', letter, { signal: new AbortController().signal });
+    const message = { subject: parameters, body: ['Hello.'] };
+    await mailer.deliver(mailId, 'ada@example.com', message, { signal: new AbortController().signal });
     const mail = await smtp.mail(({ headers }) => headers['message-id']!.includes(mailId));
     expect([mail.to, mail.helo, mail.text]).toEqual([['ada@example.com'], 'licenses.example.org', 'Hello.']);
     for (const print of prints) expect(print).not.toHaveBeenCalled();

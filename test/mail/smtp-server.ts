@@ -18,11 +18,11 @@ export interface Received extends Mail {
   readonly to: readonly string[];
   /** Whether it came over TLS. */
   readonly isEncrypted: boolean;
-  /** Whether the sender was told; else it cannot know. */
+  /** Whether the sender got the answer; else it cannot know. */
   accepted: boolean;
 }
 
-/** A mail server for tests: accepts everything, or misbehaves as it is told. Its refusals repeat what they refuse. */
+/** A mail server for tests: accepts everything, or misbehaves as it is configured. Its refusals repeat what they refuse. */
 export class SmtpServer {
   /** Every mail that arrived, accepted or not. */
   readonly received: Received[] = [];
@@ -47,7 +47,7 @@ export class SmtpServer {
     return this.received.filter(({ accepted }) => accepted);
   }
 
-  /** @param of what is said at the stage, such as the recipient at `rcpt`; where none is given, anything */
+  /** @param of what is sent at the stage, such as the recipient at `rcpt`; where none is given, anything */
   misbehave(stage: Stage, misconduct: Misconduct, of = /(?:)/): void {
     this.#misconduct.set(stage, { misconduct, of });
   }
@@ -65,7 +65,7 @@ export class SmtpServer {
     await once(this.#events, stage);
   }
 
-  /** Waits until somebody who was kept waiting has gone. */
+  /** Waits until a client that was kept waiting has gone. */
   async left(): Promise<void> {
     await once(this.#events, 'left');
   }
@@ -79,8 +79,8 @@ export class SmtpServer {
     }
   }
 
-  /** Whoever calls is refused, as where no server is. */
-  async goAway(): Promise<void> {
+  /** Each connection is refused, as where no server is. */
+  async stop(): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();
@@ -88,13 +88,13 @@ export class SmtpServer {
   }
 
   async comeBack(): Promise<void> {
-    // Its own again, also after it was away: no other test is given it meanwhile.
+    // Its own again, also after it was stopped: no other test is given it meanwhile.
     this.port ||= await freePort();
     await once(this.#server.listen(this.port, '127.0.0.1'), 'listening');
   }
 
   async close(): Promise<void> {
-    if (this.#server.listening) await this.goAway();
+    if (this.#server.listening) await this.stop();
   }
 
   #talk(socket: Socket): void {
@@ -136,7 +136,7 @@ class Conversation {
   constructor(
     private socket: Socket,
     private readonly arrive: Arrive,
-    /** Told when it has arrived, and once more when it is accepted. */
+    /** Emitted when it has arrived, and once more when it is accepted. */
     private readonly took: (mail: Received) => void,
     private readonly server: Pick<SmtpServer, 'certificate' | 'commands'>,
   ) {}

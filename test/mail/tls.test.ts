@@ -37,9 +37,9 @@ test('with requireTLS a mail goes encrypted to a server whose certificate holds'
   smtp.certificate = right;
   const ca = encodeURIComponent(right.cert);
   const SMTP_URL = `smtp://user:password@127.0.0.1:${smtp.port}?requireTLS=true&tls.ca=${ca}`;
-  const postman = new Mailer(new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL }));
-  const letter = { subject: 'Hello', body: ['Hello.'] };
-  await postman.deliver('a-mail', 'ada@example.com', letter, {
+  const mailer = new Mailer(new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL }));
+  const message = { subject: 'Hello', body: ['Hello.'] };
+  await mailer.deliver('a-mail', 'ada@example.com', message, {
     signal: new AbortController().signal,
   });
   expect(smtp.accepted.map(({ to, isEncrypted }) => [to, isEncrypted])).toEqual([

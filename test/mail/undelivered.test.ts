@@ -9,7 +9,7 @@ import type { Misconduct, Stage } from './smtp-server.js';
 const AWAY = 'the mail server cannot be reached';
 const REFUSED = 'the mail server refused the';
 
-/** What the mail server does, and what is told of it. */
+/** What the mail server does, and what is reported of it. */
 const misconducts: [stage: Stage, misconduct: Misconduct, reason: string][] = [
   ['connect', 421, `${REFUSED} mail (421)`],
   ['connect', 'drop', `${AWAY} (ECONNECTION)`],
@@ -26,7 +26,7 @@ const misconducts: [stage: Stage, misconduct: Misconduct, reason: string][] = [
 
 let office: PostOffice;
 let terminal: Terminal;
-/** The ids of the licenses whose mail failed, in the order of the table; the last one met nobody at all. */
+/** The ids of the licenses whose mail failed, in the order of the table; the last one reached no server. */
 const ids: string[] = [];
 beforeAll(async () => {
   office = await PostOffice.open({ credentials: 'mooring:secret@' });
@@ -38,8 +38,8 @@ beforeAll(async () => {
     await office.hold();
     office.smtp.behave();
   }
-  await office.smtp.goAway();
-  ids.push(await office.sell('buyer-away@example.com'));
+  await office.smtp.stop();
+  ids.push(await office.sell('buyer-refused@example.com'));
   await office.jobs.failed(ids.at(-1)!);
   await office.hold();
 });
@@ -114,7 +114,7 @@ test('all is gone once it is delivered', async () => {
 });
 
 test('a mail is given up after 25 tries, stays listed, and does not stand in the way of the next', async () => {
-  await office.smtp.goAway();
+  await office.smtp.stop();
   const about = await office.sell('given-up@example.com');
   await office.jobs.failed(about);
   await office.tryAgain(24);
@@ -153,7 +153,7 @@ test.each<Stage>(['connect', 'rcpt', 'message'])(
     const hurried = await PostOffice.open({ parameters: '?greetingTimeout=300&socketTimeout=300' });
     try {
       hurried.smtp.misbehave(stage, 'stall');
-      const id = await hurried.sell('patient@example.com');
+      const id = await hurried.sell('waiting@example.com');
       expect((await hurried.jobs.failed(id)).last_error).toBe(`${AWAY} (ETIMEDOUT)`);
     } finally {
       await hurried.close();
@@ -177,7 +177,7 @@ describe('where no service runs', () => {
     await created.drop();
   });
 
-  /** Somebody buys a license, whose mail waits; then its job is changed. @returns what the mail is about */
+  /** A buyer buys a license, whose mail waits; then its job is changed. @returns what the mail is about */
   async function sell(transaction: string, change: string): Promise<string> {
     const paid = ['--transaction', transaction, '--status', 'paid', '--email', 'ada@example.com'];
     const { license_id } = await alone.json(['purchase', 'record', ...paid]);
@@ -186,7 +186,7 @@ describe('where no service runs', () => {
     return license_id;
   }
 
-  test('a mail that is due for over 5 minutes, and at which nobody works, is late and warned of', async () => {
+  test('a mail that is due for over 5 minutes, and which no worker holds, is late and warned of', async () => {
     await sell('due', "run_at = now() - interval '4 minutes'");
     await sell('later', "run_at = now() + interval '1 hour'");
     const minutes = "run_at = now() - interval '6 minutes'";

@@ -24,8 +24,8 @@ test.each([
   const headers: Record<string, string> = tags ? { 'if-none-match': tags() } : {};
   const ask = async (path: string) => {
     const answer = await fetch(`${service.url}/v1/${path}${query}`, { method, headers });
-    const told = { ...Object.fromEntries(answer.headers), date: '' };
-    return { status: answer.status, headers: told, body: await answer.text() };
+    const expected = { ...Object.fromEntries(answer.headers), date: '' };
+    return { status: answer.status, headers: expected, body: await answer.text() };
   };
   const [first, other] = [await ask('manifest'), await ask('%6Danifest')];
   expect(first.status).toBe(tags ? 304 : 200);
@@ -66,10 +66,10 @@ test('has its line in the log like any other answer, with an id of its own', asy
   await service.call('GET', '/v1/manifest?canary');
   await service.call('GET', '/v1/manifest', undefined, { 'if-none-match': etag });
   const lines = service.logged.slice(from).map((line) => JSON.parse(line) as Record<string, unknown>);
-  const told = { route: '/v1/manifest', method: 'GET', milliseconds: expect.any(Number), msg: 'request' };
+  const expected = { route: '/v1/manifest', method: 'GET', milliseconds: expect.any(Number), msg: 'request' };
   expect(lines).toEqual([
-    expect.objectContaining({ ...told, status: 200 }),
-    expect.objectContaining({ ...told, status: 304 }),
+    expect.objectContaining({ ...expected, status: 200 }),
+    expect.objectContaining({ ...expected, status: 304 }),
   ]);
   expect(new Set(lines.map(({ request_id }) => request_id)).size).toBe(2);
   expect(JSON.stringify(lines)).not.toContain('canary');

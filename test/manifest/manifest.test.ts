@@ -80,7 +80,7 @@ describe('once a version is published', () => {
     ['a list that holds it', (etag: string) => `"a", ${etag},W/"b"`],
     ['a list that holds it, weak', (etag: string) => `"a",W/${etag}`],
     ['anything', () => '*'],
-  ])('304 without a body to whoever has %s', async (_what, tags) => {
+  ])('304 without a body to a client with %s', async (_what, tags) => {
     const { headers } = await read();
     const kept = await read({ 'if-none-match': tags(headers['etag']!) });
     expect([kept.status, kept.text]).toEqual([304, '']);
@@ -103,7 +103,7 @@ describe('once a version is published', () => {
       'its etag with the mark of a weak one inside',
       (etag: string) => `${etag.slice(0, 5)}W/${etag.slice(5)}`,
     ],
-  ])('200 to whoever has %s', async (_what, tags) => {
+  ])('200 to a client with %s', async (_what, tags) => {
     const { headers, text } = await read();
     const answer = await read({ 'if-none-match': tags(headers['etag']!) });
     expect([answer.status, answer.text]).toEqual([200, text]);

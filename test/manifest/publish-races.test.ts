@@ -6,7 +6,7 @@ import { parseSigned, type ManifestContent } from '../../src/keys/manifests/sign
 import { manifestDigest, PublishRefused } from '../../src/manifest/manifest.rules.js';
 import { Publisher } from '../support/processes/cli-harness.js';
 import { createDatabase } from '../support/harness.js';
-import { keyOf, manifestsAt } from './publish-forge.js';
+import { keyOf, manifestsAt } from './hand-signed-manifests.js';
 
 const ROUNDS = 20;
 const RIVALS = 5;
@@ -25,10 +25,10 @@ afterAll(async () => {
 
 const rows = async () =>
   (await sql.query('select sequence::int, signed from manifest order by sequence')).rows;
-const told = (live: ManifestContent) =>
+const refusalFor = (live: ManifestContent) =>
   `Another manifest is live now (sequence ${live.sequence}, version ${live.version}): sign again on top of it.`;
 
-test('of two commands at once one publishes, and the other is told what is live now', async () => {
+test('of two commands at once one publishes, and the other reports what is live now', async () => {
   const publisher = await Publisher.at(database.url);
   try {
     await using manifests = await manifestsAt(database.url, keyOf(publisher.file('two.pem')));
@@ -52,7 +52,7 @@ test('of two commands at once one publishes, and the other is told what is live 
     await manifests.service.refresh();
     const live = manifests.service.live!.content;
     expect(winner).toMatchObject({ code: 0, json: { sequence: 2, version: live.version } });
-    expect(loser).toMatchObject({ code: 1, stdout: '', stderr: `${told(live)}\n` });
+    expect(loser).toMatchObject({ code: 1, stdout: '', stderr: `${refusalFor(live)}\n` });
     expect(await rows()).toHaveLength(2);
     const audit = await sql.query('select change from audit_event order by at desc, id desc limit 1');
     expect(audit.rows).toEqual([{ change: { sequence: 2, version: live.version } }]);
@@ -81,7 +81,7 @@ test(`${ROUNDS} rounds of ${RIVALS} publishers at each of two instances: one win
       const live = won[0]!.content;
       const lost = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
       expect(lost).toHaveLength(2 * RIVALS - 1);
-      for (const refusal of lost) expect(refusal).toEqual(new PublishRefused(told(live)));
+      for (const refusal of lost) expect(refusal).toEqual(new PublishRefused(refusalFor(live)));
       for (const each of [here, there]) {
         await each.service.refresh();
         expect(each.service.live!.content).toEqual(live);

@@ -6,7 +6,7 @@ import type { SignedManifest } from '../../src/keys/manifests/signed-manifest.js
 import { ALONE, Terminal, unkeyed, type Run } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
 
-/** The keys of one product's life, each made by `keygen`, and the applications that shipped with them. */
+/** The keys of one product's lifetime, each made by `keygen`, and the applications that shipped with them. */
 const NAMES = ['k1', 'k2', 'k3', 'k4'] as const;
 type Name = (typeof NAMES)[number];
 const publicKeys: Record<string, string> = {};
@@ -37,15 +37,15 @@ afterAll(async () => {
   terminal.close();
 });
 
-test('the key of today and the next one sign: whoever trusts either gets the update', async () => {
+test('the key of today and the next one sign: a client that trusts either gets the update', async () => {
   const live = await publish(await sign(['k1', 'k2'], '1.1.0', '--first'), ['k1', 'k2']);
   expect(live.json).toMatchObject({ version: '1.1.0', sequence: 1, served: true });
   expect(await offers()).toEqual(['1.1.0', '1.1.0', 'untrusted']);
 });
 
-test('a new key signs without a restart: the command is told of it, and the running server serves it', async () => {
+test('a new key signs without a restart: the command is given it, and the running server serves it', async () => {
   const document = await sign(['k2', 'k3'], '1.2.0');
-  // The server still runs with the keys it was started with, and the command refuses what it is not told of.
+  // The server still runs with the keys it was started with, and the command refuses keys that it is not given.
   const live = await publish(document, ['k2', 'k3']);
   expect(live.json).toMatchObject({ version: '1.2.0', sequence: 2, served: true });
   expect(live.stderr).toBe(`${service.url}/v1/manifest serves it.\n`);
@@ -77,25 +77,25 @@ test('a key that was dropped publishes nothing more, whatever it calls itself', 
   expect(built).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot be used') });
 });
 
-test('with the old key dropped, all who have updated since go on, and those who slept through it are told of nothing', async () => {
+test('with the old key dropped, all who have updated since go on, and those who did not hear of nothing', async () => {
   const live = await publish(await sign(['k3'], '1.3.0'), ['k3', 'k4']);
   expect(live.json).toMatchObject({ version: '1.3.0', sequence: 3, served: true });
   expect(await offers()).toEqual(['untrusted', '1.3.0', '1.3.0']);
   expect(older.log).toContain('no update available: untrusted');
-  // A mirror that brings an older one back fools nobody who has seen a later one under one of its keys.
+  // A mirror that brings an older one back deceives no client that has seen a later one under one of its keys.
   for (const app of [older, middle, newest]) app.mirror = JSON.stringify(documents[0]);
   expect(await offers()).toEqual(['sequence_too_low', 'sequence_too_low', 'untrusted']);
   for (const app of [older, middle, newest]) app.mirror = undefined;
 });
 
-test('whoever slept gets the update again from a manifest that an old key signs too', async () => {
+test('a client that missed the rotation gets the update again from a manifest that an old key signs too', async () => {
   const live = await publish(await sign(['k2', 'k3'], '1.4.0'), ['k2', 'k3', 'k4']);
   expect(live.json).toMatchObject({ sequence: 4, served: true });
   expect(await offers()).toEqual(['1.4.0', '1.4.0', '1.4.0']);
 });
 
 test('a stolen key harms those alone who trust it, and the other key of theirs heals them', async () => {
-  // Not published: put in the way by whoever has the key and the network.
+  // Not published: inserted by an attacker who has the key and the network.
   const forged = JSON.stringify(await sign(['k1'], '9.0.0', '--first', '--sequence', '900'));
   for (const app of [older, middle, newest]) app.mirror = forged;
   expect(await offers()).toEqual(['9.0.0', 'untrusted', 'untrusted']);

@@ -16,7 +16,7 @@ import {
 import { PublishRefused } from '../../src/manifest/manifest.rules.js';
 import { ManifestService } from '../../src/manifest/manifest.service.js';
 import { createDatabase } from '../support/harness.js';
-import { forged, manifestsAt, nextContent, type Manifests } from './publish-forge.js';
+import { forged, manifestsAt, nextContent, type Manifests } from './hand-signed-manifests.js';
 
 const ACT = { actor: 'test', reason: null };
 // prettier-ignore

@@ -1,7 +1,7 @@
 import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rules.js';
 
 /*
- * The life of a few licenses by the contract's words alone: plain data, and what each command does to it. Nothing of the
+ * The state of a few licenses by the contract alone: plain data, and what each command does to it. Nothing of the
  * service is used, so that what the service believes of itself is held against something else.
  */
 
@@ -49,7 +49,7 @@ export interface License {
   reports: PurchaseState[] | null;
   bindings: Binding[];
 }
-export interface Life {
+export interface ModelState {
   now: number;
   licenses: License[];
   /** Whose sessions went while the commands of one bag were under way. */
@@ -65,7 +65,7 @@ export type Terms = Partial<
 export const NIGHT = ['end', 'activation', 'license'] as const;
 export type NightRule = (typeof NIGHT)[number];
 
-/** A command; `of` is the license's place in `Life`. Bindings go by their id, requests by their place. */
+/** A command; `of` is the license's place in `ModelState`. Bindings go by their id, requests by their place. */
 export type Command =
   | { do: 'issue'; of: number; email: string; terms: Terms }
   | { do: 'report'; of: number; email: string; status: PurchaseState }
@@ -92,7 +92,7 @@ export type Command =
   | { do: 'move'; seconds: number };
 
 /** An answer: status, code and client_action in one line, and the facts beside them. */
-export interface Said {
+export interface Outcome {
   readonly says: string;
   readonly binding?: string;
   readonly [fact: string]: unknown;
@@ -159,7 +159,7 @@ function endOf({ ended_at, on_expiry, expires_at }: License): number | null {
   return ends.length > 0 ? Math.min(...ends) : null;
 }
 
-function endActivations({ now }: Life, license: License, keptFrom: number | null): void {
+function endActivations({ now }: ModelState, license: License, keptFrom: number | null): void {
   if (!hadItsTime(keptFrom, now, 11)) return;
   for (const binding of activeOf(license)) {
     end(binding, now, 'released');
@@ -168,12 +168,12 @@ function endActivations({ now }: Life, license: License, keptFrom: number | null
   }
 }
 
-export function forget(life: Life, license: License, rule: NightRule): void {
-  const { now } = life;
+export function forget(state: ModelState, license: License, rule: NightRule): void {
+  const { now } = state;
   const { is_issued, end_changed_at, bindings } = license;
   const ends = is_issued ? endOf(license) : null;
   const keptFrom = ends === null ? null : Math.max(ends, end_changed_at);
-  if (rule === 'end') return endActivations(life, license, keptFrom);
+  if (rule === 'end') return endActivations(state, license, keptFrom);
   const isRunLately = bindings.some(({ ended }) => !ended || ended.at > now - TWO_WEEKS);
   if (rule === 'license' && hadItsTime(keptFrom, now) && !isRunLately)
     Object.assign(license, { is_gone: true, email: null });
@@ -181,7 +181,7 @@ export function forget(life: Life, license: License, rule: NightRule): void {
     rule === 'license' ? license.is_gone : hadItsTime(ended?.at ?? null, now),
   );
   license.bindings = kept;
-  life.forgotten.push(...gone.map(({ id }) => id));
+  state.forgotten.push(...gone.map(({ id }) => id));
 }
 
 function split<T>(all: readonly T[], isFirst: (each: T) => boolean): [T[], T[]] {

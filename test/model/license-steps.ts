@@ -11,41 +11,41 @@ import {
   type Binding,
   type Command,
   type License,
-  type Life,
-  type Said,
+  type ModelState,
+  type Outcome,
 } from './license-model.js';
 
 type Of<Name extends Command['do']> = Extract<Command, { do: Name }>;
 
 /** What a command meets that names a license. */
 interface Scene {
-  readonly life: Life;
+  readonly state: ModelState;
   readonly now: number;
   readonly license: License;
-  readonly seen: Said | undefined;
+  readonly seen: Outcome | undefined;
 }
 
 /**
- * What a command does to `life`, and what its answer must be.
+ * What a command does to the state, and what its answer must be.
  * @param seen what the service answered: it alone names what is new, and tells whether a session was gone already
  */
-export function step(life: Life, command: Command, seen?: Said): Said {
+export function step(state: ModelState, command: Command, seen?: Outcome): Outcome {
   switch (command.do) {
     case 'move':
-      return move(life, command);
+      return move(state, command);
     case 'restart':
-      return restart(life);
+      return restart(state);
     case 'erase':
-      return erase(life, command);
+      return erase(state, command);
   }
-  const scene = { life, now: life.now, license: life.licenses[command.of]!, seen };
+  const scene = { state, now: state.now, license: state.licenses[command.of]!, seen };
   return 'binding' in command ? stepOfBinding(scene, command) : stepOfLicense(scene, command);
 }
 
 function stepOfLicense(
   scene: Scene,
   command: Of<'issue' | 'report' | 'activate' | 'change' | 'rekey' | 'night'>,
-): Said {
+): Outcome {
   switch (command.do) {
     case 'issue':
       return issue(scene, command);
@@ -62,7 +62,7 @@ function stepOfLicense(
   }
 }
 
-function stepOfBinding(scene: Scene, command: Extract<Command, { binding: string }>): Said {
+function stepOfBinding(scene: Scene, command: Extract<Command, { binding: string }>): Outcome {
   const binding = scene.license.bindings.find(({ id }) => id === command.binding);
   if (command.do === 'heartbeat')
     return binding ? heartbeat(scene, command, binding) : refused('token_invalid', 403, 'reactivate');
@@ -79,40 +79,40 @@ function stepOfBinding(scene: Scene, command: Extract<Command, { binding: string
   }
 }
 
-function move(life: Life, { seconds }: Of<'move'>): Said {
-  life.now += seconds * 1000;
+function move(state: ModelState, { seconds }: Of<'move'>): Outcome {
+  state.now += seconds * 1000;
   return { says: 'moved' };
 }
 
-function restart(life: Life): Said {
+function restart(state: ModelState): Outcome {
   // A start begins with what the night would have done.
-  for (const license of life.licenses) for (const rule of NIGHT) forget(life, license, rule);
+  for (const license of state.licenses) for (const rule of NIGHT) forget(state, license, rule);
   return { says: 'restarted' };
 }
 
-function night({ life, license }: Scene, { rule }: Of<'night'>): Said {
-  forget(life, license, rule);
+function night({ state, license }: Scene, { rule }: Of<'night'>): Outcome {
+  forget(state, license, rule);
   return { says: 'over' };
 }
 
-function erase(life: Life, { email }: Of<'erase'>): Said {
-  life.erased.push(email);
-  for (const license of life.licenses.filter((each) => each.email === email)) {
-    changeEnd(license, life.now, () => (license.email = null));
+function erase(state: ModelState, { email }: Of<'erase'>): Outcome {
+  state.erased.push(email);
+  for (const license of state.licenses.filter((each) => each.email === email)) {
+    changeEnd(license, state.now, () => (license.email = null));
     for (const binding of license.bindings) {
-      end(binding, life.now, 'released');
+      end(binding, state.now, 'released');
       Object.assign(binding, { machine: '', hostname_hint: null, requests: [] });
     }
   }
   return { says: '200', state: 'honoured' };
 }
 
-function issue({ license, now }: Scene, { email, terms }: Of<'issue'>): Said {
+function issue({ license, now }: Scene, { email, terms }: Of<'issue'>): Outcome {
   changeEnd(license, now, () => Object.assign(license, { email, is_issued: true, ...terms }));
   return { says: '201' };
 }
 
-function report({ license, now }: Scene, { email, status }: Of<'report'>): Said {
+function report({ license, now }: Scene, { email, status }: Of<'report'>): Outcome {
   changeEnd(license, now, () => {
     license.reports!.push(status);
     if (status === 'paid' && !license.is_issued) Object.assign(license, { email, is_issued: true });
@@ -121,7 +121,7 @@ function report({ license, now }: Scene, { email, status }: Of<'report'>): Said 
   return { says: '204' };
 }
 
-function activate({ license, now, seen }: Scene, command: Of<'activate'>): Said {
+function activate({ license, now, seen }: Scene, command: Of<'activate'>): Outcome {
   const { machine, hostname_hint, app_version } = command;
   if (!isKnown(license, command)) return refused('license_not_found', 404);
   const no = refusal(license, null, app_version, now);
@@ -135,7 +135,7 @@ function activate({ license, now, seen }: Scene, command: Of<'activate'>): Said 
   const asked = { machine, hostname_hint, app_version };
   const seat = taken ?? { id, ...asked, activated_at: now, ended: null, by_holder: false, requests: [] };
   if (!taken) license.bindings.push(seat);
-  // Its first answer was lost: now it is told.
+  // Its first answer was lost: now it is answered.
   if (seat.id === '?') seat.id = id;
   const { activated_at } = seat;
   const facts = { activated_at, machines_allowed, machines_in_use: others + 1, expires_at };
@@ -160,7 +160,7 @@ const isUnknown = ({ is_issued, is_gone }: License): boolean => !is_issued || is
 const afterActivations = ({ bindings }: License, now: number): number =>
   Math.max(now, ...bindings.map(({ activated_at }) => activated_at));
 
-function change({ license, now }: Scene, { terms }: Of<'change'>): Said {
+function change({ license, now }: Scene, { terms }: Of<'change'>): Outcome {
   if (isUnknown(license)) return refused('not_found', 404, 'fix');
   if (terms.email !== undefined && license.email === null) return refused('license_erased', 409, 'fix');
   const isPassedOn = terms.email !== undefined && terms.email !== license.email;
@@ -178,7 +178,7 @@ function passOn(license: License, now: number): void {
   }
 }
 
-function rekey({ license, now }: Scene): Said {
+function rekey({ license, now }: Scene): Outcome {
   if (isUnknown(license)) return refused('not_found', 404, 'fix');
   if (license.email === null || statusOf(license) === 'refunded')
     return refused('key_not_mailable', 409, 'fix');
@@ -191,18 +191,18 @@ function heartbeat(
   { license, now }: Scene,
   { app_version, telemetry }: Of<'heartbeat'>,
   binding: Binding,
-): Said {
+): Outcome {
   const facts = { binding: binding.id, expires_at: license.expires_at, telemetry };
   return refusal(license, binding, app_version, now) ?? { says: '200', ...facts };
 }
 
-function release({ now }: Scene, binding: Binding): Said {
+function release({ now }: Scene, binding: Binding): Outcome {
   const open = openOf(binding);
   if (!binding.ended && open) Object.assign(open, { decision: 'release', decided_at: now });
   return ended(binding, now);
 }
 
-function selfRelease(scene: Scene, { email }: Of<'self-release'>, binding: Binding): Said {
+function selfRelease(scene: Scene, { email }: Of<'self-release'>, binding: Binding): Outcome {
   const { license, now } = scene;
   const no = notTheHolder(scene, email);
   if (no) return no;
@@ -214,7 +214,7 @@ function selfRelease(scene: Scene, { email }: Of<'self-release'>, binding: Bindi
   return ended(binding, now);
 }
 
-function ask(scene: Scene, { email }: Of<'ask'>, binding: Binding): Said {
+function ask(scene: Scene, { email }: Of<'ask'>, binding: Binding): Outcome {
   const no = notTheHolder(scene, email);
   if (no) return no;
   if (!binding.ended && !openOf(binding))
@@ -222,7 +222,7 @@ function ask(scene: Scene, { email }: Of<'ask'>, binding: Binding): Said {
   return { says: '202' };
 }
 
-function decide({ now }: Scene, { nth, decision }: Of<'decide'>, binding: Binding): Said {
+function decide({ now }: Scene, { nth, decision }: Of<'decide'>, binding: Binding): Outcome {
   const request = binding.requests[nth];
   if (!request) return refused('not_found', 404, 'fix');
   if (request.decision === null) {
@@ -235,13 +235,13 @@ function decide({ now }: Scene, { nth, decision }: Of<'decide'>, binding: Bindin
 const openOf = ({ requests }: Binding) => requests.find(({ decision }) => decision === null);
 
 /** Ends it, where it has not ended already. @returns how it ended */
-function ended(binding: Binding, now: number): Said {
+function ended(binding: Binding, now: number): Outcome {
   end(binding, now, 'released');
   return { says: '200', state: binding.ended!.reason, ended_at: binding.ended!.at };
 }
 
-function notTheHolder({ life, license, seen }: Scene, email: string): Said | undefined {
+function notTheHolder({ state, license, seen }: Scene, email: string): Outcome | undefined {
   // An erasure at the same moment ends the session, before the command is looked at or after.
-  if (seen && life.erased.includes(email) && /^40[14]/.test(seen.says)) return seen;
+  if (seen && state.erased.includes(email) && /^40[14]/.test(seen.says)) return seen;
   return license.email === email ? undefined : refused('not_found', 404, 'fix');
 }

@@ -5,20 +5,20 @@ import { rfc3339 } from '../../src/core/clock.js';
 import { runs } from '../fuzz/fuzz.js';
 import { FakeClock, Service } from '../support/harness.js';
 import { DEFAULT_MACHINES, GUARDED, SELF_RELEASES } from './license-model.js';
-import { Player } from './license-player.js';
-import { alsoAtOnce, inTurn, type Wish } from './license-wishes.js';
+import { ScenarioRunner } from './scenario-runner.js';
+import { alsoAtOnce, inTurn, type CommandTemplate } from './scenarios.js';
 import { publish } from '../manifest/publish.js';
 import { TAKES_PURCHASES } from '../support/http/webhook.js';
 
 /*
- * Random lives of licenses, each answer held against the contract's rules as license-model.ts has them. On failure
- * fast-check tells its seed, the life, and what was done.
+ * Random scenarios of licenses, each answer held against the contract's rules as license-model.ts has them. On failure
+ * fast-check prints its seed, the scenario, and what was done.
  */
 
-const live = (lives: number, bags: fc.Arbitrary<Wish[][]>) =>
-  fc.assert(fc.asyncProperty(bags, play), runs(lives));
+const live = (scenarios: number, bags: fc.Arbitrary<CommandTemplate[][]>) =>
+  fc.assert(fc.asyncProperty(bags, run), runs(scenarios));
 
-/** By these clocks years pass within seconds: the hour of retention, told by the system's, must not strike meanwhile. */
+/** By these clocks years pass within seconds: the retention job, scheduled by the system's clock, must not run meanwhile. */
 async function stopClockwork({ app }: Service): Promise<void> {
   for (const job of app.get(SchedulerRegistry).getCronJobs().values()) await job.stop();
 }
@@ -44,17 +44,17 @@ beforeAll(async () => {
   };
   await startAnew();
   await stopClockwork(one);
-  // Weeks of years take a while to be counted, and are no part of a license's life.
+  // Weeks of years take a while to be counted, and are no part of a scenario.
   await one.sql(`insert into fleet_week values ('2100-01-03')`);
 });
 afterAll(async () => {
   for (const service of instances.toReversed()) await service.close();
 });
 
-let lives = 0;
-async function play(life: Wish[][]): Promise<void> {
-  lives += 1;
-  await new Player(instances, startAnew, `life-${lives}`).play(life);
+let scenarios = 0;
+async function run(state: CommandTemplate[][]): Promise<void> {
+  scenarios += 1;
+  await new ScenarioRunner(instances, startAnew, `scenario-${scenarios}`).run(state);
 }
 
 test('one command after the other: each has the answer that the contract says, and is shown so', () =>

@@ -9,10 +9,10 @@ import { Front } from '../support/databases/outage-harness.js';
 import { change, only, scrape, scrapeUntil } from '../support/http/scrape.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-// The job queue's own word on a database that is away, beside what is logged of it.
+// The job queue's own line about an unavailable database, beside what is logged of it.
 jest.spyOn(console, 'trace').mockImplementation(() => undefined);
 
-/** The door to the database, and the service behind it, for which the database is its own replica: one that follows nobody. */
+/** The door to the database, and the service behind it, whose replica is the primary itself. */
 const door = new Front();
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let service: Service;
@@ -60,7 +60,7 @@ describe('the database', () => {
     });
   });
 
-  test('is asked for the jobs that wait, are late or fail, by task; one that nobody knows is another', async () => {
+  test('is asked for the jobs that wait, are late or fail, by task; an unknown one counts as another', async () => {
     const add = (task: string, key: string, at: string) =>
       service.sql(`select graphile_worker.add_job($1, job_key := $2, run_at := now() + $3::interval)`, [
         task,
@@ -107,7 +107,7 @@ describe('the database', () => {
 });
 
 describe('while the database', () => {
-  const away = async (samples: Record<string, number>) => {
+  const whileUnavailable = async (samples: Record<string, number>) => {
     expect(samples['mooring_database_up']).toBe(0);
     // What the process knows, and nothing that it would have had to ask for.
     expect(Object.keys(samples)).toEqual(
@@ -123,8 +123,8 @@ describe('while the database', () => {
   };
 
   test('holds a table locked, or has lost it, the process tells what it knows', async () => {
-    await away(await whileLocked(service, 'telemetry_inbox', () => scrape(service)));
-    await away(await whileGone(service, 'retention_run', () => scrape(service)));
+    await whileUnavailable(await whileLocked(service, 'telemetry_inbox', () => scrape(service)));
+    await whileUnavailable(await whileGone(service, 'retention_run', () => scrape(service)));
     await scrapeUntil(service, (samples) => samples['mooring_database_up'] === 1);
   });
 
@@ -138,12 +138,12 @@ describe('while the database', () => {
     door.close();
     const milliseconds: number[] = [];
     await withLimitsOfProduction(service, async () => {
-      await away(await scrape(service));
+      await whileUnavailable(await scrape(service));
       door.target = (silent.address() as AddressInfo).port;
       await door.open();
       while (milliseconds.length < 3) {
         const began = loopTime();
-        await away(await scrape(service));
+        await whileUnavailable(await scrape(service));
         milliseconds.push(loopTime() - began);
       }
     });

@@ -59,7 +59,7 @@ test('its seconds fall into buckets, the last of which holds them all', async ()
   expect(samples[`${SECONDS}_sum{${labels}}`]).toBeGreaterThan(0);
 });
 
-test('no stranger makes a new series: unknown paths and methods are one, whatever they are', async () => {
+test('no caller makes a new series: unknown paths and methods are one, whatever they are', async () => {
   const known = await service.call('GET', '/nowhere').then(() => scrapeText(service));
   // CONNECT has no answer of HTTP's, and HEAD one that does not say where it ends.
   const strange = METHODS.filter((method) => !['CONNECT', 'HEAD'].includes(method));
@@ -136,7 +136,7 @@ test('requests under way are shown while they are', async () => {
   await scrapeUntil(service, (samples) => underWay(samples) === 0);
 });
 
-test('what is turned away is counted, with why', async () => {
+test('what is refused is counted, by reason', async () => {
   const { load } = service.app.getHttpAdapter().getInstance().traffic!;
   const moved = await counted(async () => {
     // As if as many were under way as one process carries.

@@ -29,7 +29,7 @@ describe('heartbeats', () => {
     expect(only(moved, 'mooring_heartbeats')).toEqual({ 'mooring_heartbeats_total{database="primary"}': 2 });
   });
 
-  test('share statements, whose sizes are told', async () => {
+  test('share statements, whose sizes are measured', async () => {
     const moved = await change(service, () =>
       Promise.all(
         Array.from({ length: 20 }, () => service.heartbeat(token, { telemetry: { uptime_hours: 1 } })),

@@ -62,7 +62,7 @@ test('how long the most urgent deletion request is overdue, and no such line whe
   });
   await erasures.cancel(id);
   expect(await samples()).not.toHaveProperty('mooring_erasure_overdue_days');
-  // The mail about it has nobody to go to any more, and ends at its next try.
+  // The mail about it has no recipient any more, and ends at its next try.
   await noJobs(service);
 });
 

@@ -40,11 +40,11 @@ test('anyone may read what is stored, why and how long: of every table and every
      where table_schema in ('public', 'graphile_worker') and table_type = 'BASE TABLE'
        and table_name !~ '^telemetry_\\d{4}_\\d{2}$' group by 1 order by 1`,
   );
-  const told = (json.tables as Table[]).map(({ name, columns }) => ({
+  const reported = (json.tables as Table[]).map(({ name, columns }) => ({
     name,
     columns: columns.map((column) => column.name),
   }));
-  expect(told.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual(
+  expect(reported.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual(
     found.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
   );
   const words = (json.tables as Table[]).flatMap(({ what, kept, columns }) => [
@@ -55,7 +55,7 @@ test('anyone may read what is stored, why and how long: of every table and every
   for (const text of words) expect(text).toMatch(/\w{3}/);
 });
 
-test('it holds nothing of anybody’s: no key, e-mail, label, id or token of what is stored', async () => {
+test('it holds no personal data: no key, e-mail, label, id or token of what is stored', async () => {
   const license = await service.issue({ email: 'kanari@example.com' });
   const { json } = await service.activate(license, 'studio', { hostname_hint: 'Kanari Mac' });
   await service.sql(

@@ -49,7 +49,7 @@ async function asked(at: string): Promise<void> {
   await service.app.get(ErasureService).request('ada@example.com');
 }
 
-/** What is late, the last moment at which nothing is said of it, the first at which it is, and what is said. */
+/** What is late, the last moment without a warning, the first with one, and its text. */
 const LATE: [late: string, make: () => Promise<unknown>, until: string, from: string, sentence: string][] = [
   [
     'a row that stays in the inbox',
@@ -106,7 +106,7 @@ test('a run that failed at a table says so, until one did not', async () => {
   expect(await warnings()).toEqual([]);
 });
 
-test('the oldest of each is told, one sentence each', async () => {
+test('the oldest of each is reported, one sentence each', async () => {
   service.clock.set('2026-11-20T13:00:00Z');
   for (const day of ['2026-11-10', '2026-11-05', '2026-11-20']) await inbox(day);
   await telemetry('2023-01-15');

@@ -45,7 +45,7 @@ describe.each(PAGES)('%s', (path) => {
       'cache-control': 'no-cache',
       etag: expect.any(String),
     });
-    // Over plain HTTP it would be a promise that nobody can keep.
+    // Over plain HTTP it would be a promise that cannot be kept.
     expect(answer.headers.get('strict-transport-security')).toBeNull();
     expect(answer.headers.get('set-cookie')).toBeNull();
   });
@@ -128,7 +128,7 @@ test.each([
   expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
 });
 
-test('over TLS a browser is told to come back by TLS alone', async () => {
+test('over TLS a browser is required to come back by TLS alone', async () => {
   const secure = await Service.start({ environment: { PUBLIC_URL: 'https://licenses.example.com' } });
   const answer = await fetch(`${secure.url}/portal/`);
   expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000');
@@ -174,7 +174,7 @@ test('no file of the pages names another origin', () => {
     /\.(js|css|html)$/.test(name),
   )) {
     const addresses = readFileSync(new URL(file, dist), 'utf8').match(/https?:\/\/[^\s"'`)]+/g) ?? [];
-    // Names of vocabularies, which nobody fetches.
+    // Names of vocabularies, which are not fetched.
     expect(addresses.filter((address) => !address.startsWith('http://www.w3.org/'))).toEqual([]);
   }
 });

@@ -7,7 +7,7 @@ import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Browser, codeAfter } from '../license-portal/harness.js';
 import { Pages } from './browser.js';
 import { headline, openByCode, openByKey } from './portal-browser.js';
-import { bind, expectFocus, said, type Holder } from './steps.js';
+import { bind, expectFocus, announced, type Holder } from './steps.js';
 import { startForBrowser } from './service.js';
 
 /** Far from any day on which this may run: the queue, which deletes, goes by the database's own clock. */
@@ -48,7 +48,7 @@ test('everything held is downloaded as one file', async () => {
   const text = await readFile(await download.path(), 'utf8');
   expect(JSON.parse(text)).toMatchObject({ email: license.email });
   expect(text).toContain('Studio Mac');
-  await said(page, 'The file is downloaded.');
+  await announced(page, 'The file is downloaded.');
 });
 
 test('deletion says plainly what it ends and what is kept, is asked for, and is taken back', async () => {
@@ -70,7 +70,7 @@ test('deletion says plainly what it ends and what is kept, is asked for, and is 
   expect(await waiting()).toBe(0);
   await page.keyboard.press('Enter');
   await dialog.getByRole('button', { name: 'Delete my data' }).click();
-  await said(page, 'Deletion is asked for.');
+  await announced(page, 'Deletion is asked for.');
   const notice = page.getByText('Deletion asked for on 10 February 2096.');
   await expectFocus(page.locator('#erasure'));
   await page.getByText('It runs on 13 February 2096 at 12:00. Until then you can take it back.').waitFor();
@@ -78,13 +78,13 @@ test('deletion says plainly what it ends and what is kept, is asked for, and is 
   expect(await waiting()).toBe(1);
   await page.reload();
   await page.getByRole('button', { name: 'Take it back' }).click();
-  await said(page, 'Taken back. Nothing is deleted.');
+  await announced(page, 'Taken back. Nothing is deleted.');
   expect(await notice.count()).toBe(0);
   await expectFocus(headline(page));
   expect(await waiting()).toBe(0);
 });
 
-test('a key alone neither downloads nor deletes: the way to the code stands there, and leads on', async () => {
+test('a key alone neither downloads nor deletes: the way to the code is shown, and leads on', async () => {
   // Others have asked for as many codes for this address as there are in a day.
   const askAsOthers = () =>
     new Browser(service, origin).call('POST', '/session/code', { email: license.email });
@@ -105,7 +105,7 @@ test('a key alone neither downloads nor deletes: the way to the code stands ther
   await page.getByRole('button', { name: 'Delete my data …' }).waitFor();
 });
 
-test('a session that ended before the download is told, and no file is made', async () => {
+test('a session that ended before the download is reported, and no file is made', async () => {
   const page = await browser.page(origin, { now: NOW });
   await openByCode(page, origin, service, license.email);
   await service.sql('delete from session');

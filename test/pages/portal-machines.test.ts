@@ -4,7 +4,7 @@ import { outbox, until } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
 import { Pages } from './browser.js';
 import { headline, machine, openByCode, openByKey } from './portal-browser.js';
-import { bind, expectFocus, said, type Holder } from './steps.js';
+import { bind, expectFocus, announced, type Holder } from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;
@@ -44,7 +44,7 @@ describe('asking support to release a machine', () => {
     await page.keyboard.type('The old one broke.');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    await said(page, 'Support has been asked.');
+    await announced(page, 'Support has been asked.');
     const state = machine(page, 'Studio Mac').getByRole('cell').last();
     await expectFocus(state);
     expect(await state.textContent()).toBe('Asked on 20 November');
@@ -54,7 +54,7 @@ describe('asking support to release a machine', () => {
     await browser.expectGoodLooks(page);
   });
 
-  test('a reason that the service refuses is said at the field, and stays to be mended', async () => {
+  test('a reason that the service refuses is shown at the field, and stays to be corrected', async () => {
     const id = await bind(service, license, 'Studio Mac');
     const page = await browser.page(origin);
     await openByKey(page, origin, license);
@@ -69,7 +69,7 @@ describe('asking support to release a machine', () => {
     }
     await reason.fill('');
     await page.getByRole('button', { name: 'Send to support' }).click();
-    await said(page, 'Support has been asked.');
+    await announced(page, 'Support has been asked.');
     expect(await requests(id)).toEqual([{ reason: null }]);
   });
 });
@@ -86,7 +86,7 @@ describe('releasing a machine oneself', () => {
     await page.getByRole('dialog').getByText('You can do this 1 more time').waitFor();
     await browser.expectGoodLooks(page);
     await page.getByRole('button', { name: 'Release it' }).click();
-    await said(page, 'It is released. Its place is free.');
+    await announced(page, 'It is released. Its place is free.');
     await expectFocus(headline(page));
     expect(await headline(page).textContent()).toBe('1 of 2 machines in use');
     const ended = page.getByRole('table', { name: 'Machines no longer in use' });
@@ -97,7 +97,7 @@ describe('releasing a machine oneself', () => {
     await ended.getByRole('row', { name: 'Studio Mac' }).waitFor();
   });
 
-  test('is offered to nobody who has but the key', async () => {
+  test('is not offered to a holder who has but the key', async () => {
     await bind(service, license, 'Studio Mac');
     const page = await browser.page(origin);
     await openByKey(page, origin, license);
@@ -122,7 +122,7 @@ describe('releasing a machine oneself', () => {
   });
 });
 
-test('the machine that opened the page is marked, and stands first', async () => {
+test('the machine that opened the page is marked, and is first', async () => {
   const id = await bind(service, license, 'First');
   const second = await bind(service, license, 'Second');
   const page = await browser.page(origin);
@@ -136,7 +136,7 @@ test('the machine that opened the page is marked, and stands first', async () =>
   expect(await page.getByText('This machine').count()).toBe(1);
 });
 
-test('a label is a stranger’s text: shown as it is, and never as markup', async () => {
+test('a label is untrusted text: shown as it is, and never as markup', async () => {
   const hostile = [
     '<img src=x onerror=alert(1)>',
     '{{constructor.constructor("alert(1)")()}} {machine}',
@@ -166,7 +166,7 @@ test('a label is a stranger’s text: shown as it is, and never as markup', asyn
   }
 });
 
-test('500 machines: those that ended are folded away', async () => {
+test('500 machines: those that ended are collapsed', async () => {
   await service.setLicense(license.license_id, { machines_allowed: 500 });
   await service.sql(
     `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at, ended_at, ended_reason)
@@ -186,7 +186,7 @@ test('"Send me the key" mails it to the address of the license', async () => {
   const page = await browser.page(origin);
   await openByCode(page, origin, service, license.email);
   await page.getByRole('button', { name: 'Send me the key' }).click();
-  await said(page, `The key is on its way to ${license.email}.`);
+  await announced(page, `The key is on its way to ${license.email}.`);
   await browser.expectGoodLooks(page);
   const mailed = async () =>
     (await outbox(service)).some(

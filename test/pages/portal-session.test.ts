@@ -5,7 +5,7 @@ import { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { Pages } from './browser.js';
 import { headline, machine, openByCode, openByKey } from './portal-browser.js';
-import { bind, said, type Holder } from './steps.js';
+import { bind, announced, type Holder } from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;
@@ -47,7 +47,7 @@ test('a session that has ended keeps what was typed: signing in again happens in
   expect(await again.getByLabel('E-mail address').inputValue()).toBe(license.email);
   await again.getByLabel('License key').fill(license.license_key);
   await again.getByRole('button', { name: 'Show my machines' }).click();
-  await said(page, 'You are signed in again.');
+  await announced(page, 'You are signed in again.');
   expect(await page.getByLabel('Reason').inputValue()).toBe('The old one broke.');
   await page.getByText('nothing was done').waitFor();
   await page.getByRole('button', { name: 'Send to support' }).click();
@@ -79,7 +79,7 @@ test('signing in again can wait, and the page then says that it may be out of da
   await page.getByRole('button', { name: 'Sign in again' }).click();
   await page.getByLabel('License key').fill(license.license_key);
   await page.keyboard.press('Enter');
-  await said(page, 'You are signed in again.');
+  await announced(page, 'You are signed in again.');
   expect(await page.getByText('what you see may be out of date').count()).toBe(0);
 });
 
@@ -91,10 +91,10 @@ test('signed out in another tab, this one finds out when it next asks, and signs
   await other.getByRole('button', { name: 'Sign out' }).click();
   await other.getByLabel('License key').waitFor();
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await said(page, 'You are signed out.');
+  await announced(page, 'You are signed out.');
 });
 
-test('the service away in the middle of it: what was typed stays, and goes through afterwards', async () => {
+test('the service unavailable in the middle of it: what was typed stays, and goes through afterwards', async () => {
   const page = await browser.page(origin);
   await openByKey(page, origin, license);
   await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();

@@ -4,7 +4,7 @@ import { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { Pages } from './browser.js';
 import { headline, openByKey } from './portal-browser.js';
-import { bind, expectFocus, said, type Holder } from './steps.js';
+import { bind, expectFocus, announced, type Holder } from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;
@@ -48,7 +48,7 @@ test('by e-mail address and license key, by keyboard alone: the first line answe
   expect(await page.title()).toBe('1 of 1 machines in use');
 });
 
-test('what is missing or wrong is said at the field, which gets the focus', async () => {
+test('what is missing or wrong is shown at the field, which gets the focus', async () => {
   const page = await open();
   await press(page, 'Show my machines');
   await page.getByText('Enter your e-mail address.').waitFor();
@@ -66,7 +66,7 @@ test('what is missing or wrong is said at the field, which gets the focus', asyn
 
 test('a key that is not of this address is refused in one sentence, and what was typed stays', async () => {
   const page = await open();
-  await email(page).fill('nobody@example.com');
+  await email(page).fill('unknown@example.com');
   await key(page).fill(license.license_key);
   await press(page, 'Show my machines');
   await page
@@ -74,7 +74,7 @@ test('a key that is not of this address is refused in one sentence, and what was
     .getByText('No license has this key together with this e-mail address.')
     .waitFor();
   expect([await email(page).inputValue(), await key(page).inputValue()]).toEqual([
-    'nobody@example.com',
+    'unknown@example.com',
     license.license_key,
   ]);
   await browser.expectGoodLooks(page);
@@ -106,24 +106,24 @@ test('"I lost my key": a code by mail, pasted with spaces', async () => {
   await page.getByRole('button', { name: 'Send me the key' }).waitFor();
 });
 
-test('an address without a license is told the same, and can be changed', async () => {
+test('an address without a license gets the same answer, and can be changed', async () => {
   const page = await open();
   await press(page, 'I lost my key');
-  await email(page).fill('nobody@example.com');
+  await email(page).fill('unknown@example.com');
   await press(page, 'Mail me a code');
-  await page.getByText('If a license belongs to nobody@example.com').waitFor();
+  await page.getByText('If a license belongs to unknown@example.com').waitFor();
   await press(page, 'Use another address');
   await expectFocus(email(page));
-  expect(await email(page).inputValue()).toBe('nobody@example.com');
+  expect(await email(page).inputValue()).toBe('unknown@example.com');
   await press(page, 'I have my key');
-  expect(await email(page).inputValue()).toBe('nobody@example.com');
+  expect(await email(page).inputValue()).toBe('unknown@example.com');
 });
 
 test('who signs out sees nothing of theirs any more, nor does the page when it is loaded again', async () => {
   const page = await browser.page(origin);
   await openByKey(page, origin, license);
   await press(page, 'Sign out');
-  await said(page, 'You are signed out.');
+  await announced(page, 'You are signed out.');
   await expectFocus(page.getByRole('heading', { level: 1, name: 'Where is my license active?' }));
   expect(await page.getByText(license.email).count()).toBe(0);
   await page.reload();
@@ -131,7 +131,7 @@ test('who signs out sees nothing of theirs any more, nor does the page when it i
   expect(await page.getByText('Studio Mac').count()).toBe(0);
 });
 
-test('while the service is away the page says so, and goes on when it is back', async () => {
+test('while the service is unavailable the page shows it, and goes on when it is back', async () => {
   const page = await browser.page(origin);
   await page.route('**/portal/api/**', (route) => route.abort());
   await page.goto('/portal/');
@@ -142,7 +142,7 @@ test('while the service is away the page says so, and goes on when it is back', 
   await key(page).waitFor();
   await email(page).fill(license.email);
   await key(page).fill(license.license_key);
-  // The second is of somebody in between who answers for everyone.
+  // The second is of a proxy that answers in the service's place.
   for (const answer of [
     { status: 502, body: '<h1>Bad gateway</h1>' },
     { status: 200, body: '<h1>Welcome</h1>' },

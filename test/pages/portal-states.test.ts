@@ -34,7 +34,7 @@ const NEXT_YEAR = new Date('2027-01-04T00:00:00Z');
 
 test.each<[state: string, LicenseChange, machines: number, headline: string, sentence: string]>([
   ['none yet', {}, 0, '0 of 1 machines in use', 'Not active anywhere yet.'],
-  ['room left', { machines_allowed: 3 }, 1, '1 of 3 machines in use', 'You can use it on 2 more machines'],
+  ['places left', { machines_allowed: 3 }, 1, '1 of 3 machines in use', 'You can use it on 2 more machines'],
   ['limit reached', {}, 1, '1 of 1 machines in use', 'this one has to be released first'],
   ['no date', {}, 1, '1 of 1 machines in use', 'No expiry'],
   [

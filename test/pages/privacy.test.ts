@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 const browser = Pages.forThisFile();
 
-interface Told {
+interface ShownTable {
   readonly tables: {
     readonly name: string;
     readonly columns: { readonly name: string; readonly what: string }[];
@@ -31,7 +31,7 @@ test('every table and every column that the service reports is shown, each once'
   await page.goto('/privacy/');
   await page.getByRole('table', { name: 'About license holders' }).waitFor();
   await browser.expectGoodLooks(page);
-  const { tables } = (await service.call('GET', '/privacy/data')).json as Told;
+  const { tables } = (await service.call('GET', '/privacy/data')).json as ShownTable;
   expect(await page.getByRole('rowheader').count()).toBe(tables.length);
   for (const summary of await page.locator('summary').all()) await summary.click();
   const shown = (selector: string) => page.locator(selector).allTextContents();

@@ -8,8 +8,8 @@ export interface Holder {
   readonly license_key: string;
 }
 
-/** What was last said in the live region. */
-export const said = (page: Page, text: string | RegExp): Promise<void> =>
+/** The last text of the live region. */
+export const announced = (page: Page, text: string | RegExp): Promise<void> =>
   page.locator('#announcer').getByText(text).waitFor({ state: 'attached' });
 
 /** The keyboard comes to be here; the page moves it once it has drawn what changed. */

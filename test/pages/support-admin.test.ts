@@ -4,7 +4,7 @@ import { publish } from '../manifest/publish.js';
 import { Pages } from './browser.js';
 import { startForBrowser } from './service.js';
 import { button, dialog, linkFor, openAs, row, sayWhy, title } from './support-browser.js';
-import { expectFocus, said } from './steps.js';
+import { expectFocus, announced } from './steps.js';
 
 let service: Service;
 let origin: string;
@@ -25,7 +25,7 @@ test('an admin adds a person, mails a link, gives another role and removes the p
   await button(dialog(page), 'Add').click();
   const person = row(page, 'new@example.com');
   await expectFocus(person);
-  await said(page, 'Added new@example.com.');
+  await announced(page, 'Added new@example.com.');
 
   await button(page, 'Mail a link to new@example.com').click();
   await page
@@ -112,7 +112,7 @@ test('the audit trail tells who did what and why, and can be narrowed', async ()
   expect(page.url()).toBe(`${origin}/support/#license/${license.license_id}`);
 });
 
-test('a person whose role was taken away is told that it does not allow this', async () => {
+test('a person whose role was removed reads that it does not allow this', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', '#staff');
   await row(page, /^admin@example.com/).waitFor();

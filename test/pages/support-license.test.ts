@@ -4,7 +4,7 @@ import type { Service } from '../support/harness.js';
 import { Pages } from './browser.js';
 import { startForBrowser } from './service.js';
 import { askForRelease, button, dialog, fact, find, openAs, row, sayWhy, title } from './support-browser.js';
-import { bind, expectFocus, said } from './steps.js';
+import { bind, expectFocus, announced } from './steps.js';
 
 let service: Service;
 let origin: string;
@@ -34,7 +34,7 @@ test('finds a license by each of the four, and puts none of them into the addres
   ] as const) {
     await find(page, text);
     await expectFocus(title(page, /^License …/));
-    await said(page, `Found one license by its ${kind}.`);
+    await announced(page, `Found one license by its ${kind}.`);
     await row(page, 'Four').waitFor();
     expect(page.url()).toBe(`${origin}/support/#license/${sold.license_id}`);
     await page.goBack();
@@ -52,7 +52,7 @@ test('says what it looked for where there is nothing, and what is wrong with wha
   await expectFocus(page.getByRole('textbox'));
   await browser.expectGoodLooks(page);
   for (const [text, kind] of [
-    ['nobody@example.com', 'e-mail'],
+    ['unknown@example.com', 'e-mail'],
     ['MOORING_0000-0000-0000-0000', 'license key'],
     ['<img src=x onerror=alert(1)>', 'transaction id'],
     ['0198f000-0000-7000-8000-00000000dead', 'activation id'],
@@ -105,7 +105,7 @@ test('releases a machine with a reason, shows it at once, and the history tells 
   const released = row(page, "Ada's Mac").first();
   await released.getByText('Released on 20 November').waitFor();
   await expectFocus(released);
-  await said(page, "Released Ada's Mac.");
+  await announced(page, "Released Ada's Mac.");
   await page.getByText('1 of 2 machines in use').waitFor();
   const entry = row(page, /^Released a machine/);
   await entry.getByText('Lost').waitFor();
@@ -174,7 +174,7 @@ test('a hostile name is a text like any other', async () => {
   await button(page, `Release ${names[1]}`).click();
   await dialog(page).getByText(names[1]!, { exact: true }).waitFor();
   await sayWhy(page, 'Sold', 'Release');
-  await said(page, `Released ${names[1]}.`);
+  await announced(page, `Released ${names[1]}.`);
   expect(await page.locator('main img, main script').count()).toBe(0);
 });
 
@@ -358,19 +358,19 @@ test('the role support is not shown what only an admin may do', async () => {
   expect(await button(page, 'Issue a license').count()).toBe(0);
 });
 
-test('a license that is not there is said to be not there', async () => {
+test('a license that does not exist is reported as such', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#license/0198f000-0000-7000-8000-00000000dead');
   await page.getByText(/^There is no license of this id/).waitFor();
   await browser.expectGoodLooks(page);
 });
 
-test('a release that the service is away for can be tried again as it was typed', async () => {
-  const sold = await license('away@example.com');
-  await bind(service, sold, 'Away');
+test('a release that fails because the service is unavailable can be tried again as it was typed', async () => {
+  const sold = await license('released@example.com');
+  await bind(service, sold, 'Travel');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
-  await button(page, 'Release Away').click();
+  await button(page, 'Release Travel').click();
   await dialog(page).getByLabel('Why?').fill('Stolen in a train');
   await page.route('**/activations/*/release', (route) => route.fulfill({ status: 503 }));
   await button(dialog(page), 'Release').click();
@@ -380,13 +380,13 @@ test('a release that the service is away for can be tried again as it was typed'
   await browser.expectGoodLooks(page);
   await page.unroute('**/activations/*/release');
   await button(dialog(page), 'Release').click();
-  await row(page, 'Away').first().getByText('Released on 20 November').waitFor();
+  await row(page, 'Travel').first().getByText('Released on 20 November').waitFor();
   await row(page, /^Released a machine/)
     .getByText('Stolen in a train')
     .waitFor();
 });
 
-test('what the service refuses is said in words', async () => {
+test('what the service refuses is explained in words', async () => {
   const sold = await license('refused@example.com');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', `#license/${sold.license_id}`);
@@ -419,7 +419,7 @@ test('a request about a machine that is not among those shown is answered in sig
   await page.locator('#done').getByText('Declined to release The oldest.').waitFor();
 });
 
-test('nobody cancels what is being done, and so loses the key of a license', async () => {
+test('an action under way cannot be cancelled, and so cannot lose the key of a license', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
   const { promise: answer, resolve: answerNow } = Promise.withResolvers<void>();

@@ -7,7 +7,7 @@ import { ACT } from '../support-api/harness.js';
 import { Pages, TODAY } from './browser.js';
 import { startForBrowser } from './service.js';
 import { askForRelease, button, dialog, openAs, row, sayWhy, title } from './support-browser.js';
-import { bind, expectFocus, said } from './steps.js';
+import { bind, expectFocus, announced } from './steps.js';
 
 let service: Service;
 let origin: string;
@@ -62,7 +62,7 @@ test('a tab that is hidden asks for nothing', async () => {
   await until(async () => requests === 3);
 });
 
-test('where nobody is at the keyboard the page stops asking, so that the session can end', async () => {
+test('where no person is at the keyboard the page stops asking, so that the session can end', async () => {
   const page = await browser.page(origin);
   await page.clock.install({ time: TODAY });
   await openAs(page, origin, service, 'support');
@@ -98,7 +98,7 @@ test('a request is granted, and the machine is released', async () => {
   await button(dialog(page), 'Release').click();
   await row(page, 'Old Mac').waitFor({ state: 'detached' });
   await row(page, 'Other Mac').waitFor();
-  await said(page, 'Released Old Mac.');
+  await announced(page, 'Released Old Mac.');
   await page.getByRole('link', { name: 'Release requests 1 waits' }).waitFor();
   const [ended] = await service.sql('select ended_reason from activation where id = $1', [first.activation]);
   expect(ended).toEqual({ ended_reason: 'released' });
@@ -119,7 +119,7 @@ test('a request is declined with a reason, and the machine stays', async () => {
     .waitFor();
 });
 
-test('of two who decide at once, the second is told what the first one did', async () => {
+test('of two who decide at once, the second sees what the first one did', async () => {
   await asked('race@example.com', 'Wanted');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#requests');
@@ -170,7 +170,7 @@ test('deletion requests stand by days left, and an admin runs one', async () => 
   await browser.expectGoodLooks(page);
   await button(dialog(page), 'Delete now').click();
   await row(page, 'overdue@example.com').waitFor({ state: 'detached' });
-  await said(page, /^Done/);
+  await announced(page, /^Done/);
   await expectFocus(page.getByRole('row').filter({ hasText: 'Honoured' }));
   const [left] = await service.sql(
     "select count(*)::integer as licenses from license where email = 'overdue@example.com'",
@@ -199,7 +199,7 @@ test('a queue that cannot be asked for is not an empty one', async () => {
   await page.getByText(/^No requests are waiting/).waitFor();
 });
 
-test('a deletion that its holder takes back while an admin looks at it is told to be so', async () => {
+test('a deletion that its holder takes back while an admin looks at it is shown as taken back', async () => {
   const { id } = await service.app.get(ErasureService).request('changed@example.com');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', '#erasures');
@@ -210,7 +210,7 @@ test('a deletion that its holder takes back while an admin looks at it is told t
     .getByText(/^The holder had taken the request back/)
     .first()
     .waitFor();
-  await said(page, /^The holder had taken the request back/);
+  await announced(page, /^The holder had taken the request back/);
   await expectFocus(page.getByRole('row').filter({ hasText: 'Taken back' }));
   await browser.expectGoodLooks(page);
 });

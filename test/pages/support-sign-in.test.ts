@@ -15,7 +15,7 @@ import {
   signInBy,
   title,
 } from './support-browser.js';
-import { expectFocus, said } from './steps.js';
+import { expectFocus, announced } from './steps.js';
 
 let service: Service;
 let origin: string;
@@ -38,7 +38,7 @@ test('a link enrols a passkey, which signs in from then on', async () => {
   await browser.expectGoodLooks(page);
   await button(page, 'Make a passkey').click();
   await title(page, SEARCH).waitFor();
-  await said(page, /^The passkey is made/);
+  await announced(page, /^The passkey is made/);
 
   await button(page, 'Sign out').click();
   await title(page, 'Sign in').waitFor();
@@ -76,7 +76,7 @@ test('a link that is pasted into the open page is taken as well', async () => {
   expect(page.url()).toBe(`${origin}/support/`);
 });
 
-test('who has no passkey here, or cancels, is told so and may try again', async () => {
+test('who has no passkey here, or cancels, reads so and may try again', async () => {
   const page = await browser.page(origin);
   const { session, authenticatorId } = await addAuthenticator(page);
   await page.goto('/support/');
@@ -85,7 +85,7 @@ test('who has no passkey here, or cancels, is told so and may try again', async 
   await browser.expectGoodLooks(page);
 
   await page.goto(await linkFor(service, 'support', 'cancels@example.com'));
-  // The page stands at this address already, so only its fragment changes.
+  // The page is at this address already, so only its fragment changes.
   await button(page, 'Sign in with this link').click();
   await session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
   await button(page, 'Make a passkey').click();
@@ -135,7 +135,7 @@ test('a session that ends is begun again over the page, with all that was typed'
   expect(stored).toEqual({ machines_allowed: 7 });
 });
 
-test('says that the service is away, and goes on once it is back', async () => {
+test('reports that the service is unavailable, and goes on once it is back', async () => {
   const page = await browser.page(origin);
   await page.route('**/support/api/session', (route) => route.abort());
   await page.goto('/support/');
@@ -146,7 +146,7 @@ test('says that the service is away, and goes on once it is back', async () => {
   await title(page, 'Sign in').waitFor();
 });
 
-test('one adds a passkey to one’s account, and takes it away again', async () => {
+test('one adds a passkey to one’s account, and removes it again', async () => {
   const page = await browser.page(origin);
   await addAuthenticator(page);
   await openAs(page, origin, service, 'support', '#account');
@@ -165,7 +165,7 @@ test('one adds a passkey to one’s account, and takes it away again', async () 
   await browser.expectGoodLooks(page);
   await button(dialog(page), 'Remove').click();
   await page.getByText(/^You have no passkey/).waitFor();
-  await said(page, 'The passkey is removed.');
+  await announced(page, 'The passkey is removed.');
 });
 
 test('a tab says who is signed in now, where someone else has signed in in another', async () => {
@@ -196,7 +196,7 @@ test('a refusal that comes before it is known who has signed in elsewhere is for
 });
 
 test.each(['support@example.com', 'other@example.com'])(
-  'a refusal that comes after %s has signed in elsewhere asks nobody to sign in',
+  'a refusal that comes after %s has signed in elsewhere asks for no sign-in',
   async (email) => {
     const page = await browser.page(origin);
     await openAs(page, origin, service, 'support');
@@ -211,11 +211,11 @@ test.each(['support@example.com', 'other@example.com'])(
   },
 );
 
-test('a deed that is refused after its person has signed in elsewhere is not repeated, and that is said', async () => {
+test('an action that is refused after its person has signed in elsewhere is not repeated, and the page explains it', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
-  const { license_id } = await service.issue({ email: 'deed@example.com', machines_allowed: 2 });
-  await find(page, 'deed@example.com');
+  const { license_id } = await service.issue({ email: 'action@example.com', machines_allowed: 2 });
+  await find(page, 'action@example.com');
   await button(page, 'Change …').click();
   await dialog(page).getByLabel('Machines allowed').fill('7');
   await dialog(page).getByLabel('Why?').fill('They bought five more');
@@ -224,7 +224,7 @@ test('a deed that is refused after its person has signed in elsewhere is not rep
   const refuse = await hold(page, `licenses/${license_id}`, () => button(dialog(page), 'Change').click());
   await signInElsewhere(page, 'admin@example.com', 'admin');
   await lookAgain(page);
-  // By now somebody else's, as the page will learn.
+  // By now another person's, as the page will learn.
   await signInElsewhere(page, 'other@example.com', 'admin');
   await refuse();
   await dialog(page).getByText(NOT_DONE).waitFor();
@@ -234,7 +234,7 @@ test('a deed that is refused after its person has signed in elsewhere is not rep
   expect(await service.sql(change, [license_id])).toEqual([]);
 });
 
-test('a sign-out that comes too late signs nobody out who has signed in since', async () => {
+test('a sign-out that comes too late ends no session that began since', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support');
   const refuse = await hold(page, 'session', () => button(page, 'Sign out').click());
@@ -292,7 +292,7 @@ test('a session that is begun again in another tab is gone on with here', async 
   await signInElsewhere(page, 'support@example.com');
   await comeBack(page);
   await again.waitFor({ state: 'detached' });
-  await said(page, /^Signed in again/);
+  await announced(page, /^Signed in again/);
   await page.getByText('Nothing is published yet.').waitFor();
 });
 

@@ -5,7 +5,7 @@ import { codeAfter } from '../license-portal/harness.js';
 import { Pages } from './browser.js';
 import { headline, machine } from './portal-browser.js';
 import { startForBrowser } from './service.js';
-import { said, type Holder } from './steps.js';
+import { announced, type Holder } from './steps.js';
 import { addAuthenticator, dialog, linkFor, title } from './support-browser.js';
 
 /*
@@ -77,7 +77,7 @@ test.each([
   await hands.press(button(staff.getByRole('table', { name: 'Machines in use' }), 'Release Old Mac'));
   await hands.press(button(dialog(staff), 'Sold'));
   await hands.press(button(dialog(staff), 'Release'));
-  await said(staff, 'Released Old Mac.');
+  await announced(staff, 'Released Old Mac.');
 
   await signInByCode(holder, hands, email);
   expect(await headline(holder).textContent()).toBe('0 of 1 machines in use');

@@ -9,7 +9,7 @@ import { buyerOf, end, everyRow, mails, reportOf, sold, TAKES_PURCHASES } from '
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** At first nothing but a database: whoever has one records purchases, and mails wait for the service. */
+/** At first nothing but a database: its operator can record purchases, and mails wait for the service. */
 let created: Awaited<ReturnType<typeof createDatabase>>;
 let database: pg.Client;
 let dataDir: string;
@@ -43,7 +43,7 @@ const jobs = async () =>
   ).rows;
 
 describe('purchase record', () => {
-  test('makes a license of a paid one, and its mail waits as a job that names nobody', async () => {
+  test('makes a license of a paid one, and its mail waits as a job that names no person', async () => {
     const recorded = await terminal.json(withEmail('cli-paid', 'paid'));
     const license_id = expect.stringMatching(UUID_V7);
     expect(recorded).toEqual({ transaction_id: 'cli-paid', state: 'paid', license_id });
@@ -63,7 +63,7 @@ describe('purchase record', () => {
     expect(await jobs()).toHaveLength(1);
   });
 
-  test('needs no address for anything else: a license or none yet is told', async () => {
+  test('needs no address for anything else: a license or none yet is reported', async () => {
     const { license_id } = await terminal.json(withEmail('cli-refund', 'paid'));
     expect(await terminal.json(record('cli-refund', 'refunded'))).toEqual({
       transaction_id: 'cli-refund',
@@ -129,7 +129,7 @@ describe('beside a service', () => {
     expect((await service.activate(bought)).status).toBe(201);
   });
 
-  test('a mail is sent at once, and a refund is told by the next heartbeat', async () => {
+  test('a mail is sent at once, and a refund is answered to the next heartbeat', async () => {
     await terminal.json(withEmail('cli-served', 'paid'));
     const mail = (await mails(service)).find(({ to }) => to === buyerOf('cli-served'))!;
     const license = { license_key: mail.license_key!, email: mail.to };

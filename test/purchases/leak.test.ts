@@ -42,7 +42,7 @@ const AGENT = 'KanariHooks/2.0';
 /** Not the second of the report: a time of our own must not look like it. */
 const AT = unixTime() - 200;
 
-/** The event of a status, 60 KiB long. The buyer's address stands in it many times, the first time as another's. */
+/** The event of a status, 60 KiB long. The buyer's address occurs in it many times, the first time as another's. */
 function eventOf(status: string): string {
   const { card, spaced, holder, street, postcode, iban, license_key, user_agent, cookie } = PRIVATE;
   const { first_email, other_email, event, receipt, member } = PRIVATE;
@@ -102,7 +102,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** The event in every way in which it can be taken, refused, broken off by a fault, and turned away. */
+/** The event in every way in which it can be taken, refused, broken off by a fault, and refused. */
 async function drive(url: string): Promise<void> {
   const send = async (body: string, headers = signed(body, { id: ID, at: AT })) =>
     (await call(url, 'POST', PURCHASES, body, { 'user-agent': AGENT, ...headers })).status;
@@ -140,7 +140,7 @@ test('of all that an event holds, the tables keep what is to be kept, and nothin
   const facts = { transaction_id: TRANSACTION, email: EMAIL, state: 'dispute_won', paid: true };
   const recorded_on = expect.stringMatching(/^\d{4}-\d\d-\d\d$/);
   expect(purchases).toEqual([{ facts: { ...facts, recorded_on }, type: 'date' }]);
-  // The address stands where it says that it does: with the purchase and with the license.
+  // The address is stored where the documentation says: with the purchase and with the license.
   const withAddress = rows.filter((row) => row.toLowerCase().includes(EMAIL));
   expect(withAddress.map((row) => row.split(':')[0])).toEqual(['public.license', 'public.purchase']);
   const withTransaction = rows.filter((row) => row.includes(TRANSACTION));

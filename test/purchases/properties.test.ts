@@ -25,7 +25,7 @@ const CLIENTS = ['activate a', 'activate b', 'heartbeat'] as const;
 const STAFF = ['suspended', 'active'] as const;
 type Act = PurchaseState | (typeof CLIENTS)[number] | (typeof STAFF)[number];
 
-/** Where an event stands among the others: with `joins` it is sent at once with the one before. */
+/** The place of an event among the others: with `joins` it is sent at once with the one before. */
 interface Place {
   readonly rank: number;
   readonly joins: boolean;
@@ -68,9 +68,9 @@ function batchesOf(all: readonly Event[], order: 0 | 1): Event[][] {
 /** Four transactions, what was done about them, and what must hold meanwhile. */
 class Story {
   readonly #tokens = new Map<number, string>();
-  /** Refunds that were answered: from then on the license is said to be refunded, and nothing else. */
+  /** Refunds that were answered: from then on the license is answered as refunded, and nothing else. */
   readonly #refunded = new Set<number>();
-  readonly #staffSaid = new Map<number, StaffStatus>();
+  readonly #staffStatus = new Map<number, StaffStatus>();
 
   constructor(
     readonly name: string,
@@ -98,11 +98,11 @@ class Story {
       ? this.heartbeat(service, of)
       : this.activate(service, of, act));
     if (!answer) return;
-    const said = answer.json.code ?? 'active';
+    const outcome = answer.json.code ?? 'active';
     expect(isOver ? ['license_refunded'] : ['active', 'license_suspended', 'license_refunded']).toContain(
-      said,
+      outcome,
     );
-    if (said === 'active') this.#tokens.set(of, answer.json.token as string);
+    if (outcome === 'active') this.#tokens.set(of, answer.json.token as string);
   }
 
   private async heartbeat(service: Service, of: number) {
@@ -115,13 +115,13 @@ class Story {
     return license?.license_id ? service.activate(license, machine) : undefined;
   }
 
-  // One after the other: which of two that come at once is the last word, nobody could say.
+  // One after the other: which of two that come at once is the last one cannot be known.
   private async staff(staffs: readonly Event[]): Promise<void> {
     for (const { of, act } of staffs) {
       const license_id = (await sold(one, this.id(of)))?.license_id;
       if (!license_id) continue;
       await one.setLicense(license_id, { staff_status: act as StaffStatus });
-      this.#staffSaid.set(of, act as StaffStatus);
+      this.#staffStatus.set(of, act as StaffStatus);
     }
   }
 
@@ -140,7 +140,7 @@ class Story {
     if (!purchase) return null;
     const { state, paid, license_id, email, staff_status } = purchase;
     if (!license_id) return { state, paid, licenses: 0 };
-    expect(staff_status).toBe(this.#staffSaid.get(of) ?? 'active');
+    expect(staff_status).toBe(this.#staffStatus.get(of) ?? 'active');
     const ends = await one.sql<{ ended_reason: string | null }>(
       'select distinct ended_reason from activation where license_id = $1',
       [license_id],
@@ -201,7 +201,7 @@ test('the end depends on which reports came: not on their order, number, place o
         }
       }
     }),
-    // However long it takes to find the smallest case, it is told in time.
+    // However long it takes to find the smallest case, it is reported in time.
     { numRuns: 20, interruptAfterTimeLimit: 20_000 },
   );
 });

@@ -184,7 +184,7 @@ describe('a report', () => {
 test('without a secret the address does not exist, whatever is sent there', async () => {
   const deaf = await Service.start();
   const nowhere = (await deaf.call('POST', '/v1/nowhere', {})).json;
-  const body = JSON.stringify({ transaction_id: 'nobody', email: 'ada@example.com', status: 'paid' });
+  const body = JSON.stringify({ transaction_id: 'unsigned', email: 'ada@example.com', status: 'paid' });
   for (const sent of [body, '{}', '{', '[]', '']) {
     for (const headers of [{}, signed(sent), signed(sent, { secret: '' })]) {
       const { status, json } = await deaf.call('POST', PURCHASES, sent, headers);

@@ -17,7 +17,7 @@ afterAll(async () => {
   await one.close();
 });
 
-/** On a machine that stands still for a second, a report is answered 503; the processor's side sends it again. */
+/** On a machine that stalls for a second, a report is answered 503; the processor's side sends it again. */
 const reportOf: typeof reportOnce = (...report) => answered(() => reportOnce(...report));
 
 /** Sends to both instances in turn, all at once. */

@@ -206,7 +206,7 @@ test('every documented answer is one that was seen here', async () => {
     [415, await send('{}', { ...signed('{}'), 'content-type': 'text/plain' })],
     [422, await report(service, {})],
     [500, await whileGone(service, 'purchase', () => reportOf(service, 'broken', 'paid'))],
-    [503, await whileLocked(service, 'purchase', () => reportOf(service, 'away', 'paid'))],
+    [503, await whileLocked(service, 'purchase', () => reportOf(service, 'unavailable', 'paid'))],
   ];
   await deaf.close();
   for (const [status, answer] of answers) expect(answer.status).toBe(status);

@@ -59,7 +59,7 @@ const bindingsOf = ({ license_id }: Sold) =>
     [license_id],
   );
 
-describe('a purchase is what its highest report said, in any order', () => {
+describe('a purchase has the state of its highest report, in any order', () => {
   const RANKED = ['paid', 'disputed', 'dispute_won', 'refunded'] as const;
   const ACTIVATION = {
     paid: 201,
@@ -173,7 +173,7 @@ describe('a refund', () => {
     expect(one).toEqual({ transactions: 1 });
   });
 
-  test('is told by the very next heartbeat and the next activation', async () => {
+  test('is answered to the very next heartbeat and the next activation', async () => {
     const bought = await activated('next', ['studio', 'laptop']);
     expect((await service.heartbeat(bought.tokens[1]!)).status).toBe(200);
     await say('next', 'refunded');
@@ -187,7 +187,7 @@ describe('a refund', () => {
     }
   });
 
-  test('is final, and wins over whatever else is said', async () => {
+  test('is final, and wins over whatever else is reported', async () => {
     const bought = await activated('final');
     await say('final', 'disputed', 'refunded', 'dispute_won', 'disputed', 'paid');
     for (const staff_status of ['suspended', 'revoked', 'active'] as const) {
@@ -196,14 +196,14 @@ describe('a refund', () => {
     }
   });
 
-  test('leaves what staff said in its own column', async () => {
+  test('leaves what staff wrote in its own column', async () => {
     const bought = await activated('columns');
     await service.setLicense(bought.license_id!, { staff_status: 'revoked' });
     await say('columns', 'refunded', 'dispute_won');
     expect(await license('columns')).toMatchObject({ state: 'refunded', staff_status: 'revoked' });
   });
 
-  test('that came before its purchase: a license from the start refunded, of which nobody is ever told', async () => {
+  test('that came before its purchase: a license from the start refunded, of which no mail is sent', async () => {
     await say('before', 'refunded');
     await say('before', 'paid', 'paid', 'dispute_won');
     const bought = await license('before');

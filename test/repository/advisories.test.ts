@@ -32,7 +32,7 @@ async function audit(
   const { port } = registry.address() as AddressInfo;
   if (!listener) registry.close();
   const child = spawn(process.execPath, [SCRIPT, `--registry=http://127.0.0.1:${port}/`, ...options], {
-    // As a production machine has it that was told to stay offline: either would make npm see less.
+    // As on a production machine that is configured to stay offline: either would make npm see less.
     env: { PATH: process.env['PATH'], HOME: home, NODE_ENV: 'production', npm_config_offline: 'true' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -66,7 +66,7 @@ function knows(severities: Record<string, string>, asked?: (body: object) => voi
 
 function advisories(severities: Record<string, string>) {
   const each = Object.entries(severities).map(([name, severity], id) => {
-    const about = { id, title: `Trouble in ${name}`, url: `https://example.com/${name}` };
+    const about = { id, title: `Fault in ${name}`, url: `https://example.com/${name}` };
     return [
       name,
       [{ ...about, severity, vulnerable_versions: '<99.0.0', cwe: [], cvss: { score: 0 } }],
@@ -80,7 +80,7 @@ test('1 and a table where something moderate is known of a release, and be it of
   expect(code).toBe(1);
   const [release, tools] = stdout.split('\nKnown of what builds') as [string, string];
   const row = (severity: string, name: string) =>
-    [severity, `${name}@${version(name)}`, `Trouble in ${name}`].concat(
+    [severity, `${name}@${version(name)}`, `Fault in ${name}`].concat(
       'affects <99.0.0',
       `fixed by ${name} 99.0.0`,
       `node_modules/${name}`,

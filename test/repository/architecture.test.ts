@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
-import { cycleIn, nodesOf, parse, roomOf, sources, type SourceFile } from './source-files.js';
+import { cycleIn, nodesOf, parse, folderOf, sources, type SourceFile } from './source-files.js';
 
 const ANYTHING = [/.*/];
 const only = (...folders: string[]) => folders.map((folder) => new RegExp(`^${folder}/`));
@@ -55,20 +55,21 @@ const BASE = ['core', 'database', 'http'];
 const ROOTS = ['main', 'cli', 'server', 'app.module'];
 
 /** Whether a folder belongs to the base of another. */
-function isBaseOf(room: string, base: string): boolean {
-  const own = BASE.indexOf(room);
+function isBaseOf(folder: string, base: string): boolean {
+  const own = BASE.indexOf(folder);
   return (own < 0 ? BASE : BASE.slice(0, own)).includes(base);
 }
 
-function trespasses({ path, room, imports }: SourceFile): string[] {
-  const allowed = MAY_IMPORT[room];
-  if (!allowed) return [`${path}: ${room} is in no row of the table`];
+function trespasses({ path, folder, imports }: SourceFile): string[] {
+  const allowed = MAY_IMPORT[folder];
+  if (!allowed) return [`${path}: ${folder} is in no row of the table`];
   return imports
     .flatMap(({ file }) => (file === undefined ? [] : [file]))
-    .filter((file) => roomOf(file) !== room && !isBaseOf(room, roomOf(file)))
+    .filter((file) => folderOf(file) !== folder && !isBaseOf(folder, folderOf(file)))
     .filter(
       (file) =>
-        !allowed.some((rule) => rule.test(file)) || (ROOTS.includes(roomOf(file)) && !ROOTS.includes(room)),
+        !allowed.some((rule) => rule.test(file)) ||
+        (ROOTS.includes(folderOf(file)) && !ROOTS.includes(folder)),
     )
     .map((file) => `${path} imports ${file}`);
 }
@@ -103,8 +104,8 @@ const holding = (words: RegExp, except: readonly string[] = []) =>
   everywhere(({ path, text }) => (words.test(text) && !except.includes(path) ? [path] : []));
 
 describe('who may import whom', () => {
-  test.each([...new Set(sources.map(({ room }) => room))])('%s imports only what it may', (room) => {
-    expect(sources.filter((file) => file.room === room).flatMap(trespasses)).toEqual([]);
+  test.each([...new Set(sources.map(({ folder }) => folder))])('%s imports only what it may', (folder) => {
+    expect(sources.filter((file) => file.folder === folder).flatMap(trespasses)).toEqual([]);
   });
 
   test('a trespass would be seen', () => {
@@ -119,13 +120,13 @@ describe('who may import whom', () => {
     expect(at('utils/x.ts', '../core/config.js')).toEqual(['utils/x.ts: utils is in no row of the table']);
   });
 
-  test('no room leads back to itself, and no file does when it runs', () => {
-    const rooms = new Map<string, Set<string>>();
-    for (const { room, imports } of sources) {
-      const to = imports.flatMap(({ file }) => (file && roomOf(file) !== room ? [roomOf(file)] : []));
-      rooms.set(room, new Set([...(rooms.get(room) ?? []), ...to]));
+  test('no folder leads back to itself, and no file does when it runs', () => {
+    const folders = new Map<string, Set<string>>();
+    for (const { folder, imports } of sources) {
+      const to = imports.flatMap(({ file }) => (file && folderOf(file) !== folder ? [folderOf(file)] : []));
+      folders.set(folder, new Set([...(folders.get(folder) ?? []), ...to]));
     }
-    expect(cycleIn(rooms)).toBeUndefined();
+    expect(cycleIn(folders)).toBeUndefined();
     const files = sources.map(({ path, imports }) => {
       const kept = imports.filter(({ names, types }) => names.length === 0 || names.length > types.length);
       return [path.replace(/\.ts$/, ''), new Set(kept.flatMap(({ file }) => file ?? []))] as const;
@@ -229,10 +230,10 @@ describe('what goes out', () => {
         /^pg(-.*)?$/.test(from) && names.length > types.length ? [path] : [],
       ),
     );
-    expect(drivers.filter((path) => roomOf(path) !== 'database')).toEqual([]);
+    expect(drivers.filter((path) => folderOf(path) !== 'database')).toEqual([]);
   });
 
-  test('nobody calls fetch or opens a socket of the web, but the command that looks at a live manifest', () => {
+  test('nothing calls fetch or opens a socket of the web, but the command that reads a live manifest', () => {
     const calling = everywhere(({ path, tree }) =>
       [...nodesOf(tree)].some(
         (node) =>

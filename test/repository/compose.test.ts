@@ -28,13 +28,13 @@ test('an instance is given every setting that it reads, and none that it does no
   const settings = names(/\bread\('([A-Z_]+)'\)/g, read('src/core/config.ts'));
   expect(settings.size).toBeGreaterThan(20);
   expect(Object.keys(service.environment).filter((name) => !settings.has(name))).toEqual([]);
-  // Nothing of a production lies in the folder of data.
+  // Nothing of a production is in the data folder.
   expect([...settings].filter((name) => !(name in service.environment))).toEqual(['DATA_DIR']);
 });
 
-test('whatever may stand in .env is told in .env.example', () => {
-  const told = names(/^# ([A-Z_]+)=/gm, read('.env.example'));
-  expect([...names(/\$\{([A-Z_]+)/g, text)].filter((name) => !told.has(name))).toEqual([]);
+test('whatever may be set in .env is described in .env.example', () => {
+  const documented = names(/^# ([A-Z_]+)=/gm, read('.env.example'));
+  expect([...names(/\$\{([A-Z_]+)/g, text)].filter((name) => !documented.has(name))).toEqual([]);
 });
 
 test('without a profile there is one instance; with the proxy there are two that differ in their port alone', () => {

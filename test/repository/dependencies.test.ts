@@ -18,7 +18,7 @@ function lockedIn(file: string): [path: string, Locked][] {
   return Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && !link);
 }
 
-/** The names to judge: where it lies, and what it is where it was installed under another name. */
+/** The names to judge: where it is, and what it is where it was installed under another name. */
 function namesIn(file: string): string[] {
   return lockedIn(file).flatMap(([path, { name }]) => [
     path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
@@ -71,14 +71,11 @@ function reporter(name: string): string | undefined {
 }
 
 describe('what reports to third parties', () => {
-  test.each(LOCK_FILES)(
-    'stands nowhere in %s, neither as our dependency nor as a dependency of one',
-    (file) => {
-      const names = namesIn(file);
-      expect(names.length).toBeGreaterThan(100);
-      expect(names.filter(reporter).map((name) => `${name}: ${reporter(name)}`)).toEqual([]);
-    },
-  );
+  test.each(LOCK_FILES)('is nowhere in %s, neither as our dependency nor as a dependency of one', (file) => {
+    const names = namesIn(file);
+    expect(names.length).toBeGreaterThan(100);
+    expect(names.filter(reporter).map((name) => `${name}: ${reporter(name)}`)).toEqual([]);
+  });
 
   // The list is only worth what it catches.
   test.each(
@@ -148,7 +145,7 @@ describe('what reports to third parties', () => {
 describe.each(LOCK_FILES)('the lock file %s', (file) => {
   const locked = lockedIn(file);
 
-  test('names no address to download from: the registry is whoever installs it chooses', () => {
+  test('names no address to download from: each installation chooses its registry', () => {
     expect(locked.filter(([, { resolved }]) => resolved).map(([path]) => path)).toEqual([]);
   });
 

@@ -20,7 +20,7 @@ beforeAll(() => {
 });
 afterAll(() => terminal.close());
 
-/** A file that takes no room: holes, and a few bytes at places that the seed says, the last byte among them. */
+/** A file that takes no space: holes, and a few bytes at places that the seed gives, the last byte among them. */
 async function sparse(name: string, bytes: number): Promise<string> {
   const random = new Random(SEED);
   await using file = await open(terminal.file(name), 'w');
@@ -61,12 +61,12 @@ test('an image of 3 GiB is hashed as other programs do, in the memory that one o
 
 test.each([1, MIB - 1, MIB, MIB + 1, 3 * MIB + 17])('an image of %d bytes', async (bytes) => {
   const file = await sparse('some.dmg', bytes);
-  const told: number[][] = [];
-  const read = await readImage(file, (...progress) => told.push(progress));
+  const lines: number[][] = [];
+  const read = await readImage(file, (...progress) => lines.push(progress));
   expect(read).toEqual({ size: bytes, sha256: hash('sha256', await readFile(file)) });
-  // Told piece by piece, and at the end that all is done.
-  expect(told.map(([done]) => done)).toEqual(told.map(([done]) => done!).toSorted((a, b) => a - b));
-  expect(told.at(-1)).toEqual([bytes, bytes]);
+  // Reported piece by piece, and at the end that all is done.
+  expect(lines.map(([done]) => done)).toEqual(lines.map(([done]) => done!).toSorted((a, b) => a - b));
+  expect(lines.at(-1)).toEqual([bytes, bytes]);
 });
 
 describe('the bar', () => {
@@ -76,7 +76,7 @@ describe('the bar', () => {
     return { written, show: progressBar('App.dmg', stream as unknown as typeof process.stderr) };
   };
 
-  test('is drawn once for each percent, in one line, and taken away at the end', () => {
+  test('is drawn once for each percent, in one line, and removed at the end', () => {
     const { written, show } = shown(true);
     for (let done = 0; done <= 1000; done++) show(done, 1000);
     expect(written).toHaveLength(101);

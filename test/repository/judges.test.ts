@@ -91,8 +91,8 @@ describe('the judges', () => {
       },
       stdio: ['ignore', 'inherit', 'pipe'],
     });
-    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
-    expect(said.split('\n')).toEqual([
+    const [output, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    expect(output.split('\n')).toEqual([
       'Installing what is missing in judges/ (npm ci) …',
       'The judges are not installed: `npm ci` in judges/ failed (ECONNREFUSED). It needs a registry that npm reaches; run `npm run judges` again when there is one.',
       '',

@@ -19,8 +19,8 @@ export interface Import {
 export interface SourceFile {
   /** Below src: `http/app.ts`. */
   readonly path: string;
-  /** The folder, or the file where it lies beside the folders: `http`, `config`. */
-  readonly room: string;
+  /** The folder, or the file where it is beside the folders: `http`, `config`. */
+  readonly folder: string;
   readonly text: string;
   readonly imports: readonly Import[];
   readonly tree: ts.SourceFile;
@@ -41,7 +41,7 @@ export function parse(path: string, text: string): SourceFile {
     types: [],
   }));
   const imports = [...declared, ...later];
-  return { path, room: roomOf(path), text, imports, tree };
+  return { path, folder: folderOf(path), text, imports, tree };
 }
 
 export const sources: readonly SourceFile[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
@@ -49,7 +49,7 @@ export const sources: readonly SourceFile[] = readdirSync(SRC, { recursive: true
   .toSorted()
   .map((path) => parse(path, readFileSync(join(SRC, path), 'utf8')));
 
-export function roomOf(path: string): string {
+export function folderOf(path: string): string {
   return path.split('/')[0]!.replace(/\.ts$/, '');
 }
 

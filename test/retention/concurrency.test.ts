@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { FakeClock, Service } from '../support/harness.js';
-import { RetentionGround } from './harness.js';
+import { RetentionHarness } from './harness.js';
 
 /** What a run waits for a lock (src/retention), and so the longest that anyone may wait for a run. */
 const LOCK_TIMEOUT_MS = 5_000;
@@ -13,7 +13,7 @@ const BUSY = 3;
 let service: Service;
 /** Another service with a database in which nothing runs. */
 let control: { service: Service; token: string };
-let ground: RetentionGround;
+let harness: RetentionHarness;
 let token: string;
 let license: Awaited<ReturnType<Service['issue']>>;
 beforeAll(async () => {
@@ -21,29 +21,29 @@ beforeAll(async () => {
   const quiet = await Service.start();
   const { json } = await quiet.activate(await quiet.issue());
   control = { service: quiet, token: json.token };
-  ground = RetentionGround.on(service.databaseUrl);
-  await ground.countNoWeeks();
+  harness = RetentionHarness.on(service.databaseUrl);
+  await harness.countNoWeeks();
   license = await service.issue({ machines_allowed: 100_000 });
   token = (await service.activate(license)).json.token;
 });
 beforeEach(async () => {
-  await ground.sql('truncate telemetry_inbox, telemetry, one_time_code');
-  await ground.receive({
+  await harness.sql('truncate telemetry_inbox, telemetry, one_time_code');
+  await harness.receive({
     '2024-09-10': 3,
     '2024-10-31': 4,
     '2024-11-19': 5,
     '2024-11-21': 6,
     '2024-11-22': 7,
   });
-  await ground.run('2024-12-01T12:00:00Z');
+  await harness.run('2024-12-01T12:00:00Z');
 });
 afterAll(async () => {
-  await ground.close();
+  await harness.close();
   await control.service.close();
   await service.close();
 });
 
-/** Heartbeats with telemetry and activations, one after another, until it is told to stop; and a control of heartbeats. */
+/** Heartbeats with telemetry and activations, one after another, until it is stopped; and a control of heartbeats. */
 function traffic(): { stop(): Promise<{ slowest: number; control: number; beats: number }> } {
   const ending = new AbortController();
   let [slowest, slowestControl, beats] = [0, 0, 0];
@@ -87,13 +87,13 @@ function traffic(): { stop(): Promise<{ slowest: number; control: number; beats:
 
 test('eight instances whose clocks differ run at once: nothing fails, what is to go is gone, and no row is lost', async () => {
   for (const expires_at of ['2026-11-20T00:00:00Z', '2026-11-20T00:06:00Z', '2026-11-22T00:00:00Z'])
-    await ground.insert('one_time_code', { expires_at });
-  await ground.receive({ '2026-11-18': 10, '2026-11-19': 20 });
+    await harness.insert('one_time_code', { expires_at });
+  await harness.receive({ '2026-11-18': 10, '2026-11-19': 20 });
   const load = traffic();
   // From a minute before midnight to minutes after it.
   const skewed = Array.from({ length: 8 }, (_, minutes) => {
     const clock = new FakeClock(new Date(Date.parse('2026-11-19T23:59:00Z') + minutes * 60_000));
-    return { instance: ground.instance(clock), asOf: clock.now() };
+    return { instance: harness.instance(clock), asOf: clock.now() };
   });
   const runs = skewed.map(async ({ instance, asOf }) => {
     const reports = [];
@@ -114,25 +114,25 @@ test('eight instances whose clocks differ run at once: nothing fails, what is to
   expect(sum(({ telemetry_rows_moved }) => telemetry_rows_moved)).toBe(30);
   expect(sum(({ deleted }) => deleted['telemetry'] ?? 0)).toBe(12);
   expect(sum(({ deleted }) => deleted['one_time_code'] ?? 0)).toBe(1);
-  expect(await ground.days('telemetry')).toEqual({
+  expect(await harness.days('telemetry')).toEqual({
     '2024-11-21': 6,
     '2024-11-22': 7,
     '2026-11-18': 10,
     '2026-11-19': 20,
   });
-  expect(await ground.days('telemetry_inbox')).toEqual({ '2026-11-20': beats });
-  expect(await ground.count('one_time_code')).toBe(2);
+  expect(await harness.days('telemetry_inbox')).toEqual({ '2026-11-20': beats });
+  expect(await harness.count('one_time_code')).toBe(2);
   expect(slowest).toBeLessThan(PATIENCE_MS + BUSY * undisturbed);
 });
 
-test('while somebody reads telemetry for long, a run gives up in time, nobody waits for it, and the next one finishes', async () => {
-  const reader = await ground.database.connect();
+test('while telemetry is read for long, a run gives up in time, no request waits for it, and the next one finishes', async () => {
+  const reader = await harness.database.connect();
   await reader.query('begin; select count(*) from telemetry');
-  await ground.insert('one_time_code', { expires_at: '2026-11-01' });
-  await ground.receive({ '2026-11-19': 20 });
+  await harness.insert('one_time_code', { expires_at: '2026-11-01' });
+  await harness.receive({ '2026-11-19': 20 });
   const load = traffic();
   const started = performance.now();
-  const report = await ground.retention.run(new Date('2026-11-20T00:05:00Z'));
+  const report = await harness.retention.run(new Date('2026-11-20T00:05:00Z'));
   const took = performance.now() - started;
   const { slowest, control: undisturbed, beats } = await load.stop();
   expect(report).toMatchObject({
@@ -148,35 +148,35 @@ test('while somebody reads telemetry for long, a run gives up in time, nobody wa
   await reader.query('rollback');
   reader.release();
   // Its partition is half detached: rows of it are seen no more, and none can come back.
-  expect((await ground.run('2026-11-20T00:05:00Z')).deleted).toEqual({ telemetry: 12 });
-  expect(await ground.days('telemetry')).toEqual({ '2024-11-21': 6, '2024-11-22': 7, '2026-11-19': 20 });
-  expect((await ground.partitions())[0]).toBe('2024_11');
+  expect((await harness.run('2026-11-20T00:05:00Z')).deleted).toEqual({ telemetry: 12 });
+  expect(await harness.days('telemetry')).toEqual({ '2024-11-21': 6, '2024-11-22': 7, '2026-11-19': 20 });
+  expect((await harness.partitions())[0]).toBe('2024_11');
 });
 
-test('while somebody reads the inbox, nobody waits for a run that does, and it moves as soon as it can', async () => {
-  const reader = await ground.database.connect();
+test('while the inbox is read, no request waits for a run that does, and it moves as soon as it can', async () => {
+  const reader = await harness.database.connect();
   await reader.query('begin; select count(*) from telemetry_inbox');
-  await ground.receive({ '2026-11-19': 20 });
+  await harness.receive({ '2026-11-19': 20 });
   const load = traffic();
-  const run = ground.run('2026-11-20T00:05:00Z');
+  const run = harness.run('2026-11-20T00:05:00Z');
   // It has asked for the lock, and for a while given it up.
   const asks = `select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted and mode = 'AccessExclusiveLock'`;
   for (const waits of [true, false, true])
-    while ((await ground.sql(asks)).length > 0 !== waits) await pause(5);
+    while ((await harness.sql(asks)).length > 0 !== waits) await pause(5);
   await reader.query('rollback');
   reader.release();
   expect((await run).telemetry_rows_moved).toBe(20);
   const { slowest, control: undisturbed, beats } = await load.stop();
-  expect(await ground.days('telemetry_inbox')).toEqual({ '2026-11-20': beats });
+  expect(await harness.days('telemetry_inbox')).toEqual({ '2026-11-20': beats });
   expect(slowest).toBeLessThan(PATIENCE_MS + BUSY * undisturbed);
 });
 
 test('months are dropped, and rows moved and deleted by the thousand, while heartbeats and activations go on', async () => {
-  await ground.receive({ '2024-08-15': 4_000, '2024-11-20': 6_000, '2026-11-19': 6_000 });
+  await harness.receive({ '2024-08-15': 4_000, '2024-11-20': 6_000, '2026-11-19': 6_000 });
   const load = traffic();
-  const { deleted, telemetry_rows_moved } = await ground.run('2026-11-20T00:05:00Z');
+  const { deleted, telemetry_rows_moved } = await harness.run('2026-11-20T00:05:00Z');
   const { slowest, control: undisturbed, beats } = await load.stop();
   expect([telemetry_rows_moved, deleted['telemetry']]).toEqual([16_000, 10_012]);
-  expect(await ground.days('telemetry_inbox')).toEqual({ '2026-11-20': beats });
+  expect(await harness.days('telemetry_inbox')).toEqual({ '2026-11-20': beats });
   expect(slowest).toBeLessThan(PATIENCE_MS + BUSY * undisturbed);
 });

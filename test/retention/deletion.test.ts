@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { RetentionGround } from './harness.js';
+import { RetentionHarness } from './harness.js';
 
-let ground: RetentionGround;
+let harness: RetentionHarness;
 let license_id: unknown;
 let staff_id: unknown;
 beforeAll(async () => {
-  ground = await RetentionGround.start();
-  await ground.countNoWeeks();
-  license_id = (await ground.insert('license', {}))['id'];
-  staff_id = (await ground.insert('staff', {}))['id'];
+  harness = await RetentionHarness.start();
+  await harness.countNoWeeks();
+  license_id = (await harness.insert('license', {}))['id'];
+  staff_id = (await harness.insert('staff', {}))['id'];
 });
-afterAll(() => ground.close());
+afterAll(() => harness.close());
 
 type Says = Readonly<Record<string, unknown>>;
 interface Case {
@@ -124,14 +124,14 @@ const LEAVING: Case[] = [
 /** The one row of a table that says this. */
 const there = async (table: string, row: Says): Promise<boolean> => {
   const key = 'mail_id' in row ? 'mail_id' : 'id';
-  return (await ground.sql(`select 1 from ${table} where ${key} = $1`, [row[key]])).length === 1;
+  return (await harness.sql(`select 1 from ${table} where ${key} = $1`, [row[key]])).length === 1;
 };
 
 test.each(LEAVING)('$what stays until $until and leaves at $gone', async ({ table, says, until, gone }) => {
-  const row = await ground.insert(table, says());
-  expect((await ground.run(until)).deleted).toEqual({});
+  const row = await harness.insert(table, says());
+  expect((await harness.run(until)).deleted).toEqual({});
   expect(await there(table, row)).toBe(true);
-  expect((await ground.run(gone)).deleted).toEqual({ [table]: 1 });
+  expect((await harness.run(gone)).deleted).toEqual({ [table]: 1 });
   expect(await there(table, row)).toBe(false);
 });
 
@@ -143,28 +143,28 @@ test.each<[what: string, table: string, says: () => Says]>([
   ['a suspended license', 'license', () => ({ staff_status: 'suspended' })],
   ['an open deletion request', 'erasure_request', () => ({ email: 'ada@example.com' })],
 ])('%s stays, however old', async (_what, table, says) => {
-  const row = await ground.insert(table, says());
-  expect((await ground.run(FAR)).deleted).toEqual({});
+  const row = await harness.insert(table, says());
+  expect((await harness.run(FAR)).deleted).toEqual({});
   expect(await there(table, row)).toBe(true);
-  await ground.sql(`delete from ${table} where id = $1`, [row['id']]);
+  await harness.sql(`delete from ${table} where id = $1`, [row['id']]);
 });
 
 test('a week leaves 24 months after its Sunday, with all that was counted of it', async () => {
-  await ground.insert('fleet_week', { week_end: '2024-11-17' });
+  await harness.insert('fleet_week', { week_end: '2024-11-17' });
   const cells = ['fleet_cell', 'fleet_latency', 'crash_week'];
-  for (const table of cells) await ground.insert(table, { week_end: '2024-11-17' });
-  const counts = () => Promise.all(cells.map((table) => ground.count(table)));
-  expect((await ground.run('2026-11-16T23:59:59.999Z')).deleted).toEqual({});
+  for (const table of cells) await harness.insert(table, { week_end: '2024-11-17' });
+  const counts = () => Promise.all(cells.map((table) => harness.count(table)));
+  expect((await harness.run('2026-11-16T23:59:59.999Z')).deleted).toEqual({});
   expect(await counts()).toEqual([1, 1, 1]);
-  expect((await ground.run('2026-11-17T00:00:00Z')).deleted).toEqual({ fleet_week: 1 });
+  expect((await harness.run('2026-11-17T00:00:00Z')).deleted).toEqual({ fleet_week: 1 });
   expect(await counts()).toEqual([0, 0, 0]);
 });
 
 test('TAX_RETENTION_YEARS is how long a purchase stays', async () => {
-  const purchase = await ground.insert('purchase', { recorded_on: '2016-07-01' });
-  const two = ground.instance(ground.clock, { TAX_RETENTION_YEARS: '2' });
-  expect((await ground.run('2018-12-31T23:59:59.999Z', two)).deleted).toEqual({});
-  expect((await ground.run('2019-01-01T00:00:00Z', two)).deleted).toEqual({ purchase: 1 });
+  const purchase = await harness.insert('purchase', { recorded_on: '2016-07-01' });
+  const two = harness.instance(harness.clock, { TAX_RETENTION_YEARS: '2' });
+  expect((await harness.run('2018-12-31T23:59:59.999Z', two)).deleted).toEqual({});
+  expect((await harness.run('2019-01-01T00:00:00Z', two)).deleted).toEqual({ purchase: 1 });
   expect(await there('purchase', purchase)).toBe(false);
 });
 
@@ -173,28 +173,28 @@ test.each([
   ['dispute_won', 'active', 'active'],
   ['disputed', 'active', 'suspended'],
   ['disputed', 'revoked', 'revoked'],
-  // Refunded in its last year, its license is still there: it must not come to life again.
+  // Refunded in its last year, its license is still there: it must not become valid again.
   ['refunded', 'active', 'revoked'],
   ['refunded', 'suspended', 'revoked'],
 ])('of a %s purchase that leaves, the %s license goes on as %s', async (state, before, after) => {
-  const { id: purchase_id } = await ground.insert('purchase', { state, recorded_on: '2016-07-01' });
-  const { id } = await ground.insert('license', { purchase_id, staff_status: before });
-  expect((await ground.run('2027-01-01T00:05:00Z')).deleted).toEqual({ purchase: 1 });
+  const { id: purchase_id } = await harness.insert('purchase', { state, recorded_on: '2016-07-01' });
+  const { id } = await harness.insert('license', { purchase_id, staff_status: before });
+  expect((await harness.run('2027-01-01T00:05:00Z')).deleted).toEqual({ purchase: 1 });
   const sql = 'select purchase_id, staff_status from license where id = $1';
-  expect(await ground.sql(sql, [id])).toEqual([{ purchase_id: null, staff_status: after }]);
+  expect(await harness.sql(sql, [id])).toEqual([{ purchase_id: null, staff_status: after }]);
 });
 
 test('a license that leaves takes its activations along, and their release requests', async () => {
   const ids = await Promise.all(
     [{ ended_at: '2025-11-20' }, { ended_at: '2025-11-21' }].map(async (end) => {
-      const license = await ground.insert('license', end);
+      const license = await harness.insert('license', end);
       const ended = { ended_at: '2026-10-20', ended_reason: 'released' };
-      const activation = await ground.insert('activation', { license_id: license['id'], ...ended });
-      const request = await ground.insert('release_request', { activation_id: activation['id'] });
+      const activation = await harness.insert('activation', { license_id: license['id'], ...ended });
+      const request = await harness.insert('release_request', { activation_id: activation['id'] });
       return { license, activation, request };
     }),
   );
-  expect((await ground.run(FAR)).deleted).toEqual({ license: 1 });
+  expect((await harness.run(FAR)).deleted).toEqual({ license: 1 });
   for (const [index, { license, activation, request }] of ids.entries()) {
     expect([
       await there('license', license),
@@ -207,8 +207,8 @@ test('a license that leaves takes its activations along, and their release reque
 test('work that failed for good leaves after 6 days; what waits or is being done stays', async () => {
   const job = async (at: string, says: string) => {
     const key = randomUUID();
-    await ground.sql(`select graphile_worker.add_job('mail_test', job_key := $1, max_attempts := 3)`, [key]);
-    await ground.sql(`update graphile_worker._private_jobs set created_at = $2, ${says} where key = $1`, [
+    await harness.sql(`select graphile_worker.add_job('mail_test', job_key := $1, max_attempts := 3)`, [key]);
+    await harness.sql(`update graphile_worker._private_jobs set created_at = $2, ${says} where key = $1`, [
       key,
       at,
     ]);
@@ -221,22 +221,22 @@ test('work that failed for good leaves after 6 days; what waits or is being done
     await job(old, 'attempts = 2'),
     await job(old, 'attempts = 3, locked_at = now()'),
   ];
-  expect((await ground.run('2026-11-20T12:00:00Z')).deleted).toEqual({ 'graphile_worker._private_jobs': 1 });
-  const left = await ground.sql<{ key: string }>('select key from graphile_worker._private_jobs');
+  expect((await harness.run('2026-11-20T12:00:00Z')).deleted).toEqual({ 'graphile_worker._private_jobs': 1 });
+  const left = await harness.sql<{ key: string }>('select key from graphile_worker._private_jobs');
   expect(left.map(({ key }) => key).toSorted()).toEqual(stay.toSorted());
 });
 
 test('audit entries leave after 24 months; no day that is given takes a younger one, nor fails on it', async () => {
   const event = (ago: string) =>
-    ground.sql(
+    harness.sql(
       `insert into audit_event (id, actor, action, change, at)
        values (gen_random_uuid(), $1::text, 'test', '{}', now() - interval '24 months' - $1::interval)`,
       [ago],
     );
   for (const ago of ['2 days', '-1 hour', '-1 day']) await event(ago);
   const year = new Date().getUTCFullYear();
-  expect((await ground.run(`${year + 5}-01-01T00:05:00Z`)).deleted).toMatchObject({ audit_event: 1 });
-  const left = await ground.sql<{ actor: string }>('select actor from audit_event order by at');
+  expect((await harness.run(`${year + 5}-01-01T00:05:00Z`)).deleted).toMatchObject({ audit_event: 1 });
+  const left = await harness.sql<{ actor: string }>('select actor from audit_event order by at');
   expect(left.map(({ actor }) => actor)).toEqual(['-1 hour', '-1 day']);
 });
 
@@ -247,15 +247,15 @@ test.each([
     `gen_random_uuid(), sha256(n::text::bytea), 'AB', 1, null, 'active', 1, null, 'keep', null, '2010-01-01', '2025-01-01', '2010-01-01'`,
   ],
 ])('rows of %s leave 5,000 by 5,000, to the last one', async (table, values) => {
-  await ground.sql(`
+  await harness.sql(`
     create table batch (rows integer);
     create function note_batch() returns trigger language plpgsql as
       $$ begin insert into batch select count(*) from gone; return null; end $$;
     create trigger note_batch after delete on ${table} referencing old table as gone
       for each statement execute function note_batch();
     insert into ${table} select ${values} from generate_series(1, 10001) n`);
-  expect((await ground.run(FAR)).deleted).toEqual({ [table]: 10_001 });
-  const batches = await ground.sql<{ rows: number }>('select rows from batch');
+  expect((await harness.run(FAR)).deleted).toEqual({ [table]: 10_001 });
+  const batches = await harness.sql<{ rows: number }>('select rows from batch');
   expect(batches.map(({ rows }) => rows)).toEqual([5_000, 5_000, 1]);
-  await ground.sql('drop function note_batch cascade; drop table batch');
+  await harness.sql('drop function note_batch cascade; drop table batch');
 });

@@ -1,21 +1,21 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { FakeClock } from '../support/harness.js';
-import { RetentionGround } from './harness.js';
+import { RetentionHarness } from './harness.js';
 
-let ground: RetentionGround;
+let harness: RetentionHarness;
 beforeAll(async () => {
-  ground = await RetentionGround.start();
-  await ground.countNoWeeks();
+  harness = await RetentionHarness.start();
+  await harness.countNoWeeks();
 });
-afterEach(() => ground.sql('truncate telemetry_inbox, telemetry'));
-afterAll(() => ground.close());
+afterEach(() => harness.sql('truncate telemetry_inbox, telemetry'));
+afterAll(() => harness.close());
 
 /** Telemetry of these days, where the runs before `before` have left it: in its partitions, and nothing in the inbox. */
 async function keep(days: Record<string, number>, before: string): Promise<void> {
-  await ground.receive(days);
+  await harness.receive(days);
   const [year, ...rest] = before.split('-');
-  const report = await ground.run(`${Number(year) - 1}-${rest.join('-')}T12:00:00Z`);
-  expect([report.deleted, await ground.days('telemetry')]).toEqual([{}, days]);
+  const report = await harness.run(`${Number(year) - 1}-${rest.join('-')}T12:00:00Z`);
+  expect([report.deleted, await harness.days('telemetry')]).toEqual([{}, days]);
 }
 
 /** The cutoff as it falls: within a month, at its ends, at a leap day, at the end of a year. */
@@ -32,36 +32,36 @@ const CUTOFFS: [asOf: string, days: string[], stay: string[]][] = [
 ];
 test.each(CUTOFFS)('on %s, of the days %j there stay %j, from midnight on', async (asOf, days, stay) => {
   await keep(Object.fromEntries(days.map((day) => [day, 2])), asOf);
-  const report = await ground.run(`${asOf}T00:00:00Z`);
-  expect(Object.keys(await ground.days('telemetry'))).toEqual(stay);
+  const report = await harness.run(`${asOf}T00:00:00Z`);
+  expect(Object.keys(await harness.days('telemetry'))).toEqual(stay);
   expect(report.deleted['telemetry']).toBe(2 * (days.length - stay.length));
   // The last instant of the day changes nothing more.
-  expect((await ground.run(`${asOf}T23:59:59.999Z`)).deleted).toEqual({});
+  expect((await harness.run(`${asOf}T23:59:59.999Z`)).deleted).toEqual({});
 });
 
 test('months that are wholly past go with their partitions; the one that is partly kept loses rows', async () => {
   await keep({ '2024-09-01': 3, '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 }, '2026-11-20');
-  expect(await ground.partitions()).toEqual(expect.arrayContaining(['2024_09', '2024_10', '2024_11']));
-  const { deleted } = await ground.run('2026-11-20T00:05:00Z');
+  expect(await harness.partitions()).toEqual(expect.arrayContaining(['2024_09', '2024_10', '2024_11']));
+  const { deleted } = await harness.run('2026-11-20T00:05:00Z');
   expect(deleted).toEqual({ telemetry: 12 });
-  expect(await ground.days('telemetry')).toEqual({ '2024-11-21': 6 });
-  expect((await ground.partitions())[0]).toBe('2024_11');
-  const left = await ground.sql(`select relname from pg_class where relname ~ '^telemetry_2024_(09|10)'`);
+  expect(await harness.days('telemetry')).toEqual({ '2024-11-21': 6 });
+  expect((await harness.partitions())[0]).toBe('2024_11');
+  const left = await harness.sql(`select relname from pg_class where relname ~ '^telemetry_2024_(09|10)'`);
   expect(left).toEqual([]);
 });
 
 test('more than a batch of rows leaves the month that is partly kept, to the last one', async () => {
   await keep({ '2024-11-20': 10_001, '2024-11-21': 1 }, '2026-11-20');
-  expect((await ground.run('2026-11-20T00:05:00Z')).deleted['telemetry']).toBe(10_001);
-  expect(await ground.days('telemetry')).toEqual({ '2024-11-21': 1 });
+  expect((await harness.run('2026-11-20T00:05:00Z')).deleted['telemetry']).toBe(10_001);
+  expect(await harness.days('telemetry')).toEqual({ '2024-11-21': 1 });
 });
 
 test('what comes to the inbox years late is moved and leaves at once', async () => {
-  await ground.receive({ '2020-05-31': 2, '2024-11-20': 1, '2024-11-21': 1 });
-  const { telemetry_rows_moved, deleted } = await ground.run('2026-11-20T00:05:00Z');
+  await harness.receive({ '2020-05-31': 2, '2024-11-20': 1, '2024-11-21': 1 });
+  const { telemetry_rows_moved, deleted } = await harness.run('2026-11-20T00:05:00Z');
   expect([telemetry_rows_moved, deleted['telemetry']]).toEqual([4, 3]);
-  expect(await ground.days('telemetry')).toEqual({ '2024-11-21': 1 });
-  expect((await ground.partitions())[0]).toBe('2024_11');
+  expect(await harness.days('telemetry')).toEqual({ '2024-11-21': 1 });
+  expect((await harness.partitions())[0]).toBe('2024_11');
 });
 
 test.each([
@@ -69,19 +69,19 @@ test.each([
   ['2036-05-10', 2034],
 ])('run for %s in December %i, the rows of the clock’s own months have their place', async (asOf, year) => {
   const clock = new FakeClock(new Date(`${year}-12-31T23:30:00Z`));
-  await ground.run(`${asOf}T12:00:00Z`, ground.instance(clock));
+  await harness.run(`${asOf}T12:00:00Z`, harness.instance(clock));
   const own = [`${year}_12`, `${year + 1}_01`, `${year + 1}_02`, `${year + 1}_03`];
-  expect(await ground.partitions()).toEqual(expect.arrayContaining(own));
+  expect(await harness.partitions()).toEqual(expect.arrayContaining(own));
 });
 
 test('the ledger says when a run was, for when, what left each table and how old the oldest row is', async () => {
-  await ground.sql('truncate retention_run');
+  await harness.sql('truncate retention_run');
   await keep({ '2024-11-20': 5, '2024-11-21': 6 }, '2026-11-20');
-  await ground.sql('truncate retention_run');
-  ground.clock.set('2026-11-20T13:00:00Z');
-  await ground.insert('audit_event', { at: new Date('2026-11-02T08:00:00Z') });
-  await ground.run('2026-11-20T00:05:00Z');
-  expect(await ground.sql('select * from retention_run')).toEqual([
+  await harness.sql('truncate retention_run');
+  harness.clock.set('2026-11-20T13:00:00Z');
+  await harness.insert('audit_event', { at: new Date('2026-11-02T08:00:00Z') });
+  await harness.run('2026-11-20T00:05:00Z');
+  expect(await harness.sql('select * from retention_run')).toEqual([
     {
       id: expect.any(String),
       as_of: new Date('2026-11-20T00:05:00Z'),

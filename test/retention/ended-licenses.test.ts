@@ -4,7 +4,7 @@ import { DataSource, type QueryRunner } from 'typeorm';
 import { deleteExpired } from '../../src/retention/deletion.js';
 import { createRetentionPolicy } from '../../src/retention/policy.js';
 import { Service } from '../support/harness.js';
-import { RetentionGround } from './harness.js';
+import { RetentionHarness } from './harness.js';
 
 /* What becomes of the machines of a license that has ended, and of the license (docs/decisions/0023). */
 
@@ -13,24 +13,24 @@ const ELEVEN_MONTHS = { before: '2027-10-19T23:59:59.999Z', on: '2027-10-20T00:0
 const TWELVE_MONTHS = { before: '2027-11-19T23:59:59.999Z', on: '2027-11-20T00:00:00Z' };
 
 let service: Service;
-let ground: RetentionGround;
+let harness: RetentionHarness;
 beforeAll(async () => {
   service = await Service.start();
-  ground = RetentionGround.on(service.databaseUrl);
-  await ground.countNoWeeks();
+  harness = RetentionHarness.on(service.databaseUrl);
+  await harness.countNoWeeks();
 });
 beforeEach(() => service.clock.set(NOON));
 afterEach(() => service.sql('truncate license, activation, graphile_worker._private_jobs cascade'));
 afterAll(async () => {
-  await ground.close();
+  await harness.close();
   await service.close();
 });
 
 /** A run by the schedule, at this moment. */
 async function runAt(time: string) {
   service.clock.set(time);
-  ground.clock.set(time);
-  const { deleted, activations_ended } = await ground.run(time);
+  harness.clock.set(time);
+  const { deleted, activations_ended } = await harness.run(time);
   return { licenses: deleted['license'] ?? 0, activations: activations_ended };
 }
 
@@ -93,20 +93,20 @@ describe.each([
 
   test('loses nothing to a day that is yet to come', async () => {
     await ended(by);
-    const later = () => ground.run('2028-01-01T00:00:00Z');
-    ground.clock.set(ELEVEN_MONTHS.before);
+    const later = () => harness.run('2028-01-01T00:00:00Z');
+    harness.clock.set(ELEVEN_MONTHS.before);
     expect(await later()).toMatchObject({ activations_ended: 0, deleted: {} });
     // Nor is the time cut short that its deletion waits for when an activation has ended.
-    ground.clock.set(ELEVEN_MONTHS.on);
+    harness.clock.set(ELEVEN_MONTHS.on);
     expect(await later()).toMatchObject({ activations_ended: 1, deleted: {} });
-    expect(await ground.count('license')).toBe(1);
+    expect(await harness.count('license')).toBe(1);
   });
 });
 
-test('an activation that ends with its license is recorded like any release, and nobody gets a mail', async () => {
+test('an activation that ends with its license is recorded like any release, and no mail is sent', async () => {
   const { license_id, activation } = await ended('revoked');
-  await ground.insert('release_request', { activation_id: activation });
-  const jobs = await ground.count('graphile_worker._private_jobs');
+  await harness.insert('release_request', { activation_id: activation });
+  const jobs = await harness.count('graphile_worker._private_jobs');
   await runAt(ELEVEN_MONTHS.on);
   const at = new Date(ELEVEN_MONTHS.on);
   expect(await service.sql('select ended_at, ended_reason, released_by_holder from activation')).toEqual([
@@ -129,21 +129,21 @@ test('an activation that ends with its license is recorded like any release, and
       at,
     },
   ]);
-  expect(await ground.count('graphile_worker._private_jobs')).toBe(jobs);
+  expect(await harness.count('graphile_worker._private_jobs')).toBe(jobs);
 });
 
 test('more activations than one transaction ends are all ended, and those of valid licenses are not', async () => {
   const [old, valid] = [randomUUID(), randomUUID()];
-  await ground.insert('license', { id: old, ended_at: '2025-12-20', machines_allowed: 2_000 });
-  await ground.insert('license', { id: valid, machines_allowed: 2_000 });
+  await harness.insert('license', { id: old, ended_at: '2025-12-20', machines_allowed: 2_000 });
+  await harness.insert('license', { id: valid, machines_allowed: 2_000 });
   await service.sql(
     `insert into activation (id, license_id, machine_id, app_version, activated_at)
      select gen_random_uuid(), license, sha256(n::text::bytea), '1.0', '2010-01-01'
      from unnest($1::uuid[]) license, generate_series(1, 1001) n`,
     [[old, valid]],
   );
-  ground.clock.set(NOON);
-  const dry = await ground.retention.run(undefined, { dryRun: true });
+  harness.clock.set(NOON);
+  const dry = await harness.retention.run(undefined, { dryRun: true });
   expect([dry?.activations_ended, dry?.deleted]).toEqual([1_001, {}]);
   expect(await runAt(NOON)).toEqual({ licenses: 0, activations: 1_001 });
   const left = await service.sql('select distinct license_id from activation where ended_at is null');
@@ -155,7 +155,7 @@ test('a license that is corrected while a run looks for it keeps its machines', 
   const staff = await service.database.connect();
   await staff.query('begin');
   await staff.query('update license set expires_at = null where id = $1', [license.license_id]);
-  // The run passes over what another holds, and waits for nobody.
+  // The run skips rows that another transaction locks, and waits for none.
   expect(await runAt(TWELVE_MONTHS.on)).toEqual({ licenses: 0, activations: 0 });
   await staff.query('commit');
   staff.release();
@@ -184,7 +184,7 @@ test('no statement deletes a license with an activation that never ended', async
   expect(await deleteLicenses()).toBe(0);
   // Without the condition the foreign key refuses: only activations that ended go along.
   await expect(deleteLicenses({ guard: undefined })).rejects.toThrow(/activation_license_id_fkey/);
-  expect([await ground.count('license'), await ground.count('activation')]).toEqual([2, 2]);
+  expect([await harness.count('license'), await harness.count('activation')]).toEqual([2, 2]);
   await service.sql(`update activation set ended_at = $1, ended_reason = 'released'`, [NOON]);
   expect(await deleteLicenses()).toBe(2);
 });

@@ -172,7 +172,7 @@ test('a large table is rewritten every 21 days, in LARGE_TABLE_HOUR alone', asyn
     expect((await retention.run())!.failed).toEqual([]);
     return (await rewriteTimes())['audit_event'] !== last;
   };
-  // The clock stands on a day of November 2026.
+  // The clock shows a day of November 2026.
   expect(await rewritten('2026-12-10T03:05:00Z')).toBe(false);
   expect(await rewritten('2026-12-20T02:59:00Z')).toBe(false);
   expect(await rewritten('2026-12-20T04:00:00Z')).toBe(false);
@@ -189,7 +189,7 @@ test('a file that was not rewritten in time is a warning, until it was', async (
   expect(await warnings()).not.toContain(warning);
 });
 
-/** Tables without personal data: telemetry names nobody, and the rest is counts, names of work and random bytes. */
+/** Tables without personal data: telemetry names no person, and the rest is counts, names of work and random bytes. */
 const IMPERSONAL = [
   'telemetry',
   'telemetry_inbox',

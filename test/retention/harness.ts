@@ -70,7 +70,7 @@ const BLANK: Readonly<Record<string, () => Row>> = {
 };
 
 /** A database and the retention on it, without a service: nothing runs there but what a test asks for. */
-export class RetentionGround {
+export class RetentionHarness {
   readonly clock = new FakeClock();
   readonly retention: RetentionService;
 
@@ -82,16 +82,16 @@ export class RetentionGround {
     this.retention = this.instance();
   }
 
-  static async start(): Promise<RetentionGround> {
+  static async start(): Promise<RetentionHarness> {
     const { url, drop } = await createDatabase();
-    return RetentionGround.on(url, drop);
+    return RetentionHarness.on(url, drop);
   }
 
   /** On the database of a service, which goes with that. */
-  static on(databaseUrl: string, drop?: () => Promise<void>): RetentionGround {
+  static on(databaseUrl: string, drop?: () => Promise<void>): RetentionHarness {
     const database = new pg.Pool({ connectionString: databaseUrl, max: 6, options: '-c timezone=UTC' });
     database.on('error', () => undefined);
-    return new RetentionGround(databaseUrl, database, drop);
+    return new RetentionHarness(databaseUrl, database, drop);
   }
 
   async close(): Promise<void> {

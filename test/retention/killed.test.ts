@@ -1,17 +1,17 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { RetentionGround } from './harness.js';
+import { RetentionHarness } from './harness.js';
 
 const NOW = '2026-11-20T00:05:00Z';
 
-let ground: RetentionGround;
+let harness: RetentionHarness;
 beforeAll(async () => {
-  ground = await RetentionGround.start();
-  await ground.receive({ '2024-09-10': 1 });
-  await ground.run('2024-10-01T12:00:00Z');
+  harness = await RetentionHarness.start();
+  await harness.receive({ '2024-09-10': 1 });
+  await harness.run('2024-10-01T12:00:00Z');
 });
-afterAll(() => ground.close());
+afterAll(() => harness.close());
 
 const purchase = randomUUID();
 const [ended, ending, valid] = [randomUUID(), randomUUID(), randomUUID()];
@@ -47,9 +47,9 @@ const FILL = `
 
 /** All that a run touches, without what is made anew each time. */
 async function state() {
-  const of = (sql: string) => ground.sql(sql);
+  const of = (sql: string) => harness.sql(sql);
   return {
-    partitions: await ground.partitions(),
+    partitions: await harness.partitions(),
     alone: await of(`select relname from pg_class where relkind = 'r' and relname ~ '^telemetry_\\d'
                      and oid not in (select inhrelid from pg_inherits) order by 1`),
     telemetry: await of('select received_on::text, soc_name from telemetry order by 1, 2'),
@@ -65,7 +65,7 @@ async function state() {
 
 /** The ids of all that must be there after any run, and during it. */
 async function staying(): Promise<string[]> {
-  const rows = await ground.sql<{ id: string }>(`
+  const rows = await harness.sql<{ id: string }>(`
     select id from telemetry where received_on >= '2024-11-21'
     union all select id from telemetry_inbox where received_on >= '2024-11-21'
     union all select id from telemetry_inbox_draining where received_on >= '2024-11-21'
@@ -92,16 +92,16 @@ function killAt(number: number): string[] {
     // What comes before is the driver's own.
     const counts = isOfRun(this) && (seen.length > 0 || text.includes('lock_timeout'));
     if (counts && seen.push(text.trim()) === number)
-      await ground.sql('select pg_terminate_backend($1, 5000)', [this.processID]);
+      await harness.sql('select pg_terminate_backend($1, 5000)', [this.processID]);
     return Reflect.apply(query, this, args) as unknown;
   } as typeof query;
   return seen;
 }
 
 test('a run that is killed at any statement loses nothing that stays, and the next ends as if none had been', async () => {
-  await ground.sql(FILL);
+  await harness.sql(FILL);
   const seen = killAt(Infinity);
-  await ground.run(NOW);
+  await harness.run(NOW);
   undisturbed();
   const whole = await state();
   expect(whole).toMatchObject({
@@ -124,13 +124,13 @@ test('a run that is killed at any statement loses nothing that stays, and the ne
   ])
     expect(seen.some((text) => step.test(text))).toBe(true);
   for (let number = 1; number <= seen.length; number += 1) {
-    await ground.sql(FILL);
+    await harness.sql(FILL);
     const before = await staying();
     killAt(number);
-    await expect(ground.retention.run(new Date(NOW))).rejects.toThrow();
+    await expect(harness.retention.run(new Date(NOW))).rejects.toThrow();
     undisturbed();
     expect({ number, staying: await staying() }).toEqual({ number, staying: before });
-    await ground.run(NOW);
+    await harness.run(NOW);
     expect({ number, ...(await state()) }).toEqual({ number, ...whole });
     expect(await staying()).toEqual(before);
   }

@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { RetentionGround } from './harness.js';
+import { RetentionHarness } from './harness.js';
 
 const NOW = '2026-11-20T00:05:00Z';
 
-let ground: RetentionGround;
+let harness: RetentionHarness;
 beforeAll(async () => {
-  ground = await RetentionGround.start();
-  await ground.countNoWeeks();
+  harness = await RetentionHarness.start();
+  await harness.countNoWeeks();
 });
 beforeEach(async () => {
-  await ground.sql('truncate telemetry_inbox, telemetry, one_time_code');
-  await ground.receive({ '2024-09-10': 3, '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 });
-  await ground.run('2024-12-01T12:00:00Z');
+  await harness.sql('truncate telemetry_inbox, telemetry, one_time_code');
+  await harness.receive({ '2024-09-10': 3, '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 });
+  await harness.run('2024-12-01T12:00:00Z');
 });
-afterAll(() => ground.close());
+afterAll(() => harness.close());
 
 const pending = async () => {
-  const rows = await ground.sql<{ name: string }>(
+  const rows = await harness.sql<{ name: string }>(
     'select inhrelid::regclass::text as name from pg_inherits where inhdetachpending',
   );
   return rows.map(({ name }) => name);
@@ -26,17 +26,17 @@ const pending = async () => {
 
 /** As any whole run leaves it: what stays is there, and of what has gone no table either. */
 async function expectFinished(): Promise<void> {
-  expect(await ground.days('telemetry')).toEqual({ '2024-11-21': 6 });
+  expect(await harness.days('telemetry')).toEqual({ '2024-11-21': 6 });
   expect(await pending()).toEqual([]);
-  expect((await ground.partitions())[0]).toBe('2024_11');
-  const tables = await ground.sql(`select relname from pg_class where relname ~ '^telemetry_2024_(09|10)'`);
+  expect((await harness.partitions())[0]).toBe('2024_11');
+  const tables = await harness.sql(`select relname from pg_class where relname ~ '^telemetry_2024_(09|10)'`);
   expect(tables).toEqual([]);
 }
 
-/** Detaches a month while somebody reads telemetry, and has it cut short: by its own patience, or by its end. */
+/** Detaches a month while another connection reads telemetry, and has it cut short: by its own time limit, or by its end. */
 async function detachHalf(month: string, cut: (pid: number) => Promise<unknown>): Promise<void> {
-  const reader = await ground.database.connect();
-  const run = new pg.Client(ground.databaseUrl);
+  const reader = await harness.database.connect();
+  const run = new pg.Client(harness.databaseUrl);
   run.on('error', () => undefined);
   await run.connect();
   const { rows } = await run.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -53,8 +53,8 @@ async function detachHalf(month: string, cut: (pid: number) => Promise<unknown>)
 }
 
 test('a run that was killed between detaching and dropping is finished by the next', async () => {
-  await ground.sql('alter table telemetry detach partition telemetry_2024_09');
-  expect((await ground.run(NOW)).deleted['telemetry']).toBe(12);
+  await harness.sql('alter table telemetry detach partition telemetry_2024_09');
+  expect((await harness.run(NOW)).deleted['telemetry']).toBe(12);
   await expectFinished();
 });
 
@@ -62,74 +62,74 @@ test.each([
   ['cancelled', 'pg_cancel_backend($1)'],
   ['killed', 'pg_terminate_backend($1)'],
 ])('a run that was %s while it detached is finished by the next', async (_how, end) => {
-  await detachHalf('2024_10', (pid) => ground.sql(`select ${end}`, [pid]));
+  await detachHalf('2024_10', (pid) => harness.sql(`select ${end}`, [pid]));
   // While one is being detached PostgreSQL detaches no other: that one goes first, before the older month.
-  expect((await ground.run(NOW)).deleted['telemetry']).toBe(12);
+  expect((await harness.run(NOW)).deleted['telemetry']).toBe(12);
   await expectFinished();
 });
 
 test('what is half detached goes without keeping anyone waiting: not for those who read telemetry meanwhile', async () => {
-  await detachHalf('2024_09', (pid) => ground.sql('select pg_terminate_backend($1)', [pid]));
-  const reader = await ground.database.connect();
+  await detachHalf('2024_09', (pid) => harness.sql('select pg_terminate_backend($1)', [pid]));
+  const reader = await harness.database.connect();
   await reader.query('begin; select count(*) from telemetry');
-  expect((await ground.run('2026-10-15T00:05:00Z')).deleted).toEqual({ telemetry: 3 });
+  expect((await harness.run('2026-10-15T00:05:00Z')).deleted).toEqual({ telemetry: 3 });
   await reader.query('rollback');
   reader.release();
   expect(await pending()).toEqual([]);
 });
 
 test('what is half detached is finished though its month is not past: else nothing older could go', async () => {
-  await detachHalf('2024_10', (pid) => ground.sql('select pg_terminate_backend($1)', [pid]));
-  expect((await ground.run('2026-10-15T00:05:00Z')).deleted).toEqual({ telemetry: 7 });
+  await detachHalf('2024_10', (pid) => harness.sql('select pg_terminate_backend($1)', [pid]));
+  expect((await harness.run('2026-10-15T00:05:00Z')).deleted).toEqual({ telemetry: 7 });
   expect(await pending()).toEqual([]);
-  expect((await ground.partitions())[0]).toBe('2024_11');
+  expect((await harness.partitions())[0]).toBe('2024_11');
 });
 
 test('what was left behind, one way and the other, goes in one run', async () => {
-  await ground.sql('alter table telemetry detach partition telemetry_2024_09');
-  await detachHalf('2024_10', (pid) => ground.sql('select pg_terminate_backend($1)', [pid]));
-  expect((await ground.run(NOW)).deleted['telemetry']).toBe(12);
+  await harness.sql('alter table telemetry detach partition telemetry_2024_09');
+  await detachHalf('2024_10', (pid) => harness.sql('select pg_terminate_backend($1)', [pid]));
+  expect((await harness.run(NOW)).deleted['telemetry']).toBe(12);
   await expectFinished();
 });
 
 test('nothing is dropped that only looks like a month of telemetry', async () => {
-  await ground.sql(`
+  await harness.sql(`
     create table telemetry_2020_01_copy (id uuid);
     create table telemetry_copy (id uuid);
     create schema elsewhere; create table elsewhere.telemetry_2020_01 (id uuid);
     create view telemetry_2020_02 as select 1 as one`);
-  await ground.run(NOW);
+  await harness.run(NOW);
   await expectFinished();
-  const left = await ground.sql(
+  const left = await harness.sql(
     `select 1 from pg_class where relname in ('telemetry_2020_01_copy', 'telemetry_copy', 'telemetry_2020_01', 'telemetry_2020_02')`,
   );
   expect(left).toHaveLength(4);
-  await ground.sql(
+  await harness.sql(
     'drop schema elsewhere cascade; drop view telemetry_2020_02; drop table telemetry_copy, telemetry_2020_01_copy',
   );
 });
 
 test('of a detached month that is not past, each row stays to its day all the same', async () => {
-  await ground.sql('alter table telemetry detach partition telemetry_2024_11');
-  await ground.run('2026-11-20T23:59:59Z');
-  expect(await ground.days('telemetry_2024_11')).toEqual({ '2024-11-21': 6 });
-  await ground.run('2026-11-30T00:00:00Z');
-  expect(await ground.sql(`select to_regclass('telemetry_2024_11') as found`)).toEqual([{ found: null }]);
+  await harness.sql('alter table telemetry detach partition telemetry_2024_11');
+  await harness.run('2026-11-20T23:59:59Z');
+  expect(await harness.days('telemetry_2024_11')).toEqual({ '2024-11-21': 6 });
+  await harness.run('2026-11-30T00:00:00Z');
+  expect(await harness.sql(`select to_regclass('telemetry_2024_11') as found`)).toEqual([{ found: null }]);
 });
 
-test('what fails in one table is told, and keeps nothing in the others', async () => {
-  await ground.insert('one_time_code', { expires_at: '2026-11-01' });
-  await ground.insert('purchase', { recorded_on: '2010-01-01' });
-  await ground.sql(`
+test('what fails in one table is reported, and keeps nothing in the others', async () => {
+  await harness.insert('one_time_code', { expires_at: '2026-11-01' });
+  await harness.insert('purchase', { recorded_on: '2010-01-01' });
+  await harness.sql(`
     create function broken() returns trigger language plpgsql as $$ begin raise exception 'broken'; end $$;
     create trigger broken before delete on purchase for each row execute function broken()`);
-  const report = await ground.retention.run(new Date(NOW));
+  const report = await harness.retention.run(new Date(NOW));
   expect(report).toMatchObject({
     deleted: { telemetry: 12, one_time_code: 1 },
     failed: [{ table: 'purchase', error: { message: expect.stringContaining('broken') } }],
   });
   const ledger = 'select failed from retention_run order by id desc limit 1';
-  expect(await ground.sql(ledger)).toEqual([{ failed: ['purchase'] }]);
-  await ground.sql('drop function broken cascade');
-  expect((await ground.run(NOW)).deleted).toEqual({ purchase: 1 });
+  expect(await harness.sql(ledger)).toEqual([{ failed: ['purchase'] }]);
+  await harness.sql('drop function broken cascade');
+  expect((await harness.run(NOW)).deleted).toEqual({ purchase: 1 });
 });

@@ -56,7 +56,7 @@ test('a license that is revoked ends then; lifting it undoes that, and the next 
   await service.setLicense(license_id, { staff_status: 'revoked' });
   expect(await endOf(license_id)).toBe(NOON);
   service.clock.set(LATER);
-  // Said twice, and changed in another way: it ended when it ended.
+  // Reported twice, and changed in another way: it ended when it ended.
   await service.setLicense(license_id, { staff_status: 'revoked' });
   await service.setLicense(license_id, { machines_allowed: 3 });
   expect(await endOf(license_id)).toBe(NOON);
@@ -100,7 +100,7 @@ const erase = async () => {
 
 test.each<[what: string, terms: LicenseChange, change: LicenseChange, isChange: boolean]>([
   ['a new expiry', EXPIRED, { expires_at: new Date('2025-01-01') }, true],
-  ['an expiry that is taken away', EXPIRED, { expires_at: null }, true],
+  ['an expiry that is removed', EXPIRED, { expires_at: null }, true],
   ['on_expiry: stop', KEEPS, { on_expiry: 'stop' }, true],
   ['on_expiry: keep', EXPIRED, { on_expiry: 'keep' }, true],
   ['a revocation', {}, REVOKED, true],

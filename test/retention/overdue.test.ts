@@ -7,7 +7,7 @@ import { createRetentionPolicy, type RetentionRule } from '../../src/retention/p
 import { RetentionJob } from '../../src/retention/retention.job.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
-import { RetentionGround } from './harness.js';
+import { RetentionHarness } from './harness.js';
 import { scrape } from '../support/http/scrape.js';
 
 /* Retention that does not work is reported: a run that never finishes, and what stays longer than its rule says. */
@@ -17,12 +17,12 @@ const RULES = createRetentionPolicy({ taxRetentionYears: 10 });
 const OLD = '1990-01-07';
 
 let service: Service;
-let ground: RetentionGround;
+let harness: RetentionHarness;
 let terminal: Terminal;
 beforeAll(async () => {
   service = await Service.start({ environment: { METRICS_PORT: '0' } });
-  ground = RetentionGround.on(service.databaseUrl);
-  await ground.countNoWeeks();
+  harness = RetentionHarness.on(service.databaseUrl);
+  await harness.countNoWeeks();
   terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
   await service.sql(
     `create table telemetry_1990_01 partition of telemetry for values from ('1990-01-01') to ('1990-02-01')`,
@@ -31,7 +31,7 @@ beforeAll(async () => {
 beforeEach(() => service.clock.set('2026-11-20T13:00:00Z'));
 afterAll(async () => {
   terminal.close();
-  await ground.close();
+  await harness.close();
   await service.close();
 });
 
@@ -40,26 +40,26 @@ const warnings = async (): Promise<string[]> =>
 
 /** A row of each rule's table that has been due for decades. */
 const OVERDUE: Readonly<Record<string, () => Promise<unknown>>> = {
-  telemetry: () => ground.insert('telemetry', { received_on: OLD }),
-  fleet_week: () => ground.insert('fleet_week', { week_end: OLD }),
+  telemetry: () => harness.insert('telemetry', { received_on: OLD }),
+  fleet_week: () => harness.insert('fleet_week', { week_end: OLD }),
   activation: async () => {
-    const { id: license_id } = await ground.insert('license', {});
-    return ground.insert('activation', { license_id, ended_at: OLD, ended_reason: 'released' });
+    const { id: license_id } = await harness.insert('license', {});
+    return harness.insert('activation', { license_id, ended_at: OLD, ended_reason: 'released' });
   },
   // Whatever keeps it from being deleted: here an activation that never ended.
   license: async () => {
-    const { id: license_id } = await ground.insert('license', { ended_at: OLD, end_changed_at: OLD });
-    return ground.insert('activation', { license_id });
+    const { id: license_id } = await harness.insert('license', { ended_at: OLD, end_changed_at: OLD });
+    return harness.insert('activation', { license_id });
   },
-  purchase: () => ground.insert('purchase', { recorded_on: '1989-07-01' }),
-  one_time_code: () => ground.insert('one_time_code', { expires_at: OLD }),
-  session: () => ground.insert('session', { expires_at: OLD }),
+  purchase: () => harness.insert('purchase', { recorded_on: '1989-07-01' }),
+  one_time_code: () => harness.insert('one_time_code', { expires_at: OLD }),
+  session: () => harness.insert('session', { expires_at: OLD }),
   staff_link: async () =>
-    ground.insert('staff_link', { staff_id: (await ground.insert('staff', {}))['id'], expires_at: OLD }),
-  passkey_challenge: () => ground.insert('passkey_challenge', { expires_at: OLD }),
+    harness.insert('staff_link', { staff_id: (await harness.insert('staff', {}))['id'], expires_at: OLD }),
+  passkey_challenge: () => harness.insert('passkey_challenge', { expires_at: OLD }),
   staff_token: async () =>
-    ground.insert('staff_token', { staff_id: (await ground.insert('staff', {}))['id'], expires_at: OLD }),
-  mail_recipient: () => ground.insert('mail_recipient', { since: OLD }),
+    harness.insert('staff_token', { staff_id: (await harness.insert('staff', {}))['id'], expires_at: OLD }),
+  mail_recipient: () => harness.insert('mail_recipient', { since: OLD }),
   'graphile_worker._private_jobs': async () => {
     const key = randomUUID();
     await service.sql(`select graphile_worker.add_job('mail_test', job_key := $1, max_attempts := 1)`, [key]);
@@ -68,10 +68,10 @@ const OVERDUE: Readonly<Record<string, () => Promise<unknown>>> = {
       [key, OLD],
     );
   },
-  audit_event: () => ground.insert('audit_event', { at: OLD }),
-  erasure_request: () => ground.insert('erasure_request', { honoured_at: OLD }),
-  repeated_erasure: () => ground.insert('repeated_erasure', { repeated_at: OLD }),
-  retention_run: () => ground.insert('retention_run', { started_at: OLD }),
+  audit_event: () => harness.insert('audit_event', { at: OLD }),
+  erasure_request: () => harness.insert('erasure_request', { honoured_at: OLD }),
+  repeated_erasure: () => harness.insert('repeated_erasure', { repeated_at: OLD }),
+  retention_run: () => harness.insert('retention_run', { started_at: OLD }),
 };
 
 const clear = async () => {
@@ -103,15 +103,15 @@ describe('a rule that is overdue', () => {
     expect(all.filter((each) => !each.startsWith('Undelivered'))).toEqual([sentence(rule)]);
   });
 
-  test('stands in mooring status and in the metrics as well, each rule of the policy', async () => {
+  test('is in mooring status and in the metrics as well, each rule of the policy', async () => {
     const metric = (table: string) => `mooring_retention_overdue{table="${table}"}`;
     const before = await scrape(service);
     expect(RULES.map(({ table }) => before[metric(table)])).toEqual(RULES.map(() => 0));
     for (const { table } of RULES) await OVERDUE[table]!();
     const after = await scrape(service);
     expect(RULES.map(({ table }) => after[metric(table)])).toEqual(RULES.map(() => 1));
-    const { warnings: said } = await terminal.json(['status']);
-    expect(said).toEqual(expect.arrayContaining(RULES.map(sentence)));
+    const { warnings: warning } = await terminal.json(['status']);
+    expect(warning).toEqual(expect.arrayContaining(RULES.map(sentence)));
   });
 });
 
@@ -169,8 +169,8 @@ describe('a retention that never finishes', () => {
     service.clock.set(new Date(START + DAY_MS));
     expect(await warnings()).toEqual([]);
     service.clock.advance(1);
-    const said = 'No retention run has finished since 2026-11-20T13:00:00Z; the log says why.';
-    expect(await warnings()).toEqual([said]);
+    const warning = 'No retention run has finished since 2026-11-20T13:00:00Z; the log says why.';
+    expect(await warnings()).toEqual([warning]);
     expect(await scrape(service)).toMatchObject({
       mooring_warnings: 1,
       mooring_retention_age_seconds: DAY_MS / 1000 + 0.001,
@@ -180,7 +180,7 @@ describe('a retention that never finishes', () => {
     expect(await warnings()).toEqual([]);
   });
 
-  test('stands in mooring status as well; a run by hand for another day does not count', async () => {
+  test('is in mooring status as well; a run by hand for another day does not count', async () => {
     const past = new Date(Date.now() - 2 * DAY_MS);
     const run = 'insert into retention_run (id, as_of, started_at, finished_at) values ($1, $2, $3, $3)';
     await service.sql(run, [randomUUID(), past, past]);
@@ -193,7 +193,7 @@ describe('a retention that never finishes', () => {
   test('in a database where none ever did is reported once that is a day old', async () => {
     await service.sql('update schema_migration set applied_at = $1', [new Date(START)]);
     // One that was cut short says nothing.
-    await ground.insert('retention_run', { started_at: new Date(START) });
+    await harness.insert('retention_run', { started_at: new Date(START) });
     service.clock.set(new Date(START + DAY_MS));
     expect(await warnings()).toEqual([]);
     service.clock.advance(1);

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { EXEMPT_TABLES, createRetentionPolicy } from '../../src/retention/policy.js';
-import { RetentionGround } from './harness.js';
+import { RetentionHarness } from './harness.js';
 
 const RULES = createRetentionPolicy({ taxRetentionYears: 10 });
 
-let ground: RetentionGround;
-beforeAll(async () => void (ground = await RetentionGround.start()));
-afterAll(() => ground.close());
+let harness: RetentionHarness;
+beforeAll(async () => void (harness = await RetentionHarness.start()));
+afterAll(() => harness.close());
 
-/** Every table and view but PostgreSQL's own, wherever it stands; a partition is its table. */
+/** Every table and view but PostgreSQL's own, in any schema; a partition is its table. */
 async function tables(): Promise<string[]> {
-  const rows = await ground.sql<{ name: string }>(
+  const rows = await harness.sql<{ name: string }>(
     `select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as name
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where c.relkind in ('r', 'p', 'm', 'f') and not c.relispartition
@@ -24,11 +24,11 @@ async function disagreements(): Promise<string[]> {
   const there = await tables();
   const ruled = RULES.map(({ table }) => table);
   const kept = Object.keys(EXEMPT_TABLES);
-  const said = [...ruled, ...kept];
+  const listed = [...ruled, ...kept];
   return [
-    ...there.filter((table) => !said.includes(table)).map((table) => `${table}: how long?`),
-    ...said.filter((table) => !there.includes(table)).map((table) => `${table}: is not there`),
-    ...said.filter((table, index) => said.indexOf(table) !== index).map((table) => `${table}: twice`),
+    ...there.filter((table) => !listed.includes(table)).map((table) => `${table}: how long?`),
+    ...listed.filter((table) => !there.includes(table)).map((table) => `${table}: is not there`),
+    ...listed.filter((table, index) => listed.indexOf(table) !== index).map((table) => `${table}: twice`),
   ];
 }
 
@@ -57,18 +57,18 @@ describe('the policy', () => {
       [],
     ],
   ])('after `%s` it would say so', async (plant, undo, found) => {
-    await ground.sql(plant);
+    await harness.sql(plant);
     expect(await disagreements()).toEqual(found);
-    await ground.sql(undo);
+    await harness.sql(undo);
   });
 
   test('each rule can be asked of the database, and says for people what it says in SQL', async () => {
-    const { deleted } = await ground.run('2026-11-20T00:05:00Z');
+    const { deleted } = await harness.run('2026-11-20T00:05:00Z');
     expect(deleted).toEqual({});
     for (const { table, period, months, days } of RULES) {
-      const said = table === 'purchase' ? `${(months ?? 0) / 12} years` : `${months} months`;
+      const listed = table === 'purchase' ? `${(months ?? 0) / 12} years` : `${months} months`;
       if (months !== undefined)
-        expect({ table, period }).toEqual({ table, period: expect.stringContaining(said) });
+        expect({ table, period }).toEqual({ table, period: expect.stringContaining(listed) });
       // A run a day, and none is older than that.
       else if (days !== undefined)
         expect({ table, isStated: period.includes(`${days + 1} days`) }).toEqual({ table, isStated: true });
@@ -84,7 +84,7 @@ describe('the policy', () => {
 
 /** Comments that state a keeping period, which the policy alone states. */
 async function findStatedPeriods(): Promise<string[]> {
-  const rows = await ground.sql<{ comment: string }>(
+  const rows = await harness.sql<{ comment: string }>(
     `select description as comment from pg_description where classoid = 'pg_class'::regclass and objoid in
        (select oid from pg_class where relnamespace in ('public'::regnamespace, 'graphile_worker'::regnamespace))`,
   );
@@ -95,7 +95,7 @@ async function findStatedPeriods(): Promise<string[]> {
 describe('the comments in the database', () => {
   test('state no keeping period', async () => {
     expect(await findStatedPeriods()).toEqual([]);
-    await ground.sql(`comment on column activation.app_version is 'A version. Kept 13 months.'`);
+    await harness.sql(`comment on column activation.app_version is 'A version. Kept 13 months.'`);
     expect(await findStatedPeriods()).toEqual(['A version. Kept 13 months.']);
   });
 });

@@ -43,7 +43,7 @@ const partitions = async () => {
   return rows.map(({ name }) => name.replace('telemetry_', ''));
 };
 
-/** Where each row lies: the partition, and the place in it. */
+/** Where each row is stored: the partition, and the place in it. */
 const places = () =>
   service.sql<{ partition: string; ids: string[] }>(
     `select tableoid::regclass::text as partition, array_agg(id::text order by ctid) as ids
@@ -113,7 +113,7 @@ test('of two runs at once one works and the other leaves, whatever instance they
   expect((await other.run(asOf))?.telemetry_rows_moved).toBe(0);
 });
 
-test('a move that fails moves nothing and is told, and the next run moves everything', async () => {
+test('a move that fails moves nothing and is reported, and the next run moves everything', async () => {
   await receive({ '2026-11-18': 3, '2026-11-19': 4, '2026-11-20': 1 });
   await service.sql('alter table telemetry_2026_11 add constraint broken check (uptime_hours < 4)');
   const asOf = new Date('2026-11-20T00:05:00Z');

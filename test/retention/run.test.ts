@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createRetentionPolicy } from '../../src/retention/policy.js';
-import { RetentionGround } from './harness.js';
+import { RetentionHarness } from './harness.js';
 
 const NOW = '2026-11-20T00:05:00Z';
 const asOf = new Date(NOW);
 
-let ground: RetentionGround;
+let harness: RetentionHarness;
 beforeAll(async () => {
-  ground = await RetentionGround.start();
-  await ground.countNoWeeks();
-  await ground.run(NOW);
+  harness = await RetentionHarness.start();
+  await harness.countNoWeeks();
+  await harness.run(NOW);
 });
-beforeEach(() => ground.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry, one_time_code'));
-afterAll(() => ground.close());
+beforeEach(() => harness.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry, one_time_code'));
+afterAll(() => harness.close());
 
 /** Does something while another transaction has run a statement. */
 async function during<T>(statement: string, work: () => Promise<T>): Promise<T> {
-  const other = await ground.database.connect();
+  const other = await harness.database.connect();
   try {
     await other.query(`begin; ${statement}`);
     return await work();
@@ -28,37 +28,37 @@ async function during<T>(statement: string, work: () => Promise<T>): Promise<T> 
 }
 
 test('a dry run counts what a run does, table by table, and does none of it', async () => {
-  await ground.receive({ '2026-11-19': 3, '2026-11-20': 2 });
+  await harness.receive({ '2026-11-19': 3, '2026-11-20': 2 });
   for (const expires_at of ['2026-11-18', '2026-11-19', '2026-11-21'])
-    await ground.insert('one_time_code', { expires_at });
-  const { id: license_id } = await ground.insert('license', { ended_at: '2025-12-20' });
-  await ground.insert('activation', { license_id });
+    await harness.insert('one_time_code', { expires_at });
+  const { id: license_id } = await harness.insert('license', { ended_at: '2025-12-20' });
+  await harness.insert('activation', { license_id });
   const steps: [number, number][] = [];
   const onProgress = (done: number, total: number) => void steps.push([done, total]);
-  const dry = await ground.retention.run(asOf, { dryRun: true, onProgress });
+  const dry = await harness.retention.run(asOf, { dryRun: true, onProgress });
   const will = { telemetry_rows_moved: 3, activations_ended: 1, deleted: { one_time_code: 2 } };
   expect(dry).toEqual({ as_of: asOf, ...will, weeks_counted: 0, files_rewritten: 0, failed: [] });
   const rules = createRetentionPolicy({ taxRetentionYears: 10 }).length;
   expect(steps).toEqual(Array.from({ length: rules }, (_, index) => [index + 1, rules]));
-  expect(await ground.days('telemetry_inbox')).toEqual({ '2026-11-19': 3, '2026-11-20': 2 });
-  expect([await ground.count('one_time_code'), await ground.count('telemetry')]).toEqual([3, 0]);
-  expect(await ground.run(NOW)).toMatchObject(will);
+  expect(await harness.days('telemetry_inbox')).toEqual({ '2026-11-19': 3, '2026-11-20': 2 });
+  expect([await harness.count('one_time_code'), await harness.count('telemetry')]).toEqual([3, 0]);
+  expect(await harness.run(NOW)).toMatchObject(will);
 });
 
 test('a dry run names the tables of which it cannot count what would leave', async () => {
-  await ground.sql('alter table one_time_code rename to elsewhere');
-  const dry = await ground.retention.run(asOf, { dryRun: true });
-  await ground.sql('alter table elsewhere rename to one_time_code');
+  await harness.sql('alter table one_time_code rename to elsewhere');
+  const dry = await harness.retention.run(asOf, { dryRun: true });
+  await harness.sql('alter table elsewhere rename to one_time_code');
   expect(dry?.failed.map(({ table }) => table)).toEqual(['one_time_code']);
 });
 
 test('each step that fails is named by its table, in a run and in a dry run', async () => {
-  await ground.sql('alter table activation rename to elsewhere');
-  await ground.sql('alter table fleet_week rename to another');
-  const dry = await ground.retention.run(asOf, { dryRun: true });
-  const report = await ground.retention.run(asOf);
-  await ground.sql('alter table another rename to fleet_week');
-  await ground.sql('alter table elsewhere rename to activation');
+  await harness.sql('alter table activation rename to elsewhere');
+  await harness.sql('alter table fleet_week rename to another');
+  const dry = await harness.retention.run(asOf, { dryRun: true });
+  const report = await harness.retention.run(asOf);
+  await harness.sql('alter table another rename to fleet_week');
+  await harness.sql('alter table elsewhere rename to activation');
   const tables = (failed = report!.failed) => failed.map(({ table }) => table);
   expect(tables(dry!.failed)).toEqual(['activation', 'fleet_week', 'activation', 'license']);
   expect(tables()).toEqual(['fleet_week', 'activation', 'fleet_week', 'activation', 'license']);
@@ -66,74 +66,74 @@ test('each step that fails is named by its table, in a run and in a dry run', as
 
 test('a run writes down the oldest day of each table, where it is not after the run', async () => {
   const oldest = async () => {
-    await ground.run(NOW);
-    const [run] = await ground.sql<{ oldest: Record<string, string> }>(
+    await harness.run(NOW);
+    const [run] = await harness.sql<{ oldest: Record<string, string> }>(
       'select oldest from retention_run order by id desc limit 1',
     );
     return run!.oldest['one_time_code'];
   };
   expect(await oldest()).toBeUndefined();
-  await ground.insert('one_time_code', { expires_at: '2026-11-21' });
+  await harness.insert('one_time_code', { expires_at: '2026-11-21' });
   expect(await oldest()).toBeUndefined();
-  await ground.insert('one_time_code', { expires_at: '2026-11-20T12:00:00Z' });
+  await harness.insert('one_time_code', { expires_at: '2026-11-20T12:00:00Z' });
   expect(await oldest()).toBe('2026-11-20');
 });
 
 test('a run to which nothing is due leaves the inbox where it is', async () => {
-  await ground.receive({ '2026-11-20': 2 });
+  await harness.receive({ '2026-11-20': 2 });
   const inbox = () =>
-    ground.sql(`select 'telemetry_inbox'::regclass::oid as oid, array_agg(id) from telemetry_inbox`);
+    harness.sql(`select 'telemetry_inbox'::regclass::oid as oid, array_agg(id) from telemetry_inbox`);
   const before = await inbox();
-  expect((await ground.run(NOW)).telemetry_rows_moved).toBe(0);
+  expect((await harness.run(NOW)).telemetry_rows_moved).toBe(0);
   expect(await inbox()).toEqual(before);
 });
 
 test('while the inbox is read a run tries again, and moves it as soon as it can', async () => {
-  await ground.receive({ '2026-11-19': 4 });
+  await harness.receive({ '2026-11-19': 4 });
   const asks = `select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted`;
   const run = await during('select count(*) from telemetry_inbox', async () => {
-    const run = ground.run(NOW);
+    const run = harness.run(NOW);
     // It has asked for the lock, and for a while given it up.
     for (const waits of [true, false, true])
-      while ((await ground.sql(asks)).length > 0 !== waits) await pause(5);
+      while ((await harness.sql(asks)).length > 0 !== waits) await pause(5);
     return { run };
   });
   expect((await run.run).telemetry_rows_moved).toBe(4);
 });
 
 test('while the inbox is read for long a run gives the move up and does the rest, and the next one moves', async () => {
-  await ground.receive({ '2026-11-19': 4 });
-  await ground.insert('one_time_code', { expires_at: '2026-11-19' });
-  const report = await during('select count(*) from telemetry_inbox', () => ground.retention.run(asOf));
+  await harness.receive({ '2026-11-19': 4 });
+  await harness.insert('one_time_code', { expires_at: '2026-11-19' });
+  const report = await during('select count(*) from telemetry_inbox', () => harness.retention.run(asOf));
   expect(report).toMatchObject({
     telemetry_rows_moved: 0,
     deleted: { one_time_code: 1 },
     failed: [{ table: 'telemetry_inbox', error: { message: expect.stringContaining('lock timeout') } }],
   });
-  expect((await ground.run(NOW)).telemetry_rows_moved).toBe(4);
+  expect((await harness.run(NOW)).telemetry_rows_moved).toBe(4);
 });
 
 test('a step gives up after 5 seconds on a table that another transaction has locked', async () => {
-  await ground.insert('one_time_code', { expires_at: '2026-11-19' });
+  await harness.insert('one_time_code', { expires_at: '2026-11-19' });
   const locked = 'lock table one_time_code in access exclusive mode';
-  const report = await during(locked, () => ground.retention.run(asOf));
+  const report = await during(locked, () => harness.retention.run(asOf));
   const lockTimeout = { message: expect.stringContaining('lock timeout') };
   expect(report!.failed).toMatchObject([
     { table: 'one_time_code', error: lockTimeout },
     { table: 'file_rewrite', error: lockTimeout },
   ]);
-  expect((await ground.run(NOW)).deleted).toEqual({ one_time_code: 1 });
+  expect((await harness.run(NOW)).deleted).toEqual({ one_time_code: 1 });
 });
 
-test('nobody stores telemetry in a table whose rows are moving, so that none is lost when it is emptied', async () => {
-  await ground.receive({ '2026-11-19': 4 });
+test('no heartbeat stores telemetry in a table whose rows are moving, so that none is lost when it is emptied', async () => {
+  await harness.receive({ '2026-11-19': 4 });
   const run = await during('lock table telemetry in access exclusive mode', async () => {
-    const run = ground.run(NOW);
+    const run = harness.run(NOW);
     const waits = `select 1 from pg_locks where relation = 'telemetry'::regclass and not granted`;
-    while ((await ground.sql(waits)).length === 0) await pause(5);
+    while ((await harness.sql(waits)).length === 0) await pause(5);
     const late = `set lock_timeout = 100; insert into telemetry_inbox_draining (id, received_on)
       values (gen_random_uuid(), '2026-11-20')`;
-    const other = await ground.database.connect();
+    const other = await harness.database.connect();
     const failure = await other.query(late).catch(String);
     other.release(true);
     expect(failure).toMatch(/lock timeout/);

@@ -7,7 +7,7 @@ import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
-import { RetentionGround } from './harness.js';
+import { RetentionHarness } from './harness.js';
 
 /*
  * A license whose end is set to a day long past by mistake stops at once, and is not lost: the same activation runs again
@@ -21,19 +21,19 @@ const PAST = `${after(-400).toISOString().slice(0, 19)}Z`;
 const FUTURE = `${after(400).toISOString().slice(0, 19)}Z`;
 
 let service: Service;
-let ground: RetentionGround;
+let harness: RetentionHarness;
 let terminal: Terminal;
 beforeAll(async () => {
   service = await Service.start();
-  ground = RetentionGround.on(service.databaseUrl);
-  await ground.countNoWeeks();
+  harness = RetentionHarness.on(service.databaseUrl);
+  await harness.countNoWeeks();
   terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
 });
 beforeEach(() => service.clock.set(TODAY));
 afterEach(() => service.sql('truncate license, activation, purchase cascade'));
 afterAll(async () => {
   terminal.close();
-  await ground.close();
+  await harness.close();
   await service.close();
 });
 
@@ -86,9 +86,9 @@ async function bought(): Promise<Key> {
 /** A run so many days from today. */
 async function retain(days: number) {
   const asOf = after(days);
-  ground.clock.set(asOf);
+  harness.clock.set(asOf);
   service.clock.set(asOf);
-  return ground.run(asOf.toISOString());
+  return harness.run(asOf.toISOString());
 }
 
 /** By whichever path an end comes to lie 13 months in the past, of a license that a machine runs. */

@@ -36,7 +36,7 @@ function unreadPipe(): number {
 const FULL = '/dev/full';
 
 test.each([
-  ['that nobody reads', unreadPipe] as const,
+  ['that is not read', unreadPipe] as const,
   // The device is Linux's.
   ...(existsSync(FULL) ? [['on a full disk', () => openSync(FULL, 'w')] as const] : []),
 ])('a log %s stops no answer', async (_what, open) => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { activation, call, createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
-const room = mkdtempSync(join(tmpdir(), 'mooring-shutdown-'));
+const folder = mkdtempSync(join(tmpdir(), 'mooring-shutdown-'));
 const processes: ServerProcess[] = [];
 let database: Awaited<ReturnType<typeof createDatabase>>;
 
@@ -15,12 +15,12 @@ beforeAll(async () => void (database = await createDatabase()));
 afterAll(async () => {
   await Promise.all(processes.map((process) => process.end('SIGKILL')));
   await database.drop();
-  rmSync(room, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 async function launch(settings: Record<string, string>) {
   const port = settings['PORT'] ?? String(await freePort());
-  const server = new ServerProcess({ DATA_DIR: room, DATABASE_URL: database.url, ...settings, PORT: port });
+  const server = new ServerProcess({ DATA_DIR: folder, DATABASE_URL: database.url, ...settings, PORT: port });
   processes.push(server);
   return { server, url: `http://127.0.0.1:${port}` };
 }
@@ -38,7 +38,7 @@ function steps({ stdout }: ServerProcess) {
     .map(({ level: _level, time: _time, ...line }) => line);
 }
 
-test('told to end, it says so to balancers at once, answers on, and then ends step by step', async () => {
+test('on SIGTERM it fails its readiness at once, answers on, and then ends step by step', async () => {
   const { server, url } = await launch({ SHUTDOWN_DELAY_SECONDS: '10' });
   await server.ready();
   const [, license_key, email] = await server.says('stderr', /Sample license +(\S+) +\((\S+)\)/);
@@ -66,7 +66,7 @@ test('told to end, it says so to balancers at once, answers on, and then ends st
   ]);
 });
 
-test('one that never listened leaves nobody waiting, and ends without a delay', async () => {
+test('one that never listened leaves no request waiting, and ends without a delay', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };

@@ -26,7 +26,7 @@ const running: (() => Promise<unknown>)[] = [];
 let whole: Run;
 let planted: Run;
 beforeAll(async () => {
-  [whole, planted] = await Promise.all([play(), play({ MOORING_SIMULATE_PLANT: 'lost-activation' })]);
+  [whole, planted] = await Promise.all([simulate(), simulate({ MOORING_SIMULATE_PLANT: 'lost-activation' })]);
 });
 afterAll(async () => {
   // Where one of the two failed, the other is still at it.
@@ -34,14 +34,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function play(more: Record<string, string> = {}): Promise<Run> {
+async function simulate(more: Record<string, string> = {}): Promise<Run> {
   const args = ['--clients', '200', '--days', '1', '--seed', SEED, '--minutes', '0.04'];
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: folder, ...more };
-  const child = spawn(process.execPath, ['bench/simulate.mjs', ...args], { cwd: root, env });
+  const child = spawn(process.execPath, ['bench/simulation/simulate.mjs', ...args], { cwd: root, env });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   running.push(() => (child.kill('SIGINT'), ended));
-  const [page, said, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  if (!page) throw new Error(`the simulation with seed ${SEED} came to no end: ${said}`);
+  const [page, output, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  if (!page) throw new Error(`the simulation with seed ${SEED} came to no end: ${output}`);
   return { code, page };
 }
 
@@ -68,7 +68,7 @@ test('a day with two outages ends without a wrong answer and without a loss', ()
   expect(whole).toEqual({ code: 0, page: expect.stringContaining('Every answer was as it must be.') });
 });
 
-test('what is told of the answers adds up, and all that was to happen did', () => {
+test('what is reported of the answers adds up, and all that was to happen did', () => {
   const rows = tableOf(whole.page, '', 'answer', 'how many');
   const total = /: ([\d,]+) requests/.exec(whole.page)?.[1];
   expect(rows.reduce((sum, [, , many]) => sum + number(many), 0)).toBe(number(total));
@@ -79,7 +79,9 @@ test('what is told of the answers adds up, and all that was to happen did', () =
   expect(answers).toEqual(expect.arrayContaining(['heartbeat: 200', 'manifest: 200']));
   expect(answers.filter((answer) => answer.includes('no answer'))).not.toEqual([]);
   const events = tableOf(whole.page, '', 'simulated time (UTC)').map(([name]) => name);
-  expect(events.join()).toBe('service killed,herd,update,database killed,herd,refunds,releases');
+  expect(events.join()).toBe(
+    'service killed,reconnection,update,database killed,reconnection,refunds,releases',
+  );
 });
 
 test('the picture is well-formed', () => {

@@ -7,7 +7,7 @@ import { createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
 /*
- * Requests of every kind, what is refused, what is no HTTP and what breaks off included, leave nothing behind. bench/soak.mjs
+ * Requests of every kind, what is refused, what is no HTTP and what breaks off included, leave nothing behind. bench/soak/soak.mjs
  * makes them for minutes; its load is this one.
  */
 
@@ -56,8 +56,8 @@ afterAll(async () => {
 
 async function memory(): Promise<Memory> {
   server.child.send('heap');
-  const [told] = await once(server.child, 'message');
-  return told as Memory;
+  const [memory] = await once(server.child, 'message');
+  return memory as Memory;
 }
 
 /** Of all kinds, all at once and so in every order. @returns the answers that were not the right ones */

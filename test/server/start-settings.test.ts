@@ -5,11 +5,11 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { Config, ConfigError } from '../../src/core/config.js';
 import { ServerProcess } from '../support/processes/server-process.js';
 
-const room = mkdtempSync(join(tmpdir(), 'mooring-settings-'));
-afterAll(() => rmSync(room, { recursive: true, force: true }));
+const folder = mkdtempSync(join(tmpdir(), 'mooring-settings-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a setting that cannot be used', () => {
-  // A value that stands in place of a secret must not come back.
+  // A value in place of a secret must not come back.
   const SECRET = 'kanari-secret-5f1c';
 
   const cases: [what: string, settings: Record<string, string>, sentence: RegExp][] = [
@@ -89,7 +89,7 @@ describe('a setting that cannot be used', () => {
         NODE_ENV: 'production',
         DATABASE_URL: `postgres://mooring:${SECRET}@127.0.0.1/mooring`,
         LICENSE_KEY_SECRET: `${'A'.repeat(43)}=`,
-        TOKEN_KEYS_DIR: room,
+        TOKEN_KEYS_DIR: folder,
       },
       /^In production these settings must be given: MANIFEST_PUBLIC_KEYS \(/,
     ],
@@ -99,14 +99,14 @@ describe('a setting that cannot be used', () => {
         NODE_ENV: 'production',
         DATABASE_URL: `postgres://mooring:${SECRET}@127.0.0.1/mooring`,
         LICENSE_KEY_SECRET: `${'A'.repeat(43)}=`,
-        TOKEN_KEYS_DIR: room,
+        TOKEN_KEYS_DIR: folder,
         MANIFEST_PUBLIC_KEYS: 'A'.repeat(43),
         PUBLIC_URL: 'http://licensing.example.com',
       },
       /^In production PUBLIC_URL must be an https address, unless it is a loopback one\.$/,
     ],
   ];
-  const dataDir = join(room, 'never-made');
+  const dataDir = join(folder, 'never-made');
 
   test.each(cases)('%s: one sentence, without a secret', (_what, settings, sentence) => {
     const refusal = refused({ PORT: '0', DATA_DIR: dataDir, ...settings });

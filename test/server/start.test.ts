@@ -10,7 +10,7 @@ import { call, createDatabase } from '../support/harness.js';
 import { everyProcess } from '../support/processes/processes.js';
 import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
 
-const room = mkdtempSync(join(tmpdir(), 'mooring-start-'));
+const folder = mkdtempSync(join(tmpdir(), 'mooring-start-'));
 let database: Awaited<ReturnType<typeof createDatabase>>;
 const processes: ServerProcess[] = [];
 
@@ -18,11 +18,11 @@ beforeAll(async () => void (database = await createDatabase()));
 afterEach(() => Promise.all(processes.splice(0).map((process) => process.end('SIGKILL'))));
 afterAll(async () => {
   await database.drop();
-  rmSync(room, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 function launch(settings: Record<string, string>, options?: ProcessOptions): ServerProcess {
-  const server = new ServerProcess({ DATA_DIR: join(room, 'keys'), ...settings }, options);
+  const server = new ServerProcess({ DATA_DIR: join(folder, 'keys'), ...settings }, options);
   processes.push(server);
   return server;
 }
@@ -42,7 +42,7 @@ async function printedCall(server: ServerProcess) {
 }
 
 describe('with a database of its own', () => {
-  const dataDir = join(room, 'data');
+  const dataDir = join(folder, 'data');
   const cluster = join(dataDir, 'postgres');
   const postmaster = () => readPidFile(cluster)?.pid ?? 0;
   const start = () => launch({ PORT: '0', DATA_DIR: dataDir });
@@ -65,8 +65,8 @@ describe('with a database of its own', () => {
     );
     expect([answer.status, answer.json.activation.hostname_hint]).toEqual([201, 'Studio Mac']);
     token = answer.json.token as string;
-    const told = await server.says('stderr', /^ {2}Support +(\S+)\/support\/#link=([\w-]{43})$/m);
-    const [, base, secret] = told as unknown as string[];
+    const link = await server.says('stderr', /^ {2}Support +(\S+)\/support\/#link=([\w-]{43})$/m);
+    const [, base, secret] = link as unknown as string[];
     const signedIn = await call(
       base!,
       'POST',
@@ -87,7 +87,7 @@ describe('with a database of its own', () => {
 
   test('with manifest keys of one’s own it starts, and publishes no sample that they have not signed', async () => {
     const own = { MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
-    const settings = { PORT: String(await freePort()), DATA_DIR: join(room, 'own keys'), ...own };
+    const settings = { PORT: String(await freePort()), DATA_DIR: join(folder, 'own keys'), ...own };
     const server = await launch(settings).ready();
     const { json } = await call(`http://127.0.0.1:${settings.PORT}`, 'GET', '/v1/manifest');
     expect(json.code).toBe('no_version_published');
@@ -118,7 +118,7 @@ describe('with a database of its own', () => {
     expect(existsSync(join(dataDir, 'postgres.json'))).toBe(false);
   });
 
-  test('told to end while PostgreSQL is starting, it leaves none behind', async () => {
+  test('on SIGTERM while PostgreSQL is starting, it leaves none behind', async () => {
     const server = start();
     while (!existsSync(join(cluster, 'postmaster.pid')) && server.running)
       await new Promise((resolve) => setImmediate(resolve));
@@ -150,7 +150,7 @@ describe('beside others', () => {
       waiting = rowCount!;
     }
     server.child.kill('SIGTERM');
-    // It has heard: nobody new is let in.
+    // It got the signal: no new connection is accepted.
     while (
       await fetch(`${url}/health/live`).then(
         () => true,
@@ -170,8 +170,8 @@ describe('beside others', () => {
     expect(await server.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('where port 3000 is taken and none is said, it takes the next free one and prints that', async () => {
-    // Whoever else has it will do as well.
+  test('where port 3000 is taken and no port is set, it takes the next free one and prints that', async () => {
+    // Any other process on the port serves as well.
     const taken = createServer().listen(3000, '127.0.0.1');
     await Promise.race([once(taken, 'listening'), once(taken, 'error')]).catch(() => undefined);
     const server = await launch({ DATABASE_URL: database.url }).ready();
@@ -184,7 +184,7 @@ describe('beside others', () => {
     expect(server.stderr).toContain(`Mooring is ready at ${new URL(url).origin} `);
   });
 
-  test('a port that is said and taken is one clear end, not another port', async () => {
+  test('a port that is set and taken is one clear end, not another port', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as { port: number };
@@ -198,7 +198,7 @@ describe('beside others', () => {
 
 test('connections that ask for nothing, or for half of something, do not hold up the end', async () => {
   const port = await freePort();
-  const server = await launch({ PORT: String(port), DATA_DIR: join(room, 'held') }).ready();
+  const server = await launch({ PORT: String(port), DATA_DIR: join(folder, 'held') }).ready();
   const halves = [
     '',
     'GET /v1/manifest HT',
@@ -228,7 +228,7 @@ test('three that start together on one empty database apply each migration once,
   empty.pathname = `/${name}`;
   const ports = await Promise.all(Array.from({ length: 3 }, freePort));
   const servers = ports.map((port) =>
-    launch({ PORT: String(port), DATABASE_URL: empty.href, DATA_DIR: join(room, 'three') }),
+    launch({ PORT: String(port), DATABASE_URL: empty.href, DATA_DIR: join(folder, 'three') }),
   );
   await Promise.all(servers.map((server) => server.ready()));
   for (const port of ports) {

@@ -12,7 +12,7 @@ const CANARY = 'Key (email)=(ada.canary@example.com) MOOR_E6S7-Z8KJ-TB3R-QKX6';
 const preload = ['--import', new URL('../support/processes/throws-on-signal.mjs', import.meta.url).href];
 const dir = mkdtempSync(join(tmpdir(), 'mooring-uncaught-'));
 
-const FAILURES: [signal: NodeJS.Signals, what: string, told: object][] = [
+const FAILURES: [signal: NodeJS.Signals, what: string, line: object][] = [
   ['SIGUSR2', 'an exception', { error: 'TypeError', at: expect.stringContaining('throws-on-signal.mjs') }],
   [
     'SIGWINCH',
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 test.each(FAILURES)(
   '%s: after %s that nothing caught the service says so in one line, without its message, and ends',
-  async (signal, _what, told) => {
+  async (signal, _what, line) => {
     const settings = { DATABASE_URL: database.url, DATA_DIR: dir, PORT: String(await freePort()) };
     const server = new ServerProcess(
       { ...settings, LOG_LEVEL: 'fatal', TEST_CANARY: CANARY },
@@ -48,13 +48,13 @@ test.each(FAILURES)(
       level: 60,
       time: expect.any(String),
       msg: 'uncaught error',
-      ...told,
+      ...line,
     });
-    expectNothingTold(server.stdout + server.stderr);
+    expectNoOutput(server.stdout + server.stderr);
   },
 );
 
-test.each(FAILURES)('%s: the command line does so after %s too', async (signal, _what, told) => {
+test.each(FAILURES)('%s: the command line does so after %s too', async (signal, _what, line) => {
   const terminal = new Terminal({});
   // It waits for standard input, which never comes.
   const child = terminal.start(CLI, ['license', 'show', '-'], {
@@ -70,11 +70,11 @@ test.each(FAILURES)('%s: the command line does so after %s too', async (signal, 
     child.kill('SIGKILL');
     terminal.close();
   }
-  const said = await stderr;
-  expect([await stdout, JSON.parse(said)]).toEqual(['', { msg: 'uncaught error', ...told }]);
-  expectNothingTold(said);
+  const output = await stderr;
+  expect([await stdout, JSON.parse(output)]).toEqual(['', { msg: 'uncaught error', ...line }]);
+  expectNoOutput(output);
 });
 
-function expectNothingTold(output: string): void {
+function expectNoOutput(output: string): void {
   for (const word of ['canary', 'Key (email)', 'E6S7']) expect(output).not.toContain(word);
 }

@@ -5,7 +5,7 @@ import { Authenticator, type Lie } from '../support/http/authenticator.js';
 import { outbox, until } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
 import { ACT, Browser, lastEntry, printedLink, signedIn } from '../support-api/harness.js';
-import { ORIGIN } from '../support/http/visitor.js';
+import { ORIGIN } from '../support/http/cookie-client.js';
 
 const NOON = '2026-11-20T13:00:00Z';
 const MINUTE = 60_000;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 beforeEach(() => service.clock.set(NOON));
 afterAll(() => service.close());
 
-const somebody = (email = `person-${(people += 1)}@example.com`) => signedIn(service, 'support', email);
+const newPerson = (email = `person-${(people += 1)}@example.com`) => signedIn(service, 'support', email);
 
 async function enrol(browser: Browser, authenticator = new Authenticator(ORIGIN), lie: Lie = {}) {
   const { options } = (await browser.post('passkeys/options', {})).json;
@@ -28,7 +28,7 @@ async function enrol(browser: Browser, authenticator = new Authenticator(ORIGIN)
 
 /** A person with a passkey. */
 async function enrolled(counts = true) {
-  const browser = await somebody();
+  const browser = await newPerson();
   const authenticator = new Authenticator(ORIGIN, counts);
   const { passkey } = (await enrol(browser, authenticator)).json;
   const { id, email } = (await browser.get('session')).json;
@@ -42,7 +42,7 @@ async function signInWith(authenticator: Authenticator, lie: Lie = {}, browser =
 
 describe('enrolling', () => {
   test('asks for a passkey that can be found, of a verified person, without attestation', async () => {
-    const browser = await somebody();
+    const browser = await newPerson();
     const { id, email } = (await browser.get('session')).json;
     const { status, json, cookies } = await browser.post('passkeys/options', {});
     expect(status).toBe(200);
@@ -61,7 +61,7 @@ describe('enrolling', () => {
   });
 
   test('keeps the passkey, says so in the audit trail, and tells its owner by mail', async () => {
-    const browser = await somebody();
+    const browser = await newPerson();
     const { id: staff_id, email } = (await browser.get('session')).json;
     const { status, json, cookies } = await enrol(browser);
     expect(status).toBe(201);
@@ -74,34 +74,36 @@ describe('enrolling', () => {
       action: 'passkey.add',
       change: { staff_id, passkey_id: json.passkey.id },
     });
-    const told = async () => (await outbox(service)).filter(({ to }) => to === email);
-    await until(async () => (await told()).length > 0);
-    expect((await told()).map(({ subject }) => subject)).toEqual(['A new passkey signs you in to support']);
+    const mails = async () => (await outbox(service)).filter(({ to }) => to === email);
+    await until(async () => (await mails()).length > 0);
+    expect((await mails()).map(({ subject }) => subject)).toEqual(['A new passkey signs you in to support']);
   });
 
-  test('excludes the passkeys there are, and takes no credential twice, whoever comes with it', async () => {
+  test('excludes the passkeys there are, and takes no credential twice, whatever account sends it', async () => {
     const { browser, authenticator } = await enrolled();
     const { options } = (await browser.post('passkeys/options', {})).json;
     const ids = options.excludeCredentials.map(({ id }: { id: string }) => id);
     expect(ids).toEqual([authenticator.credentialId.toString('base64url')]);
     const again = await browser.post('passkeys', { response: authenticator.create(options) });
     expect(again.json.code).toBe('passkey_invalid');
-    expect((await enrol(await somebody(), authenticator)).json.code).toBe('passkey_invalid');
+    expect((await enrol(await newPerson(), authenticator)).json.code).toBe('passkey_invalid');
   });
 
-  const lies: Record<string, () => Lie> = {
+  const forgeries: Record<string, () => Lie> = {
     'another challenge': () => ({ challenge: randomBytes(32).toString('base64url') }),
     'another origin': () => ({ origin: 'https://evil.example' }),
     'another host': () => ({ rpId: 'evil.example' }),
     'a person who was not verified': () => ({ flags: 0x01 }),
-    'nobody there': () => ({ flags: 0x04 }),
+    'no user present': () => ({ flags: 0x04 }),
     'the answer to a sign-in': () => ({ type: 'webauthn.get' }),
   };
-  test.each(Object.keys(lies))('takes no passkey with %s, and its challenge is spent', async (kind) => {
-    const browser = await somebody();
+  test.each(Object.keys(forgeries))('takes no passkey with %s, and its challenge is spent', async (kind) => {
+    const browser = await newPerson();
     const authenticator = new Authenticator(ORIGIN);
     const { options } = (await browser.post('passkeys/options', {})).json;
-    const wrong = await browser.post('passkeys', { response: authenticator.create(options, lies[kind]!()) });
+    const wrong = await browser.post('passkeys', {
+      response: authenticator.create(options, forgeries[kind]!()),
+    });
     expect([wrong.status, wrong.json.code]).toEqual([403, 'passkey_invalid']);
     const late = await browser.post('passkeys', { response: authenticator.create(options) });
     expect(late.json.code).toBe('passkey_invalid');
@@ -109,7 +111,7 @@ describe('enrolling', () => {
   });
 
   test.each([0, 1024, 1100])('takes no credential id of %d bytes', async (bytes) => {
-    const browser = await somebody();
+    const browser = await newPerson();
     const { options } = (await browser.post('passkeys/options', {})).json;
     const made = new Authenticator(ORIGIN).create(options, { credentialId: Buffer.alloc(bytes, 7) });
     const { status, json } = await browser.post('passkeys', { response: { ...made, id: 'x', rawId: 'x' } });
@@ -119,7 +121,7 @@ describe('enrolling', () => {
   test.each([5, true, 'usb', {}, { length: 1 }, [null, 3, {}, ['usb']]])(
     'drops transports that are none: %j',
     async (transports) => {
-      const browser = await somebody();
+      const browser = await newPerson();
       const { options } = (await browser.post('passkeys/options', {})).json;
       const made = new Authenticator(ORIGIN).create(options);
       Object.assign(made['response'] as object, { transports });
@@ -129,11 +131,11 @@ describe('enrolling', () => {
   );
 
   test('takes no answer to the challenge of a sign-in, of another browser, or of another person', async () => {
-    const [browser, other] = [await somebody(), await somebody()];
+    const [browser, other] = [await newPerson(), await newPerson()];
     const authenticator = new Authenticator(ORIGIN);
     const mine = (await browser.post('passkeys/options', {})).json.options;
     const theirs = (await other.post('passkeys/options', {})).json.options;
-    // The right answer, with the cookie of a challenge that is somebody else's.
+    // The right answer, with the cookie of the challenge of another person.
     browser.cookies.set('mooring_challenge', other.cookies.get('mooring_challenge')!);
     expect((await browser.post('passkeys', { response: authenticator.create(theirs) })).json.code).toBe(
       'passkey_invalid',
@@ -149,7 +151,7 @@ describe('enrolling', () => {
 });
 
 describe('signing in', () => {
-  test('names nobody, and signs in whose passkey it is', async () => {
+  test('names no person, and signs in its owner', async () => {
     const { authenticator, email } = await enrolled();
     const browser = new Browser(service);
     const asked = await browser.post('session/options', {});
@@ -172,24 +174,24 @@ describe('signing in', () => {
     expect((await browser.get('session')).json).toMatchObject({ email, role: 'support', has_passkey: true });
   });
 
-  const lies: Record<string, (other: string) => Lie> = {
+  const forgeries: Record<string, (other: string) => Lie> = {
     'another challenge': () => ({ challenge: randomBytes(32).toString('base64url') }),
     'another origin': () => ({ origin: 'https://evil.example' }),
     'another port': () => ({ origin: 'http://localhost:3001' }),
     'another host': () => ({ rpId: 'evil.example' }),
     'a person who was not verified': () => ({ flags: 0x01 }),
-    'nobody there': () => ({ flags: 0x04 }),
+    'no user present': () => ({ flags: 0x04 }),
     'another key': () => ({ key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey }),
     'the name of another person': (other) => ({ userHandle: other }),
     'the answer to an enrolment': () => ({ type: 'webauthn.create' }),
     'an unknown credential': () => ({ credentialId: randomBytes(32) }),
   };
-  test.each(Object.keys(lies))('signs nobody in with %s, and its challenge is spent', async (kind) => {
+  test.each(Object.keys(forgeries))('does not sign in with %s, and its challenge is spent', async (kind) => {
     const { authenticator } = await enrolled();
     const other = (await enrolled()).id.replaceAll('-', '');
     const browser = new Browser(service);
     const { options } = (await browser.post('session/options', {})).json;
-    const lie = lies[kind]!(Buffer.from(other, 'hex').toString('base64url'));
+    const lie = forgeries[kind]!(Buffer.from(other, 'hex').toString('base64url'));
     const wrong = await browser.post('session', { response: authenticator.get(options, lie) });
     expect([wrong.status, wrong.json.code, wrong.cookies]).toEqual([403, 'passkey_invalid', []]);
     const late = await browser.post('session', { response: authenticator.get(options) });
@@ -278,14 +280,14 @@ describe('signing in', () => {
   test('wrong answers in the name of one person are counted, and never keep that person out', async () => {
     const { authenticator } = await enrolled();
     const other = await enrolled();
-    const stranger = { key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey };
+    const untrusted = { key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey };
     const codes: string[] = [];
-    for (let i = 0; i < 11; i += 1) codes.push((await signInWith(authenticator, stranger)).json.code);
+    for (let i = 0; i < 11; i += 1) codes.push((await signInWith(authenticator, untrusted)).json.code);
     expect(codes).toEqual([...Array<string>(10).fill('passkey_invalid'), 'too_many_requests']);
-    const refused = await signInWith(authenticator, stranger);
+    const refused = await signInWith(authenticator, untrusted);
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, expect.stringMatching(/^\d+$/)]);
     expect((await signInWith(authenticator)).status).toBe(204);
-    expect((await signInWith(other.authenticator, stranger)).json.code).toBe('passkey_invalid');
+    expect((await signInWith(other.authenticator, untrusted)).json.code).toBe('passkey_invalid');
   });
 
   test('challenges that ended leave as others are asked for', async () => {
@@ -298,7 +300,7 @@ describe('signing in', () => {
 });
 
 describe('a passkey', () => {
-  test('is removed by its owner, the last one too, and signs nobody in any more', async () => {
+  test('is removed by its owner, the last one too, and does not sign in any more', async () => {
     const { browser, passkey, authenticator, id, email } = await enrolled();
     expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).status).toBe(204);
     expect(await lastEntry(service)).toMatchObject({
@@ -311,15 +313,15 @@ describe('a passkey', () => {
     expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).json.code).toBe('not_found');
   });
 
-  test('takes every other session of its owner with it: whoever came in by it is out', async () => {
+  test('ends every other session of its owner: one that was opened with it is closed', async () => {
     const { browser, passkey, authenticator } = await enrolled();
-    const [thief, stranger] = [new Browser(service), await somebody()];
+    const [thief, untrusted] = [new Browser(service), await newPerson()];
     expect((await signInWith(authenticator, {}, thief)).status).toBe(204);
     const { options } = (await thief.post('passkeys/options', {})).json;
     expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).status).toBe(204);
     const another = await thief.post('passkeys', { response: new Authenticator(ORIGIN).create(options) });
     expect([another.status, another.json.code]).toEqual([401, 'sign_in_required']);
-    for (const other of [browser, stranger]) expect((await other.get('session')).status).toBe(200);
+    for (const other of [browser, untrusted]) expect((await other.get('session')).status).toBe(200);
   });
 
   test('is not made in a session that ends at this moment', async () => {
@@ -347,7 +349,7 @@ describe('a passkey', () => {
     expect((await browser.get('passkeys')).json).toEqual({ passkeys: [passkey] });
   });
 
-  test('of somebody else is as one that does not exist, for an admin too', async () => {
+  test('of another person is as one that does not exist, for an admin too', async () => {
     const { passkey, authenticator } = await enrolled();
     const admin = await signedIn(service, 'admin', 'root@example.com');
     for (const id of [passkey.id, randomUUID(), 'x']) {
@@ -359,7 +361,7 @@ describe('a passkey', () => {
 
   test('makes a mailed link worthless for good, and not a printed one', async () => {
     const admin = await signedIn(service, 'admin', 'root@example.com');
-    const browser = await somebody();
+    const browser = await newPerson();
     const { id, email } = (await browser.get('session')).json;
     expect((await admin.post(`staff/${id}/link`)).status).toBe(202);
     const kept = await printedLink(service, email);
@@ -383,7 +385,7 @@ test.each([
   ['with an id that is a number', { response: { id: 7, response: {} } }],
   ['without its inner answer', { response: { id: 'x' } }],
 ])('422 at /response where it is %s', async (_what, body) => {
-  const browser = await somebody();
+  const browser = await newPerson();
   for (const path of ['session', 'passkeys']) {
     const { status, json } = await browser.post(path, body);
     expect([path, status, json.errors[0].pointer]).toEqual([path, 422, '/response']);

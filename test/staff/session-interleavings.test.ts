@@ -6,7 +6,7 @@ import { runs } from '../fuzz/fuzz.js';
 import { Service } from '../support/harness.js';
 import { StatementGates } from '../support/statement-gates.js';
 import { ACT, Browser, printedLink, signedIn } from '../support-api/harness.js';
-import { ORIGIN } from '../support/http/visitor.js';
+import { ORIGIN } from '../support/http/cookie-client.js';
 
 const NOON = '2026-11-20T13:00:00Z';
 /** After this a request renews its session. */
@@ -181,7 +181,7 @@ const rowsOf = (table: string, id: string) =>
   service.sql<{ id: string }>(`select id from ${table} where staff_id = $1`, [id]);
 
 /** What holds when all is over. */
-async function judge(person: StaffCase): Promise<void> {
+async function check(person: StaffCase): Promise<void> {
   const { setup, begun } = person;
   const isGone = person.did('remove the person');
   const isPasskeyGone = isGone || person.did('remove the passkey');
@@ -216,7 +216,7 @@ test('a staff member has exactly the sessions that no operation ended, in any or
       async (scheduler, names) => {
         const person = new StaffCase(new StatementGates(service, scheduler), await setUp(), names);
         await person.play();
-        await judge(person);
+        await check(person);
       },
     ),
     runs(40),

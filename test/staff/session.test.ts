@@ -4,7 +4,7 @@ import { StaffService } from '../../src/staff/staff.service.js';
 import { Sessions } from '../../src/http/sessions/sessions.js';
 import { Service } from '../support/harness.js';
 import { ACT, Browser, lastEntry, printedLink, signedIn } from '../support-api/harness.js';
-import { ORIGIN } from '../support/http/visitor.js';
+import { ORIGIN } from '../support/http/cookie-client.js';
 
 const NOON = '2026-11-20T13:00:00Z';
 const MINUTE = 60_000;
@@ -56,7 +56,7 @@ describe('a link', () => {
     while (!(await Promise.race([answered, isWaiting()])));
     await holder.query('commit');
     holder.release();
-    // On a machine so slow that the database's patience ends first, the link is as good as before.
+    // On a machine so slow that the database's time limit ends first, the link is as good as before.
     const answers = [...(await Promise.all(asked)), await signIn(secret)];
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
     expect(answers.at(-1)!.json?.code ?? 'signed in').toMatch(/^(link_invalid|signed in)$/);
@@ -76,7 +76,7 @@ describe('a link', () => {
     });
   });
 
-  test('that is unknown, almost right, or of somebody who was removed signs nobody in', async () => {
+  test('that is unknown, almost right, or of a removed person does not sign in', async () => {
     await staff.add('leaver@example.com', 'support', ACT);
     const left = await link('leaver@example.com');
     await staff.remove(await staff.findId('leaver@example.com'), ACT);

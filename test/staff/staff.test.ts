@@ -239,7 +239,7 @@ describe('a mailed link', () => {
     expect([refused.status, refused.json.code]).toEqual([409, 'has_passkey']);
   });
 
-  test('stands in no table and in no job, in whatever spelling', async () => {
+  test('is in no table and in no job, in whatever spelling', async () => {
     const { id, email } = await added();
     await admin.post(`staff/${id}/link`);
     const [row] = await service.sql<{ id: string }>('select id from staff_link where staff_id = $1', [id]);

@@ -53,7 +53,7 @@ test('the audit says who released which binding, why and when, in the transactio
   expect(row).toEqual({ is_one: true });
 });
 
-test('the audit says what exactly was changed, and names nobody in it', async () => {
+test('the audit holds what exactly was changed, and names no person in it', async () => {
   const staff = service.app.get(StaffService);
   const tokens = service.app.get(StaffTokensService);
   const { staff_id } = await staff.add('linus@example.com', 'admin', ACT);

@@ -3,11 +3,11 @@ import { StaffService } from '../../src/staff/staff.service.js';
 import type { Role } from '../../src/staff/staff.entity.js';
 import type { Answer, Service } from '../support/harness.js';
 import type { PostOffice } from '../mail/harness.js';
-import { ORIGIN, Visitor } from '../support/http/visitor.js';
+import { ORIGIN, CookieClient } from '../support/http/cookie-client.js';
 
 export const ACT = { actor: 'test', reason: 'a test' };
 /** A staff member's browser. */
-export class Browser extends Visitor {
+export class Browser extends CookieClient {
   constructor(service: Service, origin = ORIGIN) {
     super(service, '/support/api/', origin);
   }
@@ -47,7 +47,7 @@ export async function lastEntry(service: Service): Promise<Record<string, unknow
   return (await service.sql(sql))[0]!;
 }
 
-/** What the last mail to somebody says, in plain text. */
+/** The last mail to a person, in plain text. */
 export function lastMailTo(office: PostOffice, email: string): string {
   return office.smtp.accepted.findLast(({ to }) => to.includes(email))!.text;
 }

@@ -198,7 +198,7 @@ describe('changing', () => {
       { status: 'suspended', staff_status: 'suspended' },
       { staff_status: 'suspended' },
     ],
-  ])('takes %j, answers the license as it is now, and leaves an entry', async (body, shown, told) => {
+  ])('takes %j, answers the license as it is now, and leaves an entry', async (body, shown, recorded) => {
     const { license_id } = await service.issue();
     const { status, json } = await change(license_id, body);
     expect([status, json.license]).toEqual([200, await read(license_id)]);
@@ -208,7 +208,7 @@ describe('changing', () => {
       action: 'license.set',
       license_id,
       reason: 'Asked by phone.',
-      change: told,
+      change: recorded,
     });
   });
 
@@ -245,7 +245,7 @@ describe('changing', () => {
     },
   );
 
-  test('422 where nothing is to be changed, and at /reason where nobody says why', async () => {
+  test('422 where nothing is to be changed, and at /reason where no reason is given', async () => {
     const { license_id } = await service.issue();
     const none = await change(license_id, {});
     expect([none.status, none.json.errors]).toHaveLength(2);
@@ -315,13 +315,15 @@ describe('its key', () => {
   });
 });
 
-test('what fails leaves neither a change nor an entry; 503 where the database is away', async () => {
+test('what fails leaves neither a change nor an entry; 503 where the database is unavailable', async () => {
   const { license_id } = await service.issue();
   const before = await read(license_id);
   const broken = await whileGone(service, 'audit_event', () => change(license_id, { machines_allowed: 9 }));
   expect([broken.status, broken.json.code]).toEqual([500, 'internal_error']);
-  const away = await whileLocked(service, 'license', () => change(license_id, { machines_allowed: 9 }));
-  expect([away.status, away.json.code]).toEqual([503, 'unavailable']);
+  const unavailable = await whileLocked(service, 'license', () =>
+    change(license_id, { machines_allowed: 9 }),
+  );
+  expect([unavailable.status, unavailable.json.code]).toEqual([503, 'unavailable']);
   expect(await read(license_id)).toEqual(before);
 });
 

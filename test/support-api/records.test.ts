@@ -122,7 +122,7 @@ test.each([
   ['manifests', 'manifest'],
   ['retention', 'retention_run'],
   ['release-requests', 'release_request'],
-])('%s: 500 where the service is broken, 503 where the database is away', async (path, table) => {
+])('%s: 500 where the service is broken, 503 where the database is unavailable', async (path, table) => {
   expect((await whileGone(service, table, () => support.get(path))).json.code).toBe('internal_error');
   expect((await whileLocked(service, table, () => support.get(path))).json.code).toBe('unavailable');
 });

@@ -155,7 +155,7 @@ describe('a decision', () => {
     ]);
   });
 
-  test('stands: who comes later is told how it was decided, and nothing is written', async () => {
+  test('is final: a later one reads how it was decided, and nothing is written', async () => {
     const request = await asked();
     const first = await decide(request.id, 'decline');
     service.clock.advance(60_000);
@@ -165,7 +165,7 @@ describe('a decision', () => {
     expect(await entries(request.license_id)).toHaveLength(1);
   });
 
-  test('of two people at once is one decision, and both are told the same', async () => {
+  test('of two people at once is one decision, and both get the same answer', async () => {
     for (let round = 0; round < 10; round += 1) {
       const request = await asked();
       const answers = await Promise.all([

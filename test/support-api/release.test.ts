@@ -148,12 +148,12 @@ test.each([
   expect(await isActive(id)).toBe(true);
 });
 
-test('500 where the service is broken, 503 where the database is away, and the binding stays', async () => {
+test('500 where the service is broken, 503 where the database is unavailable, and the binding stays', async () => {
   const { id } = await activated();
   const broken = await whileGone(service, 'audit_event', () => release(id));
   expect([broken.status, broken.json.code]).toEqual([500, 'internal_error']);
-  const away = await whileLocked(service, 'activation', () => release(id));
-  expect([away.status, away.json.code]).toEqual([503, 'unavailable']);
+  const unavailable = await whileLocked(service, 'activation', () => release(id));
+  expect([unavailable.status, unavailable.json.code]).toEqual([503, 'unavailable']);
   expect(await isActive(id)).toBe(true);
 });
 

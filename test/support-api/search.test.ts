@@ -174,7 +174,7 @@ test.each([
   expect([String(answer.status), answer.json.code]).toEqual([status, code]);
 });
 
-test('500 where the service is broken, and 503 where the database is away', async () => {
+test('500 where the service is broken, and 503 where the database is unavailable', async () => {
   const ask = () => search({ email: 'ada@example.com' });
   expect((await whileGone(service, 'license', ask)).json.code).toBe('internal_error');
   expect((await whileLocked(service, 'license', ask)).json.code).toBe('unavailable');

@@ -51,7 +51,7 @@ async function ask(path: string, headers: Record<string, string>, body: unknown 
   return { status, code, client_action, asks: answered['www-authenticate'] };
 }
 
-test.each(Object.keys(headersOf))('lets nobody in with %s, on any route', async (kind) => {
+test.each(Object.keys(headersOf))('refuses a caller with %s, on any route', async (kind) => {
   for (const path of [
     SEARCH,
     RELEASE,
@@ -65,7 +65,7 @@ test.each(Object.keys(headersOf))('lets nobody in with %s, on any route', async 
 });
 
 test('lets a token in for 90 days, to the instant', async () => {
-  const body = { email: 'nobody@example.com' };
+  const body = { email: 'unknown@example.com' };
   const made = await tokens.create('grace@example.com', ACT);
   const authorization = `Bearer ${made.token}`;
   service.clock.advance(90 * DAY_MS - 1);
@@ -75,7 +75,7 @@ test('lets a token in for 90 days, to the instant', async () => {
 });
 
 test('lets no token in that was revoked, or whose owner has gone', async () => {
-  const body = { email: 'nobody@example.com' };
+  const body = { email: 'unknown@example.com' };
   const made = await tokens.create('grace@example.com', ACT);
   const authorization = `Bearer ${made.token}`;
   expect((await search(body, { authorization })).status).toBe(200);

@@ -39,7 +39,7 @@ export class FakeClock extends Clock {
     return new Date(this.time);
   }
 
-  /** Sets the time. Time that lies ahead has passed then; to set a clock back takes no time. */
+  /** Sets the time. Time up to then has passed; to set a clock back takes no time. */
   set(time: string | Date): void {
     const before = this.time.getTime();
     this.time = new Date(time);
@@ -105,7 +105,7 @@ async function admin(server: string, sql: string, left?: string): Promise<void> 
   await client.end();
 }
 
-/** On a machine that stands still for a second a start finds no database; whoever looks after a service starts it again. */
+/** On a stalled machine a start finds no database; a supervisor would start it again. */
 async function listening(
   create: () => Promise<NestFastifyApplication>,
   port: number,
@@ -276,7 +276,7 @@ export async function withLimitsOfProduction<Result>(
 /** A guard against waiting for what never comes, below that of a test (`jest.config.js`); no machine is so slow. */
 export const GUARD_MS = 300_000;
 
-/** Asks again, as a client does, while a machine that stands still sheds load. */
+/** Asks again, as a client does, while a stalled machine sheds load. */
 export async function answered(work: () => Promise<Answer>): Promise<Answer> {
   for (const began = performance.now(); performance.now() - began < GUARD_MS;) {
     const answer = await work();

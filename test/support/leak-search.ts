@@ -233,7 +233,7 @@ function contentOf(file: string): Buffer {
   }
 }
 
-/** Whether what stands between two positions is a word, and no part of a longer one. */
+/** Whether the text between two positions is a word, and no part of a longer one. */
 function isAlone(bytes: Buffer, from: number, to: number): boolean {
   return ![from - 1, to].some((at) => WORD.test(String.fromCharCode(bytes[at] ?? 0)));
 }

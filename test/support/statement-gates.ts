@@ -3,7 +3,7 @@ import type fc from 'fast-check';
 import pg from 'pg';
 import type { Service } from './harness.js';
 import { releaseAll } from './interleavings.js';
-import { ORIGIN } from './http/visitor.js';
+import { ORIGIN } from './http/cookie-client.js';
 
 /** The tables whose statements are held. Other statements decide nothing here and run at once. */
 const HELD =

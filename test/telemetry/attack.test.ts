@@ -16,7 +16,7 @@ import {
 } from './attack.js';
 
 /*
- * Somebody who may read the whole database tries to find out which telemetry is whose. Nothing here is random but the
+ * An attacker who may read the whole database tries to find out which telemetry is whose. Nothing here is random but the
  * service's own ids, so a failure needs no seed to be repeated.
  *
  * What no store can hide, and what is therefore not tried: what a row itself says (a rare Mac, an uptime that grows from
@@ -39,14 +39,14 @@ const LUCK_HALVES = 60;
 
 const MINUTE_MS = 60_000;
 
-/** Whoever keeps activations and telemetry: the service, or the control. What a row says is the client and its beat. */
+/** The store of activations and telemetry: the service, or the control. What a row says is the client and its beat. */
 interface Store {
   /** @returns the activation's id */
   activate(client: number): Promise<string>;
   beat(client: number, beat: number): Promise<void>;
 }
 
-/** Where it lies, and whose it is: the answers, which the attacker does not see. */
+/** Where it is stored, and whose it is: the answers, which the attacker does not see. */
 interface Evidence {
   readonly scene: Scene;
   readonly clientOf: { readonly activations: readonly number[]; readonly rows: readonly number[] };
@@ -166,7 +166,7 @@ const linkedMachines = ({ scene, clientOf }: Evidence) =>
   rate(linkMachines(scene), clientOf.rows, clientOf.rows);
 
 /** How far each order is from telling nothing of whether a row came in the first half of a quiet day or in the second. */
-function toldHalves({ scene, clientOf, beatOf }: Evidence): Score[] {
+function shownHalves({ scene, clientOf, beatOf }: Evidence): Score[] {
   const isEarly = (row: number) => beatOf[row]! * CLIENTS + clientOf.rows[row]! < ROWS / 2;
   return orders(scene).map(({ how, order }) => {
     const early = order.slice(0, ROWS / 2).filter(isEarly).length;
@@ -184,7 +184,7 @@ test('the attack works: of a naive store it links nearly all, on a quiet day and
   const quiet = await evidence(CONTROL, '2026-11-21', await quietDay(naive, '2026-11-21'));
   expect(best(linkedRows(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
   expect(best(linkedMachines(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * (ROWS - CLIENTS));
-  expect(best(toldHalves(quiet))).toBe(ROWS / 4);
+  expect(best(shownHalves(quiet))).toBe(ROWS / 4);
   const busy = await evidence(CONTROL, '2026-11-22', await busyDay(naive, '2026-11-22'));
   expect(best(linkedRows(busy))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
 });
@@ -199,7 +199,7 @@ test('a quiet day: what the attack links until the night, it links from then on 
   const after = await evidence(['activation', 'telemetry'], '2026-11-23', clients);
   expect(beyondLuck(linkedRows(after), LUCK_ROWS)).toEqual([]);
   expect(beyondLuck(linkedMachines(after), LUCK_MACHINES)).toEqual([]);
-  expect(beyondLuck(toldHalves(after), LUCK_HALVES)).toEqual([]);
+  expect(beyondLuck(shownHalves(after), LUCK_HALVES)).toEqual([]);
 });
 
 test('a busy day: rows of the same moment lie in no order even before the night, and from then on none tells anything', async () => {

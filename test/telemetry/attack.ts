@@ -3,7 +3,7 @@
  * what the row itself says: its place, its transaction, its ids, its times.
  */
 
-/** What is known of a row, by name; each as a text that sorts as what it stands for. */
+/** What is known of a row, by name; each as a text that sorts as its value. */
 export type Traces = Readonly<Record<string, string>>;
 
 /** Both sides as they lie there: in the order of their places. */

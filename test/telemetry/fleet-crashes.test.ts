@@ -50,7 +50,7 @@ test('orders versions as the numbers they are made of', async () => {
   expect(await groups()).toMatchObject([{ first_version: '3.2', last_version: '10.0' }]);
 });
 
-test('the version is that of the build that crashed, and where it was not said, that of the heartbeat', async () => {
+test('the version is that of the build that crashed, and where it was not sent, that of the heartbeat', async () => {
   await fleet.receive('2026-11-11', 1, {
     crash_sig: SIG,
     crash_app_version: '3.1.0+451',
@@ -94,7 +94,7 @@ test('the most frequent group comes first, by the weeks that are asked for, and 
   expect((await sigs('?weeks=1')).slice(0, 2)).toEqual([OTHER_SIG, '0'.repeat(15) + '1']);
 });
 
-test('is never told beside hardware, nor beside anything else that is not of the crash', async () => {
+test('is never shown beside hardware, nor beside anything else that is not of the crash', async () => {
   const canary = Object.fromEntries(
     [
       'os_version',
@@ -125,7 +125,7 @@ test('is never told beside hardware, nor beside anything else that is not of the
   expect(JSON.stringify(kept)).not.toMatch(/canary|71500/);
 });
 
-test('thousands of groups, each alike to no other, keep nobody from being told', async () => {
+test('thousands of groups, each alike to no other, keep no crash from being shown', async () => {
   // The planner believes that there is one group: its numbers are of the day before the flood.
   await fleet.receive('2026-11-04', 300, { crash_sig: SIG });
   await fleet.night('2026-11-09');

@@ -19,7 +19,7 @@ export class Fleet {
     return new Fleet(service, await service.staffToken());
   }
 
-  /** Receives so many heartbeats of a day that said the same. */
+  /** Receives so many heartbeats of a day with the same content. */
   async receive(day: string, heartbeats: number, says: Says = {}): Promise<void> {
     const names = Object.keys(says);
     const places = names.map((_name, index) => `, $${index + 3}`);
@@ -39,7 +39,7 @@ export class Fleet {
     return report!;
   }
 
-  /** What staff are told. */
+  /** What staff are shown. */
   async ask(query = ''): Promise<Answer> {
     const authorization = `Bearer ${this.token}`;
     return answered(() =>

@@ -4,13 +4,13 @@ import { Fleet, type Says } from './fleet-harness.js';
 
 /*
  * Staff who would like to know about a single machine take every answer to every question there is, and combine them.
- * "Small" is what stands for fewer than ten machines: under 280 heartbeats a week. They know what they are told, and
+ * "Small" is what may be fewer than ten machines: under 280 heartbeats a week. They know what they are shown, and
  * which chip a Mac has: so the two stand side by side.
  */
 
 const TABLES = ['app_version', 'os_version', 'hardware', 'ram_gb_bucket', 'detector_compute'] as const;
 type Table = (typeof TABLES)[number];
-/** What stands side by side. */
+/** Fields that are shown together. */
 const FIELDS: Partial<Record<Table, readonly (keyof Says)[]>> = {
   hardware: ['mac_model', 'soc_name'],
   detector_compute: ['detector_compute', 'detector_compute_units_resolved'],
@@ -18,17 +18,17 @@ const FIELDS: Partial<Record<Table, readonly (keyof Says)[]>> = {
 const WEEKS = ['2026-10-26', '2026-11-02', '2026-11-09'];
 const NIGHT = '2026-11-16';
 
-/** Heartbeats that said the same. */
+/** Heartbeats with the same content. */
 interface Group {
   readonly week: number;
   readonly heartbeats: number;
   readonly says: Says;
 }
-interface ToldCell {
+interface ShownCell {
   readonly other?: true;
   readonly heartbeats: number;
 }
-type Told = Readonly<Record<Table, readonly ToldCell[]>> & {
+type Shown = Readonly<Record<Table, readonly ShownCell[]>> & {
   readonly week_end: string;
   readonly latency: readonly { readonly soc_name: string }[];
 };
@@ -66,19 +66,19 @@ beforeAll(async () => {
 afterAll(() => fleet.service.close());
 
 /** The answers to all there is to ask, once the weeks are over. */
-async function everyAnswer(groups: readonly Group[]): Promise<Told[][]> {
+async function everyAnswer(groups: readonly Group[]): Promise<Shown[][]> {
   await fleet.forget();
   for (const { week, heartbeats, says } of groups) await fleet.receive(WEEKS[week]!, heartbeats, says);
   await fleet.night(NIGHT);
-  const answers: Told[][] = [];
+  const answers: Shown[][] = [];
   for (let weeks = 1; weeks <= WEEKS.length + 1; weeks += 1) {
     answers.push((await fleet.ask(`?weeks=${weeks}`)).json.weeks);
   }
   return answers;
 }
 
-/** What really was said: the heartbeats of each value of a table. */
-function truth(groups: readonly Group[], week: number, table: Table): Map<string, number> {
+/** What was really sent: the heartbeats of each value of a table. */
+function countedValues(groups: readonly Group[], week: number, table: Table): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { says, heartbeats } of groups.filter((group) => group.week === week)) {
     const key = JSON.stringify((FIELDS[table] ?? [table]).map((field) => says[field] ?? null));
@@ -87,10 +87,10 @@ function truth(groups: readonly Group[], week: number, table: Table): Map<string
   return counts;
 }
 
-const nameOf = ({ other: _other, heartbeats: _heartbeats, ...values }: ToldCell) =>
+const nameOf = ({ other: _other, heartbeats: _heartbeats, ...values }: ShownCell) =>
   JSON.stringify(Object.values(values));
 
-const sum = (cells: readonly ToldCell[]) => cells.reduce((total, { heartbeats }) => total + heartbeats, 0);
+const sum = (cells: readonly ShownCell[]) => cells.reduce((total, { heartbeats }) => total + heartbeats, 0);
 
 /** The sums of all that can be picked of some counts. */
 function subsetSums(counts: readonly number[]): number[] {
@@ -101,7 +101,7 @@ function subsetSums(counts: readonly number[]): number[] {
  * Every count that can be had from a week's tables: all there is, as each table has it, less whatever is named in one of
  * them; and of each two tables, how much more the one has.
  */
-function derivableCounts(week: Told): number[] {
+function derivableCounts(week: Shown): number[] {
   const totals = TABLES.map((table) => sum(week[table]));
   const named = TABLES.map((table) => week[table].filter(({ other }) => !other));
   const remainders = named.flatMap((cells) =>
@@ -114,7 +114,7 @@ function derivableCounts(week: Told): number[] {
   return [...new Set([...cells, ...remainders, ...differences])];
 }
 
-test('no count under 280 is ever told, alone or by subtraction, whatever is asked and combined', async () => {
+test('no count under 280 is ever shown, alone or by subtraction, whatever is asked and combined', async () => {
   await fc.assert(
     fc.asyncProperty(anyFleet, async (groups) => {
       const answers = await everyAnswer(groups);
@@ -129,15 +129,16 @@ test('no count under 280 is ever told, alone or by subtraction, whatever is aske
   );
 });
 
-test('what is told is true: named counts to the heartbeat, the rest of two values or more, all of it or nothing', async () => {
+test('what is shown is true: named counts to the heartbeat, the rest of two values or more, all of it or nothing', async () => {
   await fc.assert(
     fc.asyncProperty(anyFleet, async (groups) => {
-      const told = (await everyAnswer(groups)).at(-1)!;
+      const shown = (await everyAnswer(groups)).at(-1)!;
       for (const [index, monday] of WEEKS.entries()) {
-        const week = told.find(
+        const week = shown.find(
           ({ week_end }) => Date.parse(week_end) - Date.parse(monday) === 6 * 86_400_000,
         );
-        for (const table of week ? TABLES : []) holdAgainstTruth(week![table], truth(groups, index, table));
+        for (const table of week ? TABLES : [])
+          expectOnlyCountedValues(week![table], countedValues(groups, index, table));
         for (const { soc_name } of week?.latency ?? []) {
           const answered = groups.filter(
             ({ week, says }) =>
@@ -154,7 +155,7 @@ test('what is told is true: named counts to the heartbeat, the rest of two value
   );
 });
 
-function holdAgainstTruth(cells: readonly ToldCell[], counts: ReadonlyMap<string, number>): void {
+function expectOnlyCountedValues(cells: readonly ShownCell[], counts: ReadonlyMap<string, number>): void {
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const named = cells.filter(({ other }) => !other);
   for (const cell of named)

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Fleet } from './fleet-harness.js';
 
-/** A week, of which 2026-11-09 is the Monday and 2026-11-15 the Sunday, is told from Monday 2026-11-16 on. */
+/** A week, of which 2026-11-09 is the Monday and 2026-11-15 the Sunday, is shown from Monday 2026-11-16 on. */
 const [MONDAY, SUNDAY, NEXT_MONDAY] = ['2026-11-09', '2026-11-15', '2026-11-16'] as const;
 const NOTHING = {
   app_version: [],
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterEach(() => fleet.forget());
 afterAll(() => fleet.service.close());
 
-/** What is told of the week that ended last. */
+/** What is shown of the week that ended last. */
 const lastWeek = async () => (await fleet.ask()).json.weeks[0];
 const weekEnds = async (query = '') => {
   const { weeks } = (await fleet.ask(query)).json as { weeks: { week_end: string }[] };
@@ -29,7 +29,7 @@ const weekEnds = async (query = '') => {
 test.each<[string, Record<string, string>]>([
   ['no token', {}],
   ['an unknown token', { authorization: `Bearer mst_${'A'.repeat(43)}` }],
-])('tells nobody with %s', async (_what, headers) => {
+])('shows nothing to a caller with %s', async (_what, headers) => {
   const { status, json } = await fleet.service.call('GET', '/support/api/fleet', undefined, headers);
   expect([status, json.code]).toEqual([401, 'sign_in_required']);
   expect(json).not.toHaveProperty('weeks');
@@ -66,7 +66,7 @@ test('counts whole weeks, from Monday to Sunday (UTC), and none that is not over
   ]);
 });
 
-test('tells the newest week first, twelve where no number is said, and a week without heartbeats too', async () => {
+test('shows the newest week first, twelve where no number is given, and a week without heartbeats too', async () => {
   await fleet.receive('2026-08-03', 280, { os_version: 'macOS 26.1' });
   await fleet.receive(SUNDAY, 280, { os_version: 'macOS 26.1' });
   expect((await fleet.night(NEXT_MONDAY)).weeks_counted).toBe(15);
@@ -93,11 +93,11 @@ test('what a heartbeat did not say is the value null, and a value called other i
 });
 
 test('counts what is listed: members by themselves, a Mac beside its chip, and the detector as configured beside what it got', async () => {
-  const said = { app_version: '3.2.0', os_version: 'macOS 26.1', ram_gb_bucket: '32' };
+  const fields = { app_version: '3.2.0', os_version: 'macOS 26.1', ram_gb_bucket: '32' };
   const hardware = { mac_model: 'Mac16,8', soc_name: 'Apple M4 Pro' };
   const [ane, gpu] = ['cpu_and_ne', 'cpu_and_gpu'];
   const got = (detector_compute: string, detector_compute_units_resolved: string | null) => ({
-    ...said,
+    ...fields,
     ...hardware,
     detector_compute,
     detector_compute_units_resolved,
@@ -108,7 +108,7 @@ test('counts what is listed: members by themselves, a Mac beside its chip, and t
   await fleet.receive(MONDAY, 280, got('gpu', null));
   await fleet.receive(SUNDAY, 20, { ...got('gpu', ane!), arch: 'arm64', cpu_cores: 14, camera_count: 4 });
   await fleet.night(NEXT_MONDAY);
-  const alone = Object.entries(said).map(([name, value]) => [name, [{ value, heartbeats: 2_000 }]]);
+  const alone = Object.entries(fields).map(([name, value]) => [name, [{ value, heartbeats: 2_000 }]]);
   expect(await lastWeek()).toEqual({
     week_end: SUNDAY,
     ...Object.fromEntries(alone),
@@ -123,7 +123,7 @@ test('counts what is listed: members by themselves, a Mac beside its chip, and t
   });
 });
 
-test('tells of each chip how long the detector took, where 280 said so, and of none that is not shown', async () => {
+test('shows of each chip how long the detector took, where 280 sent it, and of none that is not shown', async () => {
   await fleet.service.sql(
     `insert into telemetry_inbox (id, received_on, soc_name, recent_inference_ms)
      select gen_random_uuid(), '${MONDAY}'::date, 'Apple M1', n from generate_series(1, 1000) n

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Sends a block, and returns what was told and what was stored of it. */
+/** Sends a block, and returns what was answered and what was stored of it. */
 async function send(block: object): Promise<{ dropped: string[]; row: Record<string, unknown> }> {
   const { status, json } = await service.heartbeat(token, { telemetry: block });
   expect([status, json.telemetry.stored]).toEqual([200, true]);

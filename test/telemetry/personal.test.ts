@@ -15,7 +15,7 @@ const ALL_TEXT: string[] = TELEMETRY_NAMES.filter((name) => TELEMETRY_FIELDS[nam
 /** Where `1.2.3.4` is a version. */
 const VERSIONS = ['app_version', 'os_version', 'crash_app_version'];
 
-/** Sends a block, and returns what was told and what was stored of it. */
+/** Sends a block, and returns what was answered and what was stored of it. */
 async function send(block: object): Promise<{ dropped: string[]; row: Record<string, unknown> }> {
   const { status, json } = await service.heartbeat(token, { telemetry: block });
   expect([status, json.telemetry.stored]).toEqual([200, true]);

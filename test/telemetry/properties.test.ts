@@ -17,7 +17,7 @@ const RUNS = { numRuns: 200 };
 async function send(telemetry: unknown) {
   const { status, json } = await service.heartbeat(token, { telemetry });
   const rows = await service.sql<Record<string, unknown>>('delete from telemetry_inbox returning *');
-  return { status, told: json.telemetry as { stored: boolean; dropped: string[] }, rows };
+  return { status, telemetry: json.telemetry as { stored: boolean; dropped: string[] }, rows };
 }
 
 const name = fc.constantFrom(...TELEMETRY_NAMES);
@@ -36,8 +36,8 @@ const block = fc.dictionary(fc.oneof({ weight: 9, arbitrary: name }, text), valu
 test('whatever telemetry is, the heartbeat is answered', async () => {
   await fc.assert(
     fc.asyncProperty(fc.jsonValue({ maxDepth: 8 }), async (telemetry) => {
-      const { status, told, rows } = await send(telemetry);
-      expect([status, told]).toEqual([200, { stored: rows.length === 1, dropped: expect.any(Array) }]);
+      const { status, telemetry: answered, rows } = await send(telemetry);
+      expect([status, answered]).toEqual([200, { stored: rows.length === 1, dropped: expect.any(Array) }]);
     }),
     RUNS,
   );
@@ -46,11 +46,11 @@ test('whatever telemetry is, the heartbeat is answered', async () => {
 test('each member of a block is stored as it was sent, or stored as null and named', async () => {
   await fc.assert(
     fc.asyncProperty(block, async (telemetry) => {
-      const { status, told, rows } = await send(telemetry);
-      expect([status, told.stored, rows.length]).toEqual([200, true, 1]);
+      const { status, telemetry: answered, rows } = await send(telemetry);
+      expect([status, answered.stored, rows.length]).toEqual([200, true, 1]);
       for (const member of TELEMETRY_NAMES) {
         const stored = rows[0]![member];
-        const isNamed = told.dropped.includes(member);
+        const isNamed = answered.dropped.includes(member);
         // As JSON brings it: a number that JSON cannot write arrives as null.
         const sent = JSON.parse(JSON.stringify({ ...telemetry }))[member] as unknown;
         const kept = member === 'crash_sig' && typeof sent === 'string' ? sent.toLowerCase() : sent;

@@ -39,7 +39,7 @@ test.each(['2026-11-21', '2026-11-22'])(
     expect(await idsInFiles(ids)).toEqual(ids);
     await service.app.get(RetentionService).run(new Date(`${day}T00:05:00Z`));
     expect(await idsInFiles(ids)).toEqual([]);
-    // What came since midnight lies there in no order of its coming, as if it had come together.
+    // What came since midnight is stored in no order of arrival, as if it had come together.
     const left = await service.sql<{ id: string; by: string }>(
       'select id, xmin::text as by from telemetry_inbox order by ctid',
     );

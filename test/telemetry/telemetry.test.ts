@@ -63,7 +63,7 @@ test('passes over unknown members in silence: no trace in answer, database or lo
   expect(JSON.stringify(rows) + JSON.stringify(json) + service.logged.join('')).not.toContain('canary715');
 });
 
-test('a value that is not taken leaves no trace either: it is stored as null, and only its name is told', async () => {
+test('a value that is not taken leaves no trace either: it is stored as null, and only its name is reported', async () => {
   expect(await send({ arch: 'canary 7161', cpu_cores: 'canary7162', soc_name: 'M3' })).toEqual({
     stored: true,
     dropped: ['arch', 'cpu_cores'],
@@ -117,7 +117,7 @@ test('a refused heartbeat stores no telemetry', async () => {
   expect(await stored()).toEqual([]);
 });
 
-test('a heartbeat is answered where telemetry cannot be stored: no table, or nobody may write to it now', async () => {
+test('a heartbeat is answered where telemetry cannot be stored: no table, or one that cannot be written to now', async () => {
   const inbox = 'telemetry_inbox';
   expect(await whileGone(service, inbox, () => send(EVERY_FIELD))).toMatchObject({ stored: false });
   expect(await whileLocked(service, inbox, () => send(EVERY_FIELD))).toMatchObject({ stored: false });

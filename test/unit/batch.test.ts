@@ -4,7 +4,7 @@ import { isConnectionError } from '../../src/database/connection-errors.js';
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test('no more wait for a batch than may: the next is asked for patience, until there is room again', async () => {
+test('no more wait for a batch than may: the next is asked to retry, until there is capacity again', async () => {
   const underWay: (() => void)[] = [];
   const batch = new Batch<number, number>(
     (items) => new Promise((resolve) => underWay.push(() => resolve(items))),

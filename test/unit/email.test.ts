@@ -13,7 +13,7 @@ test.each([
   expect(canonicalEmail(text)).toBe('ada@example.com');
 });
 
-test('what stands before the sign has one Unicode form and keeps its width: it is another mailbox', () => {
+test('what comes before the sign has one Unicode form and keeps its width: it is another mailbox', () => {
   expect(canonicalEmail('Zoe\u0308@example.com')).toBe('zo\u00eb@example.com');
   expect(canonicalEmail('ａda@example.com')).toBe('ａda@example.com');
 });

@@ -49,7 +49,7 @@ interface Schema {
   readonly maximum?: number;
 }
 
-/** Every schema that stands under the name `machines_allowed` and has a limit. */
+/** Every schema under the name `machines_allowed` and has a limit. */
 function limitsOf(node: unknown, name = ''): Schema[] {
   if (typeof node !== 'object' || node === null) return [];
   const own = name === 'machines_allowed' && 'maximum' in node ? [node as Schema] : [];

@@ -104,7 +104,7 @@ describe('the key ring', () => {
     expect((await openKeyRing(given, NOW)).active.state).toBe('active');
   });
 
-  test('that is broken is told, and stays as it is', async () => {
+  test('that is broken is reported, and stays as it is', async () => {
     await mkdir(join(dir, 'keys/tokens'), { recursive: true });
     await writeFile(join(dir, 'keys/tokens/ring.json'), '{');
     await expect(openKeyRing(config(), NOW)).rejects.toThrow('ring.json is not JSON.');

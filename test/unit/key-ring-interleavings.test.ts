@@ -143,7 +143,7 @@ class KeyDirectory {
   }
 }
 
-/** Holds a ring against the versions of its directory, wherever the scheduler stands. */
+/** Compares a ring with the versions of its directory, at every step of the scheduler. */
 class RingObserver {
   #inUse = 0;
 
@@ -243,13 +243,13 @@ test('a watch looks one at a time, reports each error once, and does nothing aft
       async (scheduler, { commands, failures }, stopsAt) => {
         const [directory, observer] = await opened(scheduler, failures);
         const { ring } = observer;
-        let [lastTold, isStopped, isTicking] = [null as string | null, false, false];
+        let [lastReported, isStopped, isTicking] = [null as string | null, false, false];
         // Gathered, because the watch itself catches what is thrown within it.
         const broken: string[] = [];
         const stop = ring.watch(({ message }) => {
           if (isStopped) broken.push('an error was reported after the end');
-          if (message === lastTold) broken.push('an error was reported twice');
-          lastTold = message;
+          if (message === lastReported) broken.push('an error was reported twice');
+          lastReported = message;
         });
         directory.onRingRead = () => {
           if (!isTicking) broken.push('a look began without a tick');
@@ -261,8 +261,8 @@ test('a watch looks one at a time, reports each error once, and does nothing aft
         };
         const released = () => {
           isTicking = false;
-          if (ring.lastError === null) lastTold = null;
-          else if (!isStopped) expect(ring.lastError).toBe(lastTold);
+          if (ring.lastError === null) lastReported = null;
+          else if (!isStopped) expect(ring.lastError).toBe(lastReported);
           return observer.check() >= 0;
         };
         const work = [...commands, ...commands].map(async (command, index) => {

@@ -107,7 +107,7 @@ describe('a new key ring', () => {
     expect(await readdir(dir)).toEqual(['ring.json']);
   });
 
-  // Only root may give a file away; another user owns what it makes.
+  // Only root may change a file's owner; another user owns what it makes.
   const testAsRoot = process.getuid?.() === 0 ? test : test.skip;
   const OWNER = 12_345;
   /** User and group of each file of the folder. */
@@ -222,7 +222,7 @@ describe('an open key ring', () => {
     expect(ring.active.kid).not.toBe(old);
   });
 
-  test('watches every 2 seconds: takes a rotation, tells an error once, and stops when told', async () => {
+  test('watches every 2 seconds: takes a rotation, reports an error once, and stops when asked', async () => {
     jest.useFakeTimers({ doNotFake: [...ALL_BUT_INTERVALS] });
     await createKeyRing(dir, NOW);
     const ring = await KeyRing.open(dir);

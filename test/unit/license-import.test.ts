@@ -154,8 +154,8 @@ describe('a row', () => {
     fc.assert(
       fc.property(fc.array(cell, { minLength: 2, maxLength: 6 }), (cells) => {
         const { license, faults } = parseRow(ALL, cells, DEFAULTS);
-        const told = faults.join('\n');
-        expect(cells.filter((text) => text.trim().length >= 6 && told.includes(text.trim()))).toEqual([]);
+        const listed = faults.join('\n');
+        expect(cells.filter((text) => text.trim().length >= 6 && listed.includes(text.trim()))).toEqual([]);
         expect(faults.length > 0 || Object.values(license!).every((value) => value !== undefined)).toBe(true);
       }),
     );

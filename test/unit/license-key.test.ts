@@ -129,7 +129,7 @@ describe('the check symbol', () => {
       false,
       false,
     ]);
-    // The sum of -1, as an unknown symbol would count, is not 0 wherever one stands; all of them together are refused too.
+    // The sum of -1, as an unknown symbol would count, is not 0 at any position; all of them together are refused too.
     for (const unknown of ['U', 'I', 'L', 'O', 'a', '!'])
       expect(checkSymbolHolds(`MOOR_${unknown.repeat(16)}`)).toBe(false);
   });

@@ -243,9 +243,9 @@ describe('no text is dangerous:', () => {
 
 test('a token has at most 2,048 characters', () => {
   const tokenOf = (aud: string) => signLicenseToken(ring.active, { ...claims, aud });
-  const room = Math.floor(((2_048 - tokenOf('x').length) * 3) / 4);
+  const length = Math.floor(((2_048 - tokenOf('x').length) * 3) / 4);
   const tokens = [0, 1, 2, 3]
-    .map((more) => 'x'.repeat(room - 1 + more))
+    .map((more) => 'x'.repeat(length - 1 + more))
     .map((aud) => ({ aud, token: tokenOf(aud) }));
   // In base64url no token of this header has 2,048 itself.
   expect(tokens.map(({ token }) => token.length)).toEqual([2_045, 2_046, 2_047, 2_049]);

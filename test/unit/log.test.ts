@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { errorFields } from '../../src/core/logger.js';
 
-test('of an error the log keeps where it was thrown, and nothing of what it said', () => {
+test('of an error the log keeps where it was thrown, and nothing of its text', () => {
   const error = new TypeError('bad value x\n    at ada@example.com\n    at eve (/x/y.js:1:2)\nmore');
-  const told = errorFields(error);
-  expect(told).toMatchObject({ error: 'TypeError', at: expect.stringContaining('log.test') });
-  expect(JSON.stringify(told)).not.toMatch(/bad value|ada@|eve|more/);
+  const fields = errorFields(error);
+  expect(fields).toMatchObject({ error: 'TypeError', at: expect.stringContaining('log.test') });
+  expect(JSON.stringify(fields)).not.toMatch(/bad value|ada@|eve|more/);
 });
 
 test('of a database error it keeps the code and the constraint', () => {
@@ -14,11 +14,11 @@ test('of a database error it keeps the code and the constraint', () => {
     constraint: 'staff_email_key',
     detail: 'Key (email)=(ada@example.com) already exists.',
   });
-  const told = errorFields(Object.assign(new Error('QueryFailed'), { driverError }));
-  expect(told).toMatchObject({ code: '23505', constraint: 'staff_email_key' });
-  expect(JSON.stringify(told)).not.toContain('ada');
+  const fields = errorFields(Object.assign(new Error('QueryFailed'), { driverError }));
+  expect(fields).toMatchObject({ code: '23505', constraint: 'staff_email_key' });
+  expect(JSON.stringify(fields)).not.toContain('ada');
 });
 
-test('what is no error is told by its type alone', () => {
+test('what is no error is reported by its type alone', () => {
   expect(errorFields('ada@example.com')).toEqual({ error: 'string' });
 });

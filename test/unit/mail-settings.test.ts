@@ -35,7 +35,7 @@ describe('MAIL_FROM', () => {
     [MAIL_FROM, { name: 'Example App', address: 'licenses@example.com' }],
     ['"Example, App" <licenses@example.com>', { name: 'Example, App', address: 'licenses@example.com' }],
     ['Büro <licenses@example.com>', { name: 'Büro', address: 'licenses@example.com' }],
-  ])('%s is an address, and a name that stands for the product', (given, parts) => {
+  ])('%s is an address, and a name that means the product', (given, parts) => {
     expect(new Config({ SMTP_URL, MAIL_FROM: given }).mailFrom).toEqual(parts);
   });
 

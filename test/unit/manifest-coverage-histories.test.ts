@@ -51,7 +51,7 @@ const entryOf = ({ version, dmg, minimum_license_expiry }: ManifestEntry): Manif
   minimum_license_expiry,
 });
 
-/** A publisher's desk and the server behind it, with the functions of both. */
+/** A publisher's machine and the server, with the functions of both. */
 class Publishing {
   readonly versions = new PublishedVersions();
   readonly history: ManifestContent[] = [];
@@ -147,7 +147,7 @@ test('whatever was published and withdrawn, a license is offered the newest vers
           const { check, sequences } = judge('0.0');
           expect(check.available ? check.offer.version : undefined).toBe(model);
           seen = sequences;
-          // From the version it runs, only what lies above it, and never a step back.
+          // From the version it runs, only what is above it, and never a step back.
           const runs = history[running % history.length]!.version;
           const above = model !== undefined && compareVersions(model, runs) > 0 ? model : undefined;
           const { check: offered } = judge(runs);

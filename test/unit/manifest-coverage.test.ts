@@ -99,7 +99,7 @@ describe('what a license covers', () => {
   test.each([
     ['the same minimum keeps only what was there', y27, y27, ['2', '1']],
     ['a raised minimum keeps the version before', y28, y27, ['3', '2', '1']],
-    ['a lowered minimum drops what nobody needs', y25, y27, ['1']],
+    ['a lowered minimum drops what is not needed', y25, y27, ['1']],
     ['a version for everyone needs no other', null, y27, []],
   ])('%s', (_name, newMinimum, minimum, kept) => {
     const previous = live(entry('3', minimum), [entry('2', y25), entry('1', null)]);

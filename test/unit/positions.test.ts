@@ -34,7 +34,7 @@ test('what was written more than a minute ago is always needed', () => {
   expect(positions.required(START + 10 * MINUTE + 1)).toBe(`0/${9 * MINUTE + 2_000}`);
 });
 
-test('while the primary is away, all is needed that was seen of it last, for a day', () => {
+test('while the primary is unavailable, all is needed that was seen of it last, for a day', () => {
   neededAfter(MINUTE);
   expect(positions.required(START + 3 * MINUTE)).toBe(`0/${MINUTE}`);
   expect(positions.required(START + MINUTE + MAX_POSITION_AGE_MS)).toBe(`0/${MINUTE}`);
@@ -47,7 +47,7 @@ test('a clock that is set back makes it stricter, not laxer', () => {
   expect(positions.required(START - 60 * MINUTE)).toBe('0/later');
 });
 
-test('a clock that is set back while the primary is away makes no replica believed for longer', () => {
+test('a clock that is set back while the primary is unavailable makes no replica believed for longer', () => {
   neededAfter(MINUTE);
   expect(positions.required(START - 60 * MINUTE)).toBeUndefined();
 });

@@ -79,7 +79,7 @@ describe('may be published', () => {
     publish({ ...refresh, version: '3.2', minimum_license_expiry: null });
   });
 
-  test('a withdrawal: back to a version that was published, said to be one', () => {
+  test('a withdrawal: back to a version that was published, and marked as one', () => {
     publish(back, [live, bad], { isWithdrawal: true });
   });
 
@@ -189,7 +189,7 @@ describe('is refused', () => {
       [{ ...live, ...old, sequence: 6 }, live],
     ],
     [
-      'a first one said to be a withdrawal',
+      'a first one marked as a withdrawal',
       'This manifest withdraws nothing: no manifest is live.',
       { ...next, previous: null },
       [],
@@ -223,14 +223,14 @@ describe('is refused', () => {
       { isWithdrawal: true },
     ],
     [
-      'a refresh said to be a withdrawal',
+      'a refresh marked as a withdrawal',
       'This manifest withdraws nothing: the live version is 3.2.0, and this one is 3.2.0.',
       refresh,
       [live],
       { isWithdrawal: true },
     ],
     [
-      'a withdrawal to what nobody ever had',
+      'a withdrawal to an unpublished version',
       'Version 3.1 was never published, so it cannot be the target of a withdrawal.',
       { ...next, version: '3.1' },
       [live],

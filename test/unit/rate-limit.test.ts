@@ -20,7 +20,7 @@ const retryAfter = (work: () => void) => {
   return undefined;
 };
 
-test('refuses the next one after so many of one, and of nobody else', () => {
+test('refuses the next one after so many of one, and of no other', () => {
   const limit = new RateLimit(2, 60);
   expect(codesOf(limit, 'ada', 'ada', 'ada', 'grace')).toEqual([
     'counted',

@@ -25,7 +25,7 @@ const COMMANDS = [
   'behind',
   'failing',
   'reads failing',
-  'primary away',
+  'primary unavailable',
 ] as const;
 type Command = (typeof COMMANDS)[number];
 interface Query {
@@ -37,7 +37,7 @@ class ScheduledReplica {
   readonly replica: Replica;
   readonly broken: string[] = [];
   #mode: Command = 'well';
-  #isPrimaryAway = false;
+  #isPrimaryUnavailable = false;
   #looks = 0;
   #sent = 0;
   /** The number of the last query sent when the replica was found unwell, and that of the last good look. */
@@ -65,7 +65,7 @@ class ScheduledReplica {
     if (command === 'heartbeat') return this.#heartbeat();
     if (command === 'look') this.#pass(LOOK_MS);
     else if (command === 'time limit') this.#pass(REQUEST_TIMEOUTS_MS.replica);
-    else if (command === 'primary away') this.#isPrimaryAway = !this.#isPrimaryAway;
+    else if (command === 'primary unavailable') this.#isPrimaryUnavailable = !this.#isPrimaryUnavailable;
     else this.#mode = command;
   }
 
@@ -84,10 +84,10 @@ class ScheduledReplica {
   async #position(): Promise<unknown> {
     if (this.isClosed) this.broken.push('a look after the end');
     if ((this.#looks += 1) > 1) this.broken.push('two looks at once');
-    const isAway = this.#isPrimaryAway;
+    const isUnavailable = this.#isPrimaryUnavailable;
     await this.scheduler.schedule(Promise.resolve(), 'position');
     this.#looks -= 1;
-    if (isAway) throw new Error('the primary is away');
+    if (isUnavailable) throw new Error('the primary is unavailable');
     return { rows: [{ position: '0/1' }] };
   }
 
@@ -99,7 +99,8 @@ class ScheduledReplica {
     const mode = this.#mode;
     const deadline = this.#now + REQUEST_TIMEOUTS_MS.replica;
     await this.scheduler.schedule(Promise.resolve(), `${isLook ? 'look' : 'read'} ${mode}`);
-    if (mode === 'failing' || (mode === 'reads failing' && !isLook)) throw new Error('the replica is away');
+    if (mode === 'failing' || (mode === 'reads failing' && !isLook))
+      throw new Error('the replica is unavailable');
     const keeps_up = mode !== 'behind';
     if (isLook && keeps_up && this.#now < deadline) this.#goodLook = sent;
     const rows = ids.map((activation_id) => ({ activation_id, keeps_up }));

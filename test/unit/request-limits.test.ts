@@ -6,7 +6,7 @@ import { generous } from '../support/request-limits.js';
 
 test('the time limits of production let each answer to a client go out within 2 seconds', () => {
   expect(LIMITS.answer).toBeLessThan(2_000);
-  // Each step ends by itself before that, whatever of the database is away.
+  // Each step ends by itself before that, whatever part of the database is unavailable.
   expect(LIMITS.connection + LIMITS.statement).toBeLessThan(LIMITS.answer);
   expect(LIMITS.connection + LIMITS.silence).toBeLessThanOrEqual(LIMITS.answer);
   expect(LIMITS.statement).toBeLessThan(LIMITS.silence);

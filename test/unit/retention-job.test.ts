@@ -65,7 +65,7 @@ test('where another instance is at it, it says nothing', async () => {
   expect([done, logged]).toEqual([['retention', 'erasures'], []]);
 });
 
-test('what fails is said, and keeps neither the erasures nor the next run from their work', async () => {
+test('what fails is logged, and keeps neither the erasures nor the next run from their work', async () => {
   const fail = () => Promise.reject(new Error('broken'));
   const job = jobOf(fail, fail);
   job.run();

@@ -242,7 +242,7 @@ describe('a revocation', () => {
       await expectRefused(() => revokeKey(dir, kid, at(20)), unknown(kid));
   });
 
-  test('stands when the key’s file is destroyed', async () => {
+  test('remains when the key’s file is destroyed', async () => {
     const leaked = await kidOf('active');
     await revokeKey(dir, leaked, at(10));
     await rm(join(dir, `${leaked}.pem`));
@@ -263,7 +263,7 @@ describe('a ring that is broken is not made worse:', () => {
   });
 });
 
-test('a next key whose time lies an hour ahead is of a wrong clock, and keeps nobody waiting', async () => {
+test('a next key whose time is an hour ahead is of a wrong clock, and delays nothing', async () => {
   const text = await readFile(join(dir, 'ring.json'), 'utf8');
   const made = parseRing(text);
   const since = (milliseconds: number) =>
@@ -351,20 +351,20 @@ describe('commands at once', () => {
       spawn(process.execPath, [...args, ...place], { stdio: ['ignore', 'pipe', 'pipe'] }),
     );
     const ended = children.map((child) => once(child, 'close') as Promise<[number | null, string | null]>);
-    const said = children.map((child) => Promise.all([text(child.stdout), text(child.stderr)]));
+    const outputs = children.map((child) => Promise.all([text(child.stdout), text(child.stderr)]));
     await once(children[0]!.stdout, 'data');
     children[0]!.kill('SIGKILL');
     expect(await Promise.all(ended)).toEqual([
       [null, 'SIGKILL'],
       ...Array.from({ length: 3 }, () => [0, null]),
     ]);
-    const output = await Promise.all(said);
+    const output = await Promise.all(outputs);
     expect(output.map(([, stderr]) => stderr)).toEqual(['', '', '', '']);
     const revoked = output.flatMap(([stdout]) => stdout.match(/^\S+/gm)!);
     expect(new Set(revoked).size).toBe(revoked.length);
     expect(revoked.length).toBeGreaterThanOrEqual(1 + 3 * 8);
     await expectSound(new Set(revoked));
-    // Nobody holds the lock that the killed one had.
+    // No process holds the lock that the killed one had.
     await rotateKeys(dir, new Date('2099-01-01T00:00:00Z'));
   });
 });

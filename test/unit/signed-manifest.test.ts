@@ -47,12 +47,12 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-interface Witness {
+interface Verifier {
   name: string;
   accepts(bytes: Buffer, signature: Buffer): Promise<boolean>;
 }
 
-const openssl: Witness = {
+const openssl: Verifier = {
   name: 'openssl pkeyutl',
   async accepts(bytes, signature) {
     const [input, sigfile] = [join(dir, 'signed'), join(dir, 'signature')];
@@ -64,8 +64,8 @@ const openssl: Witness = {
   },
 };
 
-const webCrypto: Witness = {
-  name: 'WebCrypto (there is no openssl with -rawin here, so this run has the lesser witness)',
+const webCrypto: Verifier = {
+  name: 'WebCrypto (there is no openssl with -rawin here, so this run has the weaker verifier)',
   async accepts(bytes, signature) {
     const key = await crypto.subtle.importKey('jwk', { ...publicJwk(publicKey) }, 'Ed25519', true, [
       'verify',
@@ -76,7 +76,7 @@ const webCrypto: Witness = {
 
 // LibreSSL, which macOS calls openssl, does not know -rawin.
 const help = spawnSync('openssl', ['pkeyutl', '-help']);
-const witness = `${help.stdout?.toString()}${help.stderr?.toString()}`.includes('-rawin')
+const verifier = `${help.stdout?.toString()}${help.stderr?.toString()}`.includes('-rawin')
   ? openssl
   : webCrypto;
 
@@ -105,16 +105,16 @@ describe('a signed manifest', () => {
     expect(JSON.stringify(signManifest(manifest.signed, [privateKey]))).toBe(JSON.stringify(manifest));
   });
 
-  test(`is accepted by ${witness.name}, and refused after one changed byte`, async () => {
+  test(`is accepted by ${verifier.name}, and refused after one changed byte`, async () => {
     const made = signManifest(manifest.signed, [privateKey]);
     const bytes = Buffer.from(made.signed);
     const signature = Buffer.from(made.signature, 'base64url');
-    expect(await witness.accepts(bytes, signature)).toBe(true);
+    expect(await verifier.accepts(bytes, signature)).toBe(true);
     for (let i = 0; i < bytes.length; i += 45) {
-      expect([i, await witness.accepts(byteChanged(bytes, i), signature)]).toEqual([i, false]);
+      expect([i, await verifier.accepts(byteChanged(bytes, i), signature)]).toEqual([i, false]);
     }
     for (let i = 0; i < signature.length; i += 9) {
-      expect([i, await witness.accepts(bytes, byteChanged(signature, i))]).toEqual([i, false]);
+      expect([i, await verifier.accepts(bytes, byteChanged(signature, i))]).toEqual([i, false]);
     }
   });
 
@@ -178,7 +178,7 @@ describe('verifying a manifest', () => {
     }
   });
 
-  test('is content with one good signature, whatever stands beside it', () => {
+  test('is content with one good signature, whatever is beside it', () => {
     const both = signManifest(manifest.signed, [other.privateKey, privateKey]);
     const signatures = both.signatures.map(({ key_id }) => ({ key_id, signature: manifest.signature }));
     expect(verifyManifest({ ...both, signatures }, trustedKeys([other.publicKey, publicKey]))).toEqual(

@@ -59,7 +59,7 @@ describe('a label of a machine', () => {
   });
 });
 
-test('of two states of a purchase the one that is later in the list stands, in either order', () => {
+test('of two states of a purchase the one that is later in the list wins, in either order', () => {
   expect(PURCHASE_STATES).toEqual(['paid', 'disputed', 'dispute_won', 'refunded']);
   for (const [low, state] of PURCHASE_STATES.entries())
     for (const other of PURCHASE_STATES.slice(low)) {

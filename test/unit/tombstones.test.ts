@@ -35,14 +35,14 @@ test('where nothing was erased there is no file, and nothing to read', async () 
   expect((await readTombstones(file)).erased).toEqual([]);
 });
 
-test('what was buried is read again, a block each, in its order', async () => {
+test('what was erased is read again, a block each, in its order', async () => {
   const [first, second] = [some(), some()];
   await recordErased(file, first);
   await recordErased(file, second);
   expect((await readTombstones(file)).erased).toEqual([first, second]);
 });
 
-test('a request that was taken back is told, and what was written last of it holds', async () => {
+test('a request that was taken back is reported, and what was written last of it holds', async () => {
   const [one, two] = [some(), some()];
   const [never, first, second] = [randomUUID(), one.erasure_request[0]!, two.erasure_request[0]!];
   await recordErased(file, one);
@@ -101,10 +101,10 @@ test('a line that a crash cut short is none, wherever it was cut, and the next b
 });
 
 test('a line whose end alone is missing counts', async () => {
-  const buried = some();
-  await recordErased(file, buried);
+  const erased = some();
+  await recordErased(file, erased);
   writeFileSync(file, readFileSync(file, 'utf8').trimEnd());
-  expect((await readTombstones(file)).erased).toEqual([buried]);
+  expect((await readTombstones(file)).erased).toEqual([erased]);
 });
 
 test.each([
@@ -119,7 +119,7 @@ test.each([
   expect((await readTombstones(file)).erased).toEqual([]);
 });
 
-test('a file that cannot be read is said plainly, and one that cannot be written names nobody', async () => {
+test('a file that cannot be read is reported plainly, and one that cannot be written names no person', async () => {
   mkdirSync(file, { recursive: true });
   await expect(readTombstones(file)).rejects.toThrow(
     new ConfigError(`TOMBSTONE_FILE cannot be read: ${file} (EISDIR).`),
@@ -130,9 +130,9 @@ test('a file that cannot be read is said plainly, and one that cannot be written
 });
 
 test('ten burials at once lose none', async () => {
-  const buried = Array.from({ length: 10 }, some);
-  await Promise.all(buried.map((each) => recordErased(file, each)));
+  const erased = Array.from({ length: 10 }, some);
+  await Promise.all(erased.map((each) => recordErased(file, each)));
   const { erased: found } = await readTombstones(file);
   expect(found).toHaveLength(10);
-  expect(found).toEqual(expect.arrayContaining(buried));
+  expect(found).toEqual(expect.arrayContaining(erased));
 });

@@ -78,7 +78,7 @@ describe('problems.json, to the service', () => {
     expect(made.status).toBe(status);
     expect(PROBLEMS[code].client_action).toBe(expected['client_action']);
     expect(problemDocument(made, problems.public_url, request_id)).toBe(JSON.stringify(body));
-    // A 503 says for itself when to come back; a 429 is told by whoever counts.
+    // A 503 says for itself when to come back; a 429 comes from the rate limit.
     if (status !== 429) expect('retry-after' in made.headers).toBe('retry-after' in headers);
   });
 });

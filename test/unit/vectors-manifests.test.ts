@@ -91,14 +91,14 @@ describe('a manifest, to the publisher’s tools and the service', () => {
   }
 });
 
-describe('a manifest, to a program nobody here wrote', () => {
+describe('a manifest, to a program written elsewhere', () => {
   let dir: string;
   beforeAll(() => {
     dir = mkdtempSync(join(tmpdir(), 'vectors-'));
   });
   afterAll(() => rmSync(dir, { recursive: true }));
 
-  // LibreSSL, which macOS calls openssl, does not know -rawin; then Node's own verify is the lesser witness.
+  // LibreSSL, which macOS calls openssl, does not know -rawin; then Node's own verify is the weaker verifier.
   const help = spawnSync('openssl', ['pkeyutl', '-help']);
   const hasOpenssl = `${help.stdout?.toString()}${help.stderr?.toString()}`.includes('-rawin');
 

@@ -8,7 +8,7 @@ import { trustedKey } from '../../client/src/manifest-signature.js';
 interface Vectors {
   key: { x: string };
   second_key: { x: string };
-  stranger_key: { x: string };
+  unknown_key: { x: string };
   cases: {
     name: string;
     token: string;
@@ -25,7 +25,7 @@ interface Vectors {
 }
 
 const file = new URL('../vectors/token-reading.json', import.meta.url);
-const { key, second_key, stranger_key, cases } = JSON.parse(readFileSync(file, 'utf8')) as Vectors;
+const { key, second_key, unknown_key, cases } = JSON.parse(readFileSync(file, 'utf8')) as Vectors;
 
 describe('token-reading.json, to the reference client', () => {
   test.each(cases)('$name', async ({ token, offline_until, machine_id, token_keys, expected }) => {
@@ -53,7 +53,7 @@ describe('token-reading.json, to the reference client', () => {
 });
 
 test('jose agrees with what is believed under a shipped key', async () => {
-  const publicKeys = [key, second_key, stranger_key].map(({ x }) => ({
+  const publicKeys = [key, second_key, unknown_key].map(({ x }) => ({
     kid: trustedKey(x).key_id,
     key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }),
   }));

@@ -85,7 +85,7 @@ test('a version that is published again with a lower one after it is withdrawn, 
   expect(all.find('3.1')).toMatchObject({ isWithdrawn: false, sequence: 3 });
 });
 
-test('a version that only stands under a later one is offered, and no withdrawal goes back to it', () => {
+test('a version that is only named under a later one is offered, and no withdrawal goes back to it', () => {
   const { version, dmg, minimum_license_expiry } = old;
   const also_available = [{ version, dmg, minimum_license_expiry }];
   const all = versions({ ...guarded, sequence: 4, also_available });

@@ -7,7 +7,11 @@ import {
 } from '../../../src/keys/manifests/signed-manifest.js';
 import { ALONE, PASSPHRASE, Publisher, unkeyed, type Run } from '../../support/processes/cli-harness.js';
 import { createDatabase } from '../../support/harness.js';
-import { expectBrokenByAnyByte, expectWitnessed, signElsewhere } from '../../manifest/publish-witness.js';
+import {
+  expectBrokenByAnyByte,
+  expectVerifiedElsewhere,
+  signElsewhere,
+} from '../../manifest/openssl-verification.js';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let terminal: Publisher;
@@ -63,14 +67,14 @@ describe('--attach', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Version +1\.0\.0 of /) });
     expect(json.signed).toBe(bytes);
     expect(json.signature).toBe(raw.toString('base64url'));
-    await expectWitnessed(json, terminal.two);
+    await expectVerifiedElsewhere(json, terminal.two);
   });
 
   test('takes one of each key, in the order they are named, and writes --out', async () => {
     const run = await attach(['two.sig', 'one.sig'], 'prepared', '--out', 'both.json');
     expect(run).toMatchObject({ code: 0, stderr: '' });
     const document = JSON.parse(readFileSync(terminal.file('both.json'), 'utf8')) as SignedManifest;
-    await expectWitnessed(document, terminal.two, terminal.one);
+    await expectVerifiedElsewhere(document, terminal.two, terminal.one);
     await expectBrokenByAnyByte(document, terminal.two);
     const again = await attach(['two.sig'], 'prepared', '--out', 'both.json');
     expect(again).toMatchObject({
@@ -154,14 +158,14 @@ test('--prepare signs nothing, and writes over nothing', async () => {
   expect(readFileSync(terminal.file('prepared'))).toEqual(before);
 });
 
-test('a whole life signed elsewhere: two versions, a refresh, a withdrawal', async () => {
+test('two versions, a refresh and a withdrawal, all signed elsewhere', async () => {
   const published: SignedManifest[] = [];
   const step = async (args: string[], ...publishing: string[]) => {
     const name = `step${published.length}`;
     await terminal.json([...args, '--prepare', name]);
     signature(`${name}.sig`, name);
     const { json } = await attach([`${name}.sig`], name);
-    await expectWitnessed(json, terminal.two);
+    await expectVerifiedElsewhere(json, terminal.two);
     await terminal.json(['manifest', 'publish', terminal.written(`${name}.json`, json), ...publishing]);
     published.push(json);
   };
@@ -169,8 +173,8 @@ test('a whole life signed elsewhere: two versions, a refresh, a withdrawal', asy
   await step(unkeyed('1.1.0'));
   await step(['manifest', 'refresh', '--expires', '2099-01-01']);
   await step(['manifest', 'withdraw'], '--withdraw');
-  const told = published.map(({ signed }) => parseSigned(signed));
-  expect(told.map(({ version, sequence }) => [version, sequence])).toEqual([
+  const contents = published.map(({ signed }) => parseSigned(signed));
+  expect(contents.map(({ version, sequence }) => [version, sequence])).toEqual([
     ['1.0.0', 41],
     ['1.1.0', 42],
     ['1.1.0', 43],

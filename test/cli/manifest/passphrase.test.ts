@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { manifestCommands } from '../../../src/cli/manifest/manifest.js';
 import { ALONE, CLI, NOWHERE, PASSPHRASE, Publisher, unkeyed } from '../../support/processes/cli-harness.js';
-import { expectWitnessed } from '../../manifest/publish-witness.js';
+import { expectVerifiedElsewhere } from '../../manifest/openssl-verification.js';
 
 /*
  * The keys are encrypted with PBKDF2, as keys were before scrypt, and still open. `cli-sign.test.ts` signs with a key that
@@ -32,12 +32,12 @@ describe('--passphrase-fd', () => {
   test('has a line for each key that asks, in the order of the keys', async () => {
     const run = await sign(`${PASSPHRASE}\r\n${OTHER}\r\n`, 'one.pem', 'two.pem', 'other.pem');
     expect(run).toMatchObject({ code: 0, stderr: '' });
-    await expectWitnessed(run.json, terminal.one, terminal.two, other);
+    await expectVerifiedElsewhere(run.json, terminal.one, terminal.two, other);
   });
 
   test('or one line for all of them', async () => {
     const run = await sign(OTHER, 'two.pem', 'other.pem');
-    await expectWitnessed(run.json, terminal.two, other);
+    await expectVerifiedElsewhere(run.json, terminal.two, other);
   });
 
   test.each([

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { Publisher, type Run } from '../../support/processes/cli-harness.js';
 import { createDatabase, Service } from '../../support/harness.js';
-import { forged, keyOf, manifestsAt, type Manifests } from '../../manifest/publish-forge.js';
-import { serving, standIn } from '../../manifest/publish-stand-in.js';
+import { forged, keyOf, manifestsAt, type Manifests } from '../../manifest/hand-signed-manifests.js';
+import { serving, fakeServer } from '../../manifest/fake-manifest-server.js';
 import { freePort } from '../../support/processes/server-process.js';
 
-const stranger = generateKeyPairSync('ed25519').privateKey;
+const untrusted = generateKeyPairSync('ed25519').privateKey;
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let terminal: Publisher;
@@ -79,7 +79,7 @@ describe('after publishing, the public address is looked at, and the answer is e
   test('a cache that has the one before at first, and then it', async () => {
     const before = await terminal.json(['manifest', 'show']);
     const document = await nextDocument();
-    await using cache = await standIn(
+    await using cache = await fakeServer(
       (response, asked) => void response.end(JSON.stringify(asked < 2 ? before : document)),
     );
     const run = await publish(document, cache.url);
@@ -93,7 +93,7 @@ describe('after publishing, the public address is looked at, and the answer is e
       const env = { DATABASE_URL: other.url };
       const before = await terminal.json(['manifest', 'show']);
       await using old = await serving(before);
-      await using none = await standIn((response) => {
+      await using none = await fakeServer((response) => {
         response.statusCode = 404;
         response.end('{"code":"no_version_published"}');
       });
@@ -113,7 +113,7 @@ describe('after publishing, the public address is looked at, and the answer is e
     }
   });
 
-  test('nobody', async () => {
+  test('no key', async () => {
     const document = await nextDocument();
     const url = `http://127.0.0.1:${await freePort()}`;
     const run = await publish(document, url);
@@ -136,7 +136,7 @@ describe('after publishing, the public address is looked at, and the answer is e
       'the manifest of other keys',
       '$URL serves what clients refuse: The manifest is signed by no trusted key.',
       (response, { signed }) =>
-        void response.end(JSON.stringify(forged(signed, JSON.parse(signed), stranger))),
+        void response.end(JSON.stringify(forged(signed, JSON.parse(signed), untrusted))),
     ],
     [
       'changed bytes',
@@ -166,7 +166,7 @@ describe('after publishing, the public address is looked at, and the answer is e
   ];
   test.each(amiss)('%s', async (_what, sentence, answer) => {
     const document = await nextDocument();
-    await using address = await standIn((response) => answer(response, document));
+    await using address = await fakeServer((response) => answer(response, document));
     const run = await publish(document, address.url);
     expect(run).toMatchObject({ code: 0, json: { version: document.version, served: false } });
     expect(run.stderr).toBe(

@@ -10,8 +10,8 @@ import {
 import { manifestDigest } from '../../../src/manifest/manifest.rules.js';
 import { ALONE, Publisher, signing, type Run } from '../../support/processes/cli-harness.js';
 import { createDatabase } from '../../support/harness.js';
-import { keyOf, manifestsAt, offerOf, type Manifests } from '../../manifest/publish-forge.js';
-import { expectBrokenByAnyByte, expectWitnessed } from '../../manifest/publish-witness.js';
+import { keyOf, manifestsAt, offerOf, type Manifests } from '../../manifest/hand-signed-manifests.js';
+import { expectBrokenByAnyByte, expectVerifiedElsewhere } from '../../manifest/openssl-verification.js';
 
 const DAY = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * DAY).toISOString().replace(/\.\d+/, '');
@@ -42,9 +42,9 @@ const publish = (document: unknown, ...more: string[]) =>
   terminal.run(['manifest', 'publish', terminal.written('next.json', document), '--json', ...more]);
 
 /** The document that a command made, after another program found its signature good. */
-async function witnessed(run: Run): Promise<ManifestContent> {
+async function verified(run: Run): Promise<ManifestContent> {
   expect(run).toMatchObject({ code: 0 });
-  return expectWitnessed(run.json, terminal.two);
+  return expectVerifiedElsewhere(run.json, terminal.two);
 }
 
 /** What the reference client says, running a version with a license until some day. */
@@ -63,7 +63,7 @@ describe('refresh', () => {
   test('signs the same version for longer, and publish takes it', async () => {
     const live = parseSigned(published[2]!.signed);
     const run = await terminal.run(renew('refresh', '--expires', inDays(200)));
-    const content = await witnessed(run);
+    const content = await verified(run);
     expect(offerOf(content)).toEqual(offerOf(live));
     expect(content).toMatchObject({ sequence: 4, previous: manifestDigest(published[2]!.signed) });
     expect(content.expires_at > live.expires_at).toBe(true);
@@ -92,7 +92,7 @@ describe('withdraw', () => {
     );
     const args = ['--previous', live!, '--back-to', before!];
     const run = await terminal.run(renew('withdraw', ...args), { env: ALONE });
-    const content = await witnessed(run);
+    const content = await verified(run);
     expect(offerOf(content)).toEqual(offerOf(parseSigned(published[1]!.signed)));
     expect(content).toMatchObject({ sequence: 4, previous: manifestDigest(published[2]!.signed) });
     expect(run.stderr).toBe(
@@ -115,17 +115,21 @@ describe('withdraw', () => {
       ['2.0', '1.0'],
     ] as const) {
       const run = await terminal.run(renew('withdraw'));
-      expect(await witnessed(run)).toMatchObject({ version: good });
-      const unsaid = await publish(run.json);
-      expect(unsaid).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('--withdraw') });
-      const said = await publish(run.json, '--withdraw', '--as', 'grace');
-      expect(said).toMatchObject({ code: 0, json: { version: good } });
-      expect(said.stderr).toMatch(
+      expect(await verified(run)).toMatchObject({ version: good });
+      const unmentioned = await publish(run.json);
+      expect(unmentioned).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringContaining('--withdraw'),
+      });
+      const result = await publish(run.json, '--withdraw', '--as', 'grace');
+      expect(result).toMatchObject({ code: 0, json: { version: good } });
+      expect(result.stderr).toMatch(
         new RegExp(
           `^Versions above ${good} are withdrawn: they are not offered any more\\. Installed copies stay until a higher version is published\\.\n`,
         ),
       );
-      // Who runs what was taken back is told nothing and loses nothing; the others are offered what is good.
+      // A client that runs the withdrawn version is offered nothing and loses nothing; the others are offered the good one.
       expect(client(run.json, bad, null)).toBe('up_to_date');
       expect(client(run.json, '0.9', null)).toBe(good);
     }
@@ -142,12 +146,12 @@ describe('withdraw', () => {
     ]);
   });
 
-  test('the version after it offers nobody what was taken back', async () => {
+  test('the version after it offers no client what was withdrawn', async () => {
     const run = await terminal.run(
       signing('4.0', '--minimum-license-expiry', '2028-01-04', '--previous', '-', '--json'),
       { stdin: JSON.stringify(await terminal.json(['manifest', 'show'])) },
     );
-    const content = await witnessed(run);
+    const content = await verified(run);
     expect(content.also_available.map(({ version }) => version)).toEqual(['1.0']);
     expect(await publish(run.json)).toMatchObject({ code: 0, json: { version: '4.0', sequence: 7 } });
     // 2.0 and 3.0 would be covered, and were bad.
@@ -156,7 +160,7 @@ describe('withdraw', () => {
     expect(client(run.json, '3.0', null)).toBe('4.0');
     expect(client(run.json, '3.0', y27)).toBe('not_covered');
     const back = await terminal.run(renew('withdraw'));
-    expect(await witnessed(back)).toMatchObject({ version: '1.0', also_available: [] });
+    expect(await verified(back)).toMatchObject({ version: '1.0', also_available: [] });
   });
 });
 
@@ -165,10 +169,10 @@ test('what no known key signed, or another product, is built upon by neither', a
   const env = { ...ALONE, MANIFEST_PUBLIC_KEYS: terminal.one };
   for (const args of [renew('refresh', '--previous', live), renew('withdraw', '--previous', live)]) {
     // The key it is signed with is one that it trusts.
-    const stranger = args.map((each) => (each === 'two.pem' ? 'stranger.pem' : each));
+    const untrusted = args.map((each) => (each === 'two.pem' ? 'stranger.pem' : each));
     const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'stranger.pem'];
     await terminal.run(keygen, { env });
-    const refused = await terminal.run(stranger, { env });
+    const refused = await terminal.run(untrusted, { env });
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toContain(`The manifest of ${live} cannot be used: `);
     const other = await terminal.run(args, { env: { ...ALONE, PRODUCT: 'com.example.other' } });

@@ -5,8 +5,8 @@ import pg from 'pg';
 import type { ManifestContent, SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { Publisher } from '../../support/processes/cli-harness.js';
 import { createDatabase } from '../../support/harness.js';
-import { keyOf, manifestsAt } from '../../manifest/publish-forge.js';
-import { slipped, slips, y25, y27, y28, y29 } from '../../manifest/publish-slips.js';
+import { keyOf, manifestsAt } from '../../manifest/hand-signed-manifests.js';
+import { mistaken, mistakes, y25, y27, y28, y29 } from '../../manifest/publish-mistakes.js';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let sql: pg.Client;
@@ -45,9 +45,9 @@ async function published(): Promise<unknown> {
 }
 
 describe('publish refuses, and leaves no trace of', () => {
-  test.each(Object.keys(slips))('%s', async (name) => {
-    const { sentence, args = [] } = slips[name]!;
-    const file = terminal.written('slip.json', slipped(slips[name]!, { next, live, key }));
+  test.each(Object.keys(mistakes))('%s', async (name) => {
+    const { sentence, args = [] } = mistakes[name]!;
+    const file = terminal.written('slip.json', mistaken(mistakes[name]!, { next, live, key }));
     const before = await published();
     const run = await terminal.run(['manifest', 'publish', file, '--json', ...args]);
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${sentence}\n` });
@@ -66,7 +66,7 @@ describe('publish refuses, and leaves no trace of', () => {
 
 test('what is live is what it was, and the same manifest without a slip becomes it', async () => {
   expect(await terminal.json(['manifest', 'show'])).toEqual(live);
-  const good = slipped({ sentence: '' }, { next, live, key });
+  const good = mistaken({ sentence: '' }, { next, live, key });
   await terminal.json(['manifest', 'publish', terminal.written('good.json', good)]);
   expect(await terminal.json(['manifest', 'show'])).toEqual(good);
 });

@@ -11,9 +11,9 @@ import {
   type RunOptions,
 } from '../../support/processes/cli-harness.js';
 import { createDatabase } from '../../support/harness.js';
-import { keyOf, manifestsAt } from '../../manifest/publish-forge.js';
-import { standIn } from '../../manifest/publish-stand-in.js';
-import { slipped, slips, y25, y27, y28, y29 } from '../../manifest/publish-slips.js';
+import { keyOf, manifestsAt } from '../../manifest/hand-signed-manifests.js';
+import { fakeServer } from '../../manifest/fake-manifest-server.js';
+import { mistaken, mistakes, y25, y27, y28, y29 } from '../../manifest/publish-mistakes.js';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let sql: pg.Client;
@@ -63,8 +63,8 @@ describe('--dry-run', () => {
       terminal.run([...VERSION, '--expires', '2099-01-01', '--dry-run', '--json']),
     );
     expect(run.stderr).toBe('The live manifest is from the database: version 4.0.0, sequence 5.\n');
-    const { live: told, next, changes } = run.json;
-    expect(told).toEqual(parseSigned(live.signed));
+    const { live: reported, next, changes } = run.json;
+    expect(reported).toEqual(parseSigned(live.signed));
     expect(next).toMatchObject({ version: '5.0.0', sequence: 6, minimum_license_expiry: y29 });
     const byMember = Object.fromEntries(
       changes.map(({ member, from, to }: Record<string, unknown>) => [member, [from, to]]),
@@ -73,14 +73,14 @@ describe('--dry-run', () => {
     delete byMember['issued_at'];
     expect(byMember).toEqual({
       sequence: [5, 6],
-      expires_at: [told.expires_at, '2099-01-01T00:00:00Z'],
+      expires_at: [reported.expires_at, '2099-01-01T00:00:00Z'],
       version: ['4.0.0', '5.0.0'],
       minimum_license_expiry: [y28, y29],
       'dmg.url': [imageUrl('4.0.0'), imageUrl('5.0.0')],
       'dmg.size': [1_000_000, 8],
-      'dmg.sha256': [told.dmg.sha256, next.dmg.sha256],
+      'dmg.sha256': [reported.dmg.sha256, next.dmg.sha256],
       'also_available 4.0.0': [null, `for ${all(y28)}: ${imageUrl('4.0.0')}`],
-      previous: [told.previous, next.previous],
+      previous: [reported.previous, next.previous],
     });
   });
 
@@ -136,7 +136,7 @@ describe('--dry-run', () => {
   });
 
   test('of a version after none is refused, and says how to begin', async () => {
-    await using none = await standIn((response) => {
+    await using none = await fakeServer((response) => {
       response.statusCode = 404;
       response.end('{"code":"no_version_published"}');
     });
@@ -150,11 +150,11 @@ describe('--dry-run', () => {
     const made = await terminal.json([...VERSION, '--key', 'two.pem']);
     const file = terminal.written('next.json', made);
     const {
-      live: told,
+      live: reported,
       next,
       changes,
     } = await changesNothing(() => terminal.json(['manifest', 'publish', file, '--dry-run']));
-    expect([told, next]).toEqual([parseSigned(live.signed), parseSigned(made.signed)]);
+    expect([reported, next]).toEqual([parseSigned(live.signed), parseSigned(made.signed)]);
     expect(changes).toContainEqual({ member: 'version', from: '4.0.0', to: '5.0.0' });
     const text = await changesNothing(() => terminal.run(['manifest', 'publish', file, '--dry-run']));
     expect(text).toMatchObject({
@@ -181,11 +181,11 @@ describe('--dry-run', () => {
     '--withdraw with a new version',
   ])('of publish refuses %s', async (name) => {
     await using manifests = await manifestsAt(database.url, keyOf(terminal.file('two.pem')));
-    const slip = slips[name]!;
-    const ground = { next: manifests.next('5.0.0', y29), live, key: keyOf(terminal.file('two.pem')) };
-    const file = terminal.written('slip.json', slipped(slip, ground));
-    const args = ['manifest', 'publish', file, '--dry-run', '--json', ...(slip.args ?? [])];
+    const mistake = mistakes[name]!;
+    const harness = { next: manifests.next('5.0.0', y29), live, key: keyOf(terminal.file('two.pem')) };
+    const file = terminal.written('slip.json', mistaken(mistake, harness));
+    const args = ['manifest', 'publish', file, '--dry-run', '--json', ...(mistake.args ?? [])];
     const run = await changesNothing(() => terminal.run(args));
-    expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${slip.sentence}\n` });
+    expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${mistake.sentence}\n` });
   });
 });

@@ -51,10 +51,10 @@ export async function campaign(
       const scenario = plan((next += 1));
       const name = `history-${scenario.seed}`;
       const recorded = await record(deployment, scenario, name, injector);
-      progress(result, judge(recorded, result));
+      progress(result, checkRecorded(recorded, result));
     }
   };
-  // The others end what they have begun before a failure is told.
+  // The others end what they have begun before a failure is reported.
   const workers = Array.from({ length: LICENSES_AT_ONCE }, () =>
     work().catch((error) => failures.push(error)),
   );
@@ -66,13 +66,13 @@ export async function campaign(
 }
 
 /** @returns the finding, where no order explains the history */
-function judge(recorded: Recorded, result: CampaignResult): string | undefined {
+function checkRecorded(recorded: Recorded, result: CampaignResult): string | undefined {
   const { operations, initial } = recorded;
   result.histories += 1;
   result.operations += operations.length;
-  for (const { command, said } of operations) {
-    if (said === null) result.unanswered += 1;
-    const name = `${command.do} ${said?.says ?? 'without an answer'}`;
+  for (const { command, outcome } of operations) {
+    if (outcome === null) result.unanswered += 1;
+    const name = `${command.do} ${outcome?.says ?? 'without an answer'}`;
     result.answers[name] = (result.answers[name] ?? 0) + 1;
   }
   const { verdict } = check(initial, operations);

@@ -71,7 +71,7 @@ describe('an operation without an answer', () => {
   test('takes the id that a later answer tells', () => {
     const again = {
       ...activate('a', [4, 5], 'A'),
-      said: { ...activate('a', [4, 5], 'A').said!, says: '200' },
+      outcome: { ...activate('a', [4, 5], 'A').outcome!, says: '200' },
     };
     expect(verdict(lost(activate('a', [0, 1], 'A')), again)).toBe('linearizable');
     expect(verdict(again)).toBe('not linearizable');
@@ -88,7 +88,7 @@ test('a yes of a replica may be old, and a no may not', () => {
 test('a clock that is set meanwhile may have been read before or after', () => {
   const expired = license({ expires_at: NOW + 1000 });
   const asked = activate('a', [0, 1], 'A');
-  const answer = { ...asked, said: { ...asked.said!, expires_at: NOW + 1000 } };
+  const answer = { ...asked, outcome: { ...asked.outcome!, expires_at: NOW + 1000 } };
   const at = (from: number, to: number) =>
     check(expired, [{ ...answer, clock: [NOW + from, NOW + to] }]).verdict;
   expect([at(0, 0), at(0, 5000), at(5000, 5000)]).toEqual([

@@ -1,5 +1,5 @@
 import { UNGUARDED, type Command } from '../license-model.js';
-import type { Wish } from './plan.js';
+import type { CommandTemplate } from './plan.js';
 
 /** What the clients of a license know of it: what was answered to one of them. */
 export interface Known {
@@ -10,7 +10,7 @@ export interface Known {
   generation: number;
   /** Activations by their id, the first one first, with the newest token of each. */
   readonly tokens: Map<string, string>;
-  /** Those of which a client was told that they ended. */
+  /** Those of which an answer said that they ended. */
   readonly ended: Set<string>;
 }
 
@@ -21,8 +21,8 @@ const MACHINES = 4;
 
 const pickOf = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;
 
-/** The command that a wish comes to; where there is no activation to do it to yet, a machine is activated. */
-export function commandOf({ kind, pick, odd }: Wish, known: Known): Command {
+/** The command that a template becomes; where there is no activation to do it to yet, a machine is activated. */
+export function commandOf({ kind, pick, odd }: CommandTemplate, known: Known): Command {
   const { email, generation, tokens, ended, start } = known;
   const of = 0;
   switch (kind) {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { LicenseKeys } from '../../../src/keys/license-keys.js';
 import { DEFAULT_MACHINES, SELF_RELEASES } from '../license-model.js';
 import { Service } from '../../support/harness.js';
-import { ORIGIN } from '../../support/http/visitor.js';
+import { ORIGIN } from '../../support/http/cookie-client.js';
 import { TAKES_PURCHASES } from '../../support/http/webhook.js';
 
 /** An instance of the service as the clients see it. */
@@ -12,7 +12,7 @@ export interface Instance {
   readonly hasReplica: boolean;
   /** Clients ask another one meanwhile. */
   readonly isUp: boolean;
-  /** What its wall clock may have said between two moments of `performance.now()`. */
+  /** The range of its wall clock between two moments of `performance.now()`. */
   clockBetween(from: number, to: number): readonly [number, number];
 }
 
@@ -40,7 +40,7 @@ export const SETTINGS: Record<string, string> = {
   SELF_RELEASES_PER_YEAR: String(SELF_RELEASES),
 };
 
-/** Two instances in this process, by one clock that stands still. */
+/** Two instances in this process, by one stopped clock. */
 export class LocalDeployment implements Deployment {
   readonly keys = licenseKeys;
   readonly instances: readonly Instance[];

@@ -22,7 +22,7 @@ const PROGRESS_MS = 10_000;
 
 const { numRuns, seed = Math.floor(Math.random() * 1e6) } = runs(500);
 test('each history of a license is linearizable, whatever fails meanwhile', async () => {
-  let toldAt = performance.now();
+  let observedAt = performance.now();
   const result = await campaign(
     deployment,
     seed,
@@ -30,8 +30,8 @@ test('each history of a license is linearizable, whatever fails meanwhile', asyn
     ({ operations, unanswered, faults, findings }, finding) => {
       // At once: the long form takes a while to its end.
       if (finding) process.stderr.write(`${finding}\n${deployment.errors.join('\n')}\n`);
-      if (performance.now() - toldAt < PROGRESS_MS) return;
-      toldAt = performance.now();
+      if (performance.now() - observedAt < PROGRESS_MS) return;
+      observedAt = performance.now();
       const struck = Object.values(faults).reduce((sum, count) => sum + count, 0);
       const line = `${operations} operations, ${unanswered} without an answer, ${struck} faults, ${findings.length} findings`;
       process.stderr.write(`${new Date().toISOString()} ${line}\n`);

@@ -98,7 +98,7 @@ export class FaultInjector {
   async #strike({ kind, instance, lasts, clockOffsetMs }: Fault): Promise<void> {
     const { deployment } = this;
     this.struck[kind] = (this.struck[kind] ?? 0) + 1;
-    // A replica that is frozen cannot be told to pause.
+    // A replica that is frozen cannot be asked to pause.
     if (REPLICA_FAULTS.includes(kind)) await this.#endEach(REPLICA_FAULTS);
     switch (kind) {
       case 'client connections cut':

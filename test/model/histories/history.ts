@@ -1,5 +1,5 @@
-import type { Command, Said } from '../license-model.js';
-import type { Views } from '../license-views.js';
+import type { Command, Outcome } from '../license-model.js';
+import type { Views } from '../observed-state.js';
 
 /*
  * A recorded history of one license: what several clients asked of several instances at once, when each asked and when
@@ -24,34 +24,37 @@ export interface Operation {
   readonly returned: number | null;
   /** The operation may show the state of a moment before it was invoked, back to this one: a replica's yes. */
   readonly earliest: number;
-  /** What the instance's wall clock said in between, from and to. */
+  /** The instance's wall clock in between, from and to. */
   readonly clock: readonly [number, number];
   /** Null where no answer came. */
-  readonly said: Said | null;
-  /** The id that an activation's answer told, where that answer is left aside: other operations name it. */
-  readonly told?: string;
+  readonly outcome: Outcome | null;
+  /** The id in an activation's answer, where that answer is left aside: other operations name it. */
+  readonly observed?: string;
   /** Why there is no answer. */
   readonly lost?: string;
 }
 
 /** What staff and holders are shown, as the answer of a `look`. */
-export type Shown = Said & { readonly shown: Views };
+export type Shown = Outcome & { readonly shown: Views };
 
 /** An operation that changes nothing, given its answer: it may be left out, and the others contradict the model no less. */
-export function isWithoutEffect({ command, said }: Operation): boolean {
-  return command.do === 'heartbeat' || command.do === 'look' || (said !== null && said.says.startsWith('4'));
+export function isWithoutEffect({ command, outcome }: Operation): boolean {
+  return (
+    command.do === 'heartbeat' || command.do === 'look' || (outcome !== null && outcome.says.startsWith('4'))
+  );
 }
 
 /** An operation of which it is not known whether it happened. */
 export const unanswered = (operation: Operation): Operation => ({
   ...operation,
   returned: null,
-  said: null,
-  ...(operation.command.do === 'activate' && operation.said?.binding && { told: operation.said.binding }),
+  outcome: null,
+  ...(operation.command.do === 'activate' &&
+    operation.outcome?.binding && { observed: operation.outcome.binding }),
   clock: [operation.clock[0], Math.max(...operation.clock) + UNKNOWN_CLOCK_MS],
 });
 
-/** How long after its last sign of life an operation without an answer may still read the clock. */
+/** How long after its last sign of activity an operation without an answer may still read the clock. */
 export const UNKNOWN_CLOCK_MS = 60_000;
 
 /** The history as a person reads it: a line for each operation, in the order in which they were invoked. */
@@ -62,10 +65,10 @@ export function printed(operations: readonly Operation[]): string {
   const names = namesOfBindings(all);
   return all
     .map((operation) => {
-      const { client, instance, command, invoked, returned, said, lost } = operation;
+      const { client, instance, command, invoked, returned, outcome, lost } = operation;
       const interval = `${time(invoked)}–${returned === null ? '' : time(returned)} ms`;
       const { do: name, ...asked } = command;
-      const { says, ...facts } = said ?? { says: `no answer (${lost ?? 'not needed'})` };
+      const { says, ...facts } = outcome ?? { says: `no answer (${lost ?? 'not needed'})` };
       const line = `${interval}, client ${client}, instance ${instance}: ${name} ${words(asked)} → ${says} ${words(facts)}`;
       return named(line, names);
     })
@@ -95,9 +98,9 @@ const words = (value: object) =>
 
 /** Activations get short names in the order in which they were made known. */
 function namesOfBindings(operations: readonly Operation[]): Map<string, string> {
-  const ids = operations.flatMap(({ command, said }) => [
+  const ids = operations.flatMap(({ command, outcome }) => [
     ...('binding' in command ? [command.binding] : []),
-    ...(said?.binding ? [said.binding] : []),
+    ...(outcome?.binding ? [outcome.binding] : []),
   ]);
   return new Map([...new Set(ids)].map((id, i) => [id, `activation ${i + 1}`]));
 }

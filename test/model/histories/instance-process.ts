@@ -51,7 +51,7 @@ export class InstanceProcess implements Instance {
         () => true,
         () => false,
       );
-      // A fault at its start ends it; whoever looks after a service starts it again.
+      // A fault at its start ends it; its supervisor starts it again.
       if (isReady) break;
       await this.#process.end('SIGKILL');
     }
@@ -81,10 +81,10 @@ export class InstanceProcess implements Instance {
     const before = this.#offsets.at(-1)!;
     this.#offsets.push({ ms, from: performance.now(), until: Infinity });
     const { child, exited } = this.#process;
-    const told = once(child, 'message');
+    const observed = once(child, 'message');
     // One that has ended meanwhile starts again with the right time.
     child.send(ms, () => undefined);
-    await Promise.race([told, exited]);
+    await Promise.race([observed, exited]);
     before.until = performance.now();
   }
 

@@ -2,8 +2,8 @@ import { Random } from '../../client/random.js';
 import type { OnExpiry } from '../../../src/core/config.js';
 
 /*
- * What a seed plans: the operations of the clients of one license, as wishes that know nothing of ids. Which activation a
- * wish is about is chosen when its turn comes, among those that the clients know by then.
+ * What a seed plans: the operations of the clients of one license, as templates without ids. Which activation a
+ * template is about is chosen when its turn comes, among those that the clients know by then.
  */
 
 const KINDS = {
@@ -23,7 +23,7 @@ const KINDS = {
 const REPORTS = { paid: 2, disputed: 1, dispute_won: 1, refunded: 0.7 } as const;
 export type Kind = keyof typeof KINDS | keyof typeof REPORTS;
 
-export interface Wish {
+export interface CommandTemplate {
   readonly kind: Kind;
   /** Which of what there is to choose from. */
   readonly pick: number;
@@ -39,29 +39,29 @@ export interface Scenario {
   readonly machines_allowed: number;
   readonly on_expiry: OnExpiry;
   /** One after the other, before the clients begin. */
-  readonly prologue: readonly Wish[];
+  readonly prologue: readonly CommandTemplate[];
   /** Each client's, one after the other; the clients beside each other. */
-  readonly clients: readonly (readonly Wish[])[];
+  readonly clients: readonly (readonly CommandTemplate[])[];
 }
 
 export interface ScenarioShape {
   readonly clients: number;
-  /** Wishes of each client. */
-  readonly wishes: number;
+  /** Templates of each client. */
+  readonly templates: number;
   /** Chosen by the seed where it is not given. */
   readonly isSold?: boolean;
   /** Kinds that are left out, or come more often: instead of those that are planned otherwise. */
   readonly kinds?: Partial<Record<Kind, number>>;
 }
 
-/** Wishes of these kinds alone. */
+/** Templates of these kinds alone. */
 export function only(...kinds: readonly Kind[]): Partial<Record<Kind, number>> {
   const all = Object.keys({ ...KINDS, ...REPORTS }) as Kind[];
   return Object.fromEntries(all.map((kind) => [kind, kinds.includes(kind) ? 1 : 0]));
 }
 
 /** The shape of the scenarios that faults strike. */
-export const USUAL_SHAPE: ScenarioShape = { clients: 3, wishes: 8 };
+export const USUAL_SHAPE: ScenarioShape = { clients: 3, templates: 8 };
 
 export function plan(seed: number, shape: ScenarioShape = USUAL_SHAPE): Scenario {
   const random = new Random(seed);
@@ -88,14 +88,14 @@ export function plan(seed: number, shape: ScenarioShape = USUAL_SHAPE): Scenario
     isSold: planned.isSold,
     machines_allowed: 1 + random.below(3),
     on_expiry: random.pick(['keep', 'stop', 'stop'] as const),
-    prologue: opening.map((kind) => ({ ...wish(random, planned), kind, odd: false })),
+    prologue: opening.map((kind) => ({ ...template(random, planned), kind, odd: false })),
     clients: Array.from({ length: shape.clients }, () =>
-      Array.from({ length: shape.wishes }, () => wish(random, planned)),
+      Array.from({ length: shape.templates }, () => template(random, planned)),
     ),
   };
 }
 
-function wish(random: Random, { isSold, kinds = {} }: ScenarioShape): Wish {
+function template(random: Random, { isSold, kinds = {} }: ScenarioShape): CommandTemplate {
   const weights = Object.entries({ ...KINDS, ...(isSold && REPORTS), ...kinds }) as [Kind, number][];
   return {
     kind: weighted(random, weights),

@@ -4,7 +4,7 @@ import { printed } from './history.js';
 import { ACTIVATION_BUGS } from './planted/activation-bugs.js';
 import { CHANGE_BUGS } from './planted/change-bugs.js';
 import { HEARTBEAT_BUGS } from './planted/heartbeat-bugs.js';
-import { playWith, playWithout, type PlantedBug } from './planted/planted-bug.js';
+import { runWith, runWithout, type PlantedBug } from './planted/planted-bug.js';
 import { RELEASE_BUGS } from './planted/release-bugs.js';
 import { smallest } from './shrink.js';
 
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 describe.each(BUGS.map((bug) => [bug.name, bug] as const))('%s', (_name, bug) => {
   test('is found, and its history printed in few lines', async () => {
-    const { recorded, verdict } = await playWith(deployment, bug);
+    const { recorded, verdict } = await runWith(deployment, bug);
     expect(verdict).toBe('not linearizable');
     const { operations } = smallest(recorded.initial, recorded.operations);
     const lines = printed(operations).split('\n');
@@ -36,7 +36,7 @@ describe.each(BUGS.map((bug) => [bug.name, bug] as const))('%s', (_name, bug) =>
   });
 
   test('is not found where it is not planted', async () => {
-    expect((await playWithout(deployment, bug)).verdict).toBe('linearizable');
+    expect((await runWithout(deployment, bug)).verdict).toBe('linearizable');
   });
 });
 
@@ -45,5 +45,5 @@ test('a bug whose statement is gone fails its test', async () => {
     ...BUGS[0]!,
     plant: (planting) => planting.on(/^a statement that is no more$/, ({ run }) => run()),
   };
-  await expect(playWith(deployment, gone)).rejects.toThrow('this bug was not planted');
+  await expect(runWith(deployment, gone)).rejects.toThrow('this bug was not planted');
 });

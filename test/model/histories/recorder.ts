@@ -1,10 +1,10 @@
 import type { Answer } from '../../support/harness.js';
-import { DEFAULT_MACHINES, type Command, type License, type Said } from '../license-model.js';
-import { said } from '../license-views.js';
+import { DEFAULT_MACHINES, type Command, type License, type Outcome } from '../license-model.js';
+import { outcome } from '../observed-state.js';
 import { commandOf, type Known } from './commands.js';
 import type { Deployment } from './deployment.js';
 import { UNKNOWN_CLOCK_MS, type Operation, type Shown } from './history.js';
-import type { Scenario, Wish } from './plan.js';
+import type { Scenario, CommandTemplate } from './plan.js';
 import { isConnectionLost } from '../../support/harness.js';
 import { LicenseRequests } from './requests.js';
 import type { State } from './transition.js';
@@ -42,12 +42,12 @@ export async function record(
   const recorder = new Recorder(deployment, requests, observer);
   const { prologue, clients } = scenario;
   observer.clients?.(1);
-  for (const wish of prologue) await recorder.play(wish, 0);
+  for (const template of prologue) await recorder.run(template, 0);
   let left = clients.length;
   observer.clients?.(left);
   await Promise.all(
-    clients.map(async (wishes, i) => {
-      for (const wish of wishes) await recorder.play(wish, i + 1);
+    clients.map(async (templates, i) => {
+      for (const template of templates) await recorder.run(template, i + 1);
       observer.clients?.((left -= 1));
     }),
   );
@@ -79,9 +79,9 @@ class Recorder {
     };
   }
 
-  async play(wish: Wish, client: number): Promise<void> {
-    const command = commandOf(wish, this.#known);
-    const at = this.instance(wish.instance);
+  async run(template: CommandTemplate, client: number): Promise<void> {
+    const command = commandOf(template, this.#known);
+    const at = this.instance(template.instance);
     const instance = this.deployment.instances[at]!;
     this.observer.invoked?.();
     const invoked = performance.now();
@@ -90,27 +90,27 @@ class Recorder {
     });
     const returned = performance.now();
     const [from, to] = instance.clockBetween(invoked, returned);
-    const told = answer && tells(answer) ? said(command, answer) : null;
+    const observed = answer && tells(answer) ? outcome(command, answer) : null;
     // A yes of an instance with a replica may be what the replica says.
-    const isCopy = command.do === 'heartbeat' && instance.hasReplica && told?.says === '200';
+    const isCopy = command.do === 'heartbeat' && instance.hasReplica && observed?.says === '200';
     this.operations.push({
       number: this.operations.length + 1,
       client,
       instance: at + 1,
       command,
       invoked,
-      returned: told && returned,
+      returned: observed && returned,
       earliest: isCopy ? invoked - REPLICA_LAG_MS : invoked,
-      clock: told ? this.credible(told, [from, to]) : [from, to + UNKNOWN_CLOCK_MS],
-      said: told,
-      ...(!told && { lost: answer ? String(answer.json?.code ?? answer.status) : 'connection lost' }),
+      clock: observed ? this.credible(observed, [from, to]) : [from, to + UNKNOWN_CLOCK_MS],
+      outcome: observed,
+      ...(!observed && { lost: answer ? String(answer.json?.code ?? answer.status) : 'connection lost' }),
     });
-    if (told) this.learn(command, told, answer!);
+    if (observed) this.learn(command, observed, answer!);
     this.observer.returned?.(command);
   }
 
   /** The times by which an answer may have been given: none that is further ahead than a clock may be for a refusal. */
-  private credible({ says }: Said, [from, to]: readonly [number, number]): readonly [number, number] {
+  private credible({ says }: Outcome, [from, to]: readonly [number, number]): readonly [number, number] {
     if (!says.includes('license_expired')) return [from, to];
     const latest = this.deployment.now() + CLOCK_TOLERANCE_MS;
     return [Math.min(from, latest), Math.min(to, latest)];
@@ -124,17 +124,17 @@ class Recorder {
     const answer: Shown = { says: '200', shown };
     const common = { number: this.operations.length + 1, client: 0, instance: 1, invoked, returned };
     const command = { do: 'look', of: 0 } as const;
-    this.operations.push({ ...common, command, earliest: invoked, clock: [0, 0], said: answer });
+    this.operations.push({ ...common, command, earliest: invoked, clock: [0, 0], outcome: answer });
   }
 
   /** The one that is wished for, or else one that is up. */
-  private instance(wished: number): number {
+  private instance(fromTemplate: number): number {
     const { instances } = this.deployment;
     const others = [...instances.keys()].filter((i) => instances[i]!.isUp);
-    return instances[wished]!.isUp ? wished : (others[0] ?? wished);
+    return instances[fromTemplate]!.isUp ? fromTemplate : (others[0] ?? fromTemplate);
   }
 
-  private learn(command: Command, { says, binding }: Said, { json }: Answer): void {
+  private learn(command: Command, { says, binding }: Outcome, { json }: Answer): void {
     const { tokens, ended } = this.#known;
     if (says.startsWith('20') && binding && json.token) tokens.set(binding, json.token);
     if (says.startsWith('20') && command.do.endsWith('release') && 'binding' in command)
@@ -169,7 +169,7 @@ function initialState(
     bindings: [],
   };
   return {
-    life: { now: deployment.now(), licenses: [license], erased: [], forgotten: [] },
+    state: { now: deployment.now(), licenses: [license], erased: [], forgotten: [] },
     holders: [email],
   };
 }

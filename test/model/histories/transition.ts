@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Command, License, Life } from '../license-model.js';
+import type { Command, License, ModelState } from '../license-model.js';
 import { step } from '../license-steps.js';
-import { expectedViews, type Views } from '../license-views.js';
+import { expectedViews, type Views } from '../observed-state.js';
 import type { Look, Operation, Shown } from './history.js';
 
 /*
@@ -11,24 +11,26 @@ import type { Look, Operation, Shown } from './history.js';
 
 /** The state of the model with the addresses that the license belongs to. */
 export interface State {
-  readonly life: Life;
+  readonly state: ModelState;
   readonly holders: readonly string[];
 }
 
 /** The states that may follow when an operation takes effect; none where its answer contradicts the state. */
-export function* after({ life, holders }: State, operation: Operation): Generator<State> {
-  const { command, said, clock, told } = operation;
-  const seen = said ?? (told === undefined ? undefined : { says: 'told elsewhere', binding: told });
+export function* after({ state, holders }: State, operation: Operation): Generator<State> {
+  const { command, outcome, clock, observed } = operation;
+  const seen =
+    outcome ?? (observed === undefined ? undefined : { says: 'answered elsewhere', binding: observed });
   if (command.do === 'look') {
-    if (said === null || isShown(life, holders, (said as Shown).shown)) yield { life, holders };
+    if (outcome === null || isShown(state, holders, (outcome as Shown).shown)) yield { state, holders };
     return;
   }
   // When the clock was read is not known. What depends on it is whether a moment has come: the ends of the interval tell.
   for (const now of new Set(isTimed(command) ? clock : [clock[1]])) {
-    const next = cloned(life);
+    const next = cloned(state);
     next.now = now;
     const answer = step(next, command, seen);
-    if (said === null || isSame(withoutTimes(answer), withoutTimes(said))) yield { life: next, holders };
+    if (outcome === null || isSame(withoutTimes(answer), withoutTimes(outcome)))
+      yield { state: next, holders };
   }
 }
 
@@ -39,8 +41,8 @@ const isTimed = (command: Command | Look) =>
 const MINUTE_MS = 60_000;
 
 /** Two states with the same key allow the same histories. */
-export function keyOf({ life }: State): string {
-  const licenses = life.licenses.map((license) => {
+export function keyOf({ state }: State): string {
+  const licenses = state.licenses.map((license) => {
     const { bindings, ended_at: _, end_changed_at: __, ...rest } = license;
     // Their order says only who came first.
     const each = bindings.map((binding) => JSON.stringify(keyOfBinding(license, binding)));
@@ -48,7 +50,7 @@ export function keyOf({ life }: State): string {
     const latest = Math.max(0, ...bindings.map(({ activated_at }) => activated_at));
     return { ...rest, latest: Math.floor(latest / MINUTE_MS), bindings: each.toSorted() };
   });
-  return JSON.stringify([licenses, life.erased]);
+  return JSON.stringify([licenses, state.erased]);
 }
 
 // Of an activation's time it matters alone which keys were replaced since; of others nothing.
@@ -58,11 +60,11 @@ function keyOfBinding({ replaced_at }: License, binding: License['bindings'][num
   return { ...rest, ended: ended?.reason, known, requests: requests.map(({ decision }) => decision) };
 }
 
-function cloned({ licenses, ...life }: Life): Life {
+function cloned({ licenses, ...state }: ModelState): ModelState {
   return {
-    ...life,
-    erased: [...life.erased],
-    forgotten: [...life.forgotten],
+    ...state,
+    erased: [...state.erased],
+    forgotten: [...state.forgotten],
     licenses: licenses.map((license) => ({
       ...license,
       replaced_at: [...license.replaced_at],
@@ -93,8 +95,8 @@ interface ShownLicense {
   readonly requested?: readonly string[];
 }
 
-function isShown(life: Life, holders: readonly string[], shown: Views): boolean {
-  const named = withIds(life, (shown.staff[0] ?? null) as ShownLicense | null);
+function isShown(state: ModelState, holders: readonly string[], shown: Views): boolean {
+  const named = withIds(state, (shown.staff[0] ?? null) as ShownLicense | null);
   return isSame(comparable(expectedViews(named, holders, shown)), comparable(shown));
 }
 
@@ -120,10 +122,10 @@ function license(value: unknown): unknown {
 }
 
 /** An activation whose answer was lost gets the id of one that is shown alike and belongs to no other. */
-function withIds(life: Life, shown: ShownLicense | null): Life {
-  const [{ bindings }] = life.licenses as [License];
-  if (!shown || bindings.every(({ id }) => id !== '?')) return life;
-  const named = cloned(life);
+function withIds(state: ModelState, shown: ShownLicense | null): ModelState {
+  const [{ bindings }] = state.licenses as [License];
+  if (!shown || bindings.every(({ id }) => id !== '?')) return state;
+  const named = cloned(state);
   const unknown = shown.activations.filter(({ id }) => bindings.every((binding) => binding.id !== id));
   for (const binding of named.licenses[0]!.bindings.filter(({ id }) => id === '?')) {
     const state = binding.ended?.reason ?? 'active';

@@ -1,4 +1,4 @@
-import { UNGUARDED, type Command, type License, type Said } from '../license-model.js';
+import { UNGUARDED, type Command, type License, type Outcome } from '../license-model.js';
 import { unanswered, type Operation } from './history.js';
 import type { State } from './transition.js';
 
@@ -9,7 +9,7 @@ const EMAIL = 'ada@example.com';
 
 export const license = (more: Partial<License> = {}): State => ({
   holders: [EMAIL],
-  life: {
+  state: {
     now: NOW,
     erased: [],
     forgotten: [],
@@ -40,10 +40,10 @@ function operation(
   command: Command,
   says: string,
   [invoked, returned]: [number, number],
-  facts: Partial<Said> = {},
+  facts: Partial<Outcome> = {},
 ): Operation {
-  const said = { says, ...facts };
-  const common = { number: (number += 1), client: 1, instance: 1, command, invoked, returned, said };
+  const outcome = { says, ...facts };
+  const common = { number: (number += 1), client: 1, instance: 1, command, invoked, returned, outcome };
   return { ...common, earliest: invoked, clock: [NOW, NOW] };
 }
 
@@ -87,6 +87,6 @@ export const refusedHeartbeat = (binding: string, times: Times) =>
 
 /** An operation whose answer was lost on its way. */
 export function lost(each: Operation): Operation {
-  const { told: _, ...rest } = unanswered(each);
+  const { observed: _, ...rest } = unanswered(each);
   return rest;
 }

@@ -11,7 +11,7 @@ const CONFIGURATION = fileURLToPath(new URL('../../../deploy/haproxy.cfg', impor
 const [, version, major, minor] =
   /version ((\d+)\.(\d+)[.\d]*)/.exec(spawnSync('haproxy', ['-v'], { encoding: 'utf8' }).stdout ?? '') ?? [];
 
-/** How long a door waits where nobody speaks; longer than an instance takes to answer. */
+/** How long a door keeps a silent connection; longer than an instance takes to answer. */
 const SILENCE_MS = 3_000;
 
 /** Whether HAProxy is here in a version that takes our configuration. */
@@ -21,11 +21,11 @@ export const PROXY_NAME = HAS_HAPROXY
   ? `HAProxy ${version}`
   : 'a plain door, since HAProxy 2.6 is not installed';
 
-/** What stands in front of the instances: HAProxy with the configuration we ship, or a door that only leads on. */
+/** The proxy in front of the instances: HAProxy with the configuration we ship, or a door that only forwards. */
 export interface Proxy {
   readonly url: string;
   /** All that it has written. */
-  readonly said: string;
+  readonly output: string;
   /** Waits until it has noticed that an instance (one, two, …) has gone, or has come back; a door notices nothing. */
   notices(instance: string, state: 'UP' | 'DOWN'): Promise<void>;
   close(): Promise<void>;
@@ -40,7 +40,7 @@ export async function openProxy(
 }
 
 class HAProxy implements Proxy {
-  said = '';
+  output = '';
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
 
@@ -52,7 +52,7 @@ class HAProxy implements Proxy {
     this.#child = spawn('haproxy', ['-db', '-f', CONFIGURATION], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#exited = once(this.#child, 'close');
     for (const stream of [this.#child.stdout!, this.#child.stderr!])
-      stream.setEncoding('utf8').on('data', (text: string) => void (this.said += text));
+      stream.setEncoding('utf8').on('data', (text: string) => void (this.output += text));
   }
 
   static async start(ports: readonly number[], settings: Readonly<Record<string, string>>): Promise<HAProxy> {
@@ -61,15 +61,15 @@ class HAProxy implements Proxy {
     const environment = { LISTEN: `127.0.0.1:${port}`, ...Object.fromEntries(instances), ...settings };
     const proxy = new HAProxy(`http://127.0.0.1:${port}`, environment);
     while (!(await accepts(port))) {
-      if (proxy.#child.exitCode !== null) throw new Error(`HAProxy ended: ${proxy.said}`);
+      if (proxy.#child.exitCode !== null) throw new Error(`HAProxy ended: ${proxy.output}`);
     }
     return proxy;
   }
 
   async notices(instance: string, state: 'UP' | 'DOWN'): Promise<void> {
-    const [from, pattern] = [this.said.length, new RegExp(`Server instances/${instance} is ${state}`)];
-    while (!pattern.test(this.said.slice(from))) {
-      if (!this.#child.stderr!.readable) throw new Error(`HAProxy ended: ${this.said}`);
+    const [from, pattern] = [this.output.length, new RegExp(`Server instances/${instance} is ${state}`)];
+    while (!pattern.test(this.output.slice(from))) {
+      if (!this.#child.stderr!.readable) throw new Error(`HAProxy ended: ${this.output}`);
       await Promise.race([once(this.#child.stderr!, 'data'), this.#exited]);
     }
   }
@@ -90,9 +90,9 @@ async function accepts(port: number): Promise<boolean> {
   return heard;
 }
 
-/** Leads each connection to the next instance, be it there or not, and cuts one on which nobody speaks. */
+/** Forwards each connection to the next instance, available or not, and cuts silent ones. */
 class Door extends Front implements Proxy {
-  readonly said = '';
+  readonly output = '';
   #turn = 0;
 
   private constructor(private readonly ports: readonly number[]) {
@@ -165,7 +165,7 @@ export interface Persisted extends Timed {
   readonly broken: number;
 }
 
-/** Calls as a client does: what an instance sheds, and what nobody answers, is asked again until it is answered. @throws where that takes too long */
+/** Calls as a client does: what an instance sheds, and what is not answered, is asked again until it is answered. @throws where that takes too long */
 export async function persist(
   name: string,
   base: string,
@@ -179,9 +179,9 @@ export async function persist(
   let broken = 0;
   for (; performance.now() - began < GUARD_MS; await pause(20)) {
     const answer = await tried(name, base, method, path, body, headers);
-    // The proxy's own refusals lack what stands on every answer of an instance.
+    // The proxy's own refusals lack what is on every answer of an instance.
     if (!answer.headers['x-content-type-options']) broken += 1;
     else if (answer.status !== 503) return { ...answer, broken };
   }
-  throw new Error(`${name}: nobody answered, ${broken} times`);
+  throw new Error(`${name}: no answer, ${broken} times`);
 }

@@ -10,7 +10,7 @@ import {
 } from '../../../src/database/embedded/embedded-postgres.js';
 import { isPostmaster, readPidFile, until } from '../../../src/database/embedded/postgres-process.js';
 import { call, isConnectionLost, type Answer } from '../harness.js';
-import { late } from '../late.js';
+import { late } from '../delay-stream.js';
 import { everyProcess } from '../processes/processes.js';
 import { freePort } from '../processes/server-process.js';
 
@@ -29,7 +29,7 @@ export class FragilePostgres {
     return postgres;
   }
 
-  /** Ends it as a power cut would: nobody is told, nothing is finished. */
+  /** Ends it as a power cut would: no client is notified, nothing is finished. */
   async stop(): Promise<void> {
     this.#front.close();
     await this.kill('SIGQUIT');
@@ -62,7 +62,7 @@ export class FragilePostgres {
     this.url = url.href;
   }
 
-  /** Every process of it stands still; connections are taken by the kernel, and nothing is answered. */
+  /** Every process of it is stopped; connections are taken by the kernel, and nothing is answered. */
   freeze(): void {
     signalServer(this.cluster, 'SIGSTOP');
   }
@@ -153,7 +153,7 @@ export interface Timed extends Answer {
   readonly milliseconds: number;
 }
 
-/** Calls over and over until it is told to stop: each caller makes its next call a moment after its last answer. */
+/** Calls over and over until it is stopped: each caller makes its next call a moment after its last answer. */
 export class Load<Heard extends Timed = Timed> {
   readonly answers: Heard[] = [];
   /** What each caller waits between an answer and its next call. */

@@ -5,7 +5,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 export type Order = 'last' | 'longest';
 
 /**
- * A pooler in transaction mode: whoever begins a statement outside a transaction gets any process that is free. Each
+ * A pooler in transaction mode: a statement outside a transaction goes to any process that is free. Each
  * caller signs in to PostgreSQL itself, which then serves them all.
  */
 export class Pooler {

@@ -65,7 +65,7 @@ export class StreamingReplica {
     await endPostmaster(this.#pid, this.#cluster, 'SIGKILL');
   }
 
-  /** Every process of it stands still; connections are taken by the kernel, and nothing is answered. */
+  /** Every process of it is stopped; connections are taken by the kernel, and nothing is answered. */
   freeze(): void {
     signalServer(this.#cluster, 'SIGSTOP');
   }
@@ -123,7 +123,7 @@ export async function query<Row extends pg.QueryResultRow>(
   values: unknown[] = [],
 ): Promise<Row[]> {
   const client = new pg.Client(url);
-  // A server that goes down in the middle is told by the statement itself.
+  // A server that goes down in the middle is reported by the statement itself.
   client.on('error', () => undefined);
   await client.connect();
   try {

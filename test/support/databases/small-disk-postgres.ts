@@ -8,19 +8,19 @@ import { Front, processesOf } from './outage-harness.js';
 
 /** A fresh cluster and its log take some 60 MB. */
 const SIZE = '128m';
-/** A disk of its own that nobody else sees: root or not, in a namespace where mounting one harms nobody. */
+/** A disk of its own that no other process sees: root or not, in a namespace where mounting one harms nothing. */
 const IN_NAMESPACE = ['-U', '--map-root-user', '--mount'];
 const MOUNT = `mount -t tmpfs -o size=${SIZE} none "$0" && exec "$@"`;
 const program = fileURLToPath(new URL('./small-disk.mjs', import.meta.url));
 
-type Told = { readonly done: unknown } | { readonly failed: string };
+type Reply = { readonly done: unknown } | { readonly failed: string };
 
 /** A PostgreSQL whose disk can be full, always at the same address. */
 export class SmallDiskPostgres {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-disk-'));
   readonly #front = new Front();
   /**
-   * Whether it has a disk of its own that is really full (ENOSPC). Where the system lets nobody mount one, its files may
+   * Whether it has a disk of its own that is really full (ENOSPC). Where the system forbids mounting one, its files may
    * grow no more instead (EFBIG): then it cannot write either, and goes down sooner.
    */
   readonly isReal: boolean;
@@ -43,7 +43,7 @@ export class SmallDiskPostgres {
   static async start(): Promise<SmallDiskPostgres> {
     const postgres = new SmallDiskPostgres();
     try {
-      await postgres.#told();
+      await postgres.#reply();
       await postgres.#front.open();
       await postgres.restart();
       return postgres;
@@ -53,7 +53,7 @@ export class SmallDiskPostgres {
     }
   }
 
-  /** Starts it again, as whoever runs it does once it has gone down. */
+  /** Starts it again, as its supervisor does once it has gone down. */
   async restart(): Promise<void> {
     const url = new URL(String(await this.#tell('start')));
     this.#front.target = Number(url.port);
@@ -79,16 +79,16 @@ export class SmallDiskPostgres {
 
   async #tell(what: 'start' | 'fill' | 'free'): Promise<unknown> {
     this.#process.send(what);
-    return this.#told();
+    return this.#reply();
   }
 
-  async #told(): Promise<unknown> {
+  async #reply(): Promise<unknown> {
     const ended = this.#exited.then((how): never => {
       throw new Error(`the PostgreSQL of a full disk ended: ${how.join(', ')}`);
     });
-    const [told] = (await Promise.race([once(this.#process, 'message'), ended])) as [Told];
-    if ('failed' in told) throw new Error(told.failed);
-    return told.done;
+    const [reply] = (await Promise.race([once(this.#process, 'message'), ended])) as [Reply];
+    if ('failed' in reply) throw new Error(reply.failed);
+    return reply.done;
   }
 
   async end(): Promise<void> {

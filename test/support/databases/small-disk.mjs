@@ -1,5 +1,5 @@
 // A PostgreSQL on a disk that can be filled; test/support/databases/small-disk-postgres.ts starts it, in a mount namespace where the system lets it.
-// What it is told, by its parent: `start`, `fill`, `free`; each is answered once it is done.
+// Commands from its parent: `start`, `fill`, `free`; each is answered once it is done.
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 // The build, not the sources: nothing transforms what this file imports.

@@ -1,5 +1,5 @@
 /*
- * Hostile HTTP, as bytes. Each names what it tries; `MARKER` stands where a second request is hidden in the first, and must
+ * Hostile HTTP, as bytes. Each names what it tries; `MARKER` is where a second request is hidden in the first, and must
  * never be seen to be answered as one.
  */
 
@@ -14,7 +14,7 @@ const get = (target: string, ...headers: string[]) => crlf(`GET ${target} HTTP/1
 const chunks = (body: string) => post('transfer-encoding: chunked') + body;
 
 /**
- * Bodies that an intermediary and a server may end at different places. What is hidden stands within what one of the two
+ * Bodies that an intermediary and a server may end at different places. What is hidden is within what one of the two
  * takes for the body: a server that answers it as a request of its own has lost count.
  */
 export const SMUGGLED: Readonly<Record<string, string>> = {

@@ -23,7 +23,7 @@ interface Operation {
 interface Document {
   paths: Record<string, Record<string, Operation>>;
 }
-/** A place in the document: its JSON pointer, with every `$ref` on the way followed, and what stands there. */
+/** A place in the document: its JSON pointer, with every `$ref` on the way followed, and its value. */
 interface Place<T> {
   pointer: string;
   value: T;

@@ -24,7 +24,7 @@ export interface Signing {
   readonly at?: number;
 }
 
-/** The present, in Unix seconds. A signature's age is told by the system's clock, whatever the service's own says. */
+/** The present, in Unix seconds. A signature's age is measured by the system's clock, whatever the service's own shows. */
 export const unixTime = () => Math.floor(Date.now() / 1000);
 
 /** The headers that sign a body. */
@@ -50,7 +50,7 @@ export async function report(
   return call(service.url, 'POST', PURCHASES, text, signed(text, signing));
 }
 
-/** The buyer of a transaction; each has an address of their own, by which their mails are told. */
+/** The buyer of a transaction; each has an address of their own, by which their mails are found. */
 export const buyerOf = (transaction_id: string) => `${transaction_id.toLowerCase()}@buyer.example`;
 
 /** Reports a status of a transaction, with its buyer. */
@@ -62,7 +62,7 @@ export interface Sold {
   readonly paid: boolean;
   readonly license_id: string | null;
   readonly staff_status: string | null;
-  /** Of the license, as its buyer was or would have been told. */
+  /** Of the license, as its buyer was or would have been sent. */
   readonly license_key: string;
   readonly email: string;
 }
@@ -75,7 +75,7 @@ export async function sold(service: Service, transaction_id: string): Promise<So
     [transaction_id],
   );
   if (!row) return undefined;
-  // A refunded license's key is told to nobody, so it is made as it was made when the license was.
+  // A refunded license's key is not sent, so it is made as it was made when the license was.
   const license_key = row.license_id
     ? service.app.get(LicenseKeys).derive(row.license_id, 1).license_key
     : '';
@@ -103,7 +103,7 @@ export async function mails(service: Service): Promise<Mail[]> {
   }));
 }
 
-// The queue tells nobody that a job is done; a database that is a test's own can be made to.
+// The queue does not announce that a job is done; a database that is a test's own can be made to.
 const TELL = `
   create or replace function tell_of_jobs() returns trigger language plpgsql as
     $$ begin perform pg_notify('job', ''); return null; end $$;
@@ -117,14 +117,14 @@ export async function mailsSent(databaseUrl: string): Promise<void> {
   try {
     await client.query(TELL);
     for (;;) {
-      const told = once(client, 'notification');
+      const notified = once(client, 'notification');
       const { rows } = await client.query<{ last_error: string | null }>(
         'select last_error from graphile_worker.jobs',
       );
       if (rows.length === 0) return;
       const failed = rows.find(({ last_error }) => last_error !== null);
       if (failed) throw new Error(`a mail could not be sent: ${failed.last_error}`);
-      await told;
+      await notified;
     }
   } finally {
     await client.end();

@@ -13,7 +13,7 @@ import { runWarm, type Command } from './warm-cli.js';
 export const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 export const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 
-/** Nobody listens there, and `fetch` does not even try. */
+/** No server listens there, and `fetch` does not even try. */
 export const NOWHERE = 'http://127.0.0.1:9';
 
 /** What a run of the command line left behind. */
@@ -103,8 +103,8 @@ export class Terminal {
 }
 
 function runOf(code: number | null, stdout: Buffer, stderr: string): Run {
-  const said = stdout.toString();
-  return { code, stdout: said, stderr, json: /^[^\n]+\n$/.test(said) ? parsed(said) : undefined };
+  const output = stdout.toString();
+  return { code, stdout: output, stderr, json: /^[^\n]+\n$/.test(output) ? parsed(output) : undefined };
 }
 
 function parsed(line: string): unknown {

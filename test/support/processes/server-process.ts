@@ -14,7 +14,7 @@ export interface ProcessOptions {
   readonly ipc?: boolean;
   /** Where its standard output goes, instead of here. */
   readonly stdout?: number;
-  /** How many files and sockets it may hold open; as many as the system allows where it is not said. */
+  /** How many files and sockets it may hold open; as many as the system allows where it is not given. */
   readonly descriptors?: number;
   /** The time limits of production for each request, for a test of these limits or of what a client does about them. */
   readonly limitsOfProduction?: boolean;

@@ -22,7 +22,7 @@ interface Outcome {
 /** A process that runs commands, one at a time. It ends with the worker process that started it. */
 class WarmProcess {
   readonly #child = fork(PROGRAM, {
-    // Told of less memory, V8 clears garbage before it asks for more.
+    // Given less memory, V8 clears garbage before it asks for more.
     execArgv: [
       '--disable-warning=ExperimentalWarning',
       '--max-semi-space-size=2',

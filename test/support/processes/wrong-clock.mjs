@@ -1,4 +1,4 @@
-// Preloaded into a service: its wall clock is off by what the environment says, and jumps when it is told to. Timers and
+// Preloaded into a service: its wall clock is off by what the environment says, and jumps on a message. Timers and
 // `performance` count on, as they do on a machine whose clock is set.
 const Actual = Date;
 let offset = Number(process.env.TEST_CLOCK_OFFSET ?? 0);
@@ -13,8 +13,8 @@ globalThis.Date = class Date extends Actual {
   }
 };
 
-process.on('message', (told) => {
-  offset = told;
+process.on('message', (milliseconds) => {
+  offset = milliseconds;
   process.send('jumped');
 });
 process.channel?.unref();

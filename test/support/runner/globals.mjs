@@ -1,5 +1,5 @@
 // What tests import as `@jest/globals`. A module that is shared by test files is loaded once, so each function
-// stands for that of the file that runs now.
+// means that of the file that runs now.
 let current = {};
 
 /** Sets the functions of the test file that is about to be loaded. */

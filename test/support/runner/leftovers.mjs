@@ -8,7 +8,7 @@ const GUARD_MS = 60_000;
 /** Themselves again, and what Jest exchanges for each file. */
 const UNCHECKED_GLOBALS = new Set(['globalThis', 'global', 'console', 'process']);
 
-/** Handles that outlive a file by design, or that Node counts without anybody having opened them. */
+/** Handles that outlive a file by design, or that Node counts though no test opened them. */
 const SHARED_HANDLES = new Set([
   'Immediate',
   'FSReqPromise',

@@ -4,7 +4,7 @@ import { READ_ACTIVATIONS } from './statements.js';
 
 const HEARTBEATS = { heartbeat: 20, activate: 10, release: 6 };
 
-/** Bugs of what a machine is told of its license. */
+/** Bugs in the answers about a license. */
 export const HEARTBEAT_BUGS: readonly PlantedBug[] = [
   {
     name: 'a refusal is believed of a replica that is behind',

@@ -13,24 +13,24 @@ export interface PlantedBug {
   readonly plant: (planting: Planting) => void | Promise<void>;
 }
 
-export interface Played {
+export interface PlantedRun {
   readonly recorded: Recorded;
   readonly verdict: Verdict;
 }
 
 /** One client: what it finds does not depend on how operations meet. */
-export const ALONE: ScenarioShape = { clients: 1, wishes: 14 };
+export const ALONE: ScenarioShape = { clients: 1, templates: 14 };
 /** Two clients, whose statements a gate brings together. */
-export const TOGETHER: ScenarioShape = { clients: 2, wishes: 2 };
+export const TOGETHER: ScenarioShape = { clients: 2, templates: 2 };
 
-let played = 0;
+let runs = 0;
 
 /** Plays the scenario of a bug on instances that have it. @throws where it was not planted */
-export async function playWith(deployment: LocalDeployment, bug: PlantedBug): Promise<Played> {
+export async function runWith(deployment: LocalDeployment, bug: PlantedBug): Promise<PlantedRun> {
   const planting = new Planting(deployment);
   try {
     await bug.plant(planting);
-    const result = await play(deployment, bug, planting);
+    const result = await runScenario(deployment, bug, planting);
     await planting.confirm();
     return result;
   } finally {
@@ -39,15 +39,15 @@ export async function playWith(deployment: LocalDeployment, bug: PlantedBug): Pr
 }
 
 /** Plays the same scenario on instances that do not have it. */
-export const playWithout = (deployment: LocalDeployment, bug: PlantedBug): Promise<Played> =>
-  play(deployment, bug);
+export const runWithout = (deployment: LocalDeployment, bug: PlantedBug): Promise<PlantedRun> =>
+  runScenario(deployment, bug);
 
-async function play(
+async function runScenario(
   deployment: LocalDeployment,
   { seed, shape }: PlantedBug,
   planting?: Planting,
-): Promise<Played> {
-  const name = `planted-${(played += 1)}`;
+): Promise<PlantedRun> {
+  const name = `planted-${(runs += 1)}`;
   const recorded = await record(deployment, plan(seed, shape), name, planting?.observer);
   return { recorded, verdict: check(recorded.initial, recorded.operations).verdict };
 }

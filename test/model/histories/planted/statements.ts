@@ -30,13 +30,13 @@ export function withoutLock(planting: Planting): void {
   planting.replace(LOCK_LICENSE, / for update$/i, '');
 }
 
-interface Room {
+interface ClaimedSeats {
   readonly machines_allowed: number;
   readonly machines_in_use: number;
   readonly activation_id: string | null;
 }
 
-const readRoom = (count: string) => `
+const readClaimedSeats = (count: string) => `
   select l.machines_allowed, (select count(*)::integer from activation where license_id = l.id and ${count}) as machines_in_use,
          a.id as activation_id, a.activated_at, a.hostname_hint
   from license l left join activation a on a.license_id = l.id and a.machine_id = $2 and a.ended_at is null
@@ -53,14 +53,14 @@ export async function activateWrongly(
   { values, run }: Statement,
   {
     between = async () => {},
-    isFree = ({ machines_in_use, machines_allowed }: Room) => machines_in_use < machines_allowed,
+    isFree = ({ machines_in_use, machines_allowed }: ClaimedSeats) => machines_in_use < machines_allowed,
     count = 'ended_at is null',
   },
 ): Promise<pg.QueryResult> {
   const [license, , id, machine, hint, version, at] = values;
-  const [room] = (await run(readRoom(count), [license, machine])).rows as [Room];
+  const [seats] = (await run(readClaimedSeats(count), [license, machine])).rows as [ClaimedSeats];
   await between();
-  if (room.activation_id || !isFree(room)) return resultOf([room]);
+  if (seats.activation_id || !isFree(seats)) return resultOf([seats]);
   const [made] = (await run(INSERT, [id, license, machine, hint, version, at])).rows as [object];
-  return resultOf([{ ...room, ...made, machines_in_use: room.machines_in_use + 1 }]);
+  return resultOf([{ ...seats, ...made, machines_in_use: seats.machines_in_use + 1 }]);
 }

@@ -22,7 +22,7 @@ export async function inLine<T>(
     await holder.query('select 1 from license where id = $1 for update', [license_id]);
     for (const send of sending) {
       const answer = send().finally(() => (answered += 1));
-      // Whoever fails is heard of below.
+      // A failure is reported below.
       answer.catch(() => undefined);
       answers.push(answer);
       for (let look = 0; look < LOOKS; look += 1) {

@@ -3,7 +3,7 @@ import type { ClientOptions, Status } from '../../client/src/client.js';
 import type { State } from '../../client/src/state-file.js';
 import { machineId, type Service } from '../support/harness.js';
 import { temporaryFolder } from './folders.js';
-import { Desk, type Seen } from './harness.js';
+import { Computer, type Seen } from './harness.js';
 
 export interface LicenseToEnter {
   license_key: string;
@@ -17,7 +17,7 @@ export interface Answered extends Seen {
 }
 
 /** A computer with the reference client, whose calls reach a real service over a socket. The service has its time. */
-export class ServiceDesk extends Desk {
+export class ConnectedComputer extends Computer {
   readonly answered: Answered[] = [];
   /** The hardware that the machine id is made of. Null: it cannot be read. */
   hardware: string | null;
@@ -39,13 +39,13 @@ export class ServiceDesk extends Desk {
     remote: Service,
     hardware: string,
     options: Partial<ClientOptions> = {},
-  ): Promise<ServiceDesk> {
-    return new ServiceDesk(await temporaryFolder(), remote, hardware, options);
+  ): Promise<ConnectedComputer> {
+    return new ConnectedComputer(await temporaryFolder(), remote, hardware, options);
   }
 
   /** Another computer at the same moment, with a copy of the state file. */
-  async copiedTo(hardware: string): Promise<ServiceDesk> {
-    const copy = await ServiceDesk.on(this.#remote, hardware, this.#options);
+  async copiedTo(hardware: string): Promise<ConnectedComputer> {
+    const copy = await ConnectedComputer.on(this.#remote, hardware, this.#options);
     copy.time.wall = this.time.wall;
     await writeFile(copy.stateFile, await readFile(this.stateFile));
     return copy;
@@ -70,11 +70,13 @@ export class ServiceDesk extends Desk {
   }
 
   async state(): Promise<State & { license: NonNullable<State['license']> }> {
-    return JSON.parse(await readFile(this.stateFile, 'utf8')) as Awaited<ReturnType<ServiceDesk['state']>>;
+    return JSON.parse(await readFile(this.stateFile, 'utf8')) as Awaited<
+      ReturnType<ConnectedComputer['state']>
+    >;
   }
 
   /** The user edits the file, while the application is closed. */
-  async edit(change: (state: Awaited<ReturnType<ServiceDesk['state']>>) => void): Promise<void> {
+  async edit(change: (state: Awaited<ReturnType<ConnectedComputer['state']>>) => void): Promise<void> {
     const state = await this.state();
     change(state);
     await writeFile(this.stateFile, JSON.stringify(state));
@@ -86,7 +88,7 @@ export class ServiceDesk extends Desk {
   }
 
   /** The calls about the license so far, as `path status`. */
-  get said(): string[] {
+  get calls(): string[] {
     return this.answered.map(({ path, status }) => `${path} ${status}`);
   }
 

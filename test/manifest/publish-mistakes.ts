@@ -1,15 +1,15 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { ManifestContent, SignedManifest } from '../../src/keys/manifests/signed-manifest.js';
-import { digest, forged } from './publish-forge.js';
+import { digest, forged } from './hand-signed-manifests.js';
 import { downloadUrl } from './publish.js';
 
 const year = (number: number) => `20${number}-01-04T00:00:00Z`;
 /** The minimums of what is published where the slips are made. */
 export const [y25, y26, y27, y28, y29] = [year(25), year(26), year(27), year(28), year(29)] as const;
-const stranger = generateKeyPairSync('ed25519').privateKey;
+const untrusted = generateKeyPairSync('ed25519').privateKey;
 
-/** A manifest that a trusted key signed with one thing wrong about it, and what the publisher is told. */
-export interface Slip {
+/** A manifest that a trusted key signed with one thing wrong about it, and the refusal that the publisher reads. */
+export interface Mistake {
   readonly sentence: string;
   /** What is signed otherwise. */
   readonly content?: (next: ManifestContent) => object;
@@ -50,8 +50,8 @@ const raised = (version: string) =>
 const outer = (member: string) => `The outer ${member} differs from the signed one.`;
 
 /** On top of 1.0.0 for everyone, 2.0.0, 3.0.0 (withdrawn again), and 4.0.0, which is live with sequence 5. */
-export const slips: Record<string, Slip> = {
-  'an untrusted key': { sentence: 'The manifest is signed by no trusted key.', by: stranger },
+export const mistakes: Record<string, Mistake> = {
+  'an untrusted key': { sentence: 'The manifest is signed by no trusted key.', by: untrusted },
   'a signature of another manifest': {
     sentence: changedBytes,
     document: (made, live) => ({ ...made, signatures: live.signatures }),
@@ -160,7 +160,7 @@ export const slips: Record<string, Slip> = {
     content: again,
     args: ['--withdraw'],
   },
-  'a withdrawal to what nobody ever had': {
+  'a withdrawal to an unpublished version': {
     sentence: 'Version 1.5.0 was never published, so it cannot be the target of a withdrawal.',
     content: () => ({ ...entry('1.5.0', null), also_available: [] }),
     args: ['--withdraw'],
@@ -194,8 +194,8 @@ export const slips: Record<string, Slip> = {
 };
 
 /** The manifest with its slip. */
-export function slipped(
-  { content, signed, document, by }: Slip,
+export function mistaken(
+  { content, signed, document, by }: Mistake,
   { next, live, key }: { next: ManifestContent; live: SignedManifest; key: KeyObject },
 ): unknown {
   const changed = { ...next, ...content?.(next) };

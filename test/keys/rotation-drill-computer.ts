@@ -10,7 +10,7 @@ interface Activated {
 }
 
 /** A computer with the reference client, whose calls alternate between the instances, as through a balancer. */
-export class Desk {
+export class Computer {
   readonly states: Status[] = [];
   readonly log: string[] = [];
   /** Every answer to an activation. */

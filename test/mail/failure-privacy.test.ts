@@ -42,7 +42,7 @@ const misconducts: [stage: Stage, misconduct: Misconduct][] = [
 ];
 
 test.each(misconducts)(
-  'of a mail that failed at %s (%s) nothing is kept that names anybody',
+  'of a mail that failed at %s (%s) nothing is kept that names a person',
   async (stage, misconduct) => {
     const email = `kanari-${stage}-${misconduct}@example.com`;
     office.smtp.misbehave(stage, misconduct);
@@ -80,7 +80,7 @@ test('an address that no other row names any more is kept in one place, and only
   expect([...search.in((await kept()).join('\n'))]).toEqual([]);
 });
 
-test('what goes wrong in the service itself is told by its kind and place, not by what it said', async () => {
+test('what goes wrong in the service itself is recorded by its kind and place, not by its text', async () => {
   const { license_id } = await office.service.issue({ email: 'kanari-broken@example.com' });
   await office.service.sql('alter table mail_recipient rename to elsewhere');
   await office.licenses.sendKey(license_id, ACT);

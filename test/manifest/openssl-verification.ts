@@ -17,11 +17,11 @@ import {
 const help = spawnSync('openssl', ['pkeyutl', '-help']);
 const hasOpenssl = `${help.stdout?.toString()}${help.stderr?.toString()}`.includes('-rawin');
 
-/** Whether a program that nobody here wrote finds the signature good. */
+/** Whether an independent program accepts the signature. */
 async function accepts(x: string, bytes: Buffer, signature: Buffer): Promise<boolean> {
   const key = publicKeyFromX(x);
   if (!hasOpenssl) return acceptsHere(key, bytes, signature);
-  const dir = mkdtempSync(join(tmpdir(), 'mooring-witness-'));
+  const dir = mkdtempSync(join(tmpdir(), 'mooring-openssl-'));
   try {
     const at = (name: string) => join(dir, name);
     writeFileSync(at('public.pem'), key.export({ format: 'pem', type: 'spki' }));
@@ -52,8 +52,11 @@ export function signElsewhere(keyFile: string, file: string, passphrase?: string
   return stdout;
 }
 
-/** Every signature of the document, by these public keys in their order, holds for the witness. @returns its content */
-export async function expectWitnessed(document: SignedManifest, ...xs: string[]): Promise<ManifestContent> {
+/** Every signature of the document, by these public keys in their order, holds for openssl. @returns its content */
+export async function expectVerifiedElsewhere(
+  document: SignedManifest,
+  ...xs: string[]
+): Promise<ManifestContent> {
   const bytes = Buffer.from(document.signed, 'latin1');
   const signatures = document.signatures.map(({ signature }) => Buffer.from(signature, 'base64url'));
   expect(document.signatures.map(({ key_id }) => key_id)).toEqual(
@@ -63,7 +66,7 @@ export async function expectWitnessed(document: SignedManifest, ...xs: string[])
   return parseSigned(document.signed);
 }
 
-/** With any one byte changed, we refuse it, and so does the witness at forty places from one end to the other. */
+/** With any one byte changed, we refuse it, and so does openssl at forty places from one end to the other. */
 export async function expectBrokenByAnyByte(document: SignedManifest, x: string): Promise<void> {
   const trusted = trustedKeys([publicKeyFromX(x)]);
   const bytes = Buffer.from(document.signed, 'latin1');

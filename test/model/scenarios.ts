@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { GUARDED, UNGUARDED, type Command, type Life } from './license-model.js';
+import { GUARDED, UNGUARDED, type Command, type ModelState } from './license-model.js';
 
 /*
- * What a random life is made of: wishes that know nothing of ids, so that a smaller life is still a life. Each becomes a
+ * A random scenario is a list of command templates without ids, so that a shrunk scenario is still valid. Each becomes a
  * command by what there is when its turn comes, or nothing.
  */
 
@@ -30,7 +30,7 @@ const KINDS = {
 } as const;
 type Kind = keyof typeof KINDS;
 
-export interface Wish {
+export interface CommandTemplate {
   readonly kind: Kind;
   readonly of: number;
   /** Which of what there is to choose from. */
@@ -46,10 +46,10 @@ const weighted = Object.entries(KINDS).map(([kind, weight]) => ({
   weight,
   arbitrary: fc.constant(kind as Kind),
 }));
-const wish = (
+const template = (
   of: fc.Arbitrary<number>,
   kind: fc.Arbitrary<Kind> = fc.oneof(...weighted),
-): fc.Arbitrary<Wish> =>
+): fc.Arbitrary<CommandTemplate> =>
   fc.record({
     kind,
     of,
@@ -58,14 +58,14 @@ const wish = (
     odd: fc.integer({ min: 1, max: 5 }).map((n) => n === 5),
   });
 
-const one = wish(fc.nat(1)).map((only) => [only]);
+const one = template(fc.nat(1)).map((only) => [only]);
 // Commands that meet are about one license.
 const several = fc
   .nat(1)
-  .chain((of) => fc.array(wish(fc.constant(of)), { minLength: 2, maxLength: 6, size: 'max' }));
-// What takes away from a license, and whoever takes a seat of it meanwhile.
+  .chain((of) => fc.array(template(fc.constant(of)), { minLength: 2, maxLength: 6, size: 'max' }));
+// A command that restricts a license, and an activation at the same time.
 const rivals = fc.nat(1).chain((of) => {
-  const taker = wish(fc.constant(of), fc.constant('activate'));
+  const taker = template(fc.constant(of), fc.constant('activate'));
   const taking = fc.constantFrom<Kind[]>(
     'refunded',
     'disputed',
@@ -75,11 +75,13 @@ const rivals = fc.nat(1).chain((of) => {
     'machines',
     'expiry',
   );
-  return fc.tuple(wish(fc.constant(of), taking), taker, wish(fc.constant(of)));
+  return fc.tuple(template(fc.constant(of), taking), taker, template(fc.constant(of)));
 });
-// Most lives begin with both licenses and a few machines: there is more to lose.
+// Most scenarios begin with both licenses and a few machines: there is more to lose.
 const begun = (of: number, first: Kind) =>
-  [first, 'activate' as const, 'activate' as const].map((kind) => wish(fc.constant(of), fc.constant(kind)));
+  [first, 'activate' as const, 'activate' as const].map((kind) =>
+    template(fc.constant(of), fc.constant(kind)),
+  );
 const opening = fc.tuple(...begun(0, 'activate'), ...begun(1, 'paid'));
 const openings = fc.option(
   opening.map((all) => all.map((only) => [only])),
@@ -88,7 +90,7 @@ const openings = fc.option(
 
 // The end that most may go wrong with: a license as good as it can be made, and takers who wait behind its refund. Any
 // other refusal could have come after them; this one ends what they took.
-const surely = (kind: Kind, pick: number): fc.Arbitrary<Wish> =>
+const surely = (kind: Kind, pick: number): fc.Arbitrary<CommandTemplate> =>
   fc.constant({ kind, of: 1, pick, whose: 0, odd: false });
 const taker = fc.nat(3).chain((machine) => surely('activate', machine));
 const refunding = fc.tuple(
@@ -102,15 +104,15 @@ const refunding = fc.tuple(
   fc.tuple(surely('refunded', 1), taker, taker),
 );
 
-// Not biased: a life of one day would show little, and few are played.
-const lifeOf = (bag: fc.Arbitrary<Wish[]>, end: fc.Arbitrary<Wish[][]>) =>
+// Not biased: a scenario of one day would show little, and few are run.
+const scenarioOf = (bag: fc.Arbitrary<CommandTemplate[]>, end: fc.Arbitrary<CommandTemplate[][]>) =>
   fc.noBias(
     fc
       .tuple(openings, fc.array(bag, { minLength: 1, maxLength: 50, size: 'max' }), end)
       .map(([first, rest, last]) => [...first, ...rest, ...last]),
   );
-export const inTurn = lifeOf(one, fc.constant([]));
-export const alsoAtOnce = lifeOf(
+export const inTurn = scenarioOf(one, fc.constant([]));
+export const alsoAtOnce = scenarioOf(
   fc.oneof(
     { weight: 5, arbitrary: one },
     { weight: 2, arbitrary: several },
@@ -131,27 +133,27 @@ const DAY = 86_400;
 const MOVES = [HOUR, 8 * DAY, 365 * DAY, 366 * DAY];
 
 interface Known {
-  readonly life: Life;
+  readonly state: ModelState;
   readonly holders: readonly string[];
   readonly tokens: ReadonlyMap<string, readonly string[]>;
 }
 
 const pickOf = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;
 
-/** The command that a wish comes to; undefined where there is nothing to do it to. */
-export function resolve({ kind, of, pick, whose, odd }: Wish, known: Known): Command | undefined {
-  const { life, holders, tokens } = known;
-  const license = life.licenses[of]!;
+/** The command that a template becomes; undefined where there is nothing to do it to. */
+export function resolve({ kind, of, pick, whose, odd }: CommandTemplate, known: Known): Command | undefined {
+  const { state, holders, tokens } = known;
+  const license = state.licenses[of]!;
   const email = whose < 8 && license.email ? license.email : pickOf(holders, whose);
-  if (kind === 'move') return { do: 'move', seconds: seconds(life, of, pick) };
+  if (kind === 'move') return { do: 'move', seconds: seconds(state, of, pick) };
   // A start takes a second.
   if (kind === 'restart') return pick % 3 === 0 ? { do: 'restart' } : undefined;
   if (kind === 'night') return { do: 'night', of, rule: 'activation' };
-  // What ends a license for good leaves little of its life: of those wishes only some are granted.
+  // A command that ends a license for good shortens the scenario: only some of those templates are run.
   if ((kind === 'erase' || kind === 'refunded') && pick % 2 === 0) return undefined;
   if (kind === 'erase') return { do: 'erase', email };
   if (kind === 'paid' || kind === 'disputed' || kind === 'dispute_won' || kind === 'refunded') {
-    const { reports } = life.licenses[1]!;
+    const { reports } = state.licenses[1]!;
     // Most purchases begin with being paid.
     const status = reports!.length === 0 && pick % 4 > 0 ? 'paid' : kind;
     return { do: 'report', of: 1, email: pickOf(holders, whose), status };
@@ -173,7 +175,7 @@ export function resolve({ kind, of, pick, whose, odd }: Wish, known: Known): Com
   const app_version = odd ? GUARDED.version : UNGUARDED;
   switch (kind) {
     case 'activate': {
-      const hostname_hint = pickOf(['Studio', 'Desk'], whose);
+      const hostname_hint = pickOf(['Studio', 'Office'], whose);
       const generation = odd && license.generation > 1 ? license.generation - 1 : license.generation;
       const machine = `machine ${pick % 4}`;
       return {
@@ -197,7 +199,7 @@ export function resolve({ kind, of, pick, whose, odd }: Wish, known: Known): Com
         terms: { machines_allowed: pickOf([1, 2, 9, 9], pick) },
       };
     case 'expiry': {
-      const expires_at = pickOf([...EXPIRIES, life.now, life.now, life.now + 1000], pick);
+      const expires_at = pickOf([...EXPIRIES, state.now, state.now, state.now + 1000], pick);
       return {
         do: 'change',
         of,
@@ -256,7 +258,7 @@ export function resolve({ kind, of, pick, whose, odd }: Wish, known: Known): Com
 }
 
 /** To the moment of expiry, or the second before it, where that is ahead; else an hour, days, a year. */
-function seconds({ now, licenses }: Life, of: number, pick: number): number {
+function seconds({ now, licenses }: ModelState, of: number, pick: number): number {
   const left = ((licenses[of]!.expires_at ?? 0) - now) / 1000;
   return pickOf(left > 1 ? [...MOVES, left, left - 1] : MOVES, pick);
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { messageHtml, messageText, type Block } from '../../src/mail/mail-message.js';
 
 const html = (body: Block[], subject = 'A subject') => messageHtml({ subject, body });
-/** What stands between the body's tags, a block a line. */
+/** The text between the body's tags, a block a line. */
 const inner = (body: Block[]) => /<body[^>]*>\n(.*)\n<\/body>/s.exec(html(body))![1]!;
 
 const blocks: [what: string, block: Block, text: string, markup: RegExp][] = [
@@ -34,7 +34,7 @@ const blocks: [what: string, block: Block, text: string, markup: RegExp][] = [
 ];
 
 describe.each(blocks)('%s', (_what, block, text, markup) => {
-  test('stands alone in the plain text', () => {
+  test('is alone in the plain text', () => {
     expect(messageText({ body: [block] })).toBe(`${text}\n`);
     expect(messageText({ body: ['Before.', block, 'After.'] })).toBe(`Before.\n\n${text}\n\nAfter.\n`);
   });
@@ -70,7 +70,7 @@ test.each<[string, Block]>([
   expect(messageText({ body: [block] })).toContain(MARKS);
 });
 
-test('whatever a text holds, it adds no mark to the HTML and takes none away', () => {
+test('whatever a text holds, it adds no mark to the HTML and removes none', () => {
   const marks = (markup: string) => markup.replaceAll(/[^<>"']/g, '');
   fc.assert(
     fc.property(fc.string(), fc.string(), (one, two) => {

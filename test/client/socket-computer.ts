@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { ClientOptions, Status, UpdateCheck } from '../../client/src/client.js';
 import { CALL_TIMEOUT_MS } from '../../client/src/transport.js';
 import { temporaryFolder } from './folders.js';
-import { Desk, EMAIL, KEY } from './harness.js';
+import { Computer, EMAIL, KEY } from './harness.js';
 import { MisbehavingService, type Path, type Received } from './misbehaving-service.js';
 
 /** One call of the client's, whether it reached the service or not. */
@@ -21,8 +21,8 @@ export interface Attempt {
   received?: Received;
 }
 
-/** A desk whose application talks to the misbehaving service through real sockets. Its clock may be wrong. */
-export class WiredDesk extends Desk {
+/** A computer whose application talks to the misbehaving service through real sockets. Its clock may be wrong. */
+export class SocketComputer extends Computer {
   readonly attempts: Attempt[] = [];
   /** By how much the user's clock is ahead of the true time. */
   skew = 0;
@@ -33,24 +33,24 @@ export class WiredDesk extends Desk {
   readonly #events = new EventEmitter<{ change: [] }>();
   #clicked = false;
 
-  /** A desk and its service; both are put away by `close`. */
-  static async wired(): Promise<WiredDesk> {
-    const desk = new WiredDesk(await temporaryFolder());
-    desk.remote = await MisbehavingService.start(() => desk.truth);
-    desk.remote.events.on('received', (received) => {
-      const attempt = desk.#underWay.get(received.path);
+  /** A computer and its service; `close` ends both. */
+  static async wired(): Promise<SocketComputer> {
+    const computer = new SocketComputer(await temporaryFolder());
+    computer.remote = await MisbehavingService.start(() => computer.trueTime);
+    computer.remote.events.on('received', (received) => {
+      const attempt = computer.#underWay.get(received.path);
       if (attempt) attempt.received = received;
     });
-    desk.remote.events.on('stalled', (path) => {
-      const attempt = desk.#underWay.get(path);
+    computer.remote.events.on('stalled', (path) => {
+      const attempt = computer.#underWay.get(path);
       if (attempt) attempt.stalled = true;
-      desk.#events.emit('change');
+      computer.#events.emit('change');
     });
-    return desk;
+    return computer;
   }
 
   /** The true time, which the service goes by as long as its own clock is right. */
-  get truth(): number {
+  get trueTime(): number {
     return this.time.wall - this.skew;
   }
 
@@ -60,7 +60,7 @@ export class WiredDesk extends Desk {
     this.skew = skew;
   }
 
-  /** The computer sleeps. On some systems the measured clock stands still then, on others it goes on. */
+  /** The computer sleeps. On some systems the measured clock stops then, on others it goes on. */
   async sleep(milliseconds: number, measured: boolean): Promise<void> {
     this.time.wall += milliseconds;
     if (!measured) return;

@@ -13,8 +13,8 @@ const heartbeats = fc.oneof(
   fc.integer({ min: SMALL_CELL_THRESHOLD - 2, max: SMALL_CELL_THRESHOLD + 2 }),
   fc.integer({ min: SMALL_CELL_THRESHOLD, max: 5_000 }),
 );
-const said = fc.option(fc.constantFrom('other', 'null', 'Mac16,8', 'Mac14,2', 'M3', ''), { nil: null });
-const cell = fc.record({ value: said, value_2: said, heartbeats });
+const value = fc.option(fc.constantFrom('other', 'null', 'Mac16,8', 'Mac14,2', 'M3', ''), { nil: null });
+const cell = fc.record({ value, value_2: value, heartbeats });
 /** All that was counted of a week: each pair of values once. */
 const table = fc.uniqueArray(cell, { selector: nameOf, maxLength: 20 });
 
@@ -107,7 +107,7 @@ describe('what is shown of a table', () => {
 
 const plain = (...counts: number[]): Cell[] =>
   counts.map((heartbeats, index) => ({ value: `v${index}`, value_2: null, heartbeats }));
-const told = (shown: readonly ShownCell[]) =>
+const valuesOf = (shown: readonly ShownCell[]) =>
   shown.map(({ value, is_other, heartbeats }) => [is_other ? 'other' : value, heartbeats]);
 
 describe('to the heartbeat', () => {
@@ -121,6 +121,6 @@ describe('to the heartbeat', () => {
     ['enough rare ones stand by themselves', plain(281, 280), 280, [['v0', 281], ['v1', 280], ['other', 280]]], // prettier-ignore
     ['of equal ones the last by name', plain(300, 300), 5, [['v0', 300], ['other', 305]]], // prettier-ignore
   ])('%s', (_what, cells, rest, shown) => {
-    expect(told(suppressSmallCells(cells, rest))).toEqual(shown);
+    expect(valuesOf(suppressSmallCells(cells, rest))).toEqual(shown);
   });
 });

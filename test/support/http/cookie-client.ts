@@ -4,7 +4,7 @@ import type { Answer, Service } from '../harness.js';
 export const ORIGIN = 'http://localhost:3000';
 
 /** A browser with a page of the service open: its cookies, and the origin it says. */
-export class Visitor {
+export class CookieClient {
   readonly cookies = new Map<string, string>();
 
   /** @param api what the paths of `call` stand below */

@@ -6,39 +6,39 @@ import { RetentionService } from '../../src/retention/retention.service.js';
 import { Sessions } from '../../src/http/sessions/sessions.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { answered, call, machineId, type Answer, type Service } from '../support/harness.js';
-import { inLine } from './in-line.js';
-import { resolve, type Wish } from './license-wishes.js';
+import { inLine } from './send-in-order.js';
+import { resolve, type CommandTemplate } from './scenarios.js';
 import {
   DEFAULT_MACHINES,
   NIGHT,
   UNGUARDED,
   type Command,
   type License,
-  type Life,
+  type ModelState,
 } from './license-model.js';
 import { step } from './license-steps.js';
 import {
   expectedViews,
   explained,
-  said,
+  outcome,
   shownToHolder,
   shownToStaff,
-  type Told,
+  type Observed,
   type Views,
-} from './license-views.js';
-import { ORIGIN } from '../support/http/visitor.js';
+} from './observed-state.js';
+import { ORIGIN } from '../support/http/cookie-client.js';
 import { report, sold } from '../support/http/webhook.js';
 
-/** When every life begins. */
+/** When every scenario begins. */
 export const START = Date.parse('2026-11-20T13:00:00Z');
 const ADMIN = 'admin@staff.example';
 const reason = 'a test';
 
-/** Plays a life on the service, and holds each answer and what is shown against the model. */
-export class Player {
+/** Runs a scenario on the service, and compares each answer and what is shown with the model. */
+export class ScenarioRunner {
   readonly holders: readonly string[];
-  life: Life;
-  /** What was done, for whoever reads a failure. */
+  state: ModelState;
+  /** What was done, for the message of a failure. */
   readonly log: string[] = [];
   readonly ids: (string | undefined)[] = [undefined, undefined];
   /** Every token given, by binding. */
@@ -56,7 +56,7 @@ export class Player {
   ) {
     this.holders = [`ada-${name}@example.com`, `bob-${name}@example.com`];
     // One that staff issue, and one that is sold.
-    this.life = { now: START, erased: [], forgotten: [], licenses: [unissued(null), unissued([])] };
+    this.state = { now: START, erased: [], forgotten: [], licenses: [unissued(null), unissued([])] };
   }
 
   get one(): Service {
@@ -64,7 +64,7 @@ export class Player {
   }
 
   /** @param bags commands that are sent at once; most bags hold one */
-  async play(bags: readonly (readonly Wish[])[]): Promise<void> {
+  async run(bags: readonly (readonly CommandTemplate[])[]): Promise<void> {
     this.one.clock.set(new Date(START));
     await this.signIn();
     try {
@@ -80,18 +80,18 @@ export class Player {
     }
   }
 
-  // A staff token holds for 90 days, a life takes years.
+  // A staff token is valid for 90 days, a scenario takes years.
   private async signIn(): Promise<void> {
     this.#authorization = `Bearer ${await this.one.staffToken('admin', ADMIN)}`;
   }
 
-  private async together(bag: readonly Wish[]): Promise<void> {
-    const commands = bag.flatMap((wish) => resolve(wish, this) ?? []);
+  private async together(bag: readonly CommandTemplate[]): Promise<void> {
+    const commands = bag.flatMap((template) => resolve(template, this) ?? []);
     const [first] = commands;
     if (!first) return;
     if (first.do === 'restart') {
       await this.restart();
-      step(this.life, first);
+      step(this.state, first);
       this.log.push('an instance is started anew');
       return this.compare(await this.look());
     }
@@ -99,12 +99,12 @@ export class Player {
       // Time passes for all of a bag, so it passes alone.
       this.one.clock.advance(first.seconds * 1000);
       this.log.push(`${first.seconds} seconds pass`);
-      step(this.life, first);
+      step(this.state, first);
       this.#sessions.clear();
       await this.signIn();
       return this.compare(await this.look());
     }
-    this.life.erased = [];
+    this.state.erased = [];
     const sent = commands.filter((command) => command.do !== 'move' && command.do !== 'restart');
     const sending = sent.map((command, i) => () => this.send(command, i, sent.length === 1));
     // Half of those that meet wait for each other in the order of the bag; the others as it comes.
@@ -113,59 +113,59 @@ export class Player {
       await (locked ? inLine(this.one, locked, sending) : Promise.all(sending.map((send) => send())))
     ).flat();
     // What one of two nights may have done, both may.
-    const told = all.filter(
+    const observed = all.filter(
       ({ command }, i) =>
         command.do !== 'night' || i === all.findIndex((each) => isDeepStrictEqual(each.command, command)),
     );
     this.log.push(
-      told.map(({ command, said: answer }) => `${short(command)} → ${short(answer)}`).join('\n  | '),
+      observed.map(({ command, outcome: answer }) => `${short(command)} → ${short(answer)}`).join('\n  | '),
     );
     // An erasure ends them.
     if (commands.some((each) => each.do === 'erase')) this.#sessions.clear();
-    const shown = await this.look(told.length > 1);
-    // One command has one answer, which is best told as what differs.
-    if (told.length === 1) {
-      expect(told[0]!.said).toEqual(step(this.life, told[0]!.command, told[0]!.said!));
+    const shown = await this.look(observed.length > 1);
+    // One command has one answer, whose difference is the best message.
+    if (observed.length === 1) {
+      expect(observed[0]!.outcome).toEqual(step(this.state, observed[0]!.command, observed[0]!.outcome!));
       return this.compare(shown);
     }
-    const after = explained(this.life, told, shown, this.holders);
+    const after = explained(this.state, observed, shown, this.holders);
     if (!after) throw new Error(`No order explains these answers, and that this is left: ${short(shown)}`);
-    this.life = after;
+    this.state = after;
   }
 
   private compare(shown: Views): void {
-    expect(shown).toEqual(expectedViews(this.life, this.holders, shown));
+    expect(shown).toEqual(expectedViews(this.state, this.holders, shown));
   }
 
-  // A service that stands still for a second sheds; a client asks again then, and so does this one.
-  private async send(command: Command, i: number, isAlone: boolean): Promise<Told[]> {
+  // A stalled service sheds load; a client asks again then, and so does this one.
+  private async send(command: Command, i: number, isAlone: boolean): Promise<Observed[]> {
     const session = 'email' in command ? await this.session(command.email) : {};
     if (command.do === 'night') return this.night(isAlone);
-    const lost: Told[] = [];
+    const lost: Observed[] = [];
     for (;;) {
       const answer = await this.ask(this.instances[i % this.instances.length]!, command, session);
-      if (answer.status !== 503) return [...lost, { command, said: this.heard(command, answer) }];
-      lost.push({ command, said: null });
+      if (answer.status !== 503) return [...lost, { command, outcome: this.heard(command, answer) }];
+      lost.push({ command, outcome: null });
     }
   }
 
   /** @param isAlone others lock rows, and what they lock a night may leave to the next: nothing holds up a client */
-  private async night(isAlone: boolean): Promise<Told[]> {
+  private async night(isAlone: boolean): Promise<Observed[]> {
     const { app, clock } = this.one;
     const report = await app.get(RetentionService).run(clock.now());
     // One at a time: the other does what this one leaves.
     if (!report) return [];
     expect(report.failed).toEqual([]);
-    const said = isAlone ? { says: 'over' } : null;
-    return this.life.licenses.flatMap((_license, of) =>
-      NIGHT.map((rule) => ({ command: { do: 'night', of, rule }, said }) as const),
+    const outcome = isAlone ? { says: 'over' } : null;
+    return this.state.licenses.flatMap((_license, of) =>
+      NIGHT.map((rule) => ({ command: { do: 'night', of, rule }, outcome }) as const),
     );
   }
 
   private heard(command: Command, answer: Answer) {
     const { json } = answer;
     if (command.do === 'issue') this.ids[command.of] = json.license.id;
-    const heard = said(command, answer);
+    const heard = outcome(command, answer);
     if (json?.token)
       this.tokens.set(heard.binding!, [...(this.tokens.get(heard.binding!) ?? []), json.token]);
     return heard;
@@ -255,7 +255,7 @@ export class Player {
       }
       return shownToStaff(json.license);
     });
-    // The holders' page follows from what staff see: now and then is enough, and leaves time for longer lives. But of two
+    // The holders' page follows from what staff see: now and then is enough, and leaves time for longer scenarios. But of two
     // who release at once, it alone tells by whom a machine was.
     const asked = isAtOnce || this.log.length % 3 === 0 ? this.holders : [];
     const holders = asked.map(async (email) => {
@@ -273,7 +273,7 @@ export class Player {
     };
   }
 
-  /** What a machine is told, by the newest token of its binding; nothing where it never got one. */
+  /** What a machine is answered, by the newest token of its binding; nothing where it never got one. */
   private async beat(binding: string): Promise<[string, string][]> {
     const token = this.tokens.get(binding)?.at(-1);
     if (!token) return [];

@@ -12,8 +12,8 @@ import {
   type Binding,
   type Command,
   type License,
-  type Life,
-  type Said,
+  type ModelState,
+  type Outcome,
 } from './license-model.js';
 import { step } from './license-steps.js';
 
@@ -23,9 +23,9 @@ import { step } from './license-steps.js';
  */
 
 /** A command with its answer; none where it may have been carried out or not, as one that was shed with 503. */
-export interface Told {
+export interface Observed {
   readonly command: Command;
-  readonly said: Said | null;
+  readonly outcome: Outcome | null;
 }
 export interface Views {
   /** By the license's place; null where there is none yet. */
@@ -38,7 +38,7 @@ export interface Views {
 const time = (text: string | null) => text && Date.parse(text);
 
 /** What an answer says, in the model's words. */
-export function said({ do: of }: Command, { status, json }: Answer): Said {
+export function outcome({ do: of }: Command, { status, json }: Answer): Outcome {
   if (status >= 400) {
     const { code, client_action, expired_at, machines_allowed, machines_in_use } = json;
     const facts = {
@@ -99,7 +99,7 @@ const bindingOf = ({ id, hostname_hint, app_version, activated_at, ended }: Bind
 
 /** What must be shown. */
 export function expectedViews(
-  { licenses, forgotten, now }: Life,
+  { licenses, forgotten, now }: ModelState,
   holders: readonly string[],
   asked: Views,
 ): Views {
@@ -135,13 +135,13 @@ export function expectedViews(
       .filter(({ id }) => id in asked.clients)
       .map((binding) => [binding.id, refusal(license, binding, UNGUARDED, now)?.says ?? '200']),
   );
-  const strangers = forgotten
+  const otherHolders = forgotten
     .filter((id) => id in asked.clients)
     .map((id) => [id, '403 token_invalid reactivate']);
   return {
     staff,
     holders: asked.holders.map((_, i) => seenBy(holders[i]!)),
-    clients: Object.fromEntries([...clients, ...strangers]),
+    clients: Object.fromEntries([...clients, ...otherHolders]),
   };
 }
 
@@ -197,22 +197,22 @@ const sorted = (all: object[]) =>
  * @returns what the licenses are then; undefined where no order explains it
  */
 export function explained(
-  life: Life,
-  told: readonly Told[],
+  state: ModelState,
+  observed: readonly Observed[],
   shown: Views,
   holders: readonly string[],
-): Life | undefined {
-  if (told.every((each) => each.said === null)) {
-    const ended = named(life, shown);
+): ModelState | undefined {
+  if (observed.every((each) => each.outcome === null)) {
+    const ended = named(state, shown);
     if (isSame(expectedViews(ended, holders, shown), shown)) return ended;
   }
-  for (const each of told) {
-    const after = structuredClone(life);
-    const answer = step(after, each.command, each.said ?? undefined);
-    if (each.said && !isSame(answer, each.said)) continue;
+  for (const each of observed) {
+    const after = structuredClone(state);
+    const answer = step(after, each.command, each.outcome ?? undefined);
+    if (each.outcome && !isSame(answer, each.outcome)) continue;
     const found = explained(
       after,
-      told.filter((other) => other !== each),
+      observed.filter((other) => other !== each),
       shown,
       holders,
     );
@@ -222,8 +222,8 @@ export function explained(
 }
 
 /** A binding whose answer was lost goes by the id that is shown. */
-function named(life: Life, { staff }: Views): Life {
-  const after = structuredClone(life);
+function named(state: ModelState, { staff }: Views): ModelState {
+  const after = structuredClone(state);
   for (const [of, { bindings }] of after.licenses.entries()) {
     const ids = (staff[of] as { activations: { id: string }[] } | null)?.activations.map(({ id }) => id);
     const unknown = ids?.filter((id) => bindings.every((binding) => binding.id !== id)) ?? [];

@@ -23,7 +23,7 @@ const ID = randomUUID();
 type Make = (id: string) => Promise<MailMessage | null>;
 
 /** What a service would answer with, where its database answers each question with these rows. */
-class Letters {
+class Mails {
   readonly asked: unknown[] = [];
   readonly #makers = new Map<string, Make>();
   readonly mail = {
@@ -41,8 +41,8 @@ class Letters {
   }
 
   async of(kind: string): Promise<(Omit<MailMessage, 'body'> & { text: string }) | null> {
-    const letter = await this.#makers.get(kind)!(ID);
-    return letter && { to: letter.to, subject: letter.subject, text: messageText(letter) };
+    const mail = await this.#makers.get(kind)!(ID);
+    return mail && { to: mail.to, subject: mail.subject, text: messageText(mail) };
   }
 }
 
@@ -57,10 +57,10 @@ describe('the mails about a license', () => {
     purchase_state: null,
   };
 
-  function lettersOf(...rows: object[]): Letters {
-    const letters = new Letters(rows);
-    new LicenseMails(letters.mail, letters.dataSource, keys, config).onModuleInit();
-    return letters;
+  function mailsOf(...rows: object[]): Mails {
+    const mails = new Mails(rows);
+    new LicenseMails(mails.mail, mails.dataSource, keys, config).onModuleInit();
+    return mails;
   }
 
   test.each([
@@ -80,8 +80,8 @@ describe('the mails about a license', () => {
       'Your license key for Example App was replaced. The old one activates no further machine; those that are active stay so. This is the new one:',
     ],
   ])('%s has the key, and all that is needed to enter it', async (kind, subject, opening) => {
-    const letters = lettersOf(license);
-    expect(await letters.of(kind)).toEqual({
+    const mails = mailsOf(license);
+    expect(await mails.of(kind)).toEqual({
       to: 'ada@example.com',
       subject,
       text: [
@@ -93,27 +93,27 @@ describe('the mails about a license', () => {
         `${PORTAL}\n`,
       ].join('\n'),
     });
-    expect(letters.asked).toEqual([ID]);
+    expect(mails.asked).toEqual([ID]);
     const expiring = { ...license, expires_at: new Date('2027-01-04T12:00:00Z') };
-    expect((await lettersOf(expiring).of(kind))!.text).toContain(
+    expect((await mailsOf(expiring).of(kind))!.text).toContain(
       'Machines: 3\nExpires: 4 January 2027 at 12:00 UTC\n',
     );
   });
 
   test('no key is mailed where its holder was erased, its purchase refunded or its license deleted', async () => {
     for (const rows of [[], [{ ...license, email: null }], [{ ...license, purchase_state: 'refunded' }]])
-      expect(await lettersOf(...rows).of('license_key')).toBeNull();
-    expect(await lettersOf({ ...license, purchase_state: 'disputed' }).of('license_key')).not.toBeNull();
+      expect(await mailsOf(...rows).of('license_key')).toBeNull();
+    expect(await mailsOf({ ...license, purchase_state: 'disputed' }).of('license_key')).not.toBeNull();
   });
 
   test('a key that was not made here is not guessed at: the mail fails', async () => {
-    const unknown = lettersOf({ ...license, key_generation: 3 });
+    const unknown = mailsOf({ ...license, key_generation: 3 });
     await expect(unknown.of('license_key')).rejects.toThrow(JobFailure);
   });
 
   test('a change of address names neither address', async () => {
-    const letters = lettersOf();
-    expect(await letters.of('email_changed')).toEqual({
+    const mails = mailsOf();
+    expect(await mails.of('email_changed')).toEqual({
       to: null,
       subject: 'The e-mail address of your license for Example App has changed',
       text: [
@@ -122,7 +122,7 @@ describe('the mails about a license', () => {
         'If you did not ask for this, please answer this mail.\n',
       ].join('\n'),
     });
-    expect(letters.asked).toEqual([]);
+    expect(mails.asked).toEqual([]);
   });
 
   test('a release names the machine, its times and the end of the key', async () => {
@@ -133,8 +133,8 @@ describe('the mails about a license', () => {
       activated_at: new Date('2026-11-20T13:00:00Z'),
       ended_at: new Date('2026-11-21T14:00:00Z'),
     };
-    const letters = lettersOf(released);
-    expect(await letters.of('binding_released')).toEqual({
+    const mails = mailsOf(released);
+    expect(await mails.of('binding_released')).toEqual({
       to: 'ada@example.com',
       subject: 'A machine was released from your license for Example App',
       text: [
@@ -144,10 +144,10 @@ describe('the mails about a license', () => {
         `${PORTAL}\n`,
       ].join('\n'),
     });
-    expect(letters.asked).toEqual([ID]);
-    const nameless = await lettersOf({ ...released, hostname_hint: null }).of('binding_released');
+    expect(mails.asked).toEqual([ID]);
+    const nameless = await mailsOf({ ...released, hostname_hint: null }).of('binding_released');
     expect(nameless!.text).toContain('Machine: without a name\n');
-    expect(await lettersOf().of('binding_released')).toBeNull();
+    expect(await mailsOf().of('binding_released')).toBeNull();
   });
 
   test('a release is announced by the id of the activation, and waits once', async () => {
@@ -158,7 +158,7 @@ describe('the mails about a license', () => {
   });
 
   test('are these, and no other', () => {
-    expect(lettersOf().kinds).toEqual([
+    expect(mailsOf().kinds).toEqual([
       'license_key',
       'license_key_again',
       'license_key_replaced',
@@ -169,18 +169,18 @@ describe('the mails about a license', () => {
 });
 
 describe('the mails about a deletion', () => {
-  async function lettersOf(...rows: object[]): Promise<Letters> {
-    const letters = new Letters(rows);
+  async function mailsOf(...rows: object[]): Promise<Mails> {
+    const mails = new Mails(rows);
     const erasures = { replay: async () => undefined } as unknown as ErasureService;
     const jobs = { register: () => undefined } as unknown as JobWorker;
-    await new ErasureMails(erasures, letters.dataSource, letters.mail, jobs, config).onModuleInit();
-    return letters;
+    await new ErasureMails(erasures, mails.dataSource, mails.mail, jobs, config).onModuleInit();
+    return mails;
   }
 
   test('a request says when it is carried out, and where it is taken back', async () => {
     const runs_at = new Date('2026-11-23T13:00:00Z');
-    const letters = await lettersOf({ email: 'ada@example.com', runs_at });
-    expect(await letters.of('erasure_requested')).toEqual({
+    const mails = await mailsOf({ email: 'ada@example.com', runs_at });
+    expect(await mails.of('erasure_requested')).toEqual({
       to: 'ada@example.com',
       subject: 'You asked for your data with Example App to be deleted',
       text: [
@@ -190,17 +190,17 @@ describe('the mails about a deletion', () => {
         'If you did not ask for this, take it back now, or answer this mail.\n',
       ].join('\n'),
     });
-    expect(letters.asked).toEqual([ID]);
-    expect(await (await lettersOf()).of('erasure_requested')).toBeNull();
+    expect(mails.asked).toEqual([ID]);
+    expect(await (await mailsOf()).of('erasure_requested')).toBeNull();
   });
 
   test('a receipt says what was deleted, what stays and until when', async () => {
     const honoured_at = new Date('2026-11-23T13:00:00Z');
     const erased = { licenses: 2, activations: 5, purchases: 1, purchases_kept_until: '2036-12-31' };
-    const letters = await lettersOf({ honoured_at, erased });
-    const receipt = await letters.of('erasure_receipt');
+    const mails = await mailsOf({ honoured_at, erased });
+    const receipt = await mails.of('erasure_receipt');
     const [first, facts, law, left, ...others] = receipt!.text.split('\n\n');
-    expect([receipt!.to, receipt!.subject, letters.asked]).toEqual([
+    expect([receipt!.to, receipt!.subject, mails.asked]).toEqual([
       null,
       'Your data with Example App was deleted',
       [ID],
@@ -213,7 +213,7 @@ describe('the mails about a deletion', () => {
       'The law asks us to keep, for tax and refunds: of each purchase the payment processor’s transaction id, its status and its day, until 31 December 2036 at the latest.',
     );
     expect(left).toBe(
-      'Of the licenses and activations, what names nobody is left (ids, states and dates) for 12 months.',
+      'Of the licenses and activations, the data that is not personal (ids, states and dates) is kept for 12 months.',
     );
     expect(others).toEqual([
       'Telemetry, where you sent any, holds no link to you, to a license or to a machine. So it cannot be found for one person; it leaves by itself after 24 months.',
@@ -221,15 +221,15 @@ describe('the mails about a deletion', () => {
       'This mail was the last thing your address was needed for. It is deleted as well, once the mail is on its way.\n',
     ]);
     const free = { ...erased, purchases: 0, purchases_kept_until: null };
-    const without = await (await lettersOf({ honoured_at, erased: free })).of('erasure_receipt');
+    const without = await (await mailsOf({ honoured_at, erased: free })).of('erasure_receipt');
     expect(without!.text).toBe(
       receipt!.text.replace('Purchases: 1', 'Purchases: 0').replace(`${law}\n\n`, ''),
     );
-    expect(await (await lettersOf()).of('erasure_receipt')).toBeNull();
+    expect(await (await mailsOf()).of('erasure_receipt')).toBeNull();
   });
 
   test('are registered with the job that carries a request out', async () => {
-    const letters = new Letters([]);
+    const mails = new Mails([]);
     const done: unknown[] = [];
     let work: ((payload: { erasure_id?: string }) => Promise<unknown>) | undefined;
     const erasures = { runQueued: async (id: string) => void done.push(id) } as unknown as ErasureService;
@@ -239,9 +239,9 @@ describe('the mails about a deletion', () => {
         work = run;
       },
     } as unknown as JobWorker;
-    new ErasureMails(erasures, letters.dataSource, letters.mail, jobs, config).onModuleInit();
+    new ErasureMails(erasures, mails.dataSource, mails.mail, jobs, config).onModuleInit();
     await work!({ erasure_id: ID });
-    expect([...letters.kinds]).toEqual(['erasure_requested', 'erasure_receipt']);
+    expect([...mails.kinds]).toEqual(['erasure_requested', 'erasure_receipt']);
     expect(done).toEqual(['erasure', ID]);
   });
 });

@@ -44,7 +44,7 @@ export interface Manifests extends AsyncDisposable {
   sign(content: ManifestContent): SignedManifest;
 }
 
-/** What is published in a database, without a command: the ground that a test of the commands stands on. */
+/** What is published in a database, without a command: the initial state for a test of the commands. */
 export async function manifestsAt(databaseUrl: string, key: KeyObject): Promise<Manifests> {
   // A publisher's transaction and its look take a connection each.
   const options = { entities: [Manifest], poolSize: 12 };
