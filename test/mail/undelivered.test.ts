@@ -73,7 +73,7 @@ test('mooring status lists what cannot be delivered, with what it is about and w
   expect(lines).toEqual(
     failing.map(
       ({ about, reason, next_attempt_at }) =>
-        `license_key of ${about}: ${reason}; tried once, next try at ${next_attempt_at}`,
+        `license_key of ${about}: ${reason}; attempted once, next attempt at ${next_attempt_at}`,
     ),
   );
 });
@@ -122,7 +122,7 @@ test('a mail is given up after 25 tries, stays listed, and does not stand in the
   const { waiting, failing } = await status();
   const givenUp = { about, attempts: 25, next_attempt_at: null, reason: `${AWAY} (ECONNREFUSED)` };
   expect([waiting, failing]).toEqual([0, [expect.objectContaining(givenUp)]]);
-  expect((await terminal.run(['status'])).stdout).toMatch(/^Undelivered .*; tried 25 times, given up$/m);
+  expect((await terminal.run(['status'])).stdout).toMatch(/^Undelivered .*; attempted 25 times, no further attempt$/m);
   expect((await ready()).warnings).toEqual([expect.stringMatching(/^Undelivered mails: 1, /)]);
   expect(office.service.logged.join('')).toContain('job failed for good');
   await office.smtp.comeBack();
@@ -214,7 +214,7 @@ describe('where no service runs', () => {
     expect(warnings).toContain(`Undelivered mails: 1, because ${reason}; mooring status names them.`);
     const { stdout } = await alone.run(['status']);
     expect(stdout).toMatch(
-      new RegExp(`^Undelivered +license_key of ${about}: ${reason}; .*, given up$`, 'm'),
+      new RegExp(`^Undelivered +license_key of ${about}: ${reason}; .*, no further attempt$`, 'm'),
     );
   });
 });
