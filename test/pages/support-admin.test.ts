@@ -73,6 +73,20 @@ test('a script’s token is revoked with a reason', async () => {
   expect(status).toBe(401);
 });
 
+test('an address that changes while the page is drawn for the first time is followed', async () => {
+  const page = await browser.page(origin);
+  // Runs before the first paint, and so before any effect of the page.
+  await page.addInitScript({
+    content: `new MutationObserver((_changes, observer) => {
+      if (!document.querySelector('nav')) return;
+      observer.disconnect();
+      location.hash = 'service';
+    }).observe(document, { childList: true, subtree: true });`,
+  });
+  await openAs(page, origin, service, 'support', '#audit');
+  await page.getByText('Nothing is published yet.').waitFor();
+});
+
 test('shows what is published, what is live and for how long, and the last retention runs', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#service');

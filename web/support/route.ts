@@ -31,6 +31,8 @@ export function useRoute(): Route {
   useEffect(() => {
     const follow = () => setHash(location.hash);
     addEventListener('hashchange', follow);
+    // An effect runs after the first paint: the address may have changed in between.
+    follow();
     return () => removeEventListener('hashchange', follow);
   }, []);
   const [name = '', id = ''] = hash.slice(1).split('/');
