@@ -17,6 +17,7 @@ import { refuseUnknownRoutes } from './unknown-routes.js';
 import { LIMITS, shedLoad } from './limits/load-shedding.js';
 import { ProblemFilter } from './problems/problem.filter.js';
 import { responseRecord, logResponse, logResponses } from './responses/response-log.js';
+import { PreparedRoute, servePrepared } from './responses/prepared-response.js';
 import { RequestCounts } from './responses/request-counts.js';
 
 /** The limit of a request body (docs/contract.md#common-rules). */
@@ -73,6 +74,7 @@ export async function createApp(
     bodyParser: false,
     abortOnError: false,
   });
+  servePrepared(fastify, app.get(PreparedRoute, { strict: false }), log);
   app.useGlobalFilters(filter);
   app.useGlobalPipes(new MembersPipe());
   return app;

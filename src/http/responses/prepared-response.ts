@@ -12,24 +12,31 @@ export interface PreparedResponse {
   readonly body: string;
 }
 
+/** A route whose responses are prepared in memory. A feature module provides it; `createApp` serves it. */
+export abstract class PreparedRoute {
+  /** With a leading slash. */
+  abstract readonly path: string;
+  /** @returns the response for an `if-none-match`; null if none is prepared */
+  abstract respond(ifNoneMatch: string | undefined): PreparedResponse | null;
+}
+
 /**
- * Answers GET and HEAD of one path before the framework sees the request (docs/decisions/0017). All other requests go through
- * the framework, whose route answers in the same way: another spelling of the path, a request with a body or without a host, a
- * server that shuts down.
- * @param answer returns the response for an `if-none-match`; null if none is prepared
+ * Answers GET and HEAD of a path before the framework sees the request (docs/decisions/0017): takes the place of Fastify's
+ * listener, which gets all other requests, and whose route answers in the same way: another spelling of the path, a request
+ * with a body or without a host, a server that shuts down.
  */
-export function servePreparedResponse(
+export function servePrepared(
   { server, traffic }: FastifyInstance,
-  path: string,
-  answer: (ifNoneMatch: string | undefined) => PreparedResponse | null,
+  route: PreparedRoute,
   log: AppLogger,
 ): void {
+  const { path } = route;
   const [...ordinary] = server.listeners('request');
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
     const began = performance.now();
     const ready =
-      server.listening && isPlain(request, path) ? answer(request.headers['if-none-match']) : null;
+      server.listening && isPlain(request, path) ? route.respond(request.headers['if-none-match']) : null;
     if (!ready) {
       for (const listener of ordinary) listener.call(server, request, response);
       return;

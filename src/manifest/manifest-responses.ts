@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import { SECURITY_HEADERS } from '../http/strip-client-address.js';
+import type { PreparedResponse, PreparedRoute } from '../http/responses/prepared-response.js';
+import { ManifestService, type LiveManifest } from './manifest.service.js';
+
+/** Fresh for 5 minutes; caches may serve a copy for a day while the service fails (docs/contract.md#update-manifest). */
+const CACHE_CONTROL = 'public, max-age=300, stale-if-error=86400';
+
+/** The responses with the live manifest: the same bytes for each client, prepared once for each manifest. */
+@Injectable()
+export class ManifestResponses implements PreparedRoute {
+  readonly path = '/v1/manifest';
+  #prepared?: ReturnType<typeof prepareResponses>;
+
+  constructor(private readonly manifests: ManifestService) {}
+
+  respond(ifNoneMatch: string | undefined): PreparedResponse | null {
+    const { live } = this.manifests;
+    if (!live) return null;
+    if (this.#prepared?.live !== live) this.#prepared = prepareResponses(live);
+    return matches(ifNoneMatch, live.etag) ? this.#prepared.unchanged : this.#prepared.whole;
+  }
+}
+
+/** The responses 200 and 304. */
+function prepareResponses(live: LiveManifest) {
+  const headers = { ...SECURITY_HEADERS, etag: live.etag, 'cache-control': CACHE_CONTROL };
+  const content = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(live.body),
+  };
+  const whole: PreparedResponse = { status: 200, headers: { ...headers, ...content }, body: live.body };
+  const unchanged: PreparedResponse = { status: 304, headers, body: '' };
+  return { live, whole, unchanged };
+}
+
+/** RFC 9110, 13.1.2: a list, `*`, and weak comparison. */
+function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes(etag) || tags.includes('*');
+}
