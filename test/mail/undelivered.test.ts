@@ -122,7 +122,9 @@ test('a mail is given up after 25 tries, stays listed, and does not stand in the
   const { waiting, failing } = await status();
   const givenUp = { about, attempts: 25, next_attempt_at: null, reason: `${AWAY} (ECONNREFUSED)` };
   expect([waiting, failing]).toEqual([0, [expect.objectContaining(givenUp)]]);
-  expect((await terminal.run(['status'])).stdout).toMatch(/^Undelivered .*; attempted 25 times, no further attempt$/m);
+  expect((await terminal.run(['status'])).stdout).toMatch(
+    /^Undelivered .*; attempted 25 times, no further attempt$/m,
+  );
   expect((await ready()).warnings).toEqual([expect.stringMatching(/^Undelivered mails: 1, /)]);
   expect(office.service.logged.join('')).toContain('job failed for good');
   await office.smtp.comeBack();
