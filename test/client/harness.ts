@@ -203,7 +203,7 @@ export class Computer {
     return this.open(options);
   }
 
-  /** Quit, time passes without the application, start again. */
+  /** Quits the application, lets time pass, and starts it again. */
   async restartAfter(milliseconds: number, options: Partial<ClientOptions> = {}): Promise<Status> {
     await this.client.close();
     this.time.wall += milliseconds;

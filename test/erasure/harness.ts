@@ -10,7 +10,7 @@ import { formsOfText, type Form } from '../support/leak-search.js';
 
 export const ACT = { actor: 'test', reason: 'a test' };
 
-/** Waits until something holds; what never does ends with the test's own timeout. */
+/** Waits until a condition holds. The timeout of the test ends a wait that never would. */
 export async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await pause(5);
 }
@@ -21,7 +21,7 @@ export async function sell(service: Service, email: string, transaction_id: stri
   return (await service.app.get(PurchasesService).record(report)).license_id!;
 }
 
-/** A dump, restored: the same rows under another name. Nothing may be connected to the original. */
+/** Restores a dump: a copy of the database under another name. The original must have no connection. */
 export async function copyDatabase(url: string): Promise<Awaited<ReturnType<typeof createDatabase>>> {
   const nameOf = (of: string) => new URL(of).pathname.slice(1);
   const copy = await createDatabase();
@@ -41,13 +41,13 @@ export async function signedIn(
   return { authorization: `Bearer ${await service.staffToken(role, `${role}@staff.example`)}` };
 }
 
-/** Waits until nothing of this kind is left to do. */
+/** Waits until no job of this kind is left. */
 export async function noJobs(service: Service, kind = '%'): Promise<void> {
   const sql = 'select 1 from graphile_worker.jobs where task_identifier like $1';
   await until(async () => (await service.sql(sql, [kind])).length === 0);
 }
 
-/** The time of the jobs of this kind has come, by the database's clock. */
+/** Makes the jobs of this kind due, by the database's clock. */
 export const itsTimeComes = (service: Service, kind = '%') =>
   service.sql(
     `select graphile_worker.reschedule_jobs(
@@ -56,18 +56,18 @@ export const itsTimeComes = (service: Service, kind = '%') =>
     [kind],
   );
 
-/** What became of a request. */
+/** The state of a request. */
 export async function found(service: Service, id: string): Promise<ErasureView> {
   return (await service.app.get(ErasureService).list()).find((request) => request.id === id)!;
 }
 
-/** The request, as soon as it was carried out. */
+/** The request, once it is carried out. */
 export async function honoured(service: Service, id: string): Promise<ErasureView> {
   await until(async () => (await found(service, id)).state === 'honoured');
   return found(service, id);
 }
 
-/** Asks as staff do, and waits for the job. */
+/** Requests an erasure as staff do, and waits for its job. */
 export async function erase(service: Service, email: string): Promise<ErasureView> {
   return honoured(service, (await service.app.get(ErasureService).request(email, ACT)).id);
 }

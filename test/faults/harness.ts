@@ -12,14 +12,14 @@ import { freePort, ServerProcess, type ProcessOptions } from '../support/process
 const ownTime = fileURLToPath(new URL('../support/processes/own-time.mjs', import.meta.url));
 const STAFF_TOKEN = 'mst_a-token-of-the-fault-tests';
 const bearer = { authorization: `Bearer ${STAFF_TOKEN}` };
-/** Licenses over whose seats more machines fight than there are seats. */
+/** Licenses with fewer seats than machines that activate. */
 const CONTESTED = 40;
 const SEATS = 2;
 const RIVALS = 4;
 
 export const NEEDS_DATABASE = ['activate', 'contend', 'heartbeat', 'telemetry', 'search'];
 
-/** Whether the database was needed, and did its part. */
+/** Whether the database was used, and answered. */
 export const served = ({ name, status, json }: Timed): boolean =>
   NEEDS_DATABASE.includes(name) && status < 300 && status > 0 && json.telemetry?.stored !== false;
 export const refused = ({ status }: Timed): boolean => status === 503;
@@ -38,7 +38,7 @@ export type Heard = Timed & {
   readonly ownMs: number;
 };
 
-/** How long it took until all was served again, and then once more, with nothing to recover from. */
+/** The time of the recovery, and the time of the same calls without a fault. */
 export interface Recovery {
   readonly milliseconds: number;
   readonly withoutFault: number;
@@ -131,7 +131,7 @@ export class Faulted {
     return query<Row>(this.databaseUrl(), text, values);
   }
 
-  // Whether a connection may break is for `expectPromises`.
+  // `expectPromises` decides whether a connection may break.
   async #ask(
     asked: Partial<Asked>,
     name: string,
@@ -147,7 +147,7 @@ export class Faulted {
     const body = activation(this.#license, machine, { hostname_hint: 'a hint' });
     return this.#ask({}, 'activate', 'POST', '/v1/activate', body);
   };
-  /** Each license is fought over for a while, then the next; after the last, the first again. */
+  /** Machines compete for the seats of one license for a while, then of the next, and so on in a circle. */
   contend = (): Promise<Heard> => {
     const turn = (this.#counter += 1);
     const license = this.#contested[Math.floor(turn / 50) % CONTESTED]!;
@@ -182,7 +182,7 @@ export class Faulted {
     return load;
   }
 
-  /** Waits until all is as before the fault, by itself. */
+  /** Waits until the service has recovered without help. */
   async recovery(load: Load<Heard>): Promise<Recovery> {
     const milliseconds = await this.#untilServed(load);
     return { milliseconds, withoutFault: await this.#untilServed(load) };
@@ -198,7 +198,7 @@ export class Faulted {
     return performance.now() - began;
   }
 
-  /** Waits until nine of ten of twenty answers of a kind, one after another, were served. */
+  /** Waits until 18 of 20 consecutive calls of each kind were served. */
   async mostlyServed(load: Load<Heard>, kind: string): Promise<void> {
     for (;;) {
       const from = load.answers.length;
@@ -211,7 +211,7 @@ export class Faulted {
 
   async end(): Promise<void> {
     this.process.child.kill('SIGCONT');
-    // That of a test that failed too: it would ask for ever.
+    // Also the load of a test that failed, which would never end.
     await Promise.allSettled(this.#loads.map((load) => load.stop()));
     await this.process.end('SIGKILL');
     rmSync(this.#directory, { recursive: true, force: true });

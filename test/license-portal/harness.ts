@@ -53,12 +53,12 @@ export async function codeAfter(
   return (await fresh())[0]!;
 }
 
-/** A code that is not this one, but for its last digit. */
+/** A code that differs from this one in its last digit. */
 export function wrong(code: string): string {
   return code.slice(0, -1) + String((Number(code.at(-1)) + 1) % 10);
 }
 
-/** An answer without what is its own: its id, and the moment. */
+/** An answer without its request id and its times. */
 export function withoutIds({ status, text, headers }: Answer): unknown {
   const { date: _date, ...rest } = headers;
   return { status, text: text.replace(/"request_id":"[^"]*"/, ''), headers: rest };
@@ -68,7 +68,7 @@ interface Write {
   readonly method?: string;
   readonly path: string;
   readonly body?: unknown;
-  /** That it needs: gone, or held by another person. */
+  /** The table that the request needs, which is renamed or locked. */
   readonly table?: string;
 }
 

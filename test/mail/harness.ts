@@ -9,7 +9,7 @@ export const ACT = { actor: 'test', reason: 'a test' };
 export const MAIL_FROM = 'Example App <licenses@example.com>';
 export const PUBLIC_URL = 'https://licenses.example.org/shop';
 
-/** A job after something became of it. */
+/** A job after an attempt. */
 export interface Job {
   /** The kind of mail. */
   readonly kind: string;
@@ -17,13 +17,13 @@ export interface Job {
   readonly mail_id: string;
   readonly attempts: number;
   readonly last_error: string;
-  /** Until it is tried again. */
+  /** Time until the next attempt. */
   readonly retry_seconds: number;
 }
 
 type Heard = Job & { readonly done: boolean };
 
-/** Says at each end of a try what became of the job, in the transaction in which it is written. */
+/** A trigger that notifies of the result of each attempt, in the same transaction. */
 const WATCH = `
   create or replace function test_watch() returns trigger language plpgsql as $$
   begin
@@ -41,7 +41,7 @@ const WATCH = `
     for each row when (old.locked_by is not null and new.locked_by is null) execute function test_watch();
   listen test_watch`;
 
-/** Hears what becomes of the jobs of a database. */
+/** Listens for the results of the jobs of a database. */
 export class JobWatch {
   readonly #heard: Heard[] = [];
   readonly #events = new EventEmitter().setMaxListeners(0);
@@ -61,13 +61,13 @@ export class JobWatch {
     return watch;
   }
 
-  /** The job that this is about, as soon as this many tries have failed. */
+  /** The job about this subject, once so many attempts have failed. */
   async failed(about: string, attempts = 1): Promise<Job> {
     const failed = (job: Heard) => !job.done && job.about === about && job.attempts >= attempts;
     return (await this.#until(1, failed))[0]!;
   }
 
-  /** The jobs of this kind, as soon as so many of them have nothing left to do. */
+  /** The jobs of this kind, once so many of them are done. */
   async done(kind: string, about?: string, count = 1): Promise<Job[]> {
     const of = (job: Heard) => job.kind === kind && (about === undefined || job.about === about);
     return this.#until(count, (job) => job.done && of(job));
@@ -95,7 +95,7 @@ interface PostOfficeOptions extends ServiceOptions {
   readonly parameters?: `?${string}`;
 }
 
-/** A service, the mail server it hands its mail to, and what becomes of its jobs. */
+/** A service, its mail server, and the results of its jobs. */
 export class PostOffice {
   private constructor(
     readonly smtp: SmtpServer,
@@ -121,14 +121,14 @@ export class PostOffice {
     return (await purchases.record({ transaction_id, email, status: 'paid' })).license_id!;
   }
 
-  /** The kinds of mail that are not done about something. */
+  /** The kinds of mail about a subject that are not sent yet. */
   async waiting(about: string): Promise<string[]> {
     const sql = `select substr(identifier, 6) as kind from graphile_worker._private_jobs
       join graphile_worker._private_tasks t on t.id = task_id where payload->>'about' = $1 order by 1`;
     return (await this.service.sql<{ kind: string }>(sql, [about])).map(({ kind }) => kind);
   }
 
-  /** What failed is tried now, not later. @param attempts how often it is taken to have been tried before */
+  /** Makes failed jobs due now. @param attempts their number of earlier attempts */
   async tryAgain(attempts?: number): Promise<void> {
     await this.service.sql(
       `${RESCHEDULE}, run_at := now(), attempts := $1), pg_notify('jobs:insert', '{"count": 5}')`,
@@ -136,7 +136,7 @@ export class PostOffice {
     );
   }
 
-  /** What failed is not tried before the test asks for it: a busy machine may take longer than the first pauses. */
+  /** Postpones failed jobs until the test asks for them: a busy machine may take longer than the first pauses. */
   async hold(): Promise<void> {
     await this.service.sql(`${RESCHEDULE}, run_at := now() + interval '1 hour')`);
   }

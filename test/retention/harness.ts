@@ -10,7 +10,7 @@ import { createDatabase, FakeClock } from '../support/harness.js';
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** What a row must say beside what a test is about. */
+/** Values for the columns that a test does not name. */
 const BLANK: Readonly<Record<string, () => Row>> = {
   telemetry_inbox: () => ({ id: randomUUID() }),
   repeated_erasure: () => ({ erasure_request_id: randomUUID() }),
@@ -69,7 +69,7 @@ const BLANK: Readonly<Record<string, () => Row>> = {
   retention_run: () => ({ id: randomUUID(), as_of: '2010-01-01' }),
 };
 
-/** A database and the retention on it, without a service: nothing runs there but what a test asks for. */
+/** A database and its retention service, without the application: only what a test starts runs. */
 export class RetentionHarness {
   readonly clock = new FakeClock();
   readonly retention: RetentionService;
@@ -87,7 +87,7 @@ export class RetentionHarness {
     return RetentionHarness.on(url, drop);
   }
 
-  /** On the database of a service, which goes with that. */
+  /** On the database of a service, which drops it at its end. */
   static on(databaseUrl: string, drop?: () => Promise<void>): RetentionHarness {
     const database = new pg.Pool({ connectionString: databaseUrl, max: 6, options: '-c timezone=UTC' });
     database.on('error', () => undefined);
@@ -99,18 +99,18 @@ export class RetentionHarness {
     await this.drop?.();
   }
 
-  /** The retention as another instance of the service has it. */
+  /** The retention service of another instance. */
   instance(clock: Clock = this.clock, environment: Record<string, string> = {}): RetentionService {
     const config = new Config({ DATA_DIR: tmpdir(), DATABASE_URL: this.databaseUrl, ...environment });
     return new RetentionService(new DatabaseUrl(this.databaseUrl), clock, config);
   }
 
-  /** Has every week counted until 2100, so that runs count none: those of years take a while. */
+  /** Marks every week until 2100 as counted, so that runs count none, which would take a while. */
   async countNoWeeks(): Promise<void> {
     await this.sql(`insert into fleet_week values ('2100-01-03') on conflict do nothing`);
   }
 
-  /** A whole run in which nothing goes wrong. That it rewrites files is the matter of `file-rewrite.test.ts` alone. */
+  /** A complete run without a failure. `file-rewrite.test.ts` tests the rewriting of files. */
   async run(asOf: string, retention = this.retention): Promise<RetentionReport> {
     await this.sql('update file_rewrite set rewritten_at = $1', [this.clock.now()]);
     const report = await retention.run(new Date(asOf));
@@ -122,7 +122,7 @@ export class RetentionHarness {
     return (await this.database.query<T>(text, values)).rows;
   }
 
-  /** Puts in a row that says this, and for the rest as little as it may. @returns all that it was given */
+  /** Inserts a row with these values, and minimal values in the other columns. @returns all of them */
   async insert(table: string, says: Row): Promise<Row> {
     const row = { ...BLANK[table]!(), ...says };
     const places = Object.keys(row).map((_name, index) => `$${index + 1}`);
@@ -133,7 +133,7 @@ export class RetentionHarness {
     return row;
   }
 
-  /** Puts this many rows of each day into the inbox, as they come: in no order of their ids. */
+  /** Inserts this many rows of each day into the inbox, in no order of their ids. */
   async receive(days: Readonly<Record<string, number>>): Promise<void> {
     await this.sql(
       `insert into telemetry_inbox (id, received_on, uptime_hours, soc_name)

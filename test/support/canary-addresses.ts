@@ -9,7 +9,7 @@ export const LOCAL = platform() === 'linux' ? '127.0.0.77' : '127.0.0.1';
 const V4 = '203.0.113.77';
 const V6 = '2001:db8::77';
 
-/** Every header by which a proxy tells who called, with canaries in it. */
+/** Every header in which a proxy passes on the client's address, with canaries. */
 export const FORWARDING: Readonly<Record<string, string>> = {
   'X-Forwarded-For': `${V4}, ${V6}, 127.0.0.77`,
   'X-Forwarded-Host': V4,

@@ -1,6 +1,6 @@
 import { Transform } from 'node:stream';
 
-/** Passes on what comes through, in order: each piece so many milliseconds after the one before it has gone. */
+/** Passes each chunk on in order, so many milliseconds after the one before it. */
 export function late(milliseconds: () => number): Transform {
   return new Transform({
     transform(chunk, _encoding, done) {

@@ -54,12 +54,12 @@ export class FakeClock extends Clock {
     return this.#elapsed;
   }
 
-  /** Sets the time ahead as only a wrong clock does: no such time has passed. */
+  /** Sets the clock ahead without advancing the monotonic clock, as on a machine with a wrong clock. */
   jump(milliseconds: number): void {
     this.time = new Date(this.time.getTime() + milliseconds);
   }
 
-  // A test's time is its own: the database is taken to share it.
+  // A test sets its own time. The database's clock counts as equal.
   override agreesWith(): boolean {
     return true;
   }
@@ -89,17 +89,17 @@ export async function createDatabase(): Promise<{ url: string; drop(): Promise<v
   return { url: url.href, drop: () => admin(server, `drop database if exists ${name} with (force)`, name) };
 }
 
-/** How often connections that are ending are looked for, and the pause between, before they are ended by force. */
+/** The number and the pause of the checks for connections that are ending, before they are terminated. */
 const [LOOKS, LOOK_PAUSE_MS] = [200, 5];
 const USERS = "select from pg_stat_activity where datname = $1 and backend_type = 'client backend'";
 
-/** @param left a database that its connections leave first: one that is cut off may tell a file that runs by then */
+/** @param left a database whose connections end first: an error of a cut connection could reach the next test file */
 async function admin(server: string, sql: string, left?: string): Promise<void> {
   const client = new pg.Client(server);
   await client.connect();
   const isUsed = async () => !!left && (await client.query(USERS, [left])).rowCount! > 0;
   for (let look = 0; look < LOOKS && (await isUsed()); look += 1) await pause(LOOK_PAUSE_MS);
-  // Two files may clone the template at once: one waits for the other.
+  // Two test files may clone the template at once: then one waits for the other.
   await client.query('select pg_advisory_lock(1)');
   await client.query(sql);
   await client.end();
@@ -133,7 +133,7 @@ export interface ServiceOptions {
   readonly dataDir?: string;
 }
 
-// Of the module: functions made while a service starts would keep its application in memory.
+// At module level: functions that are created while a service starts would keep its application in memory.
 const ignore = () => undefined;
 const into = (lines: string[]) =>
   new Writable({ write: (chunk, _encoding, done) => (lines.push(String(chunk)), done()) });
@@ -178,7 +178,7 @@ export class Service {
     });
     const logged: string[] = [];
     const log = new AppLogger(config.logLevel, into(logged));
-    // The event loop is that of the tests too: what they delay is no load of the service.
+    // The tests use the same event loop, and their delays are no load of the service.
     const limits = { ...LIMITS, eventLoopDelayMs: 0 };
     // A browser's origin must be that of PUBLIC_URL: a test that drives one chooses a free port.
     const port = options.environment?.['PORT'] ? config.port : 0;
@@ -186,7 +186,7 @@ export class Service {
       () => createApp(AppModule.forRoot({ config, clock, log, databaseUrl }), config, log, limits),
       port,
     );
-    // The run at the start is over before a test counts what is written.
+    // The retention run of the start has ended before a test counts what is written.
     await app.get(RetentionJob).whenIdle();
     const address = app.getHttpServer().address() as { port: number };
     const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
@@ -204,7 +204,7 @@ export class Service {
 
   close(): Promise<void> {
     return profiled('closing a service', async () => {
-      // What cannot be closed just now may be closed later.
+      // A part that cannot be closed now may be closed later.
       for (; this.#closing[0]; this.#closing.shift()) await this.#closing[0]();
       // The variables of a test file stay in memory, and an application holds 2 MB.
       this.opened = undefined;
@@ -258,7 +258,7 @@ export class Service {
   }
 }
 
-/** Does something while the time limits of requests are those of production: for a test of these limits. */
+/** Runs a function with the request time limits of production, for a test of these limits. */
 export async function withLimitsOfProduction<Result>(
   { app }: Service,
   work: () => Promise<Result>,
@@ -273,7 +273,7 @@ export async function withLimitsOfProduction<Result>(
   }
 }
 
-/** A guard against waiting for what never comes, below that of a test (`jest.config.js`); no machine is so slow. */
+/** The longest wait for an event, below the time limit of a test (`jest.config.js`); no machine is so slow. */
 export const GUARD_MS = 300_000;
 
 /** Asks again, as a client does, while a stalled machine sheds load. */
@@ -331,7 +331,7 @@ export async function call(
   };
 }
 
-/** Puts why no answer came into the message, which is all that a report of a failed test shows. */
+/** Adds the cause to the message of a failed request, because a report of a failed test shows the message only. */
 function explain(error: Error): never {
   const { code, message } = (error.cause ?? {}) as { code?: string; message?: string };
   error.message += `: ${code ?? message}`;

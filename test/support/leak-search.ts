@@ -19,12 +19,12 @@ export interface Form {
 
 /** A form that random data holds as easily as so many bits, or more easily, is searched as a whole word. */
 const ENOUGH_BITS = 64;
-/** A whole run of searches finds something by chance less often than this. */
+/** The largest accepted chance that a whole run of searches finds something in random data. */
 const CHANCE_AT_MOST = 1e-6;
 /** What a word consists of: the symbols of hex, decimal numbers, base64 and base64url, and the hyphen of ids. */
 const WORD = /[A-Za-z0-9+/_-]/;
 
-/** How many random bits a form is worth: in random hex 4 a symbol, in random base64 6, elsewhere 8. */
+/** The number of random bits that a form matches: 4 for each symbol in hex, 6 in base64, 8 elsewhere. */
 function bitsOf({ bytes, binary }: Form): number {
   const form = bytes.toString('latin1');
   if (!binary && /^([0-9a-f]+|[0-9A-F]+)$/.test(form)) return 4 * bytes.length;

@@ -10,7 +10,7 @@ export const LIMITS_OF_PRODUCTION = { ...REQUEST_TIMEOUTS_MS };
 Object.assign(REQUEST_TIMEOUTS_MS, generous(LIMITS_OF_PRODUCTION));
 SHARED_RESULT_LIMITS.sharedMs = 0;
 
-/** Does something while requests have these time limits, in milliseconds. */
+/** Runs a function while requests have these time limits, in milliseconds. */
 export async function withLimits<Result>(
   limits: Partial<typeof REQUEST_TIMEOUTS_MS>,
   work: () => Promise<Result>,

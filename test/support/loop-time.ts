@@ -1,4 +1,4 @@
-/** A turn of the event loop counts for no more than this, however long the machine let it wait. */
+/** The longest time that one turn of the event loop counts for, however long the machine delayed it. */
 const TURN_AT_MOST_MS = 10;
 const LOOK_MS = 5;
 

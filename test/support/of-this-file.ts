@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 
 const AFTER_FILE = Symbol.for('mooring.after-file');
 
-/** Something that each test file has for itself, where a module is loaded once for all of them. */
+/** A value that each test file has for itself, in a module that is loaded once for all of them. */
 export function ofThisFile<Value>(make: () => Value): () => Value {
   let path: string | undefined;
   let value: Value;
@@ -13,7 +13,7 @@ export function ofThisFile<Value>(make: () => Value): () => Value {
   };
 }
 
-/** Does something when the test file that runs now has ended; unlike `afterAll`, a test may ask for it too. */
+/** Runs a function when the current test file has ended; unlike `afterAll`, it may be called within a test. */
 export function afterThisFile(work: () => Promise<unknown>): void {
   const store = globalThis as { [key: symbol]: (() => Promise<unknown>)[] | undefined };
   (store[AFTER_FILE] ??= []).push(work);

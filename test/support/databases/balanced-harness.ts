@@ -16,7 +16,7 @@ const SILENCE_MS = 3_000;
 
 /** Whether HAProxy is here in a version that takes our configuration. */
 export const HAS_HAPROXY = Number(major) * 100 + Number(minor) >= 206;
-/** For a test's name, so that its output says what stood in front. */
+/** The kind of proxy, for the name of a test. */
 export const PROXY_NAME = HAS_HAPROXY
   ? `HAProxy ${version}`
   : 'a plain door, since HAProxy 2.6 is not installed';
@@ -31,7 +31,7 @@ export interface Proxy {
   close(): Promise<void>;
 }
 
-/** @param settings of HAProxy's, beside those that every one is given */
+/** @param settings more settings of HAProxy */
 export async function openProxy(
   ports: readonly number[],
   settings: Readonly<Record<string, string>> = {},
@@ -160,7 +160,7 @@ export async function usedAgain(instance: ServerProcess): Promise<number> {
   return performance.now() - since;
 }
 
-/** An answer, and how often it was asked for in vain. */
+/** An answer, and the number of attempts without one. */
 export interface Persisted extends Timed {
   readonly broken: number;
 }

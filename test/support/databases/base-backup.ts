@@ -36,7 +36,7 @@ export function copyWal(cluster: string, to: string, wanted: (segment: string) =
   for (const name of segments) cpSync(join(cluster, 'pg_wal', name), join(to, 'pg_wal', name));
 }
 
-// Neither who runs there, nor its slots, nor the log, of which only the part is wanted that makes the copy whole.
+// Without the process id file, the replication slots and the log, of which only a part is copied.
 function belongsToBackup(path: string): boolean {
   const [name, within] = [basename(path), basename(dirname(path))];
   if (within === 'pg_wal') return !SEGMENT.test(name);
@@ -57,7 +57,7 @@ export class Restored {
   constructor(backup: string, originalUrl: string) {
     this.#original = new URL(originalUrl);
     cpSync(backup, this.cluster, { recursive: true });
-    // A whole copy does not take the mode along, on which PostgreSQL insists.
+    // A copy does not keep the mode of the directory, which PostgreSQL checks.
     chmodSync(this.cluster, 0o700);
   }
 

@@ -9,7 +9,7 @@ export const FEW = 50_000;
 /** The tables that grow with the customers. */
 export const BIG = ['license', 'activation', 'purchase', 'audit_event', 'release_request'];
 
-// Ids and digests in the order of their number: they fill the indexes that stay from one end to the other.
+// Ids and digests are ordered by number, so that the indexes are filled from one end to the other.
 const id = (of: number) => `('01980000-000${of}-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid`;
 const digest = "decode(lpad(to_hex(n), 64, '0'), 'hex')";
 const numbers = (count: number) => `from generate_series(1, ${count}) n`;

@@ -19,7 +19,7 @@ export class FragilePostgres {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-outage-'));
   readonly #front = new Front();
   #server!: EmbeddedPostgres;
-  /** Where it is found, through a door of ours, since it comes back on another port. */
+  /** Its address, that of a proxy, because it comes back on another port. */
   url!: string;
 
   static async start(): Promise<FragilePostgres> {
@@ -48,7 +48,7 @@ export class FragilePostgres {
     this.#front.cut();
   }
 
-  /** From here on each of its answers comes so much later. */
+  /** Delays each of its answers from now on. */
   delay(milliseconds: number): void {
     this.#front.delayMs = milliseconds;
   }
@@ -78,7 +78,7 @@ export class FragilePostgres {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** Where its data lie. */
+  /** Its data directory. */
   get cluster(): string {
     return join(this.#directory, 'postgres');
   }
@@ -103,9 +103,9 @@ export function processesOf(cluster: string): number[] {
   return [pid, ...children.map((child) => child.pid)];
 }
 
-/** A door to another port: closed, a caller is refused, as where no server is. */
+/** A TCP proxy to another port; while it is closed, connections are refused, as without a server. */
 export class Front {
-  /** How much later what is answered comes out. */
+  /** The delay of answers. */
   delayMs = 0;
   target = 0;
   port = 0;
@@ -156,13 +156,13 @@ export interface Timed extends Answer {
 /** Calls over and over until it is stopped: each caller makes its next call a moment after its last answer. */
 export class Load<Heard extends Timed = Timed> {
   readonly answers: Heard[] = [];
-  /** What each caller waits between an answer and its next call. */
+  /** The pause of each caller between an answer and its next call. */
   pauseMs = 20;
   #running = true;
   #heard: () => void = () => undefined;
   readonly #callers: Promise<unknown>;
 
-  /** @param callers each makes one call of its own and says what it is; what it throws ends the load and fails it */
+  /** @param callers each makes one call and returns its kind and answer; an error ends the load and fails it */
   constructor(callers: (() => Promise<Heard>)[]) {
     this.#callers = Promise.all(
       callers.map(async (caller) => {
@@ -176,7 +176,7 @@ export class Load<Heard extends Timed = Timed> {
     this.#callers.catch(() => undefined);
   }
 
-  /** Waits until this many more answers, that are wanted, have come. */
+  /** Waits until so many more of the wanted answers have come. */
   async more(count: number, wanted: (answer: Heard) => boolean): Promise<void> {
     let missing = count;
     for (let at = this.answers.length; missing > 0;) {
@@ -202,7 +202,7 @@ export async function timed(name: string, base: string, ...request: Request): Pr
   return { ...answer, name, milliseconds: performance.now() - started };
 }
 
-/** The same; a call whose connection breaks has a status of 0: nothing was promised. */
+/** The same; a call whose connection breaks has the status 0: nothing was acknowledged. */
 export async function tried(name: string, base: string, ...request: Request): Promise<Timed> {
   const started = performance.now();
   return timed(name, base, ...request).catch((error: Error) => {

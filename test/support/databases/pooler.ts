@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** Which of the free processes a statement is given: the one that was last used, or the one that was free the longest. */
+/** Which free process a statement goes to: the last used, or the one that is free for the longest time. */
 export type Order = 'last' | 'longest';
 
 /**
@@ -44,7 +44,7 @@ export class Pooler {
     const serveBy = (one: Upstream) => {
       upstream = one;
       one.answer = (bytes, isIdle) => {
-        // Freed first: its client's next statement may come at once.
+        // Freed before the answer is sent, because the client's next statement may follow at once.
         if (isIdle) {
           this.#free.push(one);
           upstream = undefined;
@@ -54,7 +54,7 @@ export class Pooler {
     };
     serveBy(upstream);
     client.on('data', (bytes) => {
-      // A goodbye is the client's alone.
+      // A Terminate message ends the client's connection, not the pooled one.
       if (!upstream && bytes[0] === 'X'.charCodeAt(0)) return;
       if (!upstream) serveBy((this.order === 'last' ? this.#free.pop() : this.#free.shift())!);
       upstream!.socket.write(bytes);
@@ -62,7 +62,7 @@ export class Pooler {
   }
 }
 
-/** A connection to PostgreSQL, whose answers end with a word on whether it is in a transaction. */
+/** A connection to PostgreSQL. Each answer ends with ReadyForQuery, which has the state of the transaction. */
 class Upstream {
   answer: (bytes: Buffer, isIdle: boolean) => void = () => undefined;
   #rest = Buffer.alloc(0);

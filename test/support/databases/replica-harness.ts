@@ -14,7 +14,7 @@ import { Front, signalServer, type FragilePostgres } from './outage-harness.js';
 
 const SETTINGS = {
   ...serverSettings(false),
-  // It looks for its primary again at once, and tells it how far it is.
+  // It reconnects to its primary at once, and reports its position at once.
   wal_retrieve_retry_interval: '100ms',
   wal_receiver_status_interval: '1s',
 };
@@ -59,7 +59,7 @@ export class StreamingReplica {
     await this.#front.open();
   }
 
-  /** Ends it without a word. */
+  /** Kills it. */
   async kill(): Promise<void> {
     this.#front.close();
     await endPostmaster(this.#pid, this.#cluster, 'SIGKILL');
@@ -74,7 +74,7 @@ export class StreamingReplica {
     signalServer(this.#cluster, 'SIGCONT');
   }
 
-  /** From here on it receives what the primary writes, and shows nothing of it. */
+  /** Pauses the replay: it still receives what the primary writes, but does not apply it. */
   async pauseReplay(): Promise<void> {
     await this.sql('select pg_wal_replay_pause()');
     await this.#once("pg_get_wal_replay_pause_state() = 'paused'");
@@ -84,7 +84,7 @@ export class StreamingReplica {
     await this.sql('select case when pg_is_in_recovery() then pg_wal_replay_resume() end');
   }
 
-  /** Waits until it shows all that the primary has written. */
+  /** Waits until it has applied all that the primary has written. */
   async caughtUp(): Promise<void> {
     const [row] = await query<{ lsn: string }>(this.#primary.url, 'select pg_current_wal_flush_lsn() as lsn');
     await this.#once(`pg_last_wal_replay_lsn() >= '${row!.lsn}'`);

@@ -71,7 +71,7 @@ export class SmallDiskPostgres {
     else this.#limitFiles('unlimited');
   }
 
-  // The soft limit alone, which may be lifted again by anyone.
+  // The soft limit only, which an unprivileged process may raise again.
   #limitFiles(bytes: string): void {
     for (const pid of processesOf(join(this.#directory, 'postgres')))
       execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);

@@ -17,7 +17,7 @@ const does = {
   },
   fill() {
     const file = openSync(ballast, 'a');
-    // The last page too: by less at a time, until nothing fits any more.
+    // Down to the last page: in smaller and smaller parts, until nothing fits any more.
     for (let size = 1024 * 1024; size >= 4096;) {
       try {
         writeSync(file, Buffer.alloc(size, 1));

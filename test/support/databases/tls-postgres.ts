@@ -40,7 +40,7 @@ export class TlsPostgres {
     return url.href;
   }
 
-  /** From now on nothing that the server says arrives. */
+  /** From now on no byte of the server arrives. */
   fallSilent(): void {
     this.#isSilent = true;
   }

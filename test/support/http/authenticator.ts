@@ -1,6 +1,6 @@
 import { generateKeyPairSync, hash, randomBytes, sign, type KeyObject } from 'node:crypto';
 
-/** What a lying authenticator, browser or page says instead. */
+/** The forged values of an authenticator, browser or page. */
 export interface Lie {
   readonly origin?: string;
   readonly rpId?: string;
@@ -31,7 +31,7 @@ export class Authenticator {
   readonly credentialId = randomBytes(32);
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   #userHandle = '';
-  /** 0 for ever where `counts` is false, as of a passkey that is synchronised. */
+  /** The signature counter; it stays 0 where `counts` is false, as for a synchronised passkey. */
   count = 0;
 
   constructor(

@@ -1,13 +1,13 @@
 import type { Answer, Service } from '../harness.js';
 
-/** PUBLIC_URL where no setting says otherwise: where the pages are, and what a browser there says. */
+/** The default of PUBLIC_URL: the address of the pages, and the origin that a browser sends. */
 export const ORIGIN = 'http://localhost:3000';
 
-/** A browser with a page of the service open: its cookies, and the origin it says. */
+/** A browser with a page of the service open: it keeps cookies and sends its origin. */
 export class CookieClient {
   readonly cookies = new Map<string, string>();
 
-  /** @param api what the paths of `call` stand below */
+  /** @param api the prefix of the paths of `call` */
   constructor(
     readonly service: Service,
     private readonly api: string,

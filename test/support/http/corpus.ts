@@ -47,7 +47,7 @@ export const SMUGGLED: Readonly<Record<string, string>> = {
   ),
 };
 
-/** What is not quite a request, or asks for what is not here. */
+/** Malformed requests, and requests for features that the service does not have. */
 export const ODD: Readonly<Record<string, string>> = {
   'HTTP/0.9': 'GET /v1/keys\r\n\r\n',
   'HTTP/2 preface': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0',

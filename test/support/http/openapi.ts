@@ -48,7 +48,7 @@ const ajv = new Ajv2020({
 formats.default(ajv);
 ajv.removeKeyword('contentSchema');
 ajv.addKeyword({ keyword: 'contentSchema', type: 'string', errors: true, compile: contentSchema });
-// The document is no schema, only the place its schemas are looked up in.
+// The document is not a schema itself; its schemas are looked up in it.
 ajv.addVocabulary(Object.keys(openapi));
 ajv.addSchema(openapi, DOCUMENT_URL);
 const compiled = new Map<string, ValidateFunction>();
@@ -123,7 +123,7 @@ function responsePlace(verb: string, path: string, status: number): Place<Respon
   // HEAD answers as GET does, without a body.
   const method = verb === 'HEAD' ? 'get' : verb.toLowerCase();
   const fitting = Object.keys(openapi.paths).filter((known) => matches(known, path));
-  // A fixed path may stand where another method's route takes an id.
+  // A fixed path may match the route of another method that takes an id.
   const template = fitting.find((known) => method in openapi.paths[known]!) ?? fitting[0];
   if (template === undefined) {
     return status === 404

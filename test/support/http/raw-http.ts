@@ -14,7 +14,7 @@ export interface RawAnswer {
 
 type Part = string | Uint8Array | ((socket: Socket) => Promise<unknown>);
 
-/** How long a server that waits for more is waited for, in the time of the event loop. Only those that never answer take it. */
+/** How long a test waits for a server that waits for more bytes, in the time of the event loop. */
 const SILENCE_MS = 3_000;
 
 /**
@@ -41,7 +41,7 @@ export async function exchange(base: string, parts: readonly Part[], answers = 1
   return found();
 }
 
-/** Waits until nothing has come for so long, or all is over. */
+/** Waits until nothing has arrived for so long, or the connection has ended. */
 async function silence(socket: Socket): Promise<void> {
   let [bytes, since] = [-1, loopTime()];
   for (; loopTime() - since < SILENCE_MS && !socket.destroyed; await pause(20)) {

@@ -31,13 +31,13 @@ export function samplesOf(text: string): Record<string, number> {
   );
 }
 
-/** What is kept of a scrape: the samples whose names begin so. */
+/** The samples of a scrape whose names have this prefix. */
 export function only(samples: Record<string, number>, ...beginnings: string[]): Record<string, number> {
   const kept = Object.entries(samples).filter(([name]) => beginnings.some((begin) => name.startsWith(begin)));
   return Object.fromEntries(kept);
 }
 
-/** What something has added to the samples: those that it left as they were are not there. */
+/** The increase of each sample during a function; unchanged samples are left out. */
 export async function change(
   service: Service,
   work: () => Promise<unknown>,
@@ -49,7 +49,7 @@ export async function change(
   return Object.fromEntries(moved.filter(([, by]) => by !== 0));
 }
 
-/** Scrapes until the samples are as wanted: what happens beside the request, a moment later. */
+/** Scrapes until the samples are as wanted, for what is counted a moment after the response. */
 export async function scrapeUntil(
   service: Service,
   wanted: (samples: Record<string, number>) => boolean,

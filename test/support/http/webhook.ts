@@ -62,12 +62,12 @@ export interface Sold {
   readonly paid: boolean;
   readonly license_id: string | null;
   readonly staff_status: string | null;
-  /** Of the license, as its buyer was or would have been sent. */
+  /** The license key, as it was or would have been mailed to the buyer. */
   readonly license_key: string;
   readonly email: string;
 }
 
-/** What became of a transaction: one row, for a purchase has one license at most. */
+/** The state of a transaction: one row, because a purchase has one license at most. */
 export async function sold(service: Service, transaction_id: string): Promise<Sold | undefined> {
   const [row] = await service.sql<Omit<Sold, 'license_key'>>(
     `select p.state, p.paid, l.id as license_id, l.staff_status, coalesce(l.email, '') as email
@@ -75,7 +75,7 @@ export async function sold(service: Service, transaction_id: string): Promise<So
     [transaction_id],
   );
   if (!row) return undefined;
-  // A refunded license's key is not sent, so it is made as it was made when the license was.
+  // The key of a refunded license is not mailed, so it is derived here.
   const license_key = row.license_id
     ? service.app.get(LicenseKeys).derive(row.license_id, 1).license_key
     : '';
@@ -89,7 +89,7 @@ export interface Mail {
   readonly text: string;
 }
 
-/** The mails in the outbox, once none waits to be sent any more. */
+/** The mails in the outbox, once all are sent. */
 export async function mails(service: Service): Promise<Mail[]> {
   await mailsSent(service.databaseUrl);
   const outbox = join(service.dataDir, 'outbox');

@@ -16,7 +16,7 @@ export const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.u
 /** No server listens there, and `fetch` does not even try. */
 export const NOWHERE = 'http://127.0.0.1:9';
 
-/** What a run of the command line left behind. */
+/** The result of a run of the command line. */
 export interface Run {
   readonly code: number | null;
   readonly stdout: string;
@@ -35,7 +35,7 @@ export interface RunOptions {
   readonly program?: string;
 }
 
-/** A place for files, settings that know no other, and the command line run with them. */
+/** A temporary folder, settings that point to it, and the command line run with them. */
 export class Terminal {
   readonly dir = mkdtempSync(join(tmpdir(), 'mooring-cli-'));
 
@@ -58,7 +58,7 @@ export class Terminal {
     });
   }
 
-  /** Runs a command, in a process of its own where it asks for what only such a process has. */
+  /** Runs a command, in a process of its own where its options need one. */
   run(args: readonly string[], options: RunOptions = {}): Promise<Run> {
     const { program, fd3, env, stdin = '' } = options;
     const settings = this.settings(env);
@@ -78,7 +78,7 @@ export class Terminal {
     const child = this.start(program ?? CLI, args, env);
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
     const input = child.stdio[3] as typeof child.stdin;
-    // A command that is refused early reads neither.
+    // A command that is refused early reads neither standard input nor descriptor 3.
     for (const stream of [child.stdin, input]) stream?.on('error', () => undefined);
     child.stdin?.end(stdin ?? '');
     input?.end(fd3 ?? '');
@@ -172,5 +172,5 @@ export function unkeyed(version: string, ...more: string[]): string[] {
   return ['manifest', 'sign', ...image, ...more];
 }
 
-/** The same with `two.pem`. */
+/** The arguments that sign a version with `two.pem`. */
 export const signing = (version: string, ...more: string[]) => unkeyed(version, '--key', 'two.pem', ...more);

@@ -1,4 +1,4 @@
-// Preloaded into a service: it has so much time for each request that the slowest machine earns no 503.
+// Preloaded into a service: its time limits are so long that the slowest machine causes no 503.
 // The build, for it is the build that runs.
 import { REQUEST_TIMEOUTS_MS } from '../../../dist/database/request-timeouts.js';
 import { LIMITS } from '../../../dist/http/limits/load-shedding.js';

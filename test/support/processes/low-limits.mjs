@@ -1,4 +1,4 @@
-// Preloaded into a service: it carries far less than it could, so that any machine can ask too much of it.
+// Preloaded into a service: its load limits are so low that any machine can exceed them.
 // The build, for it is the build that runs.
 import { LIMITS } from '../../../dist/http/limits/load-shedding.js';
 

@@ -1,5 +1,5 @@
-// Preloaded into a service: each answer says in a header how long it took from the arrival of its request, in the time of the
-// service's own event loop. A machine that is slow takes nothing of that time.
+// Preloaded into a service: a header of each answer has the time since the arrival of its request, measured in turns of the
+// service's own event loop, so that a slow machine does not count.
 import { ServerResponse } from 'node:http';
 import { loopTime } from '../loop-time.ts';
 

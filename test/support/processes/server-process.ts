@@ -26,7 +26,7 @@ export const ofEachProcess = (): Record<string, string> => ({
   NODE_COMPILE_CACHE: process.env['MOORING_TEST_COMPILE_CACHE']!,
 });
 
-/** The built service, `dist/main.js`, as a process of its own. Its environment is what the test says and nothing else. */
+/** The built service, `dist/main.js`, as a process of its own, with no environment but the test's. */
 export class ServerProcess {
   /** Standard output and error, as far as they were written. */
   stdout = '';
@@ -66,7 +66,7 @@ export class ServerProcess {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Waits until a stream holds what is looked for; a process that ends before is an error with its last words. */
+  /** Waits until a stream matches; a process that ends before is an error with its last output. */
   async says(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const found = pattern.exec(this[stream]);
@@ -89,11 +89,11 @@ export class ServerProcess {
   }
 }
 
-/** Ports of a worker of Jest, below those that systems hand out by themselves: nothing takes one before it is used. */
+/** Ports for this Jest worker, below the ephemeral range, so that no other process takes one before it is used. */
 const [FIRST_PORT, PORTS] = [10_000, 4_000];
 const WORKERS = 3;
 const ofWorker = FIRST_PORT + (Number(process.env['JEST_WORKER_ID'] ?? 1) % WORKERS) * PORTS;
-// Another run of the tests beside this one begins elsewhere.
+// Another run of the tests at the same time begins at another port.
 let nextPort = randomInt(PORTS);
 
 /** A port of 127.0.0.1 that is free, and that no other test of this run is given. */

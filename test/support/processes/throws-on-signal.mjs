@@ -1,5 +1,5 @@
 // Preloaded into a process: it fails in the way that a signal's name asks for, with a message that must not be shown. Where
-// TEST_SIGNAL names one, it comes as soon as the program handles errors that nothing caught.
+// TEST_SIGNAL names one, it is sent as soon as the program handles uncaught errors.
 const message = process.env.TEST_CANARY;
 
 process.on('SIGUSR2', () => {
