@@ -54,7 +54,7 @@ export class Market {
     }
   }
 
-  /** Something happens to a purchase, and is reported once. */
+  /** Changes the state of a purchase, and reports it once. */
   happens(transaction_id: string, status: string): Promise<Timed> {
     const event = {
       id: `evt_${randomUUID()}`,

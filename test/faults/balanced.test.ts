@@ -20,13 +20,13 @@ import type { ServerProcess } from '../support/processes/server-process.js';
 
 /** Fewer than there are machines, so that the limit is under pressure whatever happens. */
 const SEATS = 60;
-/** What is there again is used again within this, beyond ten times what twenty answers take here in the same moment. */
+/** An instance that is back is used again within this, plus ten times the current duration of twenty answers. */
 const ITSELF_AGAIN_MS = 10_000;
 
 const brief = ({ name, status, broken }: Persisted) => `${name}: ${status} after ${broken}`;
 const acknowledged = ({ status }: Timed) => status === 200 || status === 201;
 
-/** One goes, and there is still a choice among the rest. */
+/** Enough instances that the proxy still has a choice when one is gone. */
 const INSTANCES = 3;
 
 describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
@@ -62,7 +62,7 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
       while ((await fetch(`http://127.0.0.1:${port}/v1/manifest`)).status !== 200) await pause(50);
   });
 
-  // That of a test that failed is still at it.
+  // The load of a failed test is still running.
   afterEach(async () => void (await last?.stop().catch(() => undefined)));
   afterAll(async () => {
     await proxy?.close();
@@ -97,7 +97,7 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
     const refusals = answers.filter((answer) => !acknowledged(answer));
     const outcomes = new Set(refusals.map(({ json }) => `${json.code} ${json.machines_in_use} of ${SEATS}`));
     expect([...outcomes].filter((each) => each !== `machine_limit_reached ${SEATS} of ${SEATS}`)).toEqual([]);
-    // What began at an instance that went is asked of another by HAProxy; a door leaves that to the client.
+    // HAProxy retries a request of a lost instance at another; the plain proxy leaves that to the client.
     if (HAS_HAPROXY) expect(answers.filter(({ broken }) => broken > 0).map(brief)).toEqual([]);
 
     const { rows } = await client.query<{ id: string }>('select id from activation where ended_at is null');

@@ -45,7 +45,7 @@ test('a service that is out of file descriptors keeps running, pauses, and serve
   // Those that had their connection before go on being served.
   await load.more(50, served);
   const flooded = await load.stop();
-  // Of ten seconds the quietest: one that never rests is busy in each.
+  // The quietest of ten seconds: a process that never pauses is busy in each.
   let busy = 1;
   for (let second = 0; busy >= 0.5 && second < 10; second += 1) {
     const [used, began] = [processorTime(pid), performance.now()];

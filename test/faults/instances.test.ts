@@ -7,7 +7,7 @@ import { ORIGIN } from '../support/http/cookie-client.js';
 
 let one: Service;
 let two: Service;
-/** Both, as through a proxy: each call goes to the other of them. */
+/** Alternates between both instances, as through a proxy. */
 let both: Service;
 
 beforeAll(async () => {

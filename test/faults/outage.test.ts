@@ -21,7 +21,7 @@ afterAll(async () => {
   await postgres?.end();
 });
 
-/** Whether it is the answer of a service that is well but for its database. */
+/** Whether it is the answer of a healthy service without its database. */
 const saysSo = ({ name, json }: Heard): boolean =>
   name === 'ready' &&
   isDeepStrictEqual(json, { status: 'ready', warnings: ['The database does not answer.'] });

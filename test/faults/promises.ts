@@ -8,14 +8,14 @@ export const PATIENCE_MS = 2_000;
  * the proxy waits for so long (deploy/haproxy.cfg).
  */
 const LONGER_MS: Readonly<Record<string, number>> = { search: 5_000, ready: 3_000 };
-/** The service is itself again within this, by itself; not counted what the machine takes for as many calls without a fault. */
+/** The service recovers by itself within this time, beyond the time of as many calls without a fault. */
 const RECOVERY_MS = 10_000;
 /** How far the same calls may differ in how long they take on a machine that is busy with something else too. */
 const BUSY = 10;
 /** More than the pool has connections, so that each of them is used. */
 const EVERY_CONNECTION = 40;
 
-/** What a fault may do beyond what every fault may. */
+/** The additional effects that a fault may have. */
 export interface Tolerated {
   /** Connections broke: then nothing was promised. */
   readonly broken?: boolean;
@@ -23,7 +23,7 @@ export interface Tolerated {
   readonly shed?: boolean;
 }
 
-/** The promises that hold over every fault, held against all that was answered before, during and after it. */
+/** Checks the promises that hold during every fault against all answers before, during and after it. */
 export async function expectPromises(
   faulted: Faulted,
   answers: readonly Heard[],
@@ -98,7 +98,7 @@ async function expectKept(faulted: Faulted, answers: readonly Heard[]): Promise<
 
 /** No connection is left in an unfinished transaction: what follows on each of them commits. */
 async function expectNothingOpen(faulted: Faulted): Promise<void> {
-  // What was answered with 503 may still come to its end. What never does, the database would end after 5 seconds.
+  // A statement whose request was answered with 503 may still end. The database ends an open one after 5 seconds.
   const open = `select state <> 'active' and now() - state_change > interval '4 seconds' as is_left, state, query
     from pg_stat_activity
     where application_name = 'mooring' and state <> 'idle'`;

@@ -155,7 +155,7 @@ describe('a replica that is behind', () => {
     // The primary would have refused it.
     await heartbeatUntil(200, binding);
     service.clock.advance(60_001);
-    // At once, as after a process that stood still: what it knew is a minute old.
+    // At once, as after a stalled process: its knowledge is a minute old.
     expect((await service.heartbeat(binding.token)).status).toBe(403);
     await warningsAre(service, [TROUBLE]);
     for (let beat = 0; beat < 10; beat += 1)
@@ -176,7 +176,7 @@ describe('a replica that is behind', () => {
       const { json } = await other.activate(await other.issue());
       expect((await other.heartbeat(json.token)).status).toBe(200);
       await warningsAre(other, [TROUBLE]);
-      // Nor was it ever taken for well: a look asks what heartbeats ask.
+      // The health check never succeeded either: it runs the statement of heartbeats.
       const well = () =>
         other.logged.some((line) => line.includes('replica available, heartbeats use the replica'));
       expect(well()).toBe(false);

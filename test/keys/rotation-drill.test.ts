@@ -23,7 +23,7 @@ const urls: string[] = [];
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let terminal: Terminal;
 let fleet: Fleet;
-/** Clients that for ever send their token of the first, and of the second key. */
+/** Clients that always send their token of the first key, or of the second. */
 let first: FleetClient[];
 let second: FleetClient[];
 let computers: Computer[];
@@ -205,7 +205,7 @@ async function imported(count: number): Promise<{ license_key: string; email: st
   return licenses;
 }
 
-/** Runs a command on the keys, and as it says: again after the seconds that it asks to wait, once. */
+/** Runs a command on the keys, and once more after the wait that it asks for. */
 async function changed(...args: string[]): Promise<void> {
   const keys = () => terminal.run(['keys', ...args]);
   let run = await keys();
@@ -217,7 +217,7 @@ async function changed(...args: string[]): Promise<void> {
   expect([run.code, run.stderr]).toEqual([0, expect.stringMatching(/^(Every|Tokens) /)]);
 }
 
-/** So that what is half sent waits for a rotation, and not for its turn: a service waits 20 seconds for the rest. */
+/** Waits until a rotation is allowed, so that half-sent requests wait for the rotation only: the service drops them after 20 s. */
 async function settled(): Promise<void> {
   const { since } = (await ring()).find(({ state }) => state === 'next')!;
   await pause(Math.max(0, Date.parse(since) + SETTLED_MS - Date.now()));

@@ -5,10 +5,10 @@ import { activation, call } from '../support/harness.js';
 
 /** Between two heartbeats of one client: six hours in production. */
 const PACE_MS = 20;
-/** A machine that stood still is answered 503 and asks again, as the contract's client does. */
+/** A stalled machine answers 503, and the client retries, as the contract says. */
 const AGAIN_MS = 200;
 
-/** Which token a client sends: the one of its last answer, or for ever the one it began to keep. */
+/** Which token a client sends: that of its last answer, or always the same one. */
 export type Habit = 'renews' | 'keeps';
 
 interface Answer {

@@ -2,13 +2,13 @@ import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rule
 
 /*
  * The state of a few licenses by the contract alone: plain data, and what each command does to it. Nothing of the
- * service is used, so that what the service believes of itself is held against something else.
+ * service is used, so that the service is compared with something independent.
  */
 
 const RANKED: readonly PurchaseState[] = ['paid', 'disputed', 'dispute_won', 'refunded'];
 /** A published version, and the expiry that a license needs at least to cover it. */
 export const GUARDED = { version: '4.0.0', minimum: Date.parse('2027-01-01T00:00:00Z') };
-/** One that every license covers. */
+/** A version that every license covers. */
 export const UNGUARDED = '3.2.0';
 export const SELF_RELEASES = 1;
 export const DEFAULT_MACHINES = 2;
@@ -23,27 +23,27 @@ export interface Binding {
   activated_at: number;
   ended: { at: number; reason: 'released' | 'refunded' } | null;
   by_holder: boolean;
-  /** What its holder asked of support, the newest last. */
+  /** The release requests of its holder, the newest last. */
   requests: { at: number; decision: string | null; decided_at: number | null }[];
 }
 export interface License {
-  /** Null until it is issued, and once its holder was erased: `is_issued` tells which. */
+  /** Null until it is issued, and after its holder was erased; `is_issued` distinguishes them. */
   email: string | null;
   is_issued: boolean;
-  /** When it came to its address from another; null where it never did. */
+  /** When its address last changed; null if it never did. */
   email_since: number | null;
   generation: number;
-  /** When each key before the one in force was replaced, the first key first. */
+  /** When each earlier key was replaced, the first key first. */
   replaced_at: number[];
   machines_allowed: number;
   expires_at: number | null;
   on_expiry: 'keep' | 'stop';
   staff_status: StaffStatus;
-  /** Since when it is refunded, revoked or erased: it stays a year after that. */
+  /** Since when it is refunded, revoked or erased; it is kept for a year after that. */
   ended_at: number | null;
-  /** When its end, or its expiry, was last changed: it stays at least a year after that. */
+  /** When its end or its expiry last changed; it is kept for at least a year after that. */
   end_changed_at: number;
-  /** Whether it had its time, and no row of it is left. */
+  /** Whether its keeping period is over, and no row of it is left. */
   is_gone: boolean;
   /** What the processor reported; null of a license that staff issued. */
   reports: PurchaseState[] | null;
@@ -52,16 +52,16 @@ export interface License {
 export interface ModelState {
   now: number;
   licenses: License[];
-  /** Whose sessions went while the commands of one bag were under way. */
+  /** The addresses whose sessions ended while the commands of one batch ran. */
   erased: string[];
-  /** The bindings that had their time. */
+  /** The bindings whose keeping period is over. */
   forgotten: string[];
 }
 export type Terms = Partial<
   Pick<License, 'machines_allowed' | 'expires_at' | 'on_expiry' | 'staff_status'> & { email: string }
 >;
 
-/** What a night does, in its order: it ends activations of licenses that ended, then forgets activations and licenses. */
+/** The retention rules in their order: end activations of ended licenses, delete activations, delete licenses. */
 export const NIGHT = ['end', 'activation', 'license'] as const;
 export type NightRule = (typeof NIGHT)[number];
 
@@ -86,12 +86,12 @@ export type Command =
   | { do: 'change'; of: number; terms: Terms }
   | { do: 'rekey'; of: number }
   | { do: 'erase'; email: string }
-  // A night of retention; of a whole one each rule is a command of its own, for each license.
+  // One rule of a retention run for one license.
   | { do: 'night'; of: number; rule: NightRule }
   | { do: 'restart' }
   | { do: 'move'; seconds: number };
 
-/** An answer: status, code and client_action in one line, and the facts beside them. */
+/** An answer: status, code and client_action in one line, and its other members. */
 export interface Outcome {
   readonly says: string;
   readonly binding?: string;
@@ -143,7 +143,7 @@ export function end(binding: Binding, at: number, reason: 'released' | 'refunded
   binding.ended ??= { at, reason };
 }
 
-/** What ended leaves so many months after that day. */
+/** Ended rows are deleted so many months after that day. */
 function hadItsTime(end: number | null, now: number, months = 12): boolean {
   if (end === null) return false;
   const day = new Date(end);
@@ -188,7 +188,7 @@ function split<T>(all: readonly T[], isFirst: (each: T) => boolean): [T[], T[]] 
   return [all.filter(isFirst), all.filter((each) => !isFirst(each))];
 }
 
-/** Does what may change when the license ends, and notes when it ended and that this was changed. */
+/** Runs a change that may change the end of the license, and records the end and the time of the change. */
 export function changeEnd(license: License, now: number, change: () => void): void {
   const before = license.is_issued ? endOf(license) : undefined;
   change();

@@ -50,12 +50,12 @@ export class ScenarioRunner {
 
   constructor(
     readonly instances: readonly Service[],
-    /** Ends the second of them, and starts it anew. */
+    /** Restarts the second instance. */
     readonly restart: () => Promise<void>,
     readonly name: string,
   ) {
     this.holders = [`ada-${name}@example.com`, `bob-${name}@example.com`];
-    // One that staff issue, and one that is sold.
+    // One license that staff issue, and one that is sold.
     this.state = { now: START, erased: [], forgotten: [], licenses: [unissued(null), unissued([])] };
   }
 
@@ -96,7 +96,7 @@ export class ScenarioRunner {
       return this.compare(await this.look());
     }
     if (first.do === 'move') {
-      // Time passes for all of a bag, so it passes alone.
+      // A change of time affects all commands of a batch, so it is a batch of its own.
       this.one.clock.advance(first.seconds * 1000);
       this.log.push(`${first.seconds} seconds pass`);
       step(this.state, first);
@@ -107,12 +107,12 @@ export class ScenarioRunner {
     this.state.erased = [];
     const sent = commands.filter((command) => command.do !== 'move' && command.do !== 'restart');
     const sending = sent.map((command, i) => () => this.send(command, i, sent.length === 1));
-    // Half of those that meet wait for each other in the order of the bag; the others as it comes.
+    // Half of the batches run in their order behind a lock; the others in the order that happens.
     const locked = sent.length > 1 && bag[0]!.whose % 2 === 0 ? this.ids[bag[0]!.of] : undefined;
     const all = (
       await (locked ? inLine(this.one, locked, sending) : Promise.all(sending.map((send) => send())))
     ).flat();
-    // What one of two nights may have done, both may.
+    // Of two retention runs at once, either may have done the work.
     const observed = all.filter(
       ({ command }, i) =>
         command.do !== 'night' || i === all.findIndex((each) => isDeepStrictEqual(each.command, command)),
@@ -120,7 +120,7 @@ export class ScenarioRunner {
     this.log.push(
       observed.map(({ command, outcome: answer }) => `${short(command)} → ${short(answer)}`).join('\n  | '),
     );
-    // An erasure ends them.
+    // An erasure ends the sessions.
     if (commands.some((each) => each.do === 'erase')) this.#sessions.clear();
     const shown = await this.look(observed.length > 1);
     // One command has one answer, whose difference is the best message.
@@ -137,7 +137,7 @@ export class ScenarioRunner {
     expect(shown).toEqual(expectedViews(this.state, this.holders, shown));
   }
 
-  // A stalled service sheds load; a client asks again then, and so does this one.
+  // A stalled service sheds load, and a client retries.
   private async send(command: Command, i: number, isAlone: boolean): Promise<Observed[]> {
     const session = 'email' in command ? await this.session(command.email) : {};
     if (command.do === 'night') return this.night(isAlone);
@@ -149,11 +149,11 @@ export class ScenarioRunner {
     }
   }
 
-  /** @param isAlone others lock rows, and what they lock a night may leave to the next: nothing holds up a client */
+  /** @param isAlone if false, other commands lock rows, which a retention run skips and leaves to the next run */
   private async night(isAlone: boolean): Promise<Observed[]> {
     const { app, clock } = this.one;
     const report = await app.get(RetentionService).run(clock.now());
-    // One at a time: the other does what this one leaves.
+    // One run at a time: the other instance does what this one leaves.
     if (!report) return [];
     expect(report.failed).toEqual([]);
     const outcome = isAlone ? { says: 'over' } : null;
@@ -234,7 +234,7 @@ export class ScenarioRunner {
     return session;
   }
 
-  /** A session as a mailed code begins it. */
+  /** A holder session that was opened with a mailed code. */
   private async begin(email: string): Promise<Record<string, string>> {
     const { app } = this.one;
     const cookie = await app.get(Sessions).begin(app.get(DataSource).manager, { email });
@@ -306,7 +306,7 @@ const unissued = (reports: License['reports']): License => ({
   bindings: [],
 });
 
-/** A change in the words of the wire. */
+/** The body of a change, as the API takes it. */
 function wire({ expires_at, staff_status, ...terms }: Extract<Command, { do: 'change' }>['terms']) {
   return {
     ...terms,

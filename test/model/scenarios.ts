@@ -3,7 +3,7 @@ import { GUARDED, UNGUARDED, type Command, type ModelState } from './license-mod
 
 /*
  * A random scenario is a list of command templates without ids, so that a shrunk scenario is still valid. Each becomes a
- * command by what there is when its turn comes, or nothing.
+ * command for the state at its turn, or nothing.
  */
 
 const KINDS = {
@@ -33,11 +33,11 @@ type Kind = keyof typeof KINDS;
 export interface CommandTemplate {
   readonly kind: Kind;
   readonly of: number;
-  /** Which of what there is to choose from. */
+  /** The index of the choice, modulo the number of candidates. */
   readonly pick: number;
-  /** Which e-mail: mostly the license's own. */
+  /** The index of the e-mail address: mostly the license's own. */
   readonly whose: number;
-  /** Whether something unusual is meant: a guarded version, an older key. */
+  /** Whether the unusual variant is chosen: a guarded version, an older key. */
   readonly odd: boolean;
 }
 
@@ -59,7 +59,7 @@ const template = (
   });
 
 const one = template(fc.nat(1)).map((only) => [only]);
-// Commands that meet are about one license.
+// Commands that run at once are about one license.
 const several = fc
   .nat(1)
   .chain((of) => fc.array(template(fc.constant(of)), { minLength: 2, maxLength: 6, size: 'max' }));
@@ -77,7 +77,7 @@ const rivals = fc.nat(1).chain((of) => {
   );
   return fc.tuple(template(fc.constant(of), taking), taker, template(fc.constant(of)));
 });
-// Most scenarios begin with both licenses and a few machines: there is more to lose.
+// Most scenarios begin with both licenses and a few machines, so that more can go wrong.
 const begun = (of: number, first: Kind) =>
   [first, 'activate' as const, 'activate' as const].map((kind) =>
     template(fc.constant(of), fc.constant(kind)),
@@ -88,8 +88,8 @@ const openings = fc.option(
   { freq: 5, nil: [] },
 );
 
-// The end that most may go wrong with: a license as good as it can be made, and takers who wait behind its refund. Any
-// other refusal could have come after them; this one ends what they took.
+// The end with the most risk: a valid license, and activations that wait behind its refund. Any
+// other refusal could be ordered after them; a refund ends what they activated.
 const surely = (kind: Kind, pick: number): fc.Arbitrary<CommandTemplate> =>
   fc.constant({ kind, of: 1, pick, whose: 0, odd: false });
 const taker = fc.nat(3).chain((machine) => surely('activate', machine));
@@ -154,7 +154,7 @@ export function resolve({ kind, of, pick, whose, odd }: CommandTemplate, known: 
   if (kind === 'erase') return { do: 'erase', email };
   if (kind === 'paid' || kind === 'disputed' || kind === 'dispute_won' || kind === 'refunded') {
     const { reports } = state.licenses[1]!;
-    // Most purchases begin with being paid.
+    // The first report of most purchases is `paid`.
     const status = reports!.length === 0 && pick % 4 > 0 ? 'paid' : kind;
     return { do: 'report', of: 1, email: pickOf(holders, whose), status };
   }
@@ -257,7 +257,7 @@ export function resolve({ kind, of, pick, whose, odd }: CommandTemplate, known: 
   }
 }
 
-/** To the moment of expiry, or the second before it, where that is ahead; else an hour, days, a year. */
+/** Seconds to the expiry, or to the second before it, if it is in the future; else an hour, days, a year. */
 function seconds({ now, licenses }: ModelState, of: number, pick: number): number {
   const left = ((licenses[of]!.expires_at ?? 0) - now) / 1000;
   return pickOf(left > 1 ? [...MOVES, left, left - 1] : MOVES, pick);

@@ -8,9 +8,9 @@ import { TAKES_PURCHASES } from '../../support/http/webhook.js';
 /** An instance of the service as the clients see it. */
 export interface Instance {
   readonly url: string;
-  /** Whether it may confirm a heartbeat by what a replica says. */
+  /** Whether it reads heartbeats from a replica. */
   readonly hasReplica: boolean;
-  /** Clients ask another one meanwhile. */
+  /** False while it is stopped; clients use another instance then. */
   readonly isUp: boolean;
   /** The range of its wall clock between two moments of `performance.now()`. */
   clockBetween(from: number, to: number): readonly [number, number];
@@ -28,13 +28,13 @@ export interface Deployment {
 const secret = randomBytes(32);
 export const licenseKeys = new LicenseKeys(secret, 'MOOR');
 
-/** What each instance is set to. */
+/** The settings of each instance. */
 export const SETTINGS: Record<string, string> = {
   ...TAKES_PURCHASES,
   LICENSE_KEY_SECRET: secret.toString('base64'),
   LICENSE_KEY_PREFIX: 'MOOR',
   PUBLIC_URL: ORIGIN,
-  // A line for each request is of no use here.
+  // A log line for each request is not used here.
   LOG_LEVEL: 'error',
   DEFAULT_MACHINES_PER_LICENSE: String(DEFAULT_MACHINES),
   SELF_RELEASES_PER_YEAR: String(SELF_RELEASES),

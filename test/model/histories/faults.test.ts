@@ -17,7 +17,7 @@ afterAll(async () => {
   await deployment?.close();
 });
 
-/** How often the long form tells how far it is. */
+/** The interval of progress messages of the long form. */
 const PROGRESS_MS = 10_000;
 
 const { numRuns, seed = Math.floor(Math.random() * 1e6) } = runs(500);
@@ -28,7 +28,7 @@ test('each history of a license is linearizable, whatever fails meanwhile', asyn
     seed,
     numRuns!,
     ({ operations, unanswered, faults, findings }, finding) => {
-      // At once: the long form takes a while to its end.
+      // Printed at once, because the long form takes a while.
       if (finding) process.stderr.write(`${finding}\n${deployment.errors.join('\n')}\n`);
       if (performance.now() - observedAt < PROGRESS_MS) return;
       observedAt = performance.now();

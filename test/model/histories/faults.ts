@@ -15,9 +15,9 @@ export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export interface Fault {
   readonly kind: FaultKind;
-  /** It strikes when so many operations were invoked. */
+  /** The number of invoked operations at which it begins. */
   readonly at: number;
-  /** So many operations later it is over, where it is not over at once. */
+  /** The number of operations for which it lasts, if it lasts. */
   readonly lasts: number;
   readonly instance: number;
   /** How far the clock is set. */
@@ -27,7 +27,7 @@ export interface Fault {
 const REPLICA_FAULTS: readonly FaultKind[] = ['replica paused', 'replica frozen'];
 /** Operations from one fault to the next, at least and at most. */
 const BETWEEN = [20, 70] as const;
-/** An instance takes seconds to start again: it is killed in one of so many rounds, and in the first. */
+/** An instance takes seconds to restart, so it is killed in the first round and in one of so many. */
 const ROUNDS_FOR_A_KILL = 10;
 const MINUTE_MS = 60_000;
 const CLOCK_OFFSETS_MS = [-120, -30, 30, 120].map((minutes) => minutes * MINUTE_MS);
@@ -59,7 +59,7 @@ function shuffled<T>(all: readonly T[], random: Random): T[] {
   return all.map(() => rest.splice(random.below(rest.length), 1)[0]!);
 }
 
-/** Strikes each fault when its operation is reached, one after the other, and ends it. */
+/** Begins each fault when its operation is reached, one after the other, and ends it. */
 export class FaultInjector {
   readonly struck: Partial<Record<FaultKind, number>> = {};
   #operations = 0;
@@ -87,7 +87,7 @@ export class FaultInjector {
     if (this.#ends.some(({ at }) => at <= this.#operations)) this.#then(() => this.#endDue());
   };
 
-  /** Ends what still lasts. @throws where a fault could not strike or end */
+  /** Ends the faults that still last. @throws if a fault could not begin or end */
   async end(): Promise<void> {
     await this.#work;
     await this.#endEach(FAULT_KINDS);

@@ -6,7 +6,7 @@ import type { Views } from '../observed-state.js';
  * each had its answer.
  */
 
-/** What support and the holder are shown of the license. It is read where no answer of a client is awaited any more. */
+/** What support and the holder see of the license, read when no call of a client is in progress. */
 export interface Look {
   readonly do: 'look';
   readonly of: number;
@@ -15,12 +15,12 @@ export interface Look {
 export interface Operation {
   readonly number: number;
   readonly client: number;
-  /** The place of the instance that was asked. */
+  /** The index of the instance that was called. */
   readonly instance: number;
   readonly command: Command | Look;
   /** Milliseconds of a monotonic clock. */
   readonly invoked: number;
-  /** Null where no answer came, or one that promises nothing (503): the operation may take effect later, or never. */
+  /** Null without an answer, or with a 503, which promises nothing: the operation may take effect later or never. */
   readonly returned: number | null;
   /** The operation may show the state of a moment before it was invoked, back to this one: a replica's yes. */
   readonly earliest: number;
@@ -37,7 +37,7 @@ export interface Operation {
 /** What staff and holders are shown, as the answer of a `look`. */
 export type Shown = Outcome & { readonly shown: Views };
 
-/** An operation that changes nothing, given its answer: it may be left out, and the others contradict the model no less. */
+/** Whether an operation with this answer changes nothing, so that it may be left out of a contradiction. */
 export function isWithoutEffect({ command, outcome }: Operation): boolean {
   return (
     command.do === 'heartbeat' || command.do === 'look' || (outcome !== null && outcome.says.startsWith('4'))

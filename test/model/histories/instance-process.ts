@@ -59,7 +59,7 @@ export class InstanceProcess implements Instance {
     void this.#watch(this.#process);
   }
 
-  /** Notes what it logs of errors that it did not foresee, and starts it again where it ends by itself. */
+  /** Records its log lines of unexpected errors, and restarts it if it ends by itself. */
   async #watch(running: ServerProcess): Promise<void> {
     const { code, signal } = await running.exited;
     this.errors.push(...unforeseenIn(running));
@@ -92,7 +92,7 @@ export class InstanceProcess implements Instance {
     this.#front.cut();
   }
 
-  /** Ends it without a word; it starts again in the background. */
+  /** Kills it; it restarts in the background. */
   async kill(): Promise<void> {
     this.isUp = false;
     await this.#process.end('SIGKILL');
@@ -104,7 +104,7 @@ export class InstanceProcess implements Instance {
     return this.#starting;
   }
 
-  /** Errors that the running process has logged and did not foresee. */
+  /** Unexpected errors that the running process has logged. */
   get unforeseen(): string[] {
     return unforeseenIn(this.#process);
   }

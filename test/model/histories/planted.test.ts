@@ -14,7 +14,7 @@ import { smallest } from './shrink.js';
  */
 
 const BUGS = [...ACTIVATION_BUGS, ...RELEASE_BUGS, ...CHANGE_BUGS, ...HEARTBEAT_BUGS];
-/** A person reads no more than this of a contradiction. */
+/** The largest number of operations in a printed contradiction. */
 const MAX_PRINTED = 10;
 
 let deployment: LocalDeployment;

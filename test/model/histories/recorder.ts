@@ -22,7 +22,7 @@ export interface Recorded {
   readonly operations: readonly Operation[];
 }
 
-/** What the recorder tells while a scenario is played. */
+/** The callbacks of the recorder while a scenario runs. */
 export interface Observer {
   /** An operation is about to be sent. */
   invoked?(): void;
@@ -91,7 +91,7 @@ class Recorder {
     const returned = performance.now();
     const [from, to] = instance.clockBetween(invoked, returned);
     const observed = answer && tells(answer) ? outcome(command, answer) : null;
-    // A yes of an instance with a replica may be what the replica says.
+    // An instance with a replica may have read its yes from the replica.
     const isCopy = command.do === 'heartbeat' && instance.hasReplica && observed?.says === '200';
     this.operations.push({
       number: this.operations.length + 1,
@@ -127,7 +127,7 @@ class Recorder {
     this.operations.push({ ...common, command, earliest: invoked, clock: [0, 0], outcome: answer });
   }
 
-  /** The one that is wished for, or else one that is up. */
+  /** The planned instance, or another that runs. */
   private instance(fromTemplate: number): number {
     const { instances } = this.deployment;
     const others = [...instances.keys()].filter((i) => instances[i]!.isUp);
@@ -143,7 +143,7 @@ class Recorder {
   }
 }
 
-/** Whether an answer says what became of the operation. 503 does not: it may have been carried out. */
+/** Whether an answer tells the result of the operation. A 503 does not: it may have been carried out. */
 const tells = ({ status, json }: Answer): boolean =>
   status !== 503 && !(status >= 400 && SAYS_NOTHING.test(json?.code));
 

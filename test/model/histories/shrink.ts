@@ -10,23 +10,23 @@ import type { State } from './transition.js';
 export interface Contradiction {
   /** These answers contradict each other. */
   readonly operations: readonly Operation[];
-  /** So many more operations may have happened at any time or never: no order of them explains the others either. */
+  /** The number of other operations that may have happened at any time or never; no order of them explains the answers. */
   readonly irrelevant: number;
 }
 
-/** Visited states that are worth it to leave out one more operation. */
+/** The limit of visited states of one attempt to leave out an operation. */
 const MAX_VISITED = 4_000;
 
 export function smallest(initial: State, history: readonly Operation[]): Contradiction {
   const fails = (operations: readonly Operation[]) =>
     check(initial, operations, MAX_VISITED).verdict === 'not linearizable';
   let kept = shortestPrefix(history, fails);
-  // What changes nothing is left out altogether.
+  // Operations that change nothing are left out.
   for (const operation of kept.toReversed().filter(isWithoutEffect)) {
     const without = kept.filter((each) => each !== operation);
     if (fails(without)) kept = without;
   }
-  // What may change something stays as a possibility, at any time, whatever its answer was.
+  // An operation that may change something remains possible, at any time and with any answer.
   const irrelevant = new Set<Operation>();
   for (const operation of kept.toReversed()) {
     const possible: Operation = { ...unanswered(operation), earliest: -Infinity };
