@@ -16,7 +16,7 @@ export interface Answered extends Seen {
   json: Record<string, unknown>;
 }
 
-/** A computer with the reference client, whose calls reach a real service over a socket. The service has its time. */
+/** A computer with the reference client, whose calls reach a real service over a socket, and whose clock follows the service's. */
 export class ConnectedComputer extends Computer {
   readonly answered: Answered[] = [];
   /** The hardware that the machine id is made of. Null: it cannot be read. */

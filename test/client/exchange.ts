@@ -4,7 +4,7 @@ import type { MisbehavingService, Received } from './misbehaving-service.js';
 
 type Headers = Record<string, string>;
 
-/** One request and its answer, and the ways to give or to spoil one. */
+/** One request, with methods that answer it, correctly or not. */
 export class Exchange {
   constructor(
     readonly service: MisbehavingService,

@@ -76,7 +76,7 @@ export const NO_ANSWERS = {
   'too many for a proxy': (exchange) => exchange.busy(429, '90', 90),
 } as const satisfies Record<string, Fault>;
 
-/** A service that answers JSON with status 200, and means nothing by it. */
+/** Answers of 200 whose JSON is not a confirmation. */
 export const WRONG_SHAPES = {
   null: body('null'),
   'a list': body('[]'),

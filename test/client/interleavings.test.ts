@@ -51,7 +51,7 @@ const scenario = (commands: Command[]): fc.Arbitrary<Command[]> =>
   );
 const ALL = Object.keys(COMMANDS) as Command[];
 
-/** Plays commands in any order, and then holds the end against the promises: everything works again. */
+/** Runs commands in any order, and then checks that everything works again. */
 async function runCommands(
   scheduler: fc.Scheduler,
   computer: ScheduledComputer,

@@ -16,7 +16,7 @@ export type Path = (typeof PATHS)[number];
 export interface Received {
   path: Path;
   method: string;
-  /** With whatever the caller put behind the path. */
+  /** The path with its query. */
   url: string;
   headers: IncomingMessage['headers'];
   raw: string;
@@ -34,7 +34,7 @@ export interface Stop {
 }
 
 /**
- * The service, played to the client over real sockets: correct until a fault is switched on. It keeps every request,
+ * A simulated service over real sockets: correct until a fault is switched on. It records every request,
  * whatever it answers to it.
  */
 export class MisbehavingService {
@@ -48,7 +48,7 @@ export class MisbehavingService {
   clockOff = 0;
   /** The interval it asks for. */
   heartbeat_after_seconds: unknown = 21_600;
-  /** What it says of this license, truly: nothing, or that it is over. */
+  /** The true state of the license: valid, or the code of its stop. */
   stop: Stop | undefined;
   /** When it last confirmed the license, in true time. */
   confirmedAt = Number.NaN;
@@ -106,7 +106,7 @@ export class MisbehavingService {
     await closed;
   }
 
-  /** All tokens become strange to it: a lost key, a restored backup. The seats stay. */
+  /** Makes all tokens unknown, as after a lost key or a restored backup. The seats stay. */
   forgetTokens(): void {
     this.#tokens.clear();
   }
@@ -117,7 +117,7 @@ export class MisbehavingService {
     this.published = manifest({ sequence: ++this.sequence, expires_at, ...changes }, [this.key]);
   }
 
-  /** The answer of a service that is well, in its own time. */
+  /** A correct confirmation, by the service's clock. */
   confirmation(changes: Record<string, unknown> = {}): Record<string, unknown> {
     const token = this.#token();
     this.#tokens.add(token);
@@ -143,7 +143,7 @@ export class MisbehavingService {
     return `${input}.${sign(null, Buffer.from(input), this.tokenKey.privateKey).toString('base64url')}`;
   }
 
-  /** What it answers where nothing is wrong with it. */
+  /** The correct answer. */
   answer(exchange: Exchange): void {
     const { path, body, headers } = exchange.received;
     if (path === '/v1/manifest') return this.#showManifest(exchange, headers['if-none-match']);

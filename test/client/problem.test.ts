@@ -52,7 +52,7 @@ describe('the members of a code', () => {
   test('have their types once the code is asked for', () => {
     const error = made('machine_limit_reached', LIMIT);
     if (!error.is('machine_limit_reached')) throw error;
-    // Compiling is half of this test: each is of its own type, and a code or a member that is none is no program.
+    // Compiling is half of this test: each problem has its own type, and an unknown code or member does not compile.
     const allowed: number | undefined = error.extras.machines_allowed;
     const url: string | undefined = error.extras.portal_url;
     const code: 'machine_limit_reached' = error.code;

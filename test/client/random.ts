@@ -1,4 +1,4 @@
-/** Chance that can be had again with the same seed (mulberry32). */
+/** A seeded random generator (mulberry32). */
 export class Random {
   #state: number;
 
@@ -23,7 +23,7 @@ export class Random {
     return low + (high - low) * this.unit();
   }
 
-  /** Small and large alike: minutes as often as weeks. */
+  /** A duration on a logarithmic scale: minutes as often as weeks. */
   span(shortest: number, longest: number): number {
     return shortest * (longest / shortest) ** this.unit();
   }

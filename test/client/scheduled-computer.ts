@@ -44,7 +44,7 @@ export class Run {
   /** `closed` promises that nothing happens any more; `killed` is a process that is gone, whatever it was about to do. */
   end: 'closing' | 'closed' | 'killed' | undefined;
   kill!: () => void;
-  /** What a killed process was asked for is never answered. */
+  /** Resolves when the process is killed, whose calls never return. */
   readonly killed = new Promise<void>((resolve) => {
     this.kill = () => {
       this.end = 'killed';
@@ -97,7 +97,7 @@ export class Run {
     if (this.end === 'closed') this.computer.broken.push(`${what} after the end`);
   }
 
-  /** Holds a change of the status against the promises. */
+  /** Checks a change of the status against the promises. */
   observe(status: Status): void {
     const before = this.#status?.kind;
     const { kind } = status;
@@ -110,7 +110,7 @@ export class Run {
       (kind === 'stopped' && (this.wasStopped || (before === 'not_activated' && this.hadUnreadState))) ||
       (kind === 'needs_network' && before === 'not_activated' && this.hadUnreadState);
     if (!isAllowed) this.computer.broken.push(`${before} became ${kind}`);
-    // What allowed this change allows no other.
+    // The reason of this change allows no other.
     this.wasConfirmed &&= kind !== 'running';
     this.wasStopped &&= kind !== 'stopped';
   }
@@ -188,7 +188,7 @@ export class Run {
   }
 }
 
-/** A computer whose network, disk and timers wait for a scheduler; it holds what happens against the promises. */
+/** A computer whose network, disk and timers wait for a scheduler; it checks each event against the promises. */
 export class ScheduledComputer {
   readonly time = new FakeTime();
   readonly broken: string[] = [];
@@ -196,7 +196,7 @@ export class ScheduledComputer {
   run!: Run;
   #tokens = 0;
   #counts = { answers: 0, manifests: 0, reads: 0, writes: 0 };
-  /** Until faults are let in, everything succeeds. */
+  /** The faults; none until they are set. */
   #faults = NO_FAULTS;
   #isChangingRun = false;
 
@@ -265,7 +265,7 @@ export class ScheduledComputer {
     await this.open();
   }
 
-  /** The process dies without a word, and starts again. */
+  /** Kills the process, and starts it again. */
   async kill(): Promise<void> {
     if (this.#isChangingRun) return;
     this.run.kill();

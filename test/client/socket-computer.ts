@@ -10,7 +10,7 @@ export interface Attempt {
   path: Path;
   /** By the measured clock. */
   when: number;
-  /** The same without what the computer slept: timers that fell due then come when it wakes. */
+  /** The same without the time asleep: timers that became due in sleep fire at the wake-up. */
   awake: number;
   /** What the application was at that moment. */
   status: Status['kind'];
@@ -69,7 +69,7 @@ export class SocketComputer extends Computer {
     await this.pass(0);
   }
 
-  /** The application dies without a word, between two calls. */
+  /** Kills the application between two calls. */
   async kill(): Promise<void> {
     await this.finish(this.client.idle());
     this.time.pending.clear();
@@ -99,7 +99,7 @@ export class SocketComputer extends Computer {
     await this.remote.refuse();
   }
 
-  /** Waits for this work, for which the user waits too: time moves on where the service keeps a call waiting. */
+  /** Waits for work that the user waits for too; time advances while the service keeps a call waiting. */
   async finish<T>(work: Promise<T>): Promise<T> {
     let done = false;
     const ended = work.then(
@@ -143,7 +143,7 @@ export class SocketComputer extends Computer {
     });
   }
 
-  /** The real one. A call is over when the client lets go of it, which it does by aborting, whatever came. */
+  /** The real `fetch`. A call is over when the client aborts it or has read it. */
   #fetch = (url: string, init: RequestInit): Promise<Response> => {
     const { pathname } = new URL(url);
     const { kind } = this.client.status;

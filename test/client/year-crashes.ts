@@ -6,7 +6,7 @@ export class Crashes {
   sent = 0;
   #made = 0;
   readonly #kept: string[] = [];
-  /** What must not be sent, or not again. */
+  /** Signatures that must not be sent, or not again. */
   readonly #over = new Set<unknown>();
 
   /** The label of a crash that is reported now. */

@@ -25,7 +25,7 @@ const BAD_MANIFESTS: ((service: MisbehavingService) => object)[] = [
 ];
 
 /**
- * The service takes the token for strange and finds no free seat, or no license, when the client activates in the
+ * The service does not know the token, and finds no free seat or no license when the client activates in the
  * background. As long as the old token is valid, that stops nothing.
  */
 export const loseTheSeat: FaultAction = (service, random) => {

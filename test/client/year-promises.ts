@@ -11,7 +11,7 @@ export interface Run {
   endAwake: number;
   appVersion: string;
   telemetryOff: boolean;
-  /** Whether the start may find the seven days over, and whether it must. */
+  /** Whether the seven days may be over at the start, and whether they must be. */
   mayNeedNetwork: boolean;
   mustAsk: boolean;
   attempts: Attempt[];
@@ -23,7 +23,7 @@ const SECOND = 1000;
 /** A call, with the activation it may ask for, lasts so long at most. */
 const CALLS = 25 * SECOND;
 
-/** What a run did against the promises of the client, in sentences; none where all were kept. */
+/** The promises of the client that a run broke, one sentence each. */
 export function brokenPromises(run: Run): string[] {
   const calls = run.attempts.filter(({ path }) => path !== '/v1/manifest');
   const heartbeats = calls.filter(({ path }) => path === '/v1/heartbeat');
@@ -75,7 +75,7 @@ function* paceOf(before: Attempt, last: Attempt, call: Attempt): Generator<strin
   if (gap < least) yield `a retry-after of ${retry_after_seconds} s undercut after ${gap} ms`;
 }
 
-/** While it runs it is heard of: the license check cannot be switched off. */
+/** A running application sends heartbeats: the license check cannot be switched off. */
 function* silences(run: Run): Generator<string> {
   const calls = run.attempts.filter(
     ({ path, received }) => path === '/v1/heartbeat' || (path === '/v1/activate' && received?.confirmed),
@@ -112,10 +112,10 @@ const MEMBERS: Record<Path, string[]> = {
 export const TELEMETRY = ['app_version', 'arch', 'camera_count', 'crash_kind', 'crash_label'];
 const HEADERS =
   'accept accept-encoding accept-language connection host sec-fetch-mode user-agent content-length content-type';
-/** Fetch itself puts the other two beside an etag. */
+/** `fetch` adds the other two headers to an etag. */
 const WITH_ETAG = 'if-none-match cache-control pragma';
 
-/** Nothing leaves but what may. */
+/** Requests hold documented members only. */
 function* membersOf(run: Run, { path, received }: Attempt): Generator<string> {
   if (!received) return;
   const { url, headers, body = {}, raw, method } = received;

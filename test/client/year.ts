@@ -7,10 +7,10 @@ import { SocketComputer } from './socket-computer.js';
 import { forgeTheManifest, loseTheSeat, TROUBLES } from './year-faults.js';
 import { brokenPromises, type Run } from './year-promises.js';
 
-/** What a careless application hands over, and the client must leave where it is. */
+/** Personal data in telemetry that a careless application passes; the client must not send it. */
 export const PLANT = 'annas-macbook-pro';
 
-/** A user, a computer and an application for a year, as the seed has it. Every run is held against the promises. */
+/** A user, a computer and an application for a year, chosen by a seed. Every run is checked against the promises. */
 export class Year {
   readonly broken: string[] = [];
   readonly checks: UpdateCheck[] = [];
@@ -24,7 +24,7 @@ export class Year {
   #version = 0;
   #telemetryOff = false;
   readonly #crashes = new Crashes();
-  /** How things stood when the service last confirmed. */
+  /** The state at the last confirmation. */
   #confirmed = { at: Number.NaN, skew: 0, clockOff: 0, setAhead: false };
 
   private constructor(
@@ -32,7 +32,7 @@ export class Year {
     seed: number,
   ) {
     this.#random = new Random(seed);
-    // Each its own, so that a change to one does not turn the year of the others into another.
+    // One generator each, so that a change of one part does not change the random choices of the others.
     this.#clientRandom = new Random(seed + 1);
     this.#serviceRandom = new Random(seed + 2);
   }
@@ -45,7 +45,7 @@ export class Year {
     return year;
   }
 
-  /** Days of peace and troubles in turn, until this many are over. */
+  /** Quiet days and faults in turn, for so many days. */
   async live(days: number): Promise<void> {
     const end = this.computer.trueTime + days * DAY;
     while (this.computer.trueTime < end) {
@@ -55,7 +55,7 @@ export class Year {
     }
   }
 
-  /** One that has not been for the longest, so that a year knows them all. */
+  /** One of the faults that occurred the longest time ago, so that each occurs in a year. */
   async #fault(): Promise<void> {
     const { remote } = this.computer;
     const fault = this.#faults.splice(this.#random.below(3), 1)[0]!;
@@ -67,7 +67,7 @@ export class Year {
     await fault(remote, this.#serviceRandom);
     // A lost seat begins with a confirmation, and is over before the token is.
     if (fault === loseTheSeat) await this.#days(this.#random.span(HOUR, 6 * DAY), 'careful');
-    // Left to itself an application outlives its token, and runs on.
+    // An application that runs without a restart continues after its token has ended.
     else if (this.computer.client.status.kind === 'running' && this.#random.chance(0.25))
       await this.#days(this.#random.span(8 * DAY, 20 * DAY), 'away');
     else await this.#days(this.#random.span(5 * MINUTE, 14 * DAY));
@@ -90,7 +90,7 @@ export class Year {
     const { computer } = this;
     const random = this.#random;
     const span = (shortest: number, longest: number) => Math.min(random.span(shortest, longest), most);
-    // Who is asked to go online does not look on for days.
+    // A user who is asked to go online does so within hours.
     const timeout = computer.client.status.kind === 'needs_network' ? 3 * HOUR : 3 * DAY;
     const dice = random.unit() * (mood === 'away' ? 0.62 : 1);
     if (dice < 0.5) return computer.pass(span(10 * MINUTE, timeout));
@@ -155,7 +155,7 @@ export class Year {
     await this.#act(() => computer.open(this.#options()));
   }
 
-  /** Holds the run that ends against the promises. */
+  /** Checks the run that ends against the promises. */
   async #end(killed: boolean): Promise<void> {
     const { computer } = this;
     await (killed ? computer.kill() : computer.client.close());
@@ -168,7 +168,7 @@ export class Year {
     this.broken.push(...broken.map((sentence) => `run ${this.counts.runs}: ${sentence}`));
   }
 
-  /** The year is over: nothing is wrong any more. */
+  /** Ends all faults at the end of the year. */
   async finish(): Promise<void> {
     await this.computer.retry();
     await this.#end(false);

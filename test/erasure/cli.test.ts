@@ -8,7 +8,7 @@ import { schemaViolations } from '../support/http/openapi.js';
 const WHY = ['--reason', 'asked by letter'];
 const DAY_MS = 86_400_000;
 
-/** Without a server: nothing is carried out but by a command. */
+/** Without a server: only commands carry requests out. */
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let client: pg.Client;
 let terminal: Terminal;

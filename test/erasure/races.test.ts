@@ -46,10 +46,10 @@ async function carryOut(id: string): Promise<unknown> {
     }
 }
 
-/** Asks as a holder does, so that no job is at it: what runs is `run`. */
+/** Requests an erasure as a holder does, so that no job runs it and `run` does. */
 const waiting = async (email: string) => (await erasures.request(email)).id;
 
-/** What would be half an erasure: a name where its license has none, a machine that is still bound, a holder without a purchase's address. */
+/** The signs of an incomplete erasure: a machine name of an erased license, an active machine, a purchase with an address. */
 const halves = () =>
   service.sql(
     `select l.id, l.email, p.email as buyer, a.machine_id, a.hostname_hint, a.ended_at
@@ -76,7 +76,7 @@ test.each(ROUNDS)('an erasure amid everything that happens to a license (round %
     () => service.activate(license, 'third'),
     () => purchases.record({ transaction_id, status: 'paid', email }),
   ];
-  // Each round it comes at another place among them.
+  // In each round the erasure is at another position among the others.
   const erasure = () => carryOut(id);
   const order = happening.toSpliced(round % (happening.length + 1), 0, erasure);
   await Promise.all(order.map((each) => each()));

@@ -13,7 +13,7 @@ afterAll(() => office.close());
 
 const mailsTo = (email: string) => office.smtp.received.filter(({ to }) => to.includes(email));
 
-/** Announces something, which cannot be delivered, then does something else, and then lets it be tried again. */
+/** Enqueues a mail that cannot be delivered, changes something, and then has it attempted again. */
 async function delayed(
   announce: () => Promise<string>,
   meanwhile: (id: string) => Promise<unknown>,

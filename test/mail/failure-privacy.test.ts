@@ -4,7 +4,7 @@ import { ACT, PostOffice } from './harness.js';
 import type { Misconduct, Stage } from './smtp-server.js';
 import { everyRow } from '../support/http/webhook.js';
 
-/** What the mail server's refusals repeat, beside the recipient and the mail. */
+/** A text that the mail server's refusals repeat, beside the recipient and the mail. */
 const SENTENCE = 'no such user';
 const PASSWORD = 'kanari-password';
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 beforeEach(() => office.smtp.behave());
 afterAll(() => office.close());
 
-/** What the tables of the job queue hold, and that of those whom no other row names. */
+/** The rows of the job queue, and of the recipients that no other row names. */
 async function kept(): Promise<string[]> {
   const rows = await everyRow(office.service.database);
   return rows.filter((row) => /^(graphile_worker\.|public\.mail_recipient:)/.test(row));

@@ -30,14 +30,14 @@ class Instance extends ServerProcess {
     });
   }
 
-  /** Tells it of a purchase. @returns when it has answered that it knows */
+  /** Reports a purchase. @returns after its answer */
   async sell(email: string): Promise<void> {
     const body = { transaction_id: randomUUID(), email, status: 'paid' };
     const { status } = await report({ url: `http://127.0.0.1:${this.port}` }, body);
     expect(status).toBe(204);
   }
 
-  /** Tells it of a purchase, and waits until its mail is with the mail server, which says nothing. */
+  /** Reports a purchase, and waits until its mail is with the mail server, which does not answer. */
   async stallAt(email: string): Promise<void> {
     smtp.misbehave('message', 'stall');
     const stalled = smtp.reached('message');
@@ -85,7 +85,7 @@ function expectTwice(email: string): void {
   expect(second!.headers['message-id']).toBe(first!.headers['message-id']);
 }
 
-/** The one that the next test begins with. */
+/** The instance that the next test begins with. */
 let running: Instance;
 
 test('an instance takes over what another was at when it was killed', async () => {

@@ -28,7 +28,7 @@ const wordsOf = (text: string) =>
     .split(/\s+/)
     .filter(Boolean);
 
-/** Does what a kind of mail tells of, for a holder of this address. */
+/** Makes the change that a kind of mail reports, for a holder of this address. */
 const kinds: Record<string, { subject: string; happen: (email: string) => Promise<unknown> }> = {
   license_key: {
     subject: 'Your license key for Example App',

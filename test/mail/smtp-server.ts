@@ -5,9 +5,9 @@ import type { Certificate } from '../support/certificate.js';
 import { parseMail, type Mail } from './message.js';
 import { freePort } from '../support/processes/server-process.js';
 
-/** Where in the conversation something is done instead of the answer; `message` is after the mail's last line. */
+/** The stage of the conversation at which the server misbehaves; `message` is after the mail's last line. */
 export type Stage = 'connect' | 'ehlo' | 'auth' | 'mail' | 'rcpt' | 'data' | 'message';
-/** The code of a refusal; to say nothing; to break the connection off. */
+/** The code of a refusal, no answer, or a broken connection. */
 export type Misconduct = number | 'stall' | 'drop';
 
 /** A mail that arrived, down to its last line. */

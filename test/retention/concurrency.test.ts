@@ -6,7 +6,7 @@ import { RetentionHarness } from './harness.js';
 
 /** What a run waits for a lock (src/retention), and so the longest that anyone may wait for a run. */
 const LOCK_TIMEOUT_MS = 5_000;
-/** No answer comes later than this because of a run; how much later for a busy machine, a control of the same moment says. */
+/** The longest delay of an answer by a run, beyond that of a control at the same time. */
 const PATIENCE_MS = 2_000;
 const BUSY = 3;
 
@@ -97,7 +97,7 @@ test('eight instances whose clocks differ run at once: nothing fails, what is to
   });
   const runs = skewed.map(async ({ instance, asOf }) => {
     const reports = [];
-    // As often as it takes to have its turn, and once more.
+    // As often as the move needs, and once more.
     while (reports.length < 2) {
       const report = await instance.run(asOf);
       if (report) reports.push(report);
@@ -159,7 +159,7 @@ test('while the inbox is read, no request waits for a run that does, and it move
   await harness.receive({ '2026-11-19': 20 });
   const load = traffic();
   const run = harness.run('2026-11-20T00:05:00Z');
-  // It has asked for the lock, and for a while given it up.
+  // It has requested the lock, and given up for a while.
   const asks = `select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted and mode = 'AccessExclusiveLock'`;
   for (const waits of [true, false, true])
     while ((await harness.sql(asks)).length > 0 !== waits) await pause(5);

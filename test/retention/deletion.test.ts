@@ -18,7 +18,7 @@ interface Case {
   readonly what: string;
   readonly table: string;
   readonly says: () => Says;
-  /** The last moment that it stays, and the first that it does not. */
+  /** The last moment at which it is kept, and the first at which it is deleted. */
   readonly until: string;
   readonly gone: string;
 }
@@ -121,7 +121,7 @@ const LEAVING: Case[] = [
   },
 ];
 
-/** The one row of a table that says this. */
+/** The only row of a table with these values. */
 const there = async (table: string, row: Says): Promise<boolean> => {
   const key = 'mail_id' in row ? 'mail_id' : 'id';
   return (await harness.sql(`select 1 from ${table} where ${key} = $1`, [row[key]])).length === 1;

@@ -45,7 +45,7 @@ const FILL = `
     (gen_random_uuid(), 'ada@example.com', '2010-01-01', '2026-11-19'),
     (gen_random_uuid(), 'ada@example.com', '2010-01-01', '${NOW}');`;
 
-/** All that a run touches, without what is made anew each time. */
+/** All rows that a run may change, without the values that differ in each run. */
 async function state() {
   const of = (sql: string) => harness.sql(sql);
   return {
@@ -63,7 +63,7 @@ async function state() {
   };
 }
 
-/** The ids of all that must be there after any run, and during it. */
+/** The ids of all rows that must exist during and after any run. */
 async function staying(): Promise<string[]> {
   const rows = await harness.sql<{ id: string }>(`
     select id from telemetry where received_on >= '2024-11-21'
@@ -80,7 +80,7 @@ const { query } = pg.Client.prototype;
 const undisturbed = () => void (pg.Client.prototype.query = query);
 afterEach(undisturbed);
 
-/** From now on a run's own connection is cut when it comes to its statement of this number. @returns what they were */
+/** Cuts the connection of a run at its n-th statement. @returns the statements */
 function killAt(number: number): string[] {
   const seen: string[] = [];
   const isOfRun = (client: unknown) =>
@@ -89,7 +89,7 @@ function killAt(number: number): string[] {
   pg.Client.prototype.query = async function (this: pg.Client & { processID: number }, ...args: unknown[]) {
     const asked = args[0] as string | { text: string };
     const text = typeof asked === 'string' ? asked : asked.text;
-    // What comes before is the driver's own.
+    // The statements before are the driver's own.
     const counts = isOfRun(this) && (seen.length > 0 || text.includes('lock_timeout'));
     if (counts && seen.push(text.trim()) === number)
       await harness.sql('select pg_terminate_backend($1, 5000)', [this.processID]);

@@ -24,7 +24,7 @@ const pending = async () => {
   return rows.map(({ name }) => name);
 };
 
-/** As any whole run leaves it: what stays is there, and of what has gone no table either. */
+/** The state after a complete run: the kept rows are there, and the tables of deleted months are gone. */
 async function expectFinished(): Promise<void> {
   expect(await harness.days('telemetry')).toEqual({ '2024-11-21': 6 });
   expect(await pending()).toEqual([]);

@@ -119,7 +119,7 @@ test.each(RULES)('the look at $table reads an index, and of it what is due', asy
   const { sql, value } = createOldestDueQuery(rule, new Date(), '$1');
   const client = await service.database.connect();
   await client.query('begin');
-  // The tables are small here: whether there is an index to read is what is asked.
+  // The tables are small here, so the test asks only whether an index can be used.
   await client.query('set local enable_seqscan = off');
   const { rows } = await client.query(`explain (costs off) ${sql.replace('$1', `'${value}'`)}`);
   await client.query('rollback');
@@ -192,7 +192,7 @@ describe('a retention that never finishes', () => {
 
   test('in a database where none ever did is reported once that is a day old', async () => {
     await service.sql('update schema_migration set applied_at = $1', [new Date(START)]);
-    // One that was cut short says nothing.
+    // An interrupted run does not count.
     await harness.insert('retention_run', { started_at: new Date(START) });
     service.clock.set(new Date(START + DAY_MS));
     expect(await warnings()).toEqual([]);

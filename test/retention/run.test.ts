@@ -15,7 +15,7 @@ beforeAll(async () => {
 beforeEach(() => harness.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry, one_time_code'));
 afterAll(() => harness.close());
 
-/** Does something while another transaction has run a statement. */
+/** Runs a function while another transaction that ran a statement is open. */
 async function during<T>(statement: string, work: () => Promise<T>): Promise<T> {
   const other = await harness.database.connect();
   try {
@@ -93,7 +93,7 @@ test('while the inbox is read a run tries again, and moves it as soon as it can'
   const asks = `select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted`;
   const run = await during('select count(*) from telemetry_inbox', async () => {
     const run = harness.run(NOW);
-    // It has asked for the lock, and for a while given it up.
+    // It has requested the lock, and given up for a while.
     for (const waits of [true, false, true])
       while ((await harness.sql(asks)).length > 0 !== waits) await pause(5);
     return { run };

@@ -91,7 +91,7 @@ async function retain(days: number) {
   return harness.run(asOf.toISOString());
 }
 
-/** By whichever path an end comes to lie 13 months in the past, of a license that a machine runs. */
+/** Every way in which the end of a license in use may be set 13 months into the past. */
 const CHANGED: [path: string, make: () => Promise<Key>, spoil: (id: string) => Promise<unknown>][] = [
   ['staff set date and on_expiry', () => service.issue(), (id) => patch(id, STOP_IN_PAST)],
   [
