@@ -47,6 +47,10 @@ export async function noJobs(service: Service, kind = '%'): Promise<void> {
   await until(async () => (await service.sql(sql, [kind])).length === 0);
 }
 
+/** Waits until each mail has been sent: its recipient is stored until then. */
+export const noRecipients = (service: Service) =>
+  until(async () => (await service.sql('select 1 from mail_recipient')).length === 0);
+
 /** Makes the jobs of this kind due, by the database's clock. */
 export const itsTimeComes = (service: Service, kind = '%') =>
   service.sql(

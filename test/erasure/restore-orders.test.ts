@@ -12,7 +12,7 @@ import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { ACT, copyDatabase, erase, everyRow, noJobs, sell } from './harness.js';
+import { ACT, copyDatabase, erase, everyRow, noJobs, noRecipients, sell } from './harness.js';
 import { createDatabase, FakeClock, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
@@ -288,6 +288,8 @@ describe('a restored copy that shares the file', () => {
     await erasuresOf(drill).cancel(id);
     await noJobs(service);
     service = await restart(restored);
+    // The receipt of the repeated erasure.
+    await noRecipients(service);
     expect([await emailOf(service, ada.id), await leaks(service)]).toEqual([null, []]);
     expect((await service.heartbeat(ada.token)).json.code).toBe('binding_released');
   });

@@ -19,9 +19,9 @@ import {
   found,
   itsTimeComes,
   noJobs,
+  noRecipients,
   outbox,
   sell,
-  until,
 } from './harness.js';
 import { createDatabase, FakeClock, machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
@@ -146,9 +146,7 @@ test('who bought again since has the new license, and nothing else', async () =>
 
 test('nothing else of before has come back, on its way to the address or otherwise', async () => {
   // The receipt of the repeated erasure is addressed to her until it is sent.
-  await until(
-    async () => (await back.sql('select 1 from mail_recipient where email = $1', [ADA])).length === 0,
-  );
+  await noRecipients(back);
   const rows = (await everyRow(back)).filter((row) => !row.includes(second) && !row.includes(',second,'));
   expect([...search.in(rows.join('\n'))]).toEqual([]);
   expect(rows.filter((row) => row.startsWith('public.license')).length).toBe(3);
