@@ -19,7 +19,7 @@ export const AREAS = {
     mutate: ['src/keys/**/*.ts', '!src/keys/keys.controller.ts', '!src/keys/keys.module.ts'],
     tests: [
       ...rules('encrypted-private-key', 'erased-address', 'key-material', 'key-ring', 'license-key'),
-      ...rules('license-token', 'mailed-secrets', 'publish', 'rotation', 'signed-manifest', 'sold-ids'),
+      ...rules('license-token', 'mailed-secrets', 'publish', 'rotation', 'signed-manifest', 'purchase-ids'),
       ...rules('vectors-*'),
       ...NEEDS_DATABASE,
     ],

@@ -20,26 +20,26 @@ export class ActivationController {
 
   @Post()
   async activate(@Body() request: ActivateRequest, @Res({ passthrough: true }) reply: FastifyReply) {
-    const { attempt, created } = await this.activations.activate(request);
+    const { activation, created } = await this.activations.activate(request);
     reply.status(created ? HttpStatus.CREATED : HttpStatus.OK);
     const machine = machineDigest(request.machine_id);
     const { license, ...response } = tokenResponse(
       this.ring,
       this.config.product,
-      { ...attempt, machine },
+      { ...activation, machine },
       this.clock.now(),
     );
     return {
       ...response,
       activation: {
-        id: attempt.activation_id,
-        activated_at: rfc3339(attempt.activated_at),
-        hostname_hint: attempt.hostname_hint,
+        id: activation.activation_id,
+        activated_at: rfc3339(activation.activated_at),
+        hostname_hint: activation.hostname_hint,
       },
       license: {
         ...license,
-        machines_allowed: attempt.machines_allowed,
-        machines_in_use: attempt.machines_in_use,
+        machines_allowed: activation.machines_allowed,
+        machines_in_use: activation.machines_in_use,
       },
     };
   }

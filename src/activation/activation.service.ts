@@ -69,7 +69,7 @@ export class ActivationService {
    * Activates the machine, or returns its existing activation, so that a client can repeat a request after a lost response.
    * @throws Problem the first refusal that applies, in the order of docs/contract.md#activate
    */
-  async activate(request: ActivateRequest): Promise<{ attempt: SuccessfulAttempt; created: boolean }> {
+  async activate(request: ActivateRequest): Promise<{ activation: SuccessfulAttempt; created: boolean }> {
     const credentials: ActivationCredentials = {
       key: request.license_key,
       email: request.email,
@@ -86,7 +86,7 @@ export class ActivationService {
       (await this.coverage.refusal(request.app_version, attempt.expires_at));
     if (refusal?.code === 'license_expired') await this.licenses.assertClocksAgree();
     if (refusal) throw refusal;
-    if (isSuccessful(attempt)) return { attempt, created: false };
+    if (isSuccessful(attempt)) return { activation: attempt, created: false };
     const activated = await this.insertActivation(attempt, credentials, request, now);
     // Starts again if the license changed between the decision and the lock.
     return activated ?? this.activate(request);
@@ -106,7 +106,7 @@ export class ActivationService {
     { machineId }: ActivationCredentials,
     { hostname_hint, app_version }: ActivateRequest,
     now: Date,
-  ): Promise<{ attempt: SuccessfulAttempt; created: boolean } | null> {
+  ): Promise<{ activation: SuccessfulAttempt; created: boolean } | null> {
     const id = uuidv7();
     const { license_id, revision } = attempt;
     const values = [license_id, revision, id, machineId, hostname_hint ?? null, app_version, now];
@@ -117,7 +117,7 @@ export class ActivationService {
     if (!rows[0]) return null;
     const result = { ...attempt, ...rows[0] };
     if (!isSuccessful(result)) throw this.limitReached(result);
-    return { attempt: result, created: result.activation_id === id };
+    return { activation: result, created: result.activation_id === id };
   }
 
   // An unknown key and a wrong e-mail give the same problem. A wrong check symbol is always a typing error.

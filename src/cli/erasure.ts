@@ -4,7 +4,7 @@ import type { ErasureService } from '../erasure/erasure.service.js';
 import type { ErasureView } from '../erasure/erasure.view.js';
 import { erasuresOf, withDatabase } from './database.js';
 import { emailAddress, reason } from './terminal/options.js';
-import { actOf, aligned, orClocksDiffer, print } from './terminal/output.js';
+import { auditContextOf, aligned, orClocksDiffer, print } from './terminal/output.js';
 
 const EMAIL = emailAddress('The e-mail address');
 
@@ -43,7 +43,7 @@ export function erasureCommands(erasure: Command): void {
 
 async function request(email: string, options: { reason: string }, command: Command): Promise<void> {
   const asked = await withErasures(
-    (erasures) => erasures.request(email, actOf(command, options.reason)),
+    (erasures) => erasures.request(email, auditContextOf(command, options.reason)),
     configForErasing(),
   );
   const next = 'It is carried out by a running service, or now by `mooring erasure run`.';
@@ -52,7 +52,7 @@ async function request(email: string, options: { reason: string }, command: Comm
 
 async function run(_options: unknown, command: Command): Promise<void> {
   const done = await withErasures(
-    (erasures) => orClocksDiffer(erasures.runDue(actOf(command))),
+    (erasures) => orClocksDiffer(erasures.runDue(auditContextOf(command))),
     configForErasing(),
   );
   print(command, done, done.length > 0 ? lines(done) : 'Nothing is due.');

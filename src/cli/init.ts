@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { Clock } from '../core/clock.js';
 import { createKeyRing } from '../keys/tokens/key-ring.js';
-import { callersPath, fileRefusal, print, Refused, printMessage } from './terminal/output.js';
+import { fromWorkingDirectory, fileError, print, Refused, printMessage } from './terminal/output.js';
 
 /** The settings that only the operator can give. */
 const SETTINGS_TO_FILL_IN = `
@@ -16,14 +16,14 @@ const SETTINGS_TO_FILL_IN = `
 # PUBLIC_URL=https://licensing.example.com
 `;
 
-/** `init DIR`: creates the secrets of a production. It reads no settings, because there are none yet. */
+/** `init DIR`: creates the secrets of a production deployment. It reads no settings, because there are none yet. */
 export function initCommand(mooring: Command): void {
   mooring
     .command('init')
     .argument('<dir>', 'the folder for the secrets')
-    .description('create the secrets of a production and print its settings')
+    .description('create the secrets of a production deployment and print its settings')
     .action(async (dir: string, _options: unknown, command: Command) => {
-      const { file, settings } = await makeSecrets(callersPath(dir));
+      const { file, settings } = await makeSecrets(fromWorkingDirectory(dir));
       print(command, settings, envLines(settings) + SETTINGS_TO_FILL_IN.trimEnd());
       printMessage(
         `These settings are stored in ${file}. Keep a copy of it and of its folder where no one else can read them.`,
@@ -43,13 +43,13 @@ async function makeSecrets(dir: string): Promise<{ file: string; settings: Recor
     TOKEN_KEYS_DIR: tokens,
   };
   await mkdir(dir, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-    throw fileRefusal(dir, error);
+    throw fileError(dir, error);
   });
   try {
     // Written first: of two commands that run at once, the second fails here.
     await writeFile(file, envLines(settings) + SETTINGS_TO_FILL_IN, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
-    throw fileRefusal(file, error);
+    throw fileError(file, error);
   }
   try {
     await createKeyRing(tokens, new Clock().now());

@@ -6,7 +6,7 @@ import { StaffService } from '../staff/staff.service.js';
 import { StaffTokensService } from '../staff/tokens/staff-tokens.service.js';
 import { withDatabase } from './database.js';
 import { emailAddress, oneOf } from './terminal/options.js';
-import { actOf, aligned, orNotFound, print, printMessage } from './terminal/output.js';
+import { auditContextOf, aligned, orNotFound, print, printMessage } from './terminal/output.js';
 
 const EMAIL = emailAddress('The e-mail address');
 
@@ -50,14 +50,14 @@ export function staffCommands(staff: Command): void {
 }
 
 async function add(email: string, { role }: { role: Role }, command: Command): Promise<void> {
-  const added = await withStaff((staff) => staff.ensure(email, role, actOf(command)));
+  const added = await withStaff((staff) => staff.ensure(email, role, auditContextOf(command)));
   print(command, { ...added, email, role }, `${email} is staff with the role ${role}.`);
 }
 
 async function link(email: string, _options: unknown, command: Command): Promise<void> {
   const made = await orNotFound(
     withDatabase(({ dataSource, config, clock }) =>
-      new StaffLinks(dataSource, config, clock).create(email, actOf(command)),
+      new StaffLinks(dataSource, config, clock).create(email, auditContextOf(command)),
     ),
     NOT_FOUND,
   );
@@ -69,7 +69,7 @@ async function link(email: string, _options: unknown, command: Command): Promise
 
 async function remove(email: string, _options: unknown, command: Command): Promise<void> {
   await orNotFound(
-    withStaff(async (staff) => staff.remove(await staff.findId(email), actOf(command))),
+    withStaff(async (staff) => staff.remove(await staff.findId(email), auditContextOf(command))),
     NOT_FOUND,
   );
   print(command, { email, removed: true }, `${email} is no longer staff.`);
@@ -77,7 +77,7 @@ async function remove(email: string, _options: unknown, command: Command): Promi
 
 async function token(email: string, _options: unknown, command: Command): Promise<void> {
   const made = await orNotFound(
-    withTokens((tokens) => tokens.create(email, actOf(command))),
+    withTokens((tokens) => tokens.create(email, auditContextOf(command))),
     NOT_FOUND,
   );
   printMessage('This token is valid for 90 days and is shown only now: it is not stored.');
@@ -103,7 +103,7 @@ async function tokens(_options: unknown, command: Command): Promise<void> {
 
 async function revokeToken(id: string, _options: unknown, command: Command): Promise<void> {
   await orNotFound(
-    withTokens((all) => all.revoke(id, actOf(command))),
+    withTokens((all) => all.revoke(id, auditContextOf(command))),
     'No token has this id.',
   );
   print(command, { id, revoked: true }, `Token ${id} is revoked.`);

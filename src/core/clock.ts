@@ -26,9 +26,9 @@ export class Clock {
 
   /**
    * Whether the wall clock has moved ahead of the monotonic clock by more than an hour (docs/decisions/0030). The first call
-   * measures the offset of the two; retention runs call it at the start of the service and each hour. A new offset is
-   * accepted after a time as long as the offset itself: after a sleep of 8 hours, 8 hours later; after a jump of a year,
-   * only by a restart.
+   * measures the offset of the two; retention runs call it at the start of the service and each hour. A changed
+   * offset is accepted once it has lasted for as long as the change: after a sleep of 8 hours, 8 hours later; after a jump of
+   * a year, a year later, or at a restart.
    */
   hasJumpedAhead(): boolean {
     const monotonic = this.monotonic();

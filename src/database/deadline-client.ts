@@ -21,7 +21,7 @@ export class DeadlineClient extends Client {
     // PostgreSQL reports at the start and on a change whether it is a replica.
     this.connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
       if (parameterName !== 'in_hot_standby' || (parameterValue === 'on') === this.wantsStandby) return;
-      this.#cut(this.wantsStandby ? 'no standby' : 'a standby');
+      this.#cut(this.wantsStandby ? 'the server is not a standby' : 'the server is a standby');
     });
     // The error is emitted twice. The pool does not listen to the second one, which would end the process.
     this.on('error', () => undefined);
@@ -29,7 +29,7 @@ export class DeadlineClient extends Client {
     this.on('drain', () => this.#socket.setTimeout(0));
   }
 
-  // A refusal is given from the primary alone (docs/contract.md#no-false-stop).
+  // Only data of the primary may refuse a license (docs/contract.md#no-false-stop).
   protected get wantsStandby(): boolean {
     return false;
   }

@@ -17,12 +17,12 @@ export async function refusePooler(dataSource: DataSource): Promise<void> {
     await sessionOf(other);
     // Some poolers use the process that was idle for the longest time: the second statement then has another one.
     const seen = [await sessionOf(one), await sessionOf(one)];
-    // Others use the last one: it is kept busy here.
+    // Others reuse the process that was used last, so a transaction of `other` keeps that one busy.
     await other.startTransaction();
     await sessionOf(other);
     seen.push(await sessionOf(one));
     await other.rollbackTransaction();
-    if (new Set(seen.map(({ pid }) => pid)).size > 1 || !seen.every(({ ours }) => ours)) {
+    if (new Set(seen.map(({ pid }) => pid)).size > 1 || !seen.every(({ hasOurSettings }) => hasOurSettings)) {
       throw new ConfigError(SENTENCE);
     }
   } finally {
@@ -38,11 +38,11 @@ export function isPoolersRefusal(error: unknown): boolean {
 /** Creates the refusal. */
 export const poolerRefused = (cause: unknown) => new ConfigError(SENTENCE, { cause });
 
-async function sessionOf(runner: QueryRunner): Promise<{ pid: number; ours: boolean }> {
-  const session = await queryOne<{ pid: number; ours: boolean }>(
+async function sessionOf(runner: QueryRunner): Promise<{ pid: number; hasOurSettings: boolean }> {
+  const session = await queryOne<{ pid: number; hasOurSettings: boolean }>(
     runner,
     `select pg_backend_pid() as pid,
-            current_setting('timezone') = 'UTC' and current_setting('default_transaction_isolation') = 'read committed' as ours`,
+            current_setting('timezone') = 'UTC' and current_setting('default_transaction_isolation') = 'read committed' as "hasOurSettings"`,
   );
   return session;
 }

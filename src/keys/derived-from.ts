@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * The part of a mailed secret that is in a row of the database; the other part is LICENSE_KEY_SECRET. Browsers and
+ * The inputs from a row of the database that a mailed secret is derived from, with LICENSE_KEY_SECRET. Browsers and
  * operators know the id; the nonce never leaves the server and its database (docs/decisions/0027).
  */
-export interface DerivedFrom {
+export interface DerivationInput {
   /** A UUID in its canonical, lower-case form, as PostgreSQL writes it. */
   readonly id: string;
   readonly nonce: Buffer;

@@ -1,8 +1,8 @@
 import { createCipheriv, randomBytes, scryptSync, type KeyObject } from 'node:crypto';
 
 /**
- * scrypt uses 16 MiB, the largest power of two that OpenSSL reads without an option. Ten parallel rounds replace the work of
- * more memory; OWASP recommends at least five for this N.
+ * scrypt uses 16 MiB, the largest power of two that OpenSSL reads without an option. A parallelization
+ * of 10 makes up for it; OWASP recommends at least 5 for this N.
  */
 const SCRYPT = { N: 2 ** 14, r: 8, p: 10 } as const;
 const SALT_BYTES = 16;

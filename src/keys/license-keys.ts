@@ -1,8 +1,8 @@
-import type { DerivedFrom } from './derived-from.js';
+import type { DerivationInput } from './derived-from.js';
 import { hashErasedAddress } from './erased-address.js';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.js';
 import { deriveSignInCode } from './sign-in-code.js';
-import { deriveSoldIds, type SoldIds } from './sold-ids.js';
+import { derivePurchaseIds, type PurchaseIds } from './purchase-ids.js';
 import { deriveStaffLink } from './staff-link.js';
 
 export interface DerivedKey {
@@ -28,18 +28,18 @@ export class LicenseKeys {
     return { license_key, key_hash: licenseKeyHash(license_key), key_hint: licenseKeyHint(license_key) };
   }
 
-  /** Derives the ids of a purchase and its license. @param transactionId of the payment processor */
-  soldIds(transactionId: string): SoldIds {
-    return deriveSoldIds(this.#secret, transactionId);
+  /** Derives the ids of a purchase and its license. @param transactionId the transaction id of the payment processor */
+  purchaseIds(transactionId: string): PurchaseIds {
+    return derivePurchaseIds(this.#secret, transactionId);
   }
 
-  /** Derives the 8 digits of a sign-in code. @param row of the code */
-  signInCode(row: DerivedFrom): string {
+  /** Derives the 8 digits of a sign-in code. @param row the table row of the code */
+  signInCode(row: DerivationInput): string {
     return deriveSignInCode(this.#secret, row);
   }
 
-  /** Derives the secret of a mailed sign-in link of staff. @param row of the link */
-  staffLink(row: DerivedFrom): string {
+  /** Derives the secret of a mailed sign-in link of staff. @param row the table row of the link */
+  staffLink(row: DerivationInput): string {
     return deriveStaffLink(this.#secret, row);
   }
 

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { Config } from '../core/config.js';
 import { readCookie } from '../http/sessions/cookies.js';
 import { problem } from '../http/problems/problem.js';
-import { BeforeSignIn, demandSameOrigin } from '../http/sessions/same-origin.js';
+import { AllowedWithoutSession, demandSameOrigin } from '../http/sessions/same-origin.js';
 import { Sessions } from '../http/sessions/sessions.js';
 import type { Holder } from './holder.js';
 
@@ -27,7 +27,7 @@ export class HolderGuard implements CanActivate {
     const route = context.getHandler();
     // First, so that the page of another site cannot find out whether a holder is signed in.
     demandSameOrigin(request, this.config);
-    if (this.reflector.get(BeforeSignIn, route)) return true;
+    if (this.reflector.get(AllowedWithoutSession, route)) return true;
     const session = await this.sessions.find(readCookie(request, this.config, 'holder'));
     if (!session || session.staff_id !== null) throw problem('sign_in_required');
     if (this.reflector.get(MailboxProof, route) && session.email === null)

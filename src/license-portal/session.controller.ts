@@ -2,7 +2,7 @@ import { Body, Controller, Delete, HttpCode, Post, Req, Res, UseGuards } from '@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../core/config.js';
 import { setCookie, readCookie, takeCookieBack } from '../http/sessions/cookies.js';
-import { BeforeSignIn } from '../http/sessions/same-origin.js';
+import { AllowedWithoutSession } from '../http/sessions/same-origin.js';
 import { Sessions } from '../http/sessions/sessions.js';
 import { HolderGuard, CurrentHolder } from './holder.guard.js';
 import type { Holder } from './holder.js';
@@ -21,7 +21,7 @@ export class HolderSessionController {
   ) {}
 
   @Post()
-  @BeforeSignIn()
+  @AllowedWithoutSession()
   @HttpCode(204)
   async begin(
     @Body() body: SignInRequest,
@@ -30,12 +30,12 @@ export class HolderSessionController {
   ): Promise<void> {
     const { email, license_key, code } = body;
     if (license_key !== undefined) {
-      await this.sessions.give(reply, 'holder', await this.signIn.signInWithKey(email, license_key));
+      await this.sessions.setCookie(reply, 'holder', await this.signIn.signInWithKey(email, license_key));
       return;
     }
     const codeId = readCookie(request, this.config, 'code');
     const token = await this.signIn.signInWithCode(email, code!, codeId);
-    await this.sessions.give(reply, 'holder', token);
+    await this.sessions.setCookie(reply, 'holder', token);
     takeCookieBack(reply, this.config, 'code');
   }
 
@@ -44,7 +44,7 @@ export class HolderSessionController {
    * with a key has limits of its own.
    */
   @Post('code')
-  @BeforeSignIn()
+  @AllowedWithoutSession()
   @HttpCode(202)
   async requestCode(
     @Body() { email }: CodeRequest,

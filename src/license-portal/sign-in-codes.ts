@@ -5,7 +5,7 @@ import { v4 as uuidv4, validate as isUuid } from 'uuid';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { queryRow, queryRows } from '../database/sql.js';
-import { newNonce, type DerivedFrom } from '../keys/derived-from.js';
+import { newNonce, type DerivationInput } from '../keys/derived-from.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';
@@ -65,7 +65,7 @@ export class SignInCodes implements OnModuleInit {
    */
   async consume(manager: EntityManager, { id, email, code }: TypedCode): Promise<boolean> {
     if (!id || !isUuid(id)) return false;
-    const [row] = await queryRows<DerivedFrom>(
+    const [row] = await queryRows<DerivationInput>(
       manager,
       `update one_time_code set tries = tries + 1
        where id = $1 and email = $2 and expires_at > $3 and tries < ${MAX_CODE_TRIES} returning id, nonce`,
@@ -82,7 +82,7 @@ export class SignInCodes implements OnModuleInit {
     const sql = `select id, nonce, email from one_time_code c where id = $1 and expires_at > $2
       and exists (select 1 from license where email = c.email)`;
     const code = await queryRow<
-      DerivedFrom & {
+      DerivationInput & {
         readonly email: string;
       }
     >(this.dataSource, sql, [id, this.clock.now()]);

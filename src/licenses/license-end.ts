@@ -1,4 +1,7 @@
 /** An SQL expression for the time when a license ends or ended; null if it has no end. `licenseEnd` computes the same. */
 export const LICENSE_END = `least(ended_at, case when on_expiry = 'stop' then expires_at end)`;
-/** An SQL expression for the start of the retention period, so that a wrong end can be corrected (docs/decisions/0023). */
-export const LICENSE_KEPT_FROM = `case when ${LICENSE_END} is not null then greatest(${LICENSE_END}, end_changed_at) end`;
+/**
+ * An SQL expression for the start of the retention period: the end, or its last change if that is later, so that a wrong end can
+ * be corrected before the data is deleted (docs/decisions/0023).
+ */
+export const LICENSE_RETENTION_START = `case when ${LICENSE_END} is not null then greatest(${LICENSE_END}, end_changed_at) end`;

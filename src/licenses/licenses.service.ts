@@ -8,7 +8,7 @@ import { clocksAgree } from '../database/database-clock.js';
 import { queryOne, queryRow, queryRows } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { LicenseKeys } from '../keys/license-keys.js';
-import type { SoldIds } from '../keys/sold-ids.js';
+import type { PurchaseIds } from '../keys/purchase-ids.js';
 import { enqueueMail } from '../mail/mail.service.js';
 import { clearFormerHolder } from './former-holder.js';
 import { License } from './license.entity.js';
@@ -62,7 +62,7 @@ export class LicensesService {
    */
   async issueForPurchase(
     manager: EntityManager,
-    ids: SoldIds,
+    ids: PurchaseIds,
     email: string,
     isRefunded: boolean,
   ): Promise<void> {
@@ -76,7 +76,7 @@ export class LicensesService {
    */
   async linkToPurchase(
     manager: EntityManager,
-    { license_id, purchase_id }: SoldIds,
+    { license_id, purchase_id }: PurchaseIds,
   ): Promise<{ email: string | null } | undefined> {
     const { key_hash } = this.keys.derive(license_id, 1);
     const linked = await queryRows<{ email: string | null }>(
@@ -89,7 +89,7 @@ export class LicensesService {
     return linked[0];
   }
 
-  private async insert(manager: EntityManager, wanted: NewLicense, sold?: SoldIds) {
+  private async insert(manager: EntityManager, wanted: NewLicense, sold?: PurchaseIds) {
     const { license_id: id, purchase_id } = sold ?? { license_id: uuidv7(), purchase_id: null };
     const created_at = this.clock.now();
     const { license_key, key_hash, key_hint } = this.keys.derive(id, 1);

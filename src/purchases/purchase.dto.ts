@@ -8,7 +8,7 @@ import { PURCHASE_STATES } from './purchase.rules.js';
 const buyerEmail: Field<string> = {
   parse: (input) =>
     input === undefined
-      ? new Invalid('must be an e-mail address: with paid it is required')
+      ? new Invalid('must be an e-mail address; it is required with the status `paid`')
       : emailField.parse(input),
 };
 

@@ -5,7 +5,7 @@ import { endRefundedLicense } from '../releases/release.service.js';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, utcDay } from '../core/clock.js';
 import { LicenseKeys } from '../keys/license-keys.js';
-import type { SoldIds } from '../keys/sold-ids.js';
+import type { PurchaseIds } from '../keys/purchase-ids.js';
 import type { PurchaseState } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { ErasureService } from '../erasure/erasure.service.js';
@@ -40,7 +40,7 @@ export class PurchasesService {
     report: PurchaseReport,
     act?: AuditContext,
   ): Promise<{ state: PurchaseState; license_id: string | null }> {
-    const ids = this.keys.soldIds(report.transaction_id);
+    const ids = this.keys.purchaseIds(report.transaction_id);
     const isErased = await this.erasures.wasErased(ids.purchase_id, ids.license_id);
     return this.dataSource.transaction(async (manager) => {
       const now = this.clock.now();
@@ -71,7 +71,7 @@ export class PurchasesService {
   /** @param email null if the buyer was erased: then no license is issued, also for a replayed report */
   private async issue(
     manager: EntityManager,
-    ids: SoldIds,
+    ids: PurchaseIds,
     email: string | null,
     state: PurchaseState,
   ): Promise<void> {

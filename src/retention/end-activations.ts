@@ -2,7 +2,7 @@ import { EntityManager, QueryRunner } from 'typeorm';
 import { recordAudit } from '../audit/audit.js';
 import { queryOne, queryRows } from '../database/sql.js';
 import { firstDayKept } from './cutoff.js';
-import { LICENSE_KEPT_FROM } from '../licenses/license-end.js';
+import { LICENSE_RETENTION_START } from '../licenses/license-end.js';
 
 /** One month before the license is deleted, so that staff can notice a wrong run and correct the license. */
 const MONTHS_AFTER_LICENSE_END = 11;
@@ -14,7 +14,7 @@ const RETENTION_ACT = {
   reason: `The license ended ${MONTHS_AFTER_LICENSE_END} months ago.`,
 };
 
-const LICENSE_IS_DUE = `${LICENSE_KEPT_FROM} < $1::date
+const LICENSE_IS_DUE = `${LICENSE_RETENTION_START} < $1::date
   and exists (select 1 from activation a where a.license_id = license.id and a.ended_at is null)`;
 
 // The license is locked first, as in each activation and change of a license: a concurrent correction is respected.

@@ -1,5 +1,5 @@
 import { Config } from '../core/config.js';
-import { LICENSE_KEPT_FROM } from '../licenses/license-end.js';
+import { LICENSE_RETENTION_START } from '../licenses/license-end.js';
 
 /** How long the rows of a table are kept. */
 export interface RetentionRule {
@@ -53,7 +53,7 @@ export const createRetentionPolicy = ({
     description: 'Licenses',
     period:
       'while valid, and 12 months after they end or are erased, or after that was recorded if it was later',
-    keptFrom: LICENSE_KEPT_FROM,
+    keptFrom: LICENSE_RETENTION_START,
     months: 12,
     // A license with an active activation is kept. The foreign key prevents the deletion as well.
     guard: `not exists (select 1 from activation a

@@ -28,7 +28,7 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     this.run();
   }
 
-  // A longer run ends with its connection. Each step can be interrupted, and the next run repeats it.
+  // A run that takes longer ends when the database connections are closed. Each step can be interrupted; the next run repeats it.
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.race([this.whenIdle(), wait(SHUTDOWN_WAIT_MS, undefined, { ref: false })]);
   }

@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { Config } from '../core/config.js';
 import { problem } from '../http/problems/problem.js';
-import { BeforeSignIn, demandSameOrigin } from '../http/sessions/same-origin.js';
+import { AllowedWithoutSession, demandSameOrigin } from '../http/sessions/same-origin.js';
 import { StaffIdentity, type AuthenticatedStaff } from './staff-identity.js';
 
 type StaffRequest = FastifyRequest & { staff?: AuthenticatedStaff };
@@ -28,7 +28,7 @@ export class StaffGuard implements CanActivate {
     // First, so that the page of another site cannot find out whether a staff member is signed in.
     demandSameOrigin(request, this.config);
     const route = context.getHandler();
-    if (this.reflector.get(BeforeSignIn, route)) return true;
+    if (this.reflector.get(AllowedWithoutSession, route)) return true;
     const isSessionOnly = this.reflector.get(SessionOnly, context.getClass());
     const staff =
       (await this.identity.findBySession(request)) ??

@@ -194,7 +194,7 @@ test('what was recorded without its buyer stays so, also once no tombstone tells
 
 test('a license of another holder becomes the purchase’s own, and its holder is not taken for who was erased', async () => {
   const keys = back.app.get(LicenseKeys);
-  const ids = keys.soldIds('agency');
+  const ids = keys.purchaseIds('agency');
   appendFileSync(file, `\n\npurchase ${ids.purchase_id}\nerasure_request ${randomUUID()}\n`);
   const later = await start(restored.url);
   const { license_id } = await later.issue({ email: 'fay@example.com' });

@@ -144,7 +144,7 @@ test('a license that outlived what is kept of its purchase is the same one when 
 });
 
 test('a license that was imported with the key of a lost sale is that sale’s, refund and all', async () => {
-  const { license_id } = service.app.get(LicenseKeys).soldIds('lost');
+  const { license_id } = service.app.get(LicenseKeys).purchaseIds('lost');
   const { key_hash } = service.app.get(LicenseKeys).derive(license_id, 1);
   const { license_id: imported } = await service.issue({ email: 'eve@buyer.example' });
   await service.sql('update license set key_hash = $2 where id = $1', [imported, key_hash]);

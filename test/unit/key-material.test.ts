@@ -19,7 +19,7 @@ import {
 } from '../../src/keys/key-material.js';
 import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
 import { deriveSignInCode } from '../../src/keys/sign-in-code.js';
-import { deriveSoldIds } from '../../src/keys/sold-ids.js';
+import { derivePurchaseIds } from '../../src/keys/sold-ids.js';
 import { deriveStaffLink } from '../../src/keys/staff-link.js';
 
 const NOW = new Date('2026-11-20T13:00:00Z');
@@ -165,7 +165,7 @@ test('what a deployment derives is made with its own secret and prefix', () => {
     key_hash: hash('sha256', license_key, 'buffer'),
     key_hint: license_key.slice(-2),
   });
-  expect(keys.soldIds('order-1')).toEqual(deriveSoldIds(secret, 'order-1'));
+  expect(keys.purchaseIds('order-1')).toEqual(derivePurchaseIds(secret, 'order-1'));
   expect(keys.signInCode({ id, nonce })).toBe(deriveSignInCode(secret, { id, nonce }));
   expect(keys.staffLink({ id, nonce })).toBe(deriveStaffLink(secret, { id, nonce }));
   const key = createHmac('sha256', secret).update('mooring erased address v1\0').digest();

@@ -14,7 +14,7 @@ const texts = messages.machines;
 
 interface ActiveProps {
   readonly activation: HolderActivation;
-  /** How often they may release one themselves; 0: support has to. */
+  /** The number of machines that the holder may still release without support. */
   readonly releasesLeft: number;
 }
 

@@ -144,7 +144,7 @@ export const messages = {
     delete: 'Delete my data …',
     deleteLead: 'End your licenses, and erase what is held about you.',
     needsCode:
-      'You are signed in with a license key, and a key may lie on many machines. To download or delete what is held about you, first show that the mailbox is yours.',
+      'You are signed in with a license key, and other people may know that key. To download or delete what is held about you, first show that the mailbox is yours.',
     signInByCode: 'Sign in with a code',
     erasureTitle: 'Delete everything held about you?',
     ends: {

@@ -33,7 +33,7 @@ export function App({ link: brought }: { link: string | undefined }) {
   if (link || session === null)
     return (
       <Frame>
-        <SignIn link={link} onSignedIn={read} onForget={() => setLink(undefined)} />
+        <SignIn link={link} onSignedIn={read} onDiscardLink={() => setLink(undefined)} />
       </Frame>
     );
   return session ? <SignedIn key={session.id} known={known} session={session} /> : <NotKnown known={known} />;

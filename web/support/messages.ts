@@ -213,7 +213,7 @@ export const messages = {
   release: {
     title: 'Release {machine}?',
     text: 'Activated {day}, version {version}. Its seat becomes free at once.',
-    means:
+    explanation:
       'The app on that machine stops at its next contact with the service and asks to be activated. The holder receives a mail.',
     submit: 'Release',
     done: 'Released {machine}.',
@@ -332,7 +332,7 @@ export const messages = {
   erase: {
     button: 'Erase the holder …',
     title: 'Erase {email}?',
-    means:
+    explanation:
       'Ends all bindings of every license of this e-mail, and erases e-mail, machine names and machine ids for good. What the law wants of the purchase stays without the e-mail. The holder gets a receipt. It begins at once and cannot be taken back.',
     confirm: 'Type the e-mail to confirm',
     confirmWrong: 'This is not the holder’s e-mail.',

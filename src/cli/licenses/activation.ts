@@ -4,7 +4,7 @@ import { ReleaseService } from '../../releases/release.service.js';
 import { withDatabase } from '../database.js';
 import { activationsText } from './license.js';
 import { reason } from '../terminal/options.js';
-import { actOf, orNotFound, print } from '../terminal/output.js';
+import { auditContextOf, orNotFound, print } from '../terminal/output.js';
 
 export function activationCommands(activation: Command): void {
   activation
@@ -13,7 +13,7 @@ export function activationCommands(activation: Command): void {
     .description('release a machine, so that the license can be activated on another one')
     .requiredOption('--reason <text>', 'why, for the audit trail', reason)
     .action(async (id: string, options: { reason: string }, command: Command) => {
-      const act = actOf(command, options.reason);
+      const act = auditContextOf(command, options.reason);
       const released = withDatabase(({ dataSource, clock, config }) =>
         new ReleaseService(dataSource, clock, config).release(id, act),
       );

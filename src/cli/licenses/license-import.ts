@@ -12,7 +12,14 @@ import {
 } from '../../licenses/license-import.js';
 import { withDatabase } from '../database.js';
 import { progressBar } from '../terminal/progress-bar.js';
-import { actOf, callersPath, fileRefusal, print, Refused, printMessage } from '../terminal/output.js';
+import {
+  auditContextOf,
+  fromWorkingDirectory,
+  fileError,
+  print,
+  Refused,
+  printMessage,
+} from '../terminal/output.js';
 
 /** Far more than a row needs. The limit stops a quotation mark that is never closed from consuming the whole file. */
 const MAX_ROW_BYTES = 16_384;
@@ -26,13 +33,15 @@ export function importCommand(license: Command): void {
 }
 
 async function importFile(name: string, _options: unknown, command: Command): Promise<void> {
-  const path = callersPath(name);
+  const path = fromWorkingDirectory(name);
   await using file = await openFile(path);
   try {
     const rows = csvRows(file, path);
     const header = await rows.next();
     const columns = importColumns(header.value?.cells ?? []);
-    const imported = await withDatabase((context) => importLicenses(context, columns, rows, actOf(command)));
+    const imported = await withDatabase((context) =>
+      importLicenses(context, columns, rows, auditContextOf(command)),
+    );
     print(command, { imported }, `${imported} ${imported === 1 ? 'license' : 'licenses'} imported.`);
   } catch (error) {
     if (error instanceof ImportRefused) error.faults.forEach(printMessage);
@@ -42,7 +51,7 @@ async function importFile(name: string, _options: unknown, command: Command): Pr
 
 async function openFile(path: string): Promise<FileHandle> {
   const refuse = (error: unknown): never => {
-    throw fileRefusal(path, error);
+    throw fileError(path, error);
   };
   // Checked before opening, because opening a pipe would wait for its writer.
   if (!(await stat(path).catch(refuse)).isFile()) throw new Refused(`${path} is not a file.`);

@@ -18,7 +18,7 @@ import {
   oneOf,
   reason,
 } from '../terminal/options.js';
-import { actOf, aligned, orNotFound, print, Refused, UsageError } from '../terminal/output.js';
+import { auditContextOf, aligned, orNotFound, print, Refused, UsageError } from '../terminal/output.js';
 
 const NOT_FOUND = 'No license has this id.';
 const ON_EXPIRY = 'what happens at the expiry: stop, or keep running the versions it covers';
@@ -95,7 +95,7 @@ async function issue(options: IssueOptions, command: Command): Promise<void> {
   const { email, machines, expires, onExpiry } = options;
   const wanted = { email, machines_allowed: machines, expires_at: expires, on_expiry: onExpiry };
   const issued = await withDatabase(async (context) =>
-    (await licensesOf(context)).issue(wanted, actOf(command)),
+    (await licensesOf(context)).issue(wanted, auditContextOf(command)),
   );
   print(command, issued, keyText(issued));
 }
@@ -123,7 +123,10 @@ async function set(id: string, options: SetOptions, command: Command): Promise<v
     );
   }
   const view = await withDatabase(async (context) => {
-    await orNotFound((await licensesOf(context)).set(id, change, actOf(command, options.reason)), NOT_FOUND);
+    await orNotFound(
+      (await licensesOf(context)).set(id, change, auditContextOf(command, options.reason)),
+      NOT_FOUND,
+    );
     return findLicense(context.dataSource, id);
   });
   print(command, view, licenseText(view));
@@ -131,7 +134,7 @@ async function set(id: string, options: SetOptions, command: Command): Promise<v
 
 async function rekey(id: string, { reason }: SetOptions, command: Command): Promise<void> {
   const { license_key } = await withDatabase(async (context) =>
-    orNotFound((await licensesOf(context)).rekey(id, actOf(command, reason)), NOT_FOUND),
+    orNotFound((await licensesOf(context)).rekey(id, auditContextOf(command, reason)), NOT_FOUND),
   );
   const rekeyed = { license_id: id, license_key };
   print(
@@ -143,7 +146,7 @@ async function rekey(id: string, { reason }: SetOptions, command: Command): Prom
 
 async function sendKey(id: string, _options: unknown, command: Command): Promise<void> {
   await withDatabase(async (context) =>
-    orNotFound((await licensesOf(context)).sendKey(id, actOf(command)), NOT_FOUND),
+    orNotFound((await licensesOf(context)).sendKey(id, auditContextOf(command)), NOT_FOUND),
   );
   print(command, { license_id: id, mailed: true }, 'The key is mailed while the service runs.');
 }

@@ -4,7 +4,7 @@ import { transactionIdField } from '../../fields/transaction-id.js';
 import { PURCHASE_STATES } from '../../purchases/purchase.rules.js';
 import { purchasesOf, withDatabase } from '../database.js';
 import { emailAddress, fieldOption, oneOf } from '../terminal/options.js';
-import { actOf, aligned, print, UsageError } from '../terminal/output.js';
+import { auditContextOf, aligned, print, UsageError } from '../terminal/output.js';
 
 interface RecordOptions {
   readonly transaction: string;
@@ -35,7 +35,7 @@ async function record({ transaction, email, status }: RecordOptions, command: Co
     throw new UsageError('--email is required with --status paid.');
   const recorded = await withDatabase(async (context) => {
     const purchases = await purchasesOf(context);
-    return purchases.record({ transaction_id: transaction, email, status }, actOf(command));
+    return purchases.record({ transaction_id: transaction, email, status }, auditContextOf(command));
   });
   const text = aligned([
     ['Transaction', transaction],

@@ -5,7 +5,7 @@ import { isSignature, thumbprint, verifyText } from '../../keys/ed25519.js';
 import { assembleManifest, type ManifestSignature } from '../../keys/manifests/signed-manifest.js';
 import { knownManifestKeys, publisherConfig } from './signing-keys.js';
 import { refuseExisting, writeManifest } from './signing.js';
-import { callersPath, fileRefusal, Refused, UsageError } from '../terminal/output.js';
+import { fromWorkingDirectory, fileError, Refused, UsageError } from '../terminal/output.js';
 
 const SIGNATURE_BYTES = 64;
 /** The options of every command. */
@@ -28,7 +28,7 @@ export async function attach(
   if (prepared === undefined || !files)
     throw new UsageError('--prepared and --attach must be given together.');
   refuseOtherOptions(others);
-  if (out !== undefined) refuseExisting(callersPath(out));
+  if (out !== undefined) refuseExisting(fromWorkingDirectory(out));
   const keys = [...(publicKey ?? []), ...(await knownManifestKeys(publisherConfig()))];
   if (keys.length === 0) throw new UsageError('--public-key must name the key of the signature.');
   const signed = (await read(prepared)).toString();
@@ -71,8 +71,8 @@ function readSignature(bytes: Buffer): string | null {
 }
 
 async function read(name: string): Promise<Buffer> {
-  const file = callersPath(name);
+  const file = fromWorkingDirectory(name);
   return readFile(file).catch((error: unknown) => {
-    throw fileRefusal(file, error);
+    throw fileError(file, error);
   });
 }

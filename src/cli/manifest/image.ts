@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { fileRefusal, Refused } from '../terminal/output.js';
+import { fileError, Refused } from '../terminal/output.js';
 
 const CHUNK_BYTES = 1 << 20;
 
@@ -44,5 +44,5 @@ function isSame(a: BigIntStats, b: BigIntStats): boolean {
 }
 
 function refuse(file: string, error: unknown): never {
-  throw fileRefusal(file, error);
+  throw fileError(file, error);
 }

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { Config } from '../../core/config.js';
 import { readDocument } from '../../keys/manifests/signed-manifest.js';
 import type { ManifestService } from '../../manifest/manifest.service.js';
-import { callersPath, fileRefusal, Refused } from '../terminal/output.js';
+import { fromWorkingDirectory, fileError, Refused } from '../terminal/output.js';
 
 const RESPONSE_TIMEOUT_MS = 10_000;
 
@@ -17,11 +17,11 @@ export interface FoundManifest {
 
 /** Reads the document in a file; `-` is standard input. */
 export async function readManifestFile(file: string): Promise<unknown> {
-  const name = file === '-' ? 'Standard input' : callersPath(file);
+  const name = file === '-' ? 'Standard input' : fromWorkingDirectory(file);
   const content = file === '-' ? text(process.stdin) : readFile(name, 'utf8');
   return parse(
     await content.catch((error: unknown) => {
-      throw fileRefusal(name, error);
+      throw fileError(name, error);
     }),
     name,
   );

@@ -17,7 +17,7 @@ import {
   wholeNumber,
 } from '../terminal/options.js';
 import { newPassphrase } from '../terminal/passphrase.js';
-import { aligned, callersPath, print, Refused, UsageError } from '../terminal/output.js';
+import { aligned, fromWorkingDirectory, print, Refused, UsageError } from '../terminal/output.js';
 
 const FILE = ['<file>', 'the manifest; - is standard input'] as const;
 const PASSPHRASE = [
@@ -116,7 +116,7 @@ async function keygen({ out, passphrase, passphraseFd }: KeygenOptions, command:
   if (!passphrase && passphraseFd !== undefined) {
     throw new UsageError('--no-passphrase and --passphrase-fd exclude each other.');
   }
-  const file = callersPath(out);
+  const file = fromWorkingDirectory(out);
   const made = await makeKeyFile(file, passphrase ? newPassphrase(passphraseFd) : null);
   const text = aligned([
     ['Private key', `${file} (${passphrase ? 'encrypted' : 'not encrypted: for development only'})`],

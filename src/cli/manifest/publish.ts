@@ -10,7 +10,7 @@ import {
 } from '../../keys/manifests/signed-manifest.js';
 import { fetchManifest, readManifestFile } from './live-manifest.js';
 import { contentRows, differences, differenceText } from './manifest-text.js';
-import { actOf, aligned, print, Refused, printMessage } from '../terminal/output.js';
+import { auditContextOf, aligned, print, Refused, printMessage } from '../terminal/output.js';
 
 /** Every instance serves a published manifest within 5 seconds (docs/contract.md#update-manifest); a second more for the network. */
 const SERVED_WITHIN_MS = 6_000;
@@ -34,7 +34,7 @@ export async function publish(file: string, options: PublishOptions, command: Co
       const changes = differences(before, next);
       return print(command, { live: before, next, changes }, differenceText(changes));
     }
-    const content = await manifests.publish(document, actOf(command), options.withdraw);
+    const content = await manifests.publish(document, auditContextOf(command), options.withdraw);
     if (options.withdraw)
       printMessage(
         `Versions above ${content.version} are withdrawn: they are not offered any more. Installed copies stay until a higher version is published.`,

@@ -13,7 +13,7 @@ import {
   type SigningOptions,
 } from './signing.js';
 import { progressBar } from '../terminal/progress-bar.js';
-import { callersPath, UsageError } from '../terminal/output.js';
+import { fromWorkingDirectory, UsageError } from '../terminal/output.js';
 
 export interface SignOptions extends SigningOptions, AttachOptions {
   readonly dmg?: string;
@@ -24,7 +24,7 @@ export interface SignOptions extends SigningOptions, AttachOptions {
   readonly sequence?: number;
 }
 
-/** `manifest sign`. It needs neither a server nor a database if the live manifest is named. */
+/** `manifest sign`. It needs neither a server nor a database if an option gives the live manifest as a file or URL. */
 export async function sign(options: SignOptions, command: Command): Promise<void> {
   if (options.prepared !== undefined || options.attach) return attach(options, command);
   const { first, sequence } = options;
@@ -36,7 +36,7 @@ export async function sign(options: SignOptions, command: Command): Promise<void
   const context = await openSigningContext(options);
   const live = first ? null : await liveManifest(options, context);
   // The image is read last, because it takes longest.
-  const image = await readImage(callersPath(dmg), progressBar(basename(dmg)));
+  const image = await readImage(fromWorkingDirectory(dmg), progressBar(basename(dmg)));
   const minimum = rfc3339OrNull(options.minimumLicenseExpiry ?? null);
   const entry = { version, dmg: { url, ...image }, minimum_license_expiry: minimum };
   const also_available = live ? alsoAvailable(minimum, live.content) : [];

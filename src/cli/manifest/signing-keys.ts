@@ -6,7 +6,7 @@ import { isEd25519, publicJwk, publicKeyFromX, thumbprint } from '../../keys/ed2
 import { encryptedPrivateKey } from '../../keys/encrypted-private-key.js';
 import { developmentManifestKey, trustedManifestKeys } from '../../keys/key-material.js';
 import type { AskPassphrase } from '../terminal/passphrase.js';
-import { callersPath, fileRefusal, Refused, printMessage, UsageError } from '../terminal/output.js';
+import { fromWorkingDirectory, fileError, Refused, printMessage, UsageError } from '../terminal/output.js';
 
 /** The settings on a publisher's machine, where the settings that a production server requires are not needed. */
 export function publisherConfig(): Config {
@@ -21,7 +21,7 @@ export async function makeKeyFile(
   ask: AskPassphrase | null,
 ): Promise<{ key_id: string; public_key: string }> {
   // Checked before the passphrase is asked for.
-  if (existsSync(file)) throw fileRefusal(file, { code: 'EEXIST' });
+  if (existsSync(file)) throw fileError(file, { code: 'EEXIST' });
   const { privateKey } = generateKeyPairSync('ed25519');
   const passphrase = ask && (await ask('Passphrase of the new key: '));
   const pem =
@@ -29,7 +29,7 @@ export async function makeKeyFile(
       ? privateKey.export({ format: 'pem', type: 'pkcs8' })
       : encryptedPrivateKey(privateKey, passphrase);
   await writeFile(file, pem, { mode: 0o600, flag: 'wx', flush: true }).catch((error: unknown) => {
-    throw fileRefusal(file, error);
+    throw fileError(file, error);
   });
   return { key_id: thumbprint(privateKey), public_key: publicJwk(privateKey).x };
 }
@@ -42,7 +42,7 @@ export async function signingKeys(
 ): Promise<KeyObject[]> {
   if (files.length === 0) return [await developmentKey(config)];
   const keys: KeyObject[] = [];
-  for (const file of files) keys.push(await readPrivateKey(callersPath(file), ask));
+  for (const file of files) keys.push(await readPrivateKey(fromWorkingDirectory(file), ask));
   if (new Set(keys.map(thumbprint)).size < keys.length)
     throw new UsageError('--key names the same key twice.');
   return keys;
@@ -66,7 +66,7 @@ async function developmentKey(config: Config): Promise<KeyObject> {
 
 async function readPrivateKey(file: string, ask: AskPassphrase): Promise<KeyObject> {
   const pem = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw fileRefusal(file, error);
+    throw fileError(file, error);
   });
   const isEncrypted = pem.includes('BEGIN ENCRYPTED PRIVATE KEY');
   const passphrase = isEncrypted ? await ask(`Passphrase of ${file}: `) : undefined;

@@ -26,8 +26,8 @@ import { knownManifestKeys, publicHalves, publisherConfig, signingKeys } from '.
 import { differenceText, differences, manifestText } from './manifest-text.js';
 import { passphraseSource } from '../terminal/passphrase.js';
 import {
-  callersPath,
-  fileRefusal,
+  fromWorkingDirectory,
+  fileError,
   print,
   Refused,
   printMessage,
@@ -62,12 +62,12 @@ export function checkSigningOptions({ expires, out, prepare, dryRun, key }: Sign
   if (prepare !== undefined && key) throw new UsageError('--prepare signs nothing: omit --key.');
   if ([prepare, dryRun, out].filter((given) => given !== undefined).length > 1)
     throw new UsageError('--prepare, --dry-run and --out exclude each other.');
-  for (const file of [out, prepare]) if (file !== undefined) refuseExisting(callersPath(file));
+  for (const file of [out, prepare]) if (file !== undefined) refuseExisting(fromWorkingDirectory(file));
   if (expires && expires <= new Clock().now()) throw new UsageError('--expires must be in the future.');
 }
 
 export function refuseExisting(file: string): void {
-  if (existsSync(file)) throw fileRefusal(file, { code: 'EEXIST' });
+  if (existsSync(file)) throw fileError(file, { code: 'EEXIST' });
 }
 
 export async function openSigningContext(options: SigningOptions): Promise<SigningContext> {
@@ -137,7 +137,7 @@ export async function makeManifest(
     const changes = differences(live?.content ?? null, content);
     return print(command, { live: live?.content ?? null, next: content, changes }, differenceText(changes));
   }
-  if (options.prepare !== undefined) return prepare(signed, callersPath(options.prepare), command);
+  if (options.prepare !== undefined) return prepare(signed, fromWorkingDirectory(options.prepare), command);
   await writeManifest(signManifest(signed, keys), options.out, command);
 }
 
@@ -162,13 +162,13 @@ export async function writeManifest(
     if (!wantsJson(command)) printMessage(summary);
     return print(command, document, JSON.stringify(document));
   }
-  const file = callersPath(out);
+  const file = fromWorkingDirectory(out);
   await writeNew(file, `${JSON.stringify(document)}\n`);
   print(command, document, `${summary}\nWritten to  ${file}`);
 }
 
 async function writeNew(file: string, text: string): Promise<void> {
   await writeFile(file, text, { flag: 'wx', flush: true }).catch((error: unknown) => {
-    throw fileRefusal(file, error);
+    throw fileError(file, error);
   });
 }

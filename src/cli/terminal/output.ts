@@ -28,7 +28,7 @@ export function wantsJson(command: Command): boolean {
 }
 
 /** The actor and the reason that the audit trail records. */
-export function actOf(command: Command, reason: string | null = null): AuditContext {
+export function auditContextOf(command: Command, reason: string | null = null): AuditContext {
   return { actor: command.optsWithGlobals<{ as?: string }>().as ?? 'cli', reason };
 }
 
@@ -60,13 +60,13 @@ export function aligned(rows: readonly (readonly string[])[]): string {
 }
 
 /** Resolves a path against the folder of the caller: npm runs the command in the package's folder and sets INIT_CWD. */
-export function callersPath(file: string): string {
+export function fromWorkingDirectory(file: string): string {
   const base = process.cwd() === PACKAGE ? process.env['INIT_CWD'] : undefined;
   return resolve(base ?? '.', file);
 }
 
 /** Makes a refusal of an error of the file system. */
-export function fileRefusal(file: string, error: unknown): Refused {
+export function fileError(file: string, error: unknown): Refused {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EEXIST') return new Refused(`${file} exists already, and is never overwritten.`);
   if (code === 'ENOENT') return new Refused(`${file} does not exist, or its folder does not.`);

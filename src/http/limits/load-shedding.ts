@@ -64,7 +64,7 @@ export function shedLoad(fastify: FastifyInstance, limits = LIMITS, load = new L
   });
 }
 
-// The measurement reads no files: they could not be opened in a process without file descriptors.
+// The measurement reads no files: they could not be opened in a process that has run out of file descriptors.
 function watchEventLoop(fastify: FastifyInstance, limitMs: number): () => boolean {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();

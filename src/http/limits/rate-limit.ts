@@ -4,7 +4,7 @@ import { problem } from '../problems/problem.js';
 /** Random for each process, so that hashed keys cannot be matched to identities later. */
 const HMAC_KEY = randomBytes(32);
 
-/** The largest number of keys of a kind; they need about 20 MB. */
+/** The largest number of identities that one `RateLimit` counts; they need about 20 MB. */
 const MAX_KEYS = 50_000;
 
 /** The attempts under one key since the first of them. */
@@ -15,7 +15,7 @@ interface Window {
 }
 
 /**
- * Counts attempts of one kind in memory, never by address (docs/contract.md#limits). If there are more keys than it can keep, it
+ * Counts attempts of one kind in memory, never by IP address (docs/contract.md#limits). If there are more keys than it can keep, it
  * drops those with the fewest attempts first, and never one that has reached the limit.
  */
 export class RateLimit {

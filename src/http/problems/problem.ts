@@ -176,7 +176,7 @@ export const PROBLEMS = {
     client_action: 'fix',
     title: 'Sign in with a code by mail first',
     when: 'Portal only: self-release, export and deletion need a session that a mailed code began.',
-    detail: 'A license key may lie on many machines. To do this, sign in with a code that we mail to you.',
+    detail: 'Other people may know your license key. To do this, sign in with a code that we mail to you.',
   },
   release_needs_support: {
     status: 403,
@@ -242,15 +242,16 @@ export const PROBLEMS = {
     client_action: 'fix',
     title: 'This purchase report is not signed as it should be',
     when: 'Purchases only: the signature is missing or wrong, or its timestamp differs from now by over 5 minutes.',
-    detail: 'The webhook-id, webhook-timestamp and webhook-signature headers must sign this body, just now.',
+    detail:
+      'The webhook-id, webhook-timestamp and webhook-signature headers must be a valid signature of this body with a current timestamp.',
   },
   too_many_requests: {
     status: 429,
     client_action: 'retry',
     title: 'Too many attempts',
     when:
-      'Purchases, portal and support only: one more wrong webhook signature, code mail, key mail, wrong code or wrong ' +
-      'passkey after many; carries `retry-after`.',
+      'Purchases, portal and support only: too many wrong webhook signatures, codes or passkeys, or too many requests ' +
+      'for a code or a key by mail; carries `retry-after`.',
     detail: 'There were too many attempts of this kind. Please try again later.',
   },
   internal_error: {

@@ -4,7 +4,7 @@ import { Config } from '../../core/config.js';
 import { problem } from '../problems/problem.js';
 
 /** On a route that begins a session and therefore requires none. */
-export const BeforeSignIn = Reflector.createDecorator<object>();
+export const AllowedWithoutSession = Reflector.createDecorator<object>();
 
 /**
  * Refuses a request of another site's page that changes something (docs/contract.md#portal). The `origin` decides; browsers

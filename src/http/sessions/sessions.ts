@@ -78,7 +78,7 @@ export class Sessions {
   }
 
   /** Sets the cookie of a new session and ends the former session of the browser. */
-  async give(reply: FastifyReply, name: 'holder' | 'staff', token: string): Promise<void> {
+  async setCookie(reply: FastifyReply, name: 'holder' | 'staff', token: string): Promise<void> {
     const before = readCookie(reply.request, this.config, name);
     if (before) await this.dataSource.query('delete from session where token_hash = $1', [tokenHash(before)]);
     setCookie(reply, this.config, name, token);

@@ -34,7 +34,7 @@ export class ManifestError extends Error {
   override readonly name = 'ManifestError';
 }
 
-/** The bytes to sign: ASCII JSON, members in the format's order, no floats. Throws where no reader would take them. */
+/** The bytes to sign: ASCII JSON, members in the format's order, no floats. Throws a ManifestError if the content is invalid, because every client would refuse it. */
 export function manifestBytes(content: ManifestContent): string {
   return asciiJson(readContent(content));
 }
@@ -43,20 +43,22 @@ export function manifestBytes(content: ManifestContent): string {
 export function parseSigned(signed: string): ManifestContent {
   const content = readContent(parseJson(signed));
   if (asciiJson(content) === signed) return content;
-  throw new ManifestError('signed must be ASCII JSON without spaces, each member once and in its order.');
+  throw new ManifestError(
+    'The member `signed` must be ASCII JSON without spaces, each member once and in its order.',
+  );
 }
 
-/** What a manifest says of its own version, as a later one says it in `also_available`. */
+/** The entry of a manifest's own version, in the form used in `also_available` of later manifests. */
 export function entryOf({ version, dmg, minimum_license_expiry }: ManifestEntry): ManifestEntry {
   return { version, dmg, minimum_license_expiry };
 }
 
-/** Null, everyone, is the lowest minimum of all. */
+/** Whether a minimum is lower than another. Null, with which every license is covered, is the lowest. */
 export function isLower(minimum: string | null, than: string | null): boolean {
   return than !== null && (minimum === null || Date.parse(minimum) < Date.parse(than));
 }
 
-/** Written member by member, so that the order is the format's whatever object came in. */
+/** Builds the result member by member, so that its members are in the order of the format. */
 function readContent(value: unknown): ManifestContent {
   const content = members(value, 'signed', CONTENT_MEMBERS);
   const { _type: type, product, sequence, issued_at, expires_at, previous } = content;
@@ -84,7 +86,7 @@ function readEntry({ version, dmg, minimum_license_expiry }: Members, path: stri
   return { version, dmg: { url, size, sha256 }, minimum_license_expiry: minimum };
 }
 
-/** Each older and with a lower minimum than the one before it, or a client would be offered the wrong one. */
+/** Each entry must be older and have a lower minimum than the entry before it; otherwise a client would be offered the wrong version. */
 function readOlder(value: unknown, latest: ManifestEntry): ManifestEntry[] {
   need(Array.isArray(value), 'also_available', 'a list');
   let before = latest;
@@ -120,7 +122,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0;
 }
 
-/** What another reader might trim or cut must not be signed. */
+/** A URL with white space or control characters is refused, because another parser might trim it. */
 function isUrl(value: unknown): value is string {
   if (typeof value !== 'string' || value.length > 2048 || !value.isWellFormed()) return false;
   return URL.canParse(value) && !/[\s\p{Cc}]/u.test(value);
@@ -141,7 +143,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new ManifestError("The manifest's signed must be JSON.");
+    throw new ManifestError('The member `signed` of the manifest must be JSON.');
   }
 }
 

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
-import { BeforeSignIn } from '../../http/sessions/same-origin.js';
+import { AllowedWithoutSession } from '../../http/sessions/same-origin.js';
 import { Sessions } from '../../http/sessions/sessions.js';
 import { LinkRequest } from '../sign-in.dto.js';
 import { StaffGuard } from '../staff.guard.js';
@@ -18,13 +18,13 @@ export class LinkSignInController {
   ) {}
 
   @Post()
-  @BeforeSignIn()
+  @AllowedWithoutSession()
   @HttpCode(204)
   async signIn(@Body() { link }: LinkRequest, @Res({ passthrough: true }) reply: FastifyReply) {
     const token = await this.dataSource.transaction(async (manager) => {
       const staff_id = await this.links.consume(manager, link);
       return this.sessions.begin(manager, { staff_id });
     });
-    await this.sessions.give(reply, 'staff', token);
+    await this.sessions.setCookie(reply, 'staff', token);
   }
 }

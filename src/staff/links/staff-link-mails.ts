@@ -6,7 +6,7 @@ import { Clock } from '../../core/clock.js';
 import { queryRow } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
-import { newNonce, type DerivedFrom } from '../../keys/derived-from.js';
+import { newNonce, type DerivationInput } from '../../keys/derived-from.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
 import type { MailMessage } from '../../mail/mail-message.js';
 import { enqueueMail, MailService } from '../../mail/mail.service.js';
@@ -42,7 +42,7 @@ export class StaffLinkMails implements OnModuleInit {
 
   // No mail is sent for a link that was used or expired while the mail server was unavailable.
   private async compose(id: string): Promise<MailMessage | null> {
-    const link = await queryRow<DerivedFrom & { readonly token_hash: Buffer; readonly email: string }>(
+    const link = await queryRow<DerivationInput & { readonly token_hash: Buffer; readonly email: string }>(
       this.dataSource,
       `select l.id, l.nonce, l.token_hash, s.email from staff_link l join staff s on s.id = l.staff_id
        where l.id = $1 and l.nonce is not null and l.expires_at > $2`,

@@ -5,7 +5,7 @@ import { Config } from '../../core/config.js';
 import { RawMember } from '../../http/parsing/member.js';
 import { FieldPipe } from '../../http/parsing/members.pipe.js';
 import { setCookie, readCookie, takeCookieBack } from '../../http/sessions/cookies.js';
-import { BeforeSignIn } from '../../http/sessions/same-origin.js';
+import { AllowedWithoutSession } from '../../http/sessions/same-origin.js';
 import { Sessions } from '../../http/sessions/sessions.js';
 import { CHALLENGE_LIFETIME_MINUTES } from './passkey-challenges.js';
 import { PasskeySignIn } from './passkey-sign-in.js';
@@ -23,7 +23,7 @@ export class PasskeySignInController {
   ) {}
 
   @Post('options')
-  @BeforeSignIn()
+  @AllowedWithoutSession()
   @HttpCode(200)
   async options(@Res({ passthrough: true }) reply: FastifyReply) {
     const { id, options } = await this.passkeys.createOptions();
@@ -32,7 +32,7 @@ export class PasskeySignInController {
   }
 
   @Post()
-  @BeforeSignIn()
+  @AllowedWithoutSession()
   @HttpCode(204)
   async signIn(
     @RawMember('response', new FieldPipe(passkeyAnswer)) response: PasskeyAnswer,
@@ -42,6 +42,6 @@ export class PasskeySignInController {
     const challengeId = readCookie(request, this.config, 'challenge');
     const token = await this.passkeys.signIn(response as unknown as AuthenticationResponseJSON, challengeId);
     takeCookieBack(reply, this.config, 'challenge');
-    await this.sessions.give(reply, 'staff', token);
+    await this.sessions.setCookie(reply, 'staff', token);
   }
 }

@@ -38,7 +38,7 @@ export class LicenseRequests {
       return (await untilAnswered(() => call(url, 'POST', '/support/api/licenses', body, staff))).json.license
         .id;
     };
-    const license_id = isSold ? deployment.keys.soldIds(name).license_id : await issue();
+    const license_id = isSold ? deployment.keys.purchaseIds(name).license_id : await issue();
     return new LicenseRequests(deployment, email, license_id, name, staff, holder);
   }
 

@@ -22,7 +22,7 @@ export function EraseDialog({ email, onClose, onDone }: LicenseDialogProps) {
       onConfirm={({ reason }) => call('POST', 'erasures', { email, reason }).then(onDone)}
       onClose={onClose}
     >
-      <p>{texts.means}</p>
+      <p>{texts.explanation}</p>
     </ConfirmDialog>
   );
 }

@@ -28,7 +28,7 @@ export function ReleaseDialog({ activation, onClose, onReleased }: Props) {
       onClose={onClose}
     >
       <p>{t(texts.text, { day: day(activated_at), version })}</p>
-      <p>{texts.means}</p>
+      <p>{texts.explanation}</p>
     </ConfirmDialog>
   );
 }

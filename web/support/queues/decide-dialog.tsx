@@ -36,7 +36,7 @@ export function DecideDialog({ asked, decision, onClose, onDecided }: Props) {
       onClose={onClose}
     >
       {asked.reason && <p>{fill(texts.theirs, { reason: <UntrustedText text={asked.reason} /> })}</p>}
-      <p>{isRelease ? release.means : texts.declineMeans}</p>
+      <p>{isRelease ? release.explanation : texts.declineMeans}</p>
     </ConfirmDialog>
   );
 }

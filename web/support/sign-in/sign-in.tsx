@@ -7,14 +7,14 @@ import { Failure } from './failure.js';
 import { signInWithPasskey } from './passkey.js';
 
 interface Props {
-  /** A one-time link that the address held. */
+  /** The secret of a one-time link, from the page's URL. */
   readonly link: string | undefined;
   readonly onSignedIn: () => Promise<void>;
-  readonly onForget: () => void;
+  readonly onDiscardLink: () => void;
 }
 
 /** The page without a session. A link is used by a click, not by opening it, because mail scanners open links. */
-export function SignIn({ link, onSignedIn, onForget }: Props) {
+export function SignIn({ link, onSignedIn, onDiscardLink }: Props) {
   const action = useAction();
   const { signIn } = messages;
   const enter = (way: () => Promise<unknown>) =>
@@ -36,7 +36,7 @@ export function SignIn({ link, onSignedIn, onForget }: Props) {
           >
             {signIn.linkButton}
           </Button>
-          <Button kind="link" onClick={onForget}>
+          <Button kind="link" onClick={onDiscardLink}>
             {signIn.linkInstead}
           </Button>
         </div>

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { stringify } from 'uuid';
 
 /** The ids of a purchase and of the license it issues. */
-export interface SoldIds {
+export interface PurchaseIds {
   readonly purchase_id: string;
   readonly license_id: string;
 }
@@ -12,7 +12,7 @@ export interface SoldIds {
  * reported again, and its license has the key of its buyer (docs/decisions/0021). @param secret LICENSE_KEY_SECRET
  * @returns UUIDs in the form of version 7, whose first 48 bits are not a time
  */
-export function deriveSoldIds(secret: Buffer, transactionId: string): SoldIds {
+export function derivePurchaseIds(secret: Buffer, transactionId: string): PurchaseIds {
   return {
     purchase_id: derived(secret, 'mooring purchase id v1\0', transactionId),
     license_id: derived(secret, 'mooring license id v1\0', transactionId),

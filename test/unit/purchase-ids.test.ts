@@ -1,19 +1,19 @@
 import { expect, test } from '@jest/globals';
-import { deriveSoldIds } from '../../src/keys/sold-ids.js';
+import { derivePurchaseIds } from '../../src/keys/sold-ids.js';
 
 const secret = Buffer.alloc(32, 7);
 
 // They were computed with another program: echo, openssl dgst -mac HMAC, and the six bits of RFC 9562 by hand.
 test('derives the ids of a transaction, by a label of their own each', () => {
-  expect(deriveSoldIds(secret, 'pi_3QWErTyUiOp')).toEqual({
+  expect(derivePurchaseIds(secret, 'pi_3QWErTyUiOp')).toEqual({
     purchase_id: '9f9bd35e-211f-736a-b070-3b8b4c13a50d',
     license_id: 'c631566c-7fe2-7672-a998-4ef93752a079',
   });
 });
 
 test('another transaction or another secret has other ids, each in the form of all ids', () => {
-  const sales = Array.from({ length: 1_000 }, (_, n) => deriveSoldIds(secret, `pi_${n}`));
-  const others = [deriveSoldIds(Buffer.alloc(32, 8), 'pi_1'), deriveSoldIds(secret, 'pi_1 ')];
+  const sales = Array.from({ length: 1_000 }, (_, n) => derivePurchaseIds(secret, `pi_${n}`));
+  const others = [derivePurchaseIds(Buffer.alloc(32, 8), 'pi_1'), derivePurchaseIds(secret, 'pi_1 ')];
   const ids = [...sales, ...others].flatMap(({ purchase_id, license_id }) => [purchase_id, license_id]);
   expect(new Set(ids).size).toBe(2_004);
   for (const id of ids)
