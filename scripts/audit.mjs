@@ -1,6 +1,6 @@
-// npm run audit [-- --registry=…]: asks the registry what is known against the packages of the lock file.
+// npm run audit [-- --registry=…]: asks the registry which advisories exist for the packages of the lock file.
 // Ends with 0 when nothing moderate or worse is known of what a release holds, with 1 when something is, and with 3
-// when no answer came: then nothing was checked, which is neither. What follows `--` goes to npm.
+// when no answer came: then nothing was checked, which is neither success nor failure. What follows `--` goes to npm.
 // No part of npm test, which makes no request beyond this machine.
 import { command, step } from './prepare.mjs';
 import { locked, shipped } from './shipped.mjs';
@@ -28,7 +28,7 @@ await command(async () => {
   return release.some(({ severity }) => FAILING.includes(severity)) ? 1 : 0;
 });
 
-/** npm's own audit, of everything: which part of it counts is for us to say, since the pages bundle what npm calls a tool. */
+/** npm's own audit, of everything: this script chooses which findings count, because the pages bundle packages that npm lists as devDependencies. */
 async function ask(options) {
   const everything = ['--package-lock-only', '--include=dev', '--include=optional', '--include=peer'];
   // Offline, npm makes no request and reports no vulnerability.
@@ -42,7 +42,7 @@ async function ask(options) {
   }
 }
 
-/** A row for each advisory and each place it reaches; without those that are only about depending on such a place. */
+/** One row for each advisory and affected path in node_modules, without entries that only report a dependency on an affected package. */
 function findings({ vulnerabilities }) {
   return Object.values(vulnerabilities)
     .flatMap(({ via, nodes, fixAvailable }) =>

@@ -30,15 +30,15 @@ export const REASONS = {
   'reflect-metadata': 'A peer of the framework and of TypeORM: the types that dependency injection reads.',
   rxjs: 'A peer of the framework, which asks for it; imported nowhere here.',
   standardwebhooks:
-    'Signatures of purchase reports, in the form that processors and their glue share. Their own libraries belong in the glue.',
+    'Signatures of purchase reports, in the form that payment processors and a seller’s adapter code share. Their own libraries belong in the adapter code.',
   typeorm: 'Entities and transactions, with migrations of plain SQL.',
-  uuid: 'Ids of version 7, which only newer releases of Node 24 make themselves, and checking any. It has no dependencies.',
+  uuid: 'Creates UUIDs of version 7, which only newer releases of Node 24 can, and validates UUIDs of any version. It has no dependencies.',
 
   preact: 'The pages; bundled, so it reaches browsers. React has ten times its weight.',
   uplot:
-    'The charts of the fleet; bundled. The smallest of those that hold under the policy against inline style.',
+    'The charts of the fleet; bundled. The smallest of those that work with a Content-Security-Policy without inline styles.',
 
-  '@jest/globals': 'The types of the tests, and their words without globals.',
+  '@jest/globals': 'Types, and imports of `test` and `expect` in place of globals.',
   '@jest/test-sequencer': 'What our order of test files extends. Jest brings it anyway.',
   '@nestjs/cli': '`nest build`.',
   '@seriousme/openapi-schema-validator': 'Holds `docs/openapi.yaml` against the specification of OpenAPI.',
@@ -81,8 +81,8 @@ export const BINARIES = [
   },
 ];
 
-/** What commands install into a folder of their own, apart from everything else. */
-export const APART = {
+/** Packages that a command installs into a folder of its own. */
+export const SEPARATELY_INSTALLED = {
   judges: {
     '@hey-api/openapi-ts':
       'Generates types from `docs/openapi.yaml`, as clients do; a second generator, since each reads it its own way.',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { command, ensureInstalled, root } from './prepare.mjs';
-import { APART, BINARIES, REASONS } from './dependency-reasons.mjs';
+import { SEPARATELY_INSTALLED, BINARIES, REASONS } from './dependency-reasons.mjs';
 import { closure, locked } from './shipped.mjs';
 
 const INTRODUCTION = `# Dependencies
@@ -41,7 +41,7 @@ export function dependenciesAsMarkdown() {
     '## Binaries for development\n',
     `${BINARIES.map(({ packages, reason }) => `- \`${packages}\`: ${reason}`).join('\n')}\n`,
     INSTALLED_APART,
-    table(['package', 'installed by', 'for'], Object.keys(APART).flatMap(apart)),
+    table(['package', 'installed by', 'for'], Object.keys(SEPARATELY_INSTALLED).flatMap(apart)),
   ].join('\n');
 }
 
@@ -63,7 +63,7 @@ function apart(folder) {
   return Object.entries(devDependencies).map(([name, range]) => [
     version(name, range),
     `\`npm run ${folder}\``,
-    APART[folder][name],
+    SEPARATELY_INSTALLED[folder][name],
   ]);
 }
 

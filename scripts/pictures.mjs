@@ -10,7 +10,7 @@ import { freePort, printed } from './demo-output.mjs';
 import { fillFleet } from './pictures-fleet.mjs';
 import { command, ended, ensureBuilt, ensureInstalled, ensureWebBuilt, node24, root } from './prepare.mjs';
 
-const INTO = join(root, 'docs/pages');
+const OUTPUT_DIR = join(root, 'docs/pages');
 const SIZE = { width: 1120, height: 760 };
 const EMAIL = 'ada@example.com';
 
@@ -19,7 +19,7 @@ await command(async () => {
   await ensureBuilt();
   await ensureWebBuilt();
   const folder = mkdtempSync(join(tmpdir(), 'mooring-pictures-'));
-  mkdirSync(INTO, { recursive: true });
+  mkdirSync(OUTPUT_DIR, { recursive: true });
   try {
     return await withService(join(folder, 'data'));
   } finally {
@@ -57,10 +57,10 @@ async function takePictures(origin, welcome, dataDir) {
   await fillFleet(dataDir);
   const browser = await chromium.launch(await findChromium());
   try {
-    await portal(await opened(browser, origin), { license_key, email: EMAIL });
-    const staff = await opened(browser, origin);
+    await portal(await openPage(browser, origin), { license_key, email: EMAIL });
+    const staff = await openPage(browser, origin);
     await support(staff, link);
-    const page = await opened(browser, origin);
+    const page = await openPage(browser, origin);
     await page.goto('/privacy/');
     await page.getByRole('table').first().waitFor();
     await picture(page, 'privacy');
@@ -69,7 +69,7 @@ async function takePictures(origin, welcome, dataDir) {
   }
 }
 
-async function opened(browser, baseURL) {
+async function openPage(browser, baseURL) {
   const context = await browser.newContext({
     baseURL,
     locale: 'en-GB',
@@ -108,6 +108,6 @@ async function support(page, link) {
 
 async function picture(page, name) {
   await page.evaluate(() => globalThis.scrollTo(0, 0));
-  await page.screenshot({ path: join(INTO, `${name}.png`) });
+  await page.screenshot({ path: join(OUTPUT_DIR, `${name}.png`) });
   console.log(`docs/pages/${name}.png`);
 }

@@ -1,10 +1,10 @@
-// What a release holds of others' work, read from the lock file alone: no network, nothing installed.
+// The third-party packages that a release contains, read from the lock file alone: no network, nothing installed.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './prepare.mjs';
 
 const FOLDER = 'node_modules/';
-/** `from 'preact/hooks'`, `import 'uplot/dist/uPlot.min.css'`: what comes from a package, not from a neighbour. */
+/** `from 'preact/hooks'`, `import 'uplot/dist/uPlot.min.css'`: imports of packages, not relative imports. */
 const IMPORTED = /(?:\bfrom|\bimport|\bimport\()\s*'((?:@[\w.-]+\/)?[\w-][\w.-]*)(?:\/[^']*)?'/g;
 
 /** A dependency by its path in the lock file, with its name, and `name@version` as its id. */

@@ -36,12 +36,12 @@ function parseOptions() {
 
 async function measureAll({ url, folder, processes, progress }, { rate, rounds, seconds }) {
   const { migrate } = await import('../../dist/database/migrations.js');
-  const { makeData, numbered } = await import('../load/data.mjs');
+  const { makeData, seatIds } = await import('../load/data.mjs');
   const { MailSink } = await import('../load/mail-sink.mjs');
   const { processorTime } = await import('../load/processes.mjs');
   progress('data');
   await migrate(url);
-  const data = await makeData(url, folder, numbered(SEATS));
+  const data = await makeData(url, folder, seatIds(SEATS));
   const mails = new MailSink(MAIL_MS);
   const SMTP_URL = await mails.start();
   try {

@@ -44,13 +44,13 @@ function parseOptions() {
 
 async function measureAll({ url, folder, processes, progress }, options) {
   const { migrate } = await import('../../dist/database/migrations.js');
-  const { makeData, numbered } = await import('../load/data.mjs');
+  const { makeData, seatIds } = await import('../load/data.mjs');
   const { checkAnswers } = await import('../load/checks.mjs');
   const { measureRows } = await import('../load/measure-rows.mjs');
   const { askDatabase } = await import('../load/pgbench.mjs');
   progress('data');
   await migrate(url);
-  const data = await makeData(url, folder, numbered(options.seats));
+  const data = await makeData(url, folder, seatIds(options.seats));
   progress('servers, and whether they answer rightly');
   const flags = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
   const rival = { ...data.settings, FLOOR_BODY: data.manifest };

@@ -3,33 +3,33 @@ import { ROWS } from '../load/rows.mjs';
 
 /** The measurements as a page of Markdown. */
 export function report({ version, rows, database }, { rounds, seconds, connections, seats }) {
-  const named = Object.entries(rows);
+  const entries = Object.entries(rows);
   return `# What requests cost
 
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench -- --rounds ${rounds} --seconds ${seconds} --connections ${connections} --seats ${seats} --write\`:
-each row in ${rounds} rounds of ${seconds} s for each server in turn, after a warm-up; ${connections} kept connections in a closed loop; heartbeats
-spread over ${count(seats)} activations. How many times as fast is the median of the pairs of neighbouring rounds, with the least and the most.
+each row in ${rounds} rounds of ${seconds} s for each server in turn, after a warm-up; ${connections} keep-alive connections in a closed loop; heartbeats
+spread over ${count(seats)} activations. Each ratio is the median over pairs of neighbouring rounds, with the minimum and the maximum.
 
 ${machine(version)} Load, server and database share the cores, so absolute measurements
 are noisy and low (${loadAtEnd()}); the ratios are what counts.
-${errors(wrongOf(named), BEFORE)}
+${errors(wrongOf(entries), BEFORE)}
 
-## Times as fast as
+## Speed relative to
 
 - **plain**: Fastify and \`pg\` by hand, one query after the other for each request.
 - **idiomatic**: NestJS and TypeORM as their guides have it: repositories, relations, \`save\`, class-validator.
 - **floor**: Fastify answering a constant of the manifest's size, from one route.
 
-All use the same tables, pure rules, pool size and Node; the rivals write no log, shed no load and make no request ids: what the service
-does of these it pays for here.
+All use the same tables, license rules, pool size and Node; the rivals write no log, shed no load and make no request ids. The
+service does, and its measurements include that.
 
-${table([['service against', 'plain', 'idiomatic', 'floor'], ...named.map(ratios)])}
+${table([['service against', 'plain', 'idiomatic', 'floor'], ...entries.map(ratios)])}
 
-## Each by itself
+## Absolute measurements
 
 ${table([
-  ['', 'server', 'answers a second', 'p50', 'p99', 'its processor time an answer'],
-  ...named.flatMap(([row, servers]) =>
+  ['', 'server', 'answers a second', 'p50', 'p99', 'processor time of the service for each answer'],
+  ...entries.flatMap(([row, servers]) =>
     Object.entries(servers).map(([name, { perSecond, p50, p99, used }]) => [
       ROWS[row].title,
       name,
@@ -63,10 +63,11 @@ const ratios = ([row, servers]) => [
   }),
 ];
 
-const BEFORE = '; before, each server answered each row once and was held against the service.';
+const BEFORE =
+  '; before the measurement, an answer of each server to each row was compared with that of the service.';
 
-function wrongOf(named) {
-  return named.flatMap(([row, servers]) =>
+function wrongOf(entries) {
+  return entries.flatMap(([row, servers]) =>
     Object.entries(servers)
       .filter(([, { wrong }]) => Object.keys(wrong).length > 0)
       .map(

@@ -6,7 +6,7 @@ const STARTS = 10;
 
 /**
  * From the start of a process to its first answer that it is ready: in production on the smallest and the largest
- * database, in turn; and in development, with a database of its own that is there already, as `npm start` runs it.
+ * database, in turn; and in development, with its own embedded database, as `npm start` runs it; the first start, which creates the database, is reported separately.
  */
 export async function startTimes({ processes, folder, progress }, databases) {
   progress('start-up');

@@ -5,18 +5,18 @@ import pg from 'pg';
 
 const DAY_MS = 86_400_000;
 export const PRODUCT = 'com.example.app';
-/** Ids that pgbench can make too: this, and a number of 12 digits. */
+/** The prefix of ids that pgbench can build too: prefix and a number of 12 digits. */
 export const SEAT_ID = '0198c000-0000-7000-8000-';
 const LICENSE_ID = '0198c000-0000-7000-9000-';
 export const licenseId = (number) => id(LICENSE_ID, number);
 const id = (prefix, number) => `${prefix}${String(number).padStart(12, '0')}`;
 const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
 
-/** The ids of so many seats. */
-export const numbered = (count) =>
+/** The ids of `count` seats. */
+export const seatIds = (count) =>
   Array.from({ length: count }, (_, number) => ({ sub: id(SEAT_ID, number), lic: licenseId(number) }));
 
-/** The secrets and settings of a production on this database, and the publisher's key. */
+/** The secrets and settings of a production deployment on this database, and the publisher's key. */
 export async function makeProduction(url, folder) {
   const { createKeyRing, KeyRing } = await import('../../dist/keys/tokens/key-ring.js');
   const tokens = join(folder, 'tokens');
@@ -50,14 +50,14 @@ export async function makeData(url, folder, ids, insert = insertSeats) {
   const { settings, secret, ring, publisher } = await makeProduction(url, folder);
   const iat = Math.floor(Date.now() / 1000) - 3600;
   const staff_token = `mst_${randomBytes(32).toString('base64url')}`;
-  const seats = ids.map((ids, number) => {
-    const { sub, lic } = ids;
+  const seats = ids.map((idsOfSeat, number) => {
+    const { sub, lic } = idsOfSeat;
     const machine = randomBytes(32);
-    // Every fourth has an expiry, which is held against the version too.
+    // Every fourth license has an expiry, so that its coverage of the version is checked too.
     const lxp = number % 4 === 0 ? iat + 365 * 86_400 : null;
     const claims = { iss: 'mooring', aud: PRODUCT, sub, lic, mch: machineDigest(machine), lxp, iat };
     return {
-      ...ids,
+      ...idsOfSeat,
       lxp,
       machines_allowed: 100_000,
       // Half were sold, half issued by staff.
@@ -86,7 +86,7 @@ export async function makeData(url, folder, ids, insert = insertSeats) {
   return { settings, seats, file, ring, manifest: JSON.stringify(manifest) };
 }
 
-/** A signed manifest that offers a version; @param live the one it follows, none where it is the first */
+/** A signed manifest that offers a version; @param live the published manifest that it replaces; none for the first */
 export async function makeManifest(publisher, version, live = null) {
   const { nextManifest } = await import('../../dist/manifest/manifest.rules.js');
   const { manifestBytes, parseSigned, signManifest } =
@@ -108,7 +108,7 @@ export async function putManifest(client, { signed, signatures }) {
   await client.query('insert into manifest values (1, $1, $2, now())', [signed, JSON.stringify(signatures)]);
 }
 
-/** Of each seat something, as a parameter of `unnest`. */
+/** Maps the seats to the values of one column, as an array for `unnest`. */
 export const columnsOf = (seats) => (of) => seats.map(of);
 
 async function insertSeats(client, seats) {
@@ -157,7 +157,7 @@ async function fillMachines(client, seats) {
 
 async function signIn(client, seats, staff_token) {
   const column = columnsOf(seats);
-  // Far from their end, so that no use is written down: what is measured is the list.
+  // Their end is distant, so that requests do not extend them with a write: only the list is measured.
   await client.query(
     `insert into session (id, token_hash, license_id, created_at, expires_at)
      select id, token_hash, id, now(), now() + interval '11 hours' from unnest($1::uuid[], $2::bytea[]) as t (id, token_hash)`,

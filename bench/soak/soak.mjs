@@ -44,13 +44,13 @@ function parseOptions() {
 
 async function measureAll({ url, folder, processes, progress }, { minutes }) {
   const { migrate } = await import('../../dist/database/migrations.js');
-  const { makeData, numbered } = await import('../load/data.mjs');
+  const { makeData, seatIds } = await import('../load/data.mjs');
   const { residentMemory, heapOf } = await import('../load/processes.mjs');
   if (residentMemory(process.pid) === null)
     throw new Fault('How much memory a process holds is read from /proc, of Linux.');
   progress('data');
   await migrate(url);
-  const data = await makeData(url, folder, numbered(SEATS));
+  const data = await makeData(url, folder, seatIds(SEATS));
   const server = await processes.service(data.settings, KEEPS_HEAP);
   const load = processes.load(data.file, 'steady.mjs');
   const etag = (await fetch(`http://127.0.0.1:${server.port}/v1/manifest`)).headers.get('etag');
