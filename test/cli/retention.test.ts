@@ -12,7 +12,7 @@ let harness: RetentionHarness;
 let terminal: Terminal;
 beforeAll(async () => {
   harness = await RetentionHarness.start();
-  await harness.countNoWeeks();
+  await harness.disableRollUp();
   terminal = new Terminal({ DATABASE_URL: harness.databaseUrl });
 });
 beforeEach(async () => {

@@ -14,9 +14,9 @@ import {
   erase,
   everyRow,
   formsOfMachine,
-  itsTimeComes,
+  makeDue,
   mailsTo,
-  noJobs,
+  waitForJobs,
   sell,
   until,
 } from './harness.js';
@@ -35,8 +35,8 @@ const search = new LeakSearch([
   ...MACHINES.flatMap(formsOfMachine),
 ]);
 
-/** A holder's licenses and activations, and the ids by which their rows are found. */
-interface PersonalDataByTable {
+/** The ids by which a holder's rows are found, and the license keys and tokens of the holder. */
+interface HolderData {
   readonly ids: string[];
   readonly keys: string[];
   /** Of a machine each, as the application on it keeps it. */
@@ -44,15 +44,15 @@ interface PersonalDataByTable {
 }
 
 let service: Service;
-let ada: PersonalDataByTable;
+let ada: HolderData;
 let before: string[];
 let others: string[];
 let erased: ErasureView;
 
 beforeAll(async () => {
   service = await Service.start({ environment: { LOG_LEVEL: 'trace', DEFAULT_MACHINES_PER_LICENSE: '3' } });
-  const bob = await holding('bob@other.example', 'bob-1', ['Bob at home', 'Bob at work'], 'Sold it');
-  ada = await holding(EARLIER, 'kanari-1', LABELS, WORDS, changeAddress);
+  const bob = await createHolder('bob@other.example', 'bob-1', ['Bob at home', 'Bob at work'], 'Sold it');
+  ada = await createHolder(EARLIER, 'kanari-1', LABELS, WORDS, changeAddress);
   await waitingMails();
   before = await everyRow(service);
   others = rowsOf(bob.ids, before);
@@ -64,13 +64,13 @@ afterAll(() => service.close());
  * A holder of two licenses, one bought and one issued, on machines in turn; the last one is released.
  * @param meanwhile what happens before support is asked for anything
  */
-async function holding(
+async function createHolder(
   email: string,
   transaction: string,
   labels: string[],
   words: string,
   meanwhile: () => Promise<void> = async () => undefined,
-): Promise<PersonalDataByTable> {
+): Promise<HolderData> {
   const bought = await sell(service, email, transaction);
   const issued = await service.issue({ email });
   const license_key = (await service.app.get(LicensesService).currentKey(bought))!;
@@ -109,7 +109,7 @@ async function changeAddress(): Promise<void> {
 
 /** Mails that cannot be sent: one of a key, one whose recipient nothing else names, one with a code. */
 async function waitingMails(): Promise<void> {
-  await noJobs(service);
+  await waitForJobs(service);
   const box = join(service.dataDir, 'outbox');
   await rm(box, { recursive: true });
   await writeFile(box, 'no folder');
@@ -136,14 +136,14 @@ test('before, the search finds the address, its predecessor, every label, every 
   expect([...forms]).toEqual(expect.arrayContaining([ADA, EARLIER, WORDS, ...LABELS, ...MACHINES]));
 });
 
-test('after, none of it is in any table, in any form', async () => {
+test('after the erasure no table has personal data of the holder, in any form', async () => {
   await mailsTo(service, ADA, /deleted/);
   const after = await everyRow(service);
   expect([...search.in(after.join('\n'))]).toEqual([]);
   expect(after.filter((row) => row.startsWith('public.audit_event')).length).toBeGreaterThan(5);
 });
 
-test('none of it is in a log line, then or later', () => {
+test('no log line has personal data of the holder, during the erasure or later', () => {
   const logged = service.logged.join('');
   expect(logged).toContain('"task":"mail_license_key_again"');
   expect([...search.in(logged)]).toEqual([]);
@@ -186,8 +186,8 @@ test('the receipt says what was deleted, what is kept, why and until when, and g
 });
 
 test('no other mail goes to an erased holder: those that waited have nothing to say any more', async () => {
-  await itsTimeComes(service);
-  await noJobs(service);
+  await makeDue(service);
+  await waitForJobs(service);
   expect((await mailsTo(service, ADA, /./)).map(({ subject }) => subject)).toEqual([
     'Your data with com.example.app was deleted',
   ]);

@@ -42,17 +42,17 @@ export async function signedIn(
 }
 
 /** Waits until no job of this kind is left. */
-export async function noJobs(service: Service, kind = '%'): Promise<void> {
+export async function waitForJobs(service: Service, kind = '%'): Promise<void> {
   const sql = 'select 1 from graphile_worker.jobs where task_identifier like $1';
   await until(async () => (await service.sql(sql, [kind])).length === 0);
 }
 
 /** Waits until each mail has been sent: its recipient is stored until then. */
-export const noRecipients = (service: Service) =>
+export const waitForSentMails = (service: Service) =>
   until(async () => (await service.sql('select 1 from mail_recipient')).length === 0);
 
 /** Makes the jobs of this kind due, by the database's clock. */
-export const itsTimeComes = (service: Service, kind = '%') =>
+export const makeDue = (service: Service, kind = '%') =>
   service.sql(
     `select graphile_worker.reschedule_jobs(
        array(select id from graphile_worker.jobs where task_identifier like $1), run_at := now()),

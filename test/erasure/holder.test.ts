@@ -11,9 +11,9 @@ import {
   everyRow,
   found,
   honoured,
-  itsTimeComes,
+  makeDue,
   mailsTo,
-  noJobs,
+  waitForJobs,
   outbox,
   sell,
   until,
@@ -23,7 +23,7 @@ import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { whileHeld } from '../support/tables.js';
 
 const HOUR_MS = 3_600_000;
-/** Far from any day on which this may run: the queue itself goes by the database's clock. */
+/** Far in the future, so that the job queue, which uses the database's clock, finds no job of a request due. */
 const NOON = '2096-02-10T12:00:00Z';
 const ADA = 'ada@leak.example';
 
@@ -45,7 +45,7 @@ afterEach(async () => {
   await service.sql(
     'truncate erasure_request, license, session, activation, purchase, release_request, mail_recipient cascade',
   );
-  await noJobs(service);
+  await waitForJobs(service);
   await rm(join(service.dataDir, 'outbox'), { recursive: true, force: true });
 });
 afterAll(() => service.close());
@@ -131,7 +131,7 @@ test('a holder whose clock differs from the database is asked to wait, and staff
 test('its job carries it out when its time comes, and what comes after finds it done', async () => {
   const { id } = await erasures.request(ADA);
   service.clock.advance(72 * HOUR_MS);
-  await itsTimeComes(service, 'erasure');
+  await makeDue(service, 'erasure');
   const done = await honoured(service, id);
   expect(done).toMatchObject({ honoured_at: '2096-02-13T12:00:00Z', email: null });
   service.clock.advance(HOUR_MS);
@@ -228,7 +228,7 @@ test('a holder who asks after staff did does not put it off', async () => {
   expect([second.id, second.runs_at]).toEqual([first.id, NOON]);
   expect(await honoured(service, first.id)).toMatchObject({ honoured_at: NOON });
   // No mail announces three days that there are not.
-  await noJobs(service);
+  await waitForJobs(service);
   expect((await outbox(service)).filter(({ subject }) => subject.startsWith('You asked'))).toEqual([]);
 });
 

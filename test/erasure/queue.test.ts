@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { DAY_MS } from '../../src/core/clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { found, honoured, itsTimeComes, noJobs, until } from './harness.js';
+import { found, honoured, makeDue, waitForJobs, until } from './harness.js';
 import { Service } from '../support/harness.js';
 
 const ADA = 'ada@example.com';
@@ -43,7 +43,7 @@ const emailOf = async () =>
 /** Lets the queue run the job at once, and waits until another one waits in its place. */
 async function comesEarly(id: string): Promise<QueuedJob> {
   const before = (await queued(id))!;
-  await itsTimeComes(service, 'erasure');
+  await makeDue(service, 'erasure');
   await until(async () => {
     const now = await queued(id);
     return now !== undefined && now.id !== before.id && (await tasks()).length === 1;
@@ -59,7 +59,7 @@ test('a job that comes three days early erases nothing, waits again for its time
   expect(job.hours).toBeGreaterThan(71);
   expect(job.hours).toBeLessThanOrEqual(72);
   service.clock.advance(3 * DAY_MS);
-  await itsTimeComes(service, 'erasure');
+  await makeDue(service, 'erasure');
   await honoured(service, id);
   expect(await emailOf()).toBeNull();
 });
@@ -77,7 +77,7 @@ test('a job that finds the clocks to differ erases nothing, looks again soon, an
   } finally {
     agrees.mockRestore();
   }
-  await itsTimeComes(service, 'erasure');
+  await makeDue(service, 'erasure');
   await honoured(service, id);
   expect(await emailOf()).toBeNull();
 });
@@ -86,7 +86,7 @@ test('however often a job comes early, it is never given up, and never two', asy
   const { id } = await erasures.request(ADA);
   for (let time = 0; time < 30; time += 1) expect((await comesEarly(id)).attempts).toBe(0);
   service.clock.advance(3 * DAY_MS);
-  await itsTimeComes(service, 'erasure');
+  await makeDue(service, 'erasure');
   await honoured(service, id);
 });
 
@@ -111,7 +111,7 @@ test('a request that is taken back leaves no job behind, also while its job look
   holder.release();
   // Where it waited too long it fails, and its job is tried again.
   await queuing.catch(() => undefined);
-  await noJobs(service, 'erasure');
+  await waitForJobs(service, 'erasure');
   expect(await emailOf()).toBe(ADA);
 });
 

@@ -12,11 +12,11 @@ import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { ACT, copyDatabase, erase, everyRow, noJobs, noRecipients, sell } from './harness.js';
+import { ACT, copyDatabase, erase, everyRow, waitForJobs, waitForSentMails, sell } from './harness.js';
 import { createDatabase, FakeClock, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
-/** Far from any day on which this may run: the queue itself goes by the database's clock. */
+/** Far in the future, so that the job queue, which uses the database's clock, finds no job of a request due. */
 const NOON = '2096-02-10T12:00:00Z';
 const HOUR_MS = 3_600_000;
 const [ADA, BOB] = ['ada@leak.example', 'bob@example.com'];
@@ -100,7 +100,7 @@ async function bought(service: Service, transaction: string) {
 }
 
 /** Everything else that may hold an address: a code, a session, a mail that waits, a request that was asked before. */
-async function onTheWay(service: Service): Promise<void> {
+async function addPendingData(service: Service): Promise<void> {
   const later = new Date(clock.now().getTime() + HOUR_MS);
   const [id, hash, now] = [randomUUID(), Buffer.alloc(32, 7), clock.now()];
   await service.sql('insert into one_time_code values ($1, $2, 0, $3, $4)', [id, ADA, now, later]);
@@ -126,14 +126,14 @@ describe('a license that changed hands after the backup, and whose former holder
     async (_what, transaction) => {
       let service = await start(original);
       const { id, license_key, token } = await adasLicense(service, transaction);
-      await onTheWay(service);
+      await addPendingData(service);
       const restored = await backup();
       service = await start(original);
       clock.advance(HOUR_MS);
       await service.setLicense(id, { email: BOB });
       clock.advance(HOUR_MS);
       await erase(service, ADA);
-      await noJobs(service);
+      await waitForJobs(service);
       service = await restart(restored);
       expect(await leaks(service)).toEqual([]);
       expect((await service.heartbeat(token)).status).toBe(200);
@@ -162,14 +162,14 @@ describe('a license that changed hands after the backup, and whose former holder
     },
   );
 
-  test('by a file of an older version: the license of the erased purchase loses the address, and goes on', async () => {
+  test('with a file of an older version the license of the erased purchase loses its address and stays valid', async () => {
     let service = await start(original);
     const { id, token } = await adasLicense(service, 'kanari');
     const restored = await backup();
     service = await start(original);
     await service.setLicense(id, { email: BOB });
     await erase(service, ADA);
-    await noJobs(service);
+    await waitForJobs(service);
     const old = readFileSync(file, 'utf8').replaceAll(/^(at|database|address) .*\n/gm, '');
     writeFileSync(file, old);
     service = await restart(restored);
@@ -186,7 +186,7 @@ describe('a person who was erased and comes back', () => {
     service = await start(original);
     clock.advance(HOUR_MS);
     await erase(service, ADA);
-    await noJobs(service);
+    await waitForJobs(service);
     for (const database of [original, restored]) {
       clock.advance(HOUR_MS);
       service = await restart(database);
@@ -213,7 +213,7 @@ describe('a person who was erased and comes back', () => {
     await erase(service, ADA);
     clock.advance(HOUR_MS);
     const again = await sell(service, ADA, 'again');
-    await noJobs(service);
+    await waitForJobs(service);
     await service.sql('delete from erasure_request');
     service = await restart(original);
     expect(await emailOf(service, again)).toBe(ADA);
@@ -235,7 +235,7 @@ test('a license that got another holder after an erasure that was written and no
 });
 
 describe('a restored copy that shares the file', () => {
-  test('erases no holder in the original whose request was taken back there, or never asked there', async () => {
+  test('an erasure in the copy erases no holder in the original without a request there', async () => {
     let service = await start(original);
     const ada = await adasLicense(service, 'kanari');
     const bob = await service.issue({ email: BOB });
@@ -243,10 +243,10 @@ describe('a restored copy that shares the file', () => {
     const copy = await backup();
     service = await start(original);
     await erasuresOf(service).cancel(id);
-    const drill = await start(copy);
+    const copyService = await start(copy);
     // The request was taken back by then, so the copy carries out another one, and one of its own.
-    expect(await emailOf(drill, ada.id)).toBe(ADA);
-    for (const email of [ADA, BOB]) await erase(drill, email);
+    expect(await emailOf(copyService, ada.id)).toBe(ADA);
+    for (const email of [ADA, BOB]) await erase(copyService, email);
     clock.advance(HOUR_MS);
     service = await restart(original);
     expect([await emailOf(service, ada.id), await emailOf(service, bob.license_id)]).toEqual([ADA, BOB]);
@@ -259,13 +259,13 @@ describe('a restored copy that shares the file', () => {
     });
   });
 
-  test('a line that it wrote of a request is overruled by the original, where it was taken back', async () => {
+  test('the original ignores an erasure of the copy whose request was cancelled in the original', async () => {
     let service = await start(original);
     const ada = await adasLicense(service, 'kanari');
     const { id } = await erasuresOf(service).request(ADA);
     const copy = await backup();
-    const drill = await start(copy);
-    await erasuresOf(drill).run(id);
+    const copyService = await start(copy);
+    await erasuresOf(copyService).run(id);
     service = await start(original);
     await erasuresOf(service).cancel(id);
     // Nor where the copy cannot be distinguished from the original, and wrote last.
@@ -276,33 +276,33 @@ describe('a restored copy that shares the file', () => {
     expect(await emailOf(service, ada.id)).toBe(ADA);
   });
 
-  test('undoes no erasure of the original by taking its request back', async () => {
+  test('a cancellation in the copy undoes no erasure of the original', async () => {
     let service = await start(original);
     const ada = await adasLicense(service, 'kanari');
     const { id } = await erasuresOf(service).request(ADA);
     const [copy, restored] = [await backup(), await backup()];
     service = await start(original);
     // The copy has looked at the file before the original erased anything.
-    const drill = await start(copy);
+    const copyService = await start(copy);
     await erasuresOf(service).run(id);
-    await erasuresOf(drill).cancel(id);
-    await noJobs(service);
+    await erasuresOf(copyService).cancel(id);
+    await waitForJobs(service);
     service = await restart(restored);
-    // The receipt of the repeated erasure.
-    await noRecipients(service);
+    // Waits until the receipt of the repeated erasure is sent.
+    await waitForSentMails(service);
     expect([await emailOf(service, ada.id), await leaks(service)]).toEqual([null, []]);
     expect((await service.heartbeat(ada.token)).json.code).toBe('binding_released');
   });
 });
 
-test('a backup from before the database had a name is erased from as well', async () => {
+test('erasures are repeated in a backup that is older than the table database_identity', async () => {
   let service = await start(original);
   const ada = await adasLicense(service, 'kanari');
   const restored = await backup();
   service = await start(original);
   clock.advance(HOUR_MS);
   await erase(service, ADA);
-  await noJobs(service);
+  await waitForJobs(service);
   clock.advance(HOUR_MS);
   await stop();
   const admin = new DataSource({ type: 'postgres', url: restored.url });

@@ -17,9 +17,9 @@ import {
   everyRow,
   formsOfMachine,
   found,
-  itsTimeComes,
-  noJobs,
-  noRecipients,
+  makeDue,
+  waitForJobs,
+  waitForSentMails,
   outbox,
   sell,
 } from './harness.js';
@@ -87,7 +87,7 @@ async function held(): Promise<void> {
     token: (await service.activate({ ...kept, email: 'cancelled@example.com' }, 'kept')).json.token,
     request: (await service.app.get(ErasureService).request('cancelled@example.com')).id,
   };
-  await noJobs(service, 'mail%');
+  await waitForJobs(service, 'mail%');
   await service.sql('insert into one_time_code values ($1, $2, 0, $3, $3)', [randomUUID(), ADA, NOON]);
   // A mail that waits: it is not sent while its job is not due.
   await service.app.get(DataSource).transaction(async (manager) => {
@@ -101,15 +101,15 @@ async function held(): Promise<void> {
 /** In the original, meanwhile, she buys once more, is erased, and one day buys again. */
 async function eraseAndComeBack(): Promise<void> {
   service = await start(original.url);
-  await itsTimeComes(service, 'mail%');
-  await noJobs(service, 'mail%');
+  await makeDue(service, 'mail%');
+  await waitForJobs(service, 'mail%');
   await service.app.get(ErasureService).cancel(cancelled.request);
   await sell(service, ADA, 'between');
   other = await sell(service, 'other@example.com', 'other');
   await service.app.get(ErasureService).run(request, ACT);
-  await noJobs(service);
+  await waitForJobs(service);
   second = await sell(service, ADA, 'second');
-  await noJobs(service);
+  await waitForJobs(service);
   await service.close();
 }
 
@@ -146,7 +146,7 @@ test('who bought again since has the new license, and nothing else', async () =>
 
 test('nothing else of before has come back, on its way to the address or otherwise', async () => {
   // The receipt of the repeated erasure is addressed to her until it is sent.
-  await noRecipients(back);
+  await waitForSentMails(back);
   const rows = (await everyRow(back)).filter((row) => !row.includes(second) && !row.includes(',second,'));
   expect([...search.in(rows.join('\n'))]).toEqual([]);
   expect(rows.filter((row) => row.startsWith('public.license')).length).toBe(3);
@@ -154,8 +154,8 @@ test('nothing else of before has come back, on its way to the address or otherwi
 
 test('a request that waited in the dump is over: it never runs, and its receipt rather comes twice than never', async () => {
   expect(await found(back, request)).toMatchObject({ state: 'honoured', email: null });
-  await itsTimeComes(back);
-  await noJobs(back);
+  await makeDue(back);
+  await waitForJobs(back);
   expect(await back.sql('select id from license where email = $1', [ADA])).toEqual([{ id: second }]);
   const subjects = (await outbox(back)).map(({ subject }) => subject);
   expect(subjects.filter((subject) => subject.includes('was deleted'))).toHaveLength(2);
@@ -167,12 +167,12 @@ test('a sale that the dump lacks is the same one when it is reported again; of w
   const purchases = back.app.get(PurchasesService);
   const paid = { transaction_id: 'other', status: 'paid', email: 'other@example.com' } as const;
   expect(await purchases.record(paid)).toEqual({ state: 'paid', license_id: other });
-  await noJobs(back);
+  await waitForJobs(back);
   const written = (await outbox(back)).length;
   const hers = { ...paid, transaction_id: 'between', email: ADA };
   for (const state of ['paid', 'paid', 'refunded'] as const)
     expect(await purchases.record({ ...hers, status: state })).toEqual({ state, license_id: null });
-  await noJobs(back);
+  await waitForJobs(back);
   const rows = "select email, state from purchase where transaction_id = 'between'";
   expect(await back.sql(rows)).toEqual([{ email: null, state: 'refunded' }]);
   expect((await outbox(back)).length).toBe(written);

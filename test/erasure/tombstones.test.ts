@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { ACT, erase, found, honoured, itsTimeComes, mailsTo, sell, until } from './harness.js';
+import { ACT, erase, found, honoured, makeDue, mailsTo, sell, until } from './harness.js';
 import { Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
@@ -77,7 +77,7 @@ test('it is written before the erasure is: one that is undone at its very end is
   expect(written()).toContain(`license ${bought}\n`);
   expect(await emailOf(bought)).toBe('undone@leak.example');
   await service.sql('drop function test_undo cascade');
-  await itsTimeComes(service, 'erasure');
+  await makeDue(service, 'erasure');
   await honoured(service, id);
   expect(await emailOf(bought)).toBeNull();
 });
@@ -128,7 +128,7 @@ test('where it cannot be written nothing is erased, the job says so, and is trie
   expect(logged).toContain('"reason":"TOMBSTONE_FILE cannot be written (EISDIR)"');
   expect([...new LeakSearch(formsOfText('later@leak.example')).in(logged)]).toEqual([]);
   rmdirSync(file);
-  await itsTimeComes(service, 'erasure');
+  await makeDue(service, 'erasure');
   await honoured(service, id);
   expect(await emailOf(bought)).toBeNull();
   expect(written()).toContain(`license ${bought}\n`);

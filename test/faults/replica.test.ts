@@ -16,11 +16,11 @@ import { query, StreamingReplica } from '../support/databases/replica-harness.js
 const ACT = { actor: 'test', reason: 'a test' };
 const TROUBLE =
   'The replica is unavailable or too far behind: the primary answers heartbeats, and the log says why.';
-/** Whatever is unavailable, an answer comes by then, in the time of the event loop that the service and its caller share here. */
+/** Every request is answered within this time, whatever is unavailable. Event-loop time: service and test share a process. */
 const PATIENCE_MS = 2_000;
-/** Turns of that loop between the service and its caller, of 10 ms at most. */
-const WAY_MS = 200;
-/** How long a replica is waited for, also here; all else has its time, so that a slow machine earns no 503. */
+/** An allowance of 20 turns of that loop between the service and the caller, of at most 10 ms each. */
+const LOOP_ALLOWANCE_MS = 200;
+/** The replica's timeout of production. All other timeouts are long here, so that a slow machine causes no 503. */
 const { replica: REPLICA_MS } = LIMITS_OF_PRODUCTION;
 
 /** What docs/operations/replicas.md lets the role of the replica read. */
@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await replica.caughtUp();
-  await warningsAre(service, []);
+  await waitForWarnings(service, []);
 });
 afterEach(async () => {
   primary.thaw();
@@ -85,7 +85,7 @@ async function released() {
   return binding;
 }
 
-/** Heartbeats until one is answered so. A database that cannot give that answer did not give it. */
+/** Repeats a heartbeat until it has this result. */
 async function heartbeatUntil(status: number, { token }: { token: string }): Promise<Answer> {
   for (;;) {
     const answer = await service.heartbeat(token);
@@ -100,7 +100,7 @@ async function timedHeartbeat({ token }: { token: string }) {
   return { ...answer, name: 'heartbeat', milliseconds: loopTime() - began };
 }
 
-async function warningsAre(of: Service, warnings: string[]): Promise<void> {
+async function waitForWarnings(of: Service, warnings: string[]): Promise<void> {
   const wanted = JSON.stringify(warnings);
   while (JSON.stringify((await of.call('GET', '/health/ready')).json.warnings) !== wanted) await pause(20);
 }
@@ -135,7 +135,7 @@ describe('a replica that is behind', () => {
     expect((await service.heartbeat(binding.token)).status).toBe(200);
   });
 
-  test('never stops what the primary has let go on', async () => {
+  test('never refuses a license that the primary allows again', async () => {
     const binding = await activated();
     await service.setLicense(binding.license_id, { staff_status: 'suspended' });
     await replica.caughtUp();
@@ -155,16 +155,16 @@ describe('a replica that is behind', () => {
     // The primary would have refused it.
     await heartbeatUntil(200, binding);
     service.clock.advance(60_001);
-    // At once, as after a stalled process: its knowledge is a minute old.
+    // Refused at once, without a new check: the last check of the replica is a minute old, as after a stalled process.
     expect((await service.heartbeat(binding.token)).status).toBe(403);
-    await warningsAre(service, [TROUBLE]);
+    await waitForWarnings(service, [TROUBLE]);
     for (let beat = 0; beat < 10; beat += 1)
       expect((await service.heartbeat(binding.token)).status).toBe(403);
     await replica.resumeReplay();
-    await warningsAre(service, []);
+    await waitForWarnings(service, []);
   });
 
-  test('in its schema is not asked', async () => {
+  test('with an older schema is not used', async () => {
     const name = 'another';
     await service.sql(`create database ${name}`);
     await replica.caughtUp();
@@ -175,13 +175,13 @@ describe('a replica that is behind', () => {
     try {
       const { json } = await other.activate(await other.issue());
       expect((await other.heartbeat(json.token)).status).toBe(200);
-      await warningsAre(other, [TROUBLE]);
+      await waitForWarnings(other, [TROUBLE]);
       // The health check never succeeded either: it runs the statement of heartbeats.
       const well = () =>
         other.logged.some((line) => line.includes('replica available, heartbeats use the replica'));
       expect(well()).toBe(false);
       await replica.resumeReplay();
-      await warningsAre(other, []);
+      await waitForWarnings(other, []);
       expect(well()).toBe(true);
       expect((await other.heartbeat(json.token)).status).toBe(200);
     } finally {
@@ -202,20 +202,20 @@ describe.each([
     await load.more(50, () => true);
     await fail();
     await load.more(50, () => true);
-    await warningsAre(service, [TROUBLE]);
+    await waitForWarnings(service, [TROUBLE]);
     await load.more(50, () => true);
     await recover();
-    await warningsAre(service, []);
+    await waitForWarnings(service, []);
     await load.more(50, () => true);
     const answers = await load.stop();
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
-    expect(answers.filter(({ milliseconds }) => milliseconds > PATIENCE_MS + WAY_MS)).toEqual([]);
+    expect(answers.filter(({ milliseconds }) => milliseconds > PATIENCE_MS + LOOP_ALLOWANCE_MS)).toEqual([]);
     primary.freeze();
     await withLimitsOfProduction(service, () => heartbeatUntil(200, binding));
   });
 });
 
-test('a no of every kind is given as ever, and lifted at once', async () => {
+test('every kind of refusal is given with a replica too, and ends when the primary allows the license', async () => {
   const past = new Date('2026-11-01T00:00:00Z');
   const far = new Date('2099-01-01T00:00:00Z');
   const [suspended, expired, lapsed] = [await activated(), await activated(), await activated()];
@@ -223,7 +223,7 @@ test('a no of every kind is given as ever, and lifted at once', async () => {
   await service.setLicense(expired.license_id, { expires_at: past, on_expiry: 'stop' });
   await service.setLicense(lapsed.license_id, { expires_at: past });
   await publish(service, '3.2', '2027-01-01T00:00:00Z');
-  // Of a version that was never published, so that its expiry alone refuses the other.
+  // A version that was never published, so that only the state of the license refuses a heartbeat.
   const beat = (code: string, { token }: { token: string }) =>
     service.heartbeat(token, { app_version: code === 'version_not_covered' ? '3.2' : '3.1' });
   const refusals = { license_suspended: suspended, license_expired: expired, version_not_covered: lapsed };
@@ -240,13 +240,13 @@ test('a no of every kind is given as ever, and lifted at once', async () => {
   }
 });
 
-test('a replica that fails costs those who meet it a tenth of a second', async () => {
+test('a heartbeat that waits for a failing replica is delayed by less than half a second', async () => {
   const binding = await activated();
   await replica.caughtUp();
   const waits: number[] = [];
-  // The best of three, beyond what the primary takes alone; without a limit of its own none is below 800.
+  // The shortest of three delays, compared with a heartbeat from the primary. Without the replica's timeout each is over 800 ms.
   while (waits.length < 3) {
-    await warningsAre(service, []);
+    await waitForWarnings(service, []);
     replica.freeze();
     const { status, milliseconds } = await timedHeartbeat(binding);
     const control = await timedHeartbeat(binding);
@@ -257,7 +257,7 @@ test('a replica that fails costs those who meet it a tenth of a second', async (
   expect(Math.min(...waits)).toBeLessThan(500);
 });
 
-test('of a replica for which too many wait already the primary is asked', async () => {
+test('the primary is asked when too many requests wait for the replica', async () => {
   const { id } = await activated();
   await replica.caughtUp();
   const asked = Array.from({ length: 5_001 }, () => service.app.get(Replica).find(id));
@@ -273,13 +273,13 @@ test('while both hang the client is asked to retry, within 2 seconds', async () 
     Promise.all(Array.from({ length: 4 }, () => timedHeartbeat(binding))),
   );
   expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
-  expect(answers.filter(({ milliseconds }) => milliseconds > PATIENCE_MS + WAY_MS)).toEqual([]);
+  expect(answers.filter(({ milliseconds }) => milliseconds > PATIENCE_MS + LOOP_ALLOWANCE_MS)).toEqual([]);
 });
 
 test('the primary itself is no replica', async () => {
   const alone = await startService(primary.url, primary.url);
   try {
-    await warningsAre(alone, [TROUBLE]);
+    await waitForWarnings(alone, [TROUBLE]);
     const { json } = await alone.activate(await alone.issue());
     expect((await alone.heartbeat(json.token)).status).toBe(200);
   } finally {
@@ -299,7 +299,7 @@ test('a replica that was made a primary of its own is believed no more', async (
   const binding = await activated();
   await replica.caughtUp();
   await replica.sql('select pg_promote()');
-  await warningsAre(service, [TROUBLE]);
+  await waitForWarnings(service, [TROUBLE]);
   await service.app.get(ReleaseService).release(binding.id, ACT);
   for (let beat = 0; beat < 10; beat += 1) expect((await service.heartbeat(binding.token)).status).toBe(403);
 });

@@ -16,7 +16,7 @@ import {
 import { migrate } from '../../src/database/migrations.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { signLicenseToken, type LicenseClaims } from '../../src/keys/tokens/license-token.js';
-import { noJobs } from '../erasure/harness.js';
+import { waitForJobs } from '../erasure/harness.js';
 import { Service, type Answer } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 
@@ -152,7 +152,7 @@ test('refused heartbeats leave nothing behind either, with telemetry or without'
   const claims = decodeJwt(lapsed.token) as unknown as LicenseClaims;
   const rowless = signLicenseToken(service.app.get(KeyRing).active, { ...claims, sub: randomUUID() });
   // A mail on its way writes too, whatever heartbeats come meanwhile.
-  await noJobs(service);
+  await waitForJobs(service);
 
   const given = [released.token, revoked.token, expired.token, lapsed.token, rowless, 'forged', ''];
   const before = await measured();

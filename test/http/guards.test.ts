@@ -9,11 +9,11 @@ import { StaffService } from '../../src/staff/staff.service.js';
 import type { Role } from '../../src/staff/staff.entity.js';
 import { Service } from '../support/harness.js';
 
-/** For whom a route is: anyone of our own pages; holders, by whichever session or by a mailed code alone; the staff. */
-type For = 'anyone' | 'holder' | 'mailbox' | 'staff' | 'staff session' | 'admin';
+/** Who may call a route: any of our own pages; holders with any session, or signed in with a mailed code; the staff. */
+type Audience = 'anyone' | 'holder' | 'mailbox' | 'staff' | 'staff session' | 'admin';
 
 /** Every route of the pages, and for whom it is. One that is missing here, or listed here and gone, fails. */
-const ROUTES: Readonly<Record<string, For>> = {
+const ROUTES: Readonly<Record<string, Audience>> = {
   'POST /portal/api/session': 'anyone',
   'POST /portal/api/session/code': 'anyone',
   'DELETE /portal/api/session': 'holder',
@@ -60,7 +60,7 @@ const ROUTES: Readonly<Record<string, For>> = {
 
 interface Route {
   readonly name: string;
-  readonly who: For;
+  readonly who: Audience;
   readonly method: string;
   readonly path: string;
 }
@@ -97,7 +97,7 @@ async function refusal(route: Route, sent: Sent = {}): Promise<string> {
 function answer({ method, path }: Pick<Route, 'method' | 'path'>, sent: Sent) {
   const { cookies = {}, origin = OURS, authorization, id = randomUUID() } = sent;
   const cookie = Object.entries(cookies).map(([name, value]) => `mooring_${name}=${value}`);
-  // A body that is taken for one, whatever the route: what is wrong in it is answered only to callers who may send one.
+  // Every route accepts an empty object as a body; its faults are answered only to callers who may call the route.
   const body = method === 'POST' || method === 'PATCH' ? {} : undefined;
   return service.call(method, path.replace(':id', id), body, {
     origin,
@@ -147,11 +147,11 @@ test.each(guarded)('$name refuses a caller who is not signed in', async (route) 
   expect(await refusal(route, { cookies: { holder: 'x', staff: 'x' } })).toBe('sign_in_required');
 });
 
-test.each(ofStaff)('$name tells who is not signed in that it takes a token', async (route) => {
+test.each(ofStaff)('$name answers a caller without a session with www-authenticate', async (route) => {
   expect((await answer(route, {})).headers['www-authenticate']).toBe('Bearer');
 });
 
-test.each(guarded)('$name opens with no session of the other kind, under whichever name', async (route) => {
+test.each(guarded)('$name refuses a session of the other kind, in either cookie', async (route) => {
   const other = route.path.startsWith('/portal/') ? await staff('admin') : await begin({ email: ADA });
   expect(await refusal(route, { cookies: { holder: other, staff: other } })).toBe('sign_in_required');
 });
@@ -204,20 +204,20 @@ test.each(ofHolders.filter(({ path }) => path.includes(':id')))(
   },
 );
 
-test.each(ofStaff)('$name is for the roles it is for', async (route) => {
+test.each(ofStaff)('$name is refused to the role support where it is for admins', async (route) => {
   const [support, admin] = [await staff('support'), await staff('admin')];
   const isAdminOnly = route.who === 'admin';
   expect((await refusal(route, { cookies: { staff: support } })) === 'forbidden').toBe(isAdminOnly);
   expect(await refusal(route, { cookies: { staff: admin } })).not.toMatch(/forbidden|sign_in_required/);
 });
 
-test.each(ofStaff)('$name takes the token of a script as it should', async (route) => {
+test.each(ofStaff)('$name accepts a token unless it requires a session', async (route) => {
   const authorization = `Bearer ${await service.staffToken('admin', 'admin@example.com')}`;
   const code = await refusal(route, { authorization });
   expect(code === 'sign_in_required').toBe(route.who === 'staff session');
 });
 
-test('no token has more than its owner has at this moment', async () => {
+test('a token has the current role of its owner', async () => {
   const authorization = `Bearer ${await service.staffToken('support', 'script@example.com')}`;
   const issue = () =>
     service.call('POST', '/support/api/licenses', { email: 'a@example.com' }, { authorization });

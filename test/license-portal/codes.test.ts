@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { createHmac, randomUUID } from 'node:crypto';
 import { Config } from '../../src/core/config.js';
 import { licenseKeySecret } from '../../src/keys/key-material.js';
-import { everyRow, noJobs, outbox } from '../erasure/harness.js';
+import { everyRow, waitForJobs, outbox } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
 import { Browser, codesOf, withoutIds, wrong } from './harness.js';
 
@@ -89,7 +89,7 @@ test('is mailed no more once it has ended', async () => {
   await service.sql(`select graphile_worker.add_job('mail_sign_in_code', $1)`, [
     JSON.stringify({ mail_id: randomUUID(), about: id }),
   ]);
-  await noJobs(service, 'mail_sign_in_code');
+  await waitForJobs(service, 'mail_sign_in_code');
   expect(await codesOf(service, email)).toEqual([]);
 });
 
@@ -197,7 +197,7 @@ describe('who asks learns nothing of whether a license has the address', () => {
     const [to, untrusted] = [await ask(known), await ask('unknown@example.com')];
     expect(to).toMatchObject({ status: 202, text: '' });
     expect(bare(untrusted)).toEqual(bare(to));
-    await noJobs(service, 'mail_sign_in_code');
+    await waitForJobs(service, 'mail_sign_in_code');
     expect(await codesOf(service, known)).toHaveLength(1);
     expect((await outbox(service)).filter(({ to: whom }) => whom === 'unknown@example.com')).toEqual([]);
   });
@@ -228,7 +228,7 @@ describe('who asks learns nothing of whether a license has the address', () => {
     const { license_id } = await service.issue({ email });
     await service.sql('update license set email = null where id = $1', [license_id]);
     await new Browser(service).call('POST', '/session/code', { email });
-    await noJobs(service, 'mail_sign_in_code');
+    await waitForJobs(service, 'mail_sign_in_code');
     expect(await codesOf(service, email)).toEqual([]);
   });
 

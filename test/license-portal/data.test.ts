@@ -4,12 +4,12 @@ import { ReleaseService } from '../../src/releases/release.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
-import { noJobs, outbox, sell, until } from '../erasure/harness.js';
+import { waitForJobs, outbox, sell, until } from '../erasure/harness.js';
 import { FakeClock, machineId, Service } from '../support/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseen } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-/** Far from any day on which this may run: the queue itself goes by the database's clock. */
+/** Far in the future, so that the job queue, which uses the database's clock, finds no job of a request due. */
 const NOON = '2096-02-10T12:00:00Z';
 const HOUR_MS = 3_600_000;
 
@@ -348,7 +348,7 @@ describe('POST and DELETE erasure', () => {
     expect(await state(byKey)).not.toBeNull();
   });
 
-  test('whatever else refuses a caller', async () => {
+  test('the refusals of every route of the portal', async () => {
     const license = await service.issue({ email: someone() });
     const holder = await byCode(license.email);
     expect(await commonRefusals(holder, { path: '/erasure' })).toEqual(COMMON_REFUSALS);
@@ -360,6 +360,6 @@ describe('POST and DELETE erasure', () => {
 });
 
 test('every documented answer is one that was seen here', async () => {
-  await noJobs(service, 'mail_%');
+  await waitForJobs(service, 'mail_%');
   expect(unseen(/ \/portal\/api\/(export|erasure)/)).toEqual([]);
 });

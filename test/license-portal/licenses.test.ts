@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
-import { ACT, noJobs, outbox, sell } from '../erasure/harness.js';
+import { ACT, waitForJobs, outbox, sell } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseen, withoutIds } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
@@ -79,7 +79,7 @@ describe('GET licenses', () => {
     });
   });
 
-  test('says until when the law keeps purchases, the last of them, to who reads the mailbox alone', async () => {
+  test('shows until when the latest purchase is kept by law, only to holders who signed in with a code', async () => {
     const email = someone();
     await sell(service, email, randomUUID());
     service.clock.set('2024-02-29T13:00:00Z');
@@ -92,7 +92,7 @@ describe('GET licenses', () => {
     expect((await licenses(await new Browser(service).byKey(own))).purchases_kept_until).toBeNull();
   });
 
-  test('of an address without a license any more it is an empty list', async () => {
+  test('is an empty list for an address that has no license any more', async () => {
     const email = someone();
     const { license_id } = await service.issue({ email });
     const holder = await new Browser(service).byCode(email);
@@ -127,7 +127,7 @@ describe('GET licenses', () => {
 describe('POST licenses/:id/send-key', () => {
   const send = (from: Browser, id: string) => from.call('POST', `/licenses/${id}/send-key`);
   const keyMails = async (email: string) => {
-    await noJobs(service, 'mail_license_key_again');
+    await waitForJobs(service, 'mail_license_key_again');
     return (await outbox(service)).filter((mail) => mail.to === email && /license key/.test(mail.subject));
   };
 
@@ -143,7 +143,7 @@ describe('POST licenses/:id/send-key', () => {
     expect(await service.sql(trail, [license.license_id])).toEqual([]);
   });
 
-  test('a session by code sends each of its licenses, one by key its own alone', async () => {
+  test('a session by code has the keys of all its licenses mailed, a session by key only its own', async () => {
     const email = someone();
     const [first, second] = [await service.issue({ email }), await service.issue({ email })];
     const byKey = await new Browser(service).byKey(first);
@@ -156,9 +156,9 @@ describe('POST licenses/:id/send-key', () => {
     const { license_id } = await service.issue({ email: someone() });
     const own = await service.issue({ email: someone() });
     const others = [await new Browser(service).byKey(own), await new Browser(service).byCode(own.email)];
-    for (const untrusted of others) {
+    for (const otherHolder of others) {
       const [other, ...none] = await Promise.all(
-        [license_id, randomUUID(), 'x', '%00', own.license_key].map((id) => send(untrusted, id)),
+        [license_id, randomUUID(), 'x', '%00', own.license_key].map((id) => send(otherHolder, id)),
       );
       expect(other!.json).toMatchObject({ status: 404, code: 'not_found' });
       for (const answer of none) expect(withoutIds(answer)).toEqual(withoutIds(other!));
@@ -182,9 +182,9 @@ describe('POST licenses/:id/send-key', () => {
     }
     expect((await send(holder, other.license_id)).status).toBe(202);
     // Others' tries at it count for nothing.
-    const untrusted = await new Browser(service).byKey(await service.issue({ email: someone() }));
+    const otherHolder = await new Browser(service).byKey(await service.issue({ email: someone() }));
     for (let times = 0; times < 11; times += 1)
-      expect((await send(untrusted, other.license_id)).status).toBe(404);
+      expect((await send(otherHolder, other.license_id)).status).toBe(404);
     expect((await send(holder, other.license_id)).status).toBe(202);
   });
 
@@ -207,7 +207,7 @@ describe('POST licenses/:id/send-key', () => {
     }
   });
 
-  test('whatever else refuses a caller', async () => {
+  test('the refusals of every route of the portal', async () => {
     const license = await service.issue({ email: someone() });
     const holder = await new Browser(service).byKey(license);
     const path = `/licenses/${license.license_id}/send-key`;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
-import { ACT, noJobs, outbox, until } from '../erasure/harness.js';
+import { ACT, waitForJobs, outbox, until } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseen, withoutIds } from './harness.js';
 
@@ -9,15 +9,15 @@ const NOON = '2026-11-20T13:00:00Z';
 const DAY_MS = 86_400_000;
 
 let service: Service;
-/** The same one, as it is where nothing is set: no release without support. */
-let strict: Service;
+/** A second instance on the same database, without SELF_RELEASES_PER_YEAR: holders release no machine. */
+let withoutSelfReleases: Service;
 beforeAll(async () => {
   service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
-  strict = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
+  withoutSelfReleases = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
 });
 beforeEach(() => service.clock.set(NOON));
 afterAll(async () => {
-  await strict.close();
+  await withoutSelfReleases.close();
   await service.close();
 });
 
@@ -35,7 +35,7 @@ async function activated(machines = 1) {
 }
 
 const mailsOf = async (email: string, subject: RegExp) => {
-  await noJobs(service, 'mail_%');
+  await waitForJobs(service, 'mail_%');
   return (await outbox(service)).filter((mail) => mail.to === email && subject.test(mail.subject));
 };
 const isActive = async (id: string) =>
@@ -109,23 +109,23 @@ describe('POST activations/:id/release-request', () => {
   test('waits for the lock of the license without a lock of the activation', async () => {
     const license = await activated();
     const holder = await new Browser(service).byCode(license.email);
-    const release = await service.database.connect();
-    await release.query('begin');
-    await release.query('select 1 from license where id = $1 for update', [license.license_id]);
+    const connection = await service.database.connect();
+    await connection.query('begin');
+    await connection.query('select 1 from license where id = $1 for update', [license.license_id]);
     const asked = ask(holder, license.id);
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     await until(async () => (await service.sql(waiting)).length > 0);
     const sql = `update activation set ended_at = now(), ended_reason = 'released' where id = $1`;
-    await release.query(`set local lock_timeout = '100ms'`);
-    const ended = await release.query(sql, [license.id]).catch((error: Error) => error.message);
-    await release.query('commit');
-    release.release();
+    await connection.query(`set local lock_timeout = '100ms'`);
+    const ended = await connection.query(sql, [license.id]).catch((error: Error) => error.message);
+    await connection.query('commit');
+    connection.release();
     expect(ended).toMatchObject({ rowCount: 1 });
     expect((await asked).status).toBe(202);
     expect(await requests(license.id)).toEqual([]);
   });
 
-  test('whatever else refuses a caller', async () => {
+  test('the refusals of every route of the portal', async () => {
     const license = await activated();
     const holder = await new Browser(service).byKey(license);
     const path = `/activations/${license.id}/release-request`;
@@ -164,12 +164,12 @@ describe('POST activations/:id/release', () => {
     expect((await service.activate(license, 'a new one')).status).toBe(201);
     const [mail, ...more] = await mailsOf(license.email, /^A machine was released/);
     expect([mail!.text.includes('Machine: Mac 0'), more]).toEqual([true, []]);
-    // The audit is what staff did.
+    // The audit trail records actions of staff only.
     const trail = `select 1 from audit_event where license_id = $1 and action <> 'license.issue'`;
     expect(await service.sql(trail, [license.license_id])).toEqual([]);
   });
 
-  test('what support was asked for is done with it', async () => {
+  test('ends the release request of its machine too', async () => {
     const license = await activated();
     const holder = await byCode(license);
     await holder.call('POST', `/activations/${license.id}/release-request`, {});
@@ -187,7 +187,7 @@ describe('POST activations/:id/release', () => {
     expect(await mailsOf(license.email, /^A machine was released/)).toHaveLength(1);
   });
 
-  test('403 once none is left; those of 365 days ago count no more, to the instant', async () => {
+  test('403 once none is left; a self-release stops counting exactly 365 days later', async () => {
     const license = await activated(3);
     let holder = await byCode(license);
     expect(await left(holder)).toBe(1);
@@ -231,13 +231,13 @@ describe('POST activations/:id/release', () => {
 
   test('403 where SELF_RELEASES_PER_YEAR is not set: there is none', async () => {
     const license = await activated();
-    const holder = await byCode(license, strict);
+    const holder = await byCode(license, withoutSelfReleases);
     expect(await left(holder)).toBe(0);
     expect((await release(holder, license.id)).json.code).toBe('release_needs_support');
     expect(await isActive(license.id)).toBe(true);
   });
 
-  test('403 for who signed in by a key, whosever the binding is', async () => {
+  test('403 for a holder who signed in by key, also for the binding of another license', async () => {
     const license = await activated();
     const holder = await new Browser(service).byKey(license);
     for (const id of [license.id, randomUUID()]) {
@@ -255,7 +255,7 @@ describe('POST activations/:id/release', () => {
     expect(await isActive(license.id)).toBe(true);
   });
 
-  test('whatever else refuses a caller', async () => {
+  test('the refusals of every route of the portal', async () => {
     const license = await activated();
     const path = `/activations/${license.id}/release`;
     expect(await commonRefusals(await byCode(license), { path })).toEqual(COMMON_REFUSALS);
@@ -271,15 +271,15 @@ test.each(['release', 'release-request'])(
     const own = await activated();
     const untrusted = await new Browser(service).byCode(own.email);
     const ask = (id: string) => untrusted.call('POST', `/activations/${id}/${what}`, {});
-    const [other, ...none] = await Promise.all(
+    const [foreign, ...unknown] = await Promise.all(
       [license.id, randomUUID(), own.license_id, 'x', '%00', `${own.id}0`].map(ask),
     );
-    expect(other!.json).toMatchObject({ status: 404, code: 'not_found' });
-    for (const answer of none) expect(withoutIds(answer)).toEqual(withoutIds(other!));
+    expect(foreign!.json).toMatchObject({ status: 404, code: 'not_found' });
+    for (const answer of unknown) expect(withoutIds(answer)).toEqual(withoutIds(foreign!));
     expect([await isActive(license.id), await requests(license.id)]).toEqual([true, []]);
   },
 );
 
-test('every documented answer is one that was seen here', () => {
+test('the tests above had every documented answer of these routes', () => {
   expect(unseen(/ \/portal\/api\/activations/)).toEqual([]);
 });

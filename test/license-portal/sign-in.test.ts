@@ -168,7 +168,7 @@ describe('the cookies', () => {
   });
 });
 
-test('whatever else refuses a caller', async () => {
+test('the refusals of every route of the portal', async () => {
   const license = await service.issue({ email: 'common@example.com' });
   const body = { email: license.email, license_key: license.license_key };
   expect(await commonRefusals(browser(), { path: '/session', body })).toEqual(COMMON_REFUSALS);

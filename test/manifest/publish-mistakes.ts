@@ -41,7 +41,7 @@ const offering = ({ also_available: [newest, ...rest] }: ManifestContent, more: 
 });
 
 const rival = 'Another manifest is live now (sequence 5, version 4.0.0): sign again on top of it.';
-const spelling = 'Signed must be ASCII JSON without spaces, each member once and in its order.';
+const spelling = 'The member `signed` must be ASCII JSON without spaces, each member once and in its order.';
 const changedBytes = 'The signature of the manifest is wrong: its bytes were changed.';
 const wrongImage = (version: string) =>
   `Version ${version} is published with another image: give the new image a new version.`;

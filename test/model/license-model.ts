@@ -52,7 +52,7 @@ export interface License {
 export interface ModelState {
   now: number;
   licenses: License[];
-  /** The addresses whose sessions ended while the commands of one batch ran. */
+  /** The addresses that commands of the current batch erased, whose sessions ended. */
   erased: string[];
   /** The bindings whose keeping period is over. */
   forgotten: string[];
@@ -120,7 +120,7 @@ export const selfReleasesLeft = (license: License, now: number) =>
     (binding) => binding.by_holder && now - binding.ended!.at < YEAR && !isOfFormerHolder(license, binding),
   ).length;
 
-/** Whether a binding ended before its license came to its address. */
+/** Whether a binding ended before the license got its present address. */
 export const isOfFormerHolder = ({ email_since }: License, { ended }: Binding): boolean =>
   ended !== null && email_since !== null && ended.at <= email_since;
 
@@ -143,8 +143,8 @@ export function end(binding: Binding, at: number, reason: 'released' | 'refunded
   binding.ended ??= { at, reason };
 }
 
-/** Ended rows are deleted so many months after that day. */
-function hadItsTime(end: number | null, now: number, months = 12): boolean {
+/** Whether `months` months have passed since the day of an end. */
+function isRetentionOver(end: number | null, now: number, months = 12): boolean {
   if (end === null) return false;
   const day = new Date(end);
   const first = new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + months, 1));
@@ -160,7 +160,7 @@ function endOf({ ended_at, on_expiry, expires_at }: License): number | null {
 }
 
 function endActivations({ now }: ModelState, license: License, keptFrom: number | null): void {
-  if (!hadItsTime(keptFrom, now, 11)) return;
+  if (!isRetentionOver(keptFrom, now, 11)) return;
   for (const binding of activeOf(license)) {
     end(binding, now, 'released');
     for (const request of binding.requests.filter(({ decision }) => decision === null))
@@ -174,11 +174,11 @@ export function forget(state: ModelState, license: License, rule: NightRule): vo
   const ends = is_issued ? endOf(license) : null;
   const keptFrom = ends === null ? null : Math.max(ends, end_changed_at);
   if (rule === 'end') return endActivations(state, license, keptFrom);
-  const isRunLately = bindings.some(({ ended }) => !ended || ended.at > now - TWO_WEEKS);
-  if (rule === 'license' && hadItsTime(keptFrom, now) && !isRunLately)
+  const wasUsedRecently = bindings.some(({ ended }) => !ended || ended.at > now - TWO_WEEKS);
+  if (rule === 'license' && isRetentionOver(keptFrom, now) && !wasUsedRecently)
     Object.assign(license, { is_gone: true, email: null });
   const [gone, kept] = split(license.bindings, ({ ended }) =>
-    rule === 'license' ? license.is_gone : hadItsTime(ended?.at ?? null, now),
+    rule === 'license' ? license.is_gone : isRetentionOver(ended?.at ?? null, now),
   );
   license.bindings = kept;
   state.forgotten.push(...gone.map(({ id }) => id));

@@ -5,34 +5,34 @@ import { DataSource } from 'typeorm';
 import { poolOf } from '../../src/database/data-source.js';
 import { createDatabase, Service, withLimitsOfProduction } from '../support/harness.js';
 import { loopTime } from '../support/loop-time.js';
-import { Front } from '../support/databases/outage-harness.js';
+import { TcpProxy } from '../support/databases/outage-harness.js';
 import { change, only, scrape, scrapeUntil } from '../support/http/scrape.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
 // The job queue's own line about an unavailable database, beside what is logged of it.
 jest.spyOn(console, 'trace').mockImplementation(() => undefined);
 
-/** The door to the database, and the service behind it, whose replica is the primary itself. */
-const door = new Front();
+/** A TCP proxy between the service and the database; the replica of the service is the primary, through the same proxy. */
+const proxy = new TcpProxy();
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let service: Service;
 beforeAll(async () => {
   database = await createDatabase();
   const url = new URL(database.url);
-  door.target = Number(url.port);
-  await door.open();
-  url.port = String(door.port);
+  proxy.target = Number(url.port);
+  await proxy.open();
+  url.port = String(proxy.port);
   const environment = { METRICS_PORT: '0', DATABASE_READ_URL: url.href };
   service = await Service.start({ databaseUrl: url.href, environment });
 });
 afterAll(async () => {
   await service?.close();
-  door.close();
+  proxy.close();
   await database?.drop();
 });
 
 describe('the database', () => {
-  test('has so many connections, idle ones, those at work and callers that wait', async () => {
+  test('has connections: the limit, idle ones, those in use, and waiting callers', async () => {
     const of = (name: string) => `mooring_database_${name}{database="primary"}`;
     const quiet = await scrapeUntil(service, (samples) => samples[of('connections_in_use')] === 0);
     expect(quiet).toMatchObject({
@@ -107,7 +107,7 @@ describe('the database', () => {
 });
 
 describe('while the database', () => {
-  const whileUnavailable = async (samples: Record<string, number>) => {
+  const expectNothingFromDatabase = async (samples: Record<string, number>) => {
     expect(samples['mooring_database_up']).toBe(0);
     // What the process knows, and nothing that it would have had to ask for.
     expect(Object.keys(samples)).toEqual(
@@ -123,8 +123,8 @@ describe('while the database', () => {
   };
 
   test('holds a table locked, or has lost it, the process tells what it knows', async () => {
-    await whileUnavailable(await whileLocked(service, 'telemetry_inbox', () => scrape(service)));
-    await whileUnavailable(await whileGone(service, 'retention_run', () => scrape(service)));
+    await expectNothingFromDatabase(await whileLocked(service, 'telemetry_inbox', () => scrape(service)));
+    await expectNothingFromDatabase(await whileGone(service, 'retention_run', () => scrape(service)));
     await scrapeUntil(service, (samples) => samples['mooring_database_up'] === 1);
   });
 
@@ -134,25 +134,25 @@ describe('while the database', () => {
       '127.0.0.1',
     );
     await once(silent, 'listening');
-    const { target } = door;
-    door.close();
+    const { target } = proxy;
+    proxy.close();
     const milliseconds: number[] = [];
     await withLimitsOfProduction(service, async () => {
-      await whileUnavailable(await scrape(service));
-      door.target = (silent.address() as AddressInfo).port;
-      await door.open();
+      await expectNothingFromDatabase(await scrape(service));
+      proxy.target = (silent.address() as AddressInfo).port;
+      await proxy.open();
       while (milliseconds.length < 3) {
         const began = loopTime();
-        await whileUnavailable(await scrape(service));
+        await expectNothingFromDatabase(await scrape(service));
         milliseconds.push(loopTime() - began);
       }
     });
     // The quickest, in the time of the event loop: a busy machine is not the service's.
     expect(Math.min(...milliseconds)).toBeLessThan(2_000);
-    door.close();
+    proxy.close();
     silent.close();
-    door.target = target;
-    await door.open();
+    proxy.target = target;
+    await proxy.open();
     await scrapeUntil(service, (samples) => samples['mooring_database_up'] === 1);
   });
 });

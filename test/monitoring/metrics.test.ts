@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MetricsService } from '../../src/monitoring/metrics/metrics.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { noJobs } from '../erasure/harness.js';
+import { waitForJobs } from '../erasure/harness.js';
 import { createDatabase, Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 import { ServerProcess } from '../support/processes/server-process.js';
@@ -66,7 +66,7 @@ test('how long the most urgent deletion request is overdue, and no such line whe
   await erasures.cancel(id);
   expect(await samples()).not.toHaveProperty('mooring_erasure_overdue_days');
   // The mail about it has no recipient any more, and ends at its next try.
-  await noJobs(service);
+  await waitForJobs(service);
   service.clock.set(before);
 });
 

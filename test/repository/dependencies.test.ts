@@ -195,7 +195,11 @@ describe('the client', () => {
 
 test.each(['judges', 'mutation'] as const)('npm run %s installs nothing without a reason', async (folder) => {
   const url = new URL('../../scripts/dependency-reasons.mjs', import.meta.url);
-  const { APART } = (await import(url.href)) as { APART: Record<typeof folder, object> };
+  const { SEPARATELY_INSTALLED } = (await import(url.href)) as {
+    SEPARATELY_INSTALLED: Record<typeof folder, object>;
+  };
   const { devDependencies } = JSON.parse(read(`${folder}/package.json`)) as { devDependencies: object };
-  expect(Object.keys(APART[folder]).toSorted()).toEqual(Object.keys(devDependencies).toSorted());
+  expect(Object.keys(SEPARATELY_INSTALLED[folder]).toSorted()).toEqual(
+    Object.keys(devDependencies).toSorted(),
+  );
 });

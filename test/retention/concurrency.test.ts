@@ -22,7 +22,7 @@ beforeAll(async () => {
   const { json } = await quiet.activate(await quiet.issue());
   control = { service: quiet, token: json.token };
   harness = RetentionHarness.on(service.databaseUrl);
-  await harness.countNoWeeks();
+  await harness.disableRollUp();
   license = await service.issue({ machines_allowed: 100_000 });
   token = (await service.activate(license)).json.token;
 });

@@ -7,7 +7,7 @@ let license_id: unknown;
 let staff_id: unknown;
 beforeAll(async () => {
   harness = await RetentionHarness.start();
-  await harness.countNoWeeks();
+  await harness.disableRollUp();
   license_id = (await harness.insert('license', {}))['id'];
   staff_id = (await harness.insert('staff', {}))['id'];
 });

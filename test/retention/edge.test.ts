@@ -5,7 +5,7 @@ import { RetentionHarness } from './harness.js';
 let harness: RetentionHarness;
 beforeAll(async () => {
   harness = await RetentionHarness.start();
-  await harness.countNoWeeks();
+  await harness.disableRollUp();
 });
 afterEach(() => harness.sql('truncate telemetry_inbox, telemetry'));
 afterAll(() => harness.close());

@@ -17,7 +17,7 @@ let harness: RetentionHarness;
 beforeAll(async () => {
   service = await Service.start();
   harness = RetentionHarness.on(service.databaseUrl);
-  await harness.countNoWeeks();
+  await harness.disableRollUp();
 });
 beforeEach(() => service.clock.set(NOON));
 afterEach(() => service.sql('truncate license, activation, graphile_worker._private_jobs cascade'));

@@ -8,7 +8,7 @@ const NOW = '2026-11-20T00:05:00Z';
 let harness: RetentionHarness;
 beforeAll(async () => {
   harness = await RetentionHarness.start();
-  await harness.countNoWeeks();
+  await harness.disableRollUp();
 });
 beforeEach(async () => {
   await harness.sql('truncate telemetry_inbox, telemetry, one_time_code');
@@ -33,7 +33,7 @@ async function expectFinished(): Promise<void> {
   expect(tables).toEqual([]);
 }
 
-/** Detaches a month while another connection reads telemetry, and has it cut short: by its own time limit, or by its end. */
+/** Begins to detach a month while another connection reads telemetry, and interrupts it with `cut`. */
 async function detachHalf(month: string, cut: (pid: number) => Promise<unknown>): Promise<void> {
   const reader = await harness.database.connect();
   const run = new pg.Client(harness.databaseUrl);
@@ -68,7 +68,7 @@ test.each([
   await expectFinished();
 });
 
-test('what is half detached goes without keeping anyone waiting: not for those who read telemetry meanwhile', async () => {
+test('a half detached month is deleted without waiting for readers of telemetry', async () => {
   await detachHalf('2024_09', (pid) => harness.sql('select pg_terminate_backend($1)', [pid]));
   const reader = await harness.database.connect();
   await reader.query('begin; select count(*) from telemetry');
@@ -78,14 +78,14 @@ test('what is half detached goes without keeping anyone waiting: not for those w
   expect(await pending()).toEqual([]);
 });
 
-test('what is half detached is finished though its month is not past: else nothing older could go', async () => {
+test('detaching is completed also for a month that is not due, because no older month could be detached otherwise', async () => {
   await detachHalf('2024_10', (pid) => harness.sql('select pg_terminate_backend($1)', [pid]));
   expect((await harness.run('2026-10-15T00:05:00Z')).deleted).toEqual({ telemetry: 7 });
   expect(await pending()).toEqual([]);
   expect((await harness.partitions())[0]).toBe('2024_11');
 });
 
-test('what was left behind, one way and the other, goes in one run', async () => {
+test('a detached and a half detached month are both deleted in one run', async () => {
   await harness.sql('alter table telemetry detach partition telemetry_2024_09');
   await detachHalf('2024_10', (pid) => harness.sql('select pg_terminate_backend($1)', [pid]));
   expect((await harness.run(NOW)).deleted['telemetry']).toBe(12);
@@ -109,7 +109,7 @@ test('nothing is dropped that only looks like a month of telemetry', async () =>
   );
 });
 
-test('of a detached month that is not past, each row stays to its day all the same', async () => {
+test('rows of a detached month that is not wholly due are kept until their own day', async () => {
   await harness.sql('alter table telemetry detach partition telemetry_2024_11');
   await harness.run('2026-11-20T23:59:59Z');
   expect(await harness.days('telemetry_2024_11')).toEqual({ '2024-11-21': 6 });
@@ -117,7 +117,7 @@ test('of a detached month that is not past, each row stays to its day all the sa
   expect(await harness.sql(`select to_regclass('telemetry_2024_11') as found`)).toEqual([{ found: null }]);
 });
 
-test('what fails in one table is reported, and keeps nothing in the others', async () => {
+test('a failure in one table is reported, and does not stop the deletion in others', async () => {
   await harness.insert('one_time_code', { expires_at: '2026-11-01' });
   await harness.insert('purchase', { recorded_on: '2010-01-01' });
   await harness.sql(`
@@ -128,8 +128,8 @@ test('what fails in one table is reported, and keeps nothing in the others', asy
     deleted: { telemetry: 12, one_time_code: 1 },
     failed: [{ table: 'purchase', error: { message: expect.stringContaining('broken') } }],
   });
-  const ledger = 'select failed from retention_run order by id desc limit 1';
-  expect(await harness.sql(ledger)).toEqual([{ failed: ['purchase'] }]);
+  const lastRun = 'select failed from retention_run order by id desc limit 1';
+  expect(await harness.sql(lastRun)).toEqual([{ failed: ['purchase'] }]);
   await harness.sql('drop function broken cascade');
   expect((await harness.run(NOW)).deleted).toEqual({ purchase: 1 });
 });

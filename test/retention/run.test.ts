@@ -9,7 +9,7 @@ const asOf = new Date(NOW);
 let harness: RetentionHarness;
 beforeAll(async () => {
   harness = await RetentionHarness.start();
-  await harness.countNoWeeks();
+  await harness.disableRollUp();
   await harness.run(NOW);
 });
 beforeEach(() => harness.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry, one_time_code'));

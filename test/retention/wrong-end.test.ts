@@ -26,7 +26,7 @@ let terminal: Terminal;
 beforeAll(async () => {
   service = await Service.start();
   harness = RetentionHarness.on(service.databaseUrl);
-  await harness.countNoWeeks();
+  await harness.disableRollUp();
   terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
 });
 beforeEach(() => service.clock.set(TODAY));

@@ -36,9 +36,9 @@ let server: ServerProcess;
 let load: Load;
 beforeAll(async () => {
   database = await createDatabase();
-  const { makeData, numbered } = await ofBench('data.mjs');
+  const { makeData, seatIds } = await ofBench('data.mjs');
   const { kindsOf } = await ofBench('kinds.mjs');
-  const { settings, ...data } = await makeData(database.url, directory, numbered(SEATS));
+  const { settings, ...data } = await makeData(database.url, directory, seatIds(SEATS));
   const port = await freePort();
   const environment = { ...settings, PORT: String(port), PUBLIC_URL: `http://localhost:${port}` };
   const nodeArguments = ['--expose-gc', '--import', './bench/load/heap.mjs'];

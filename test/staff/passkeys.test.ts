@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { generateKeyPairSync, hash, randomBytes, randomUUID } from 'node:crypto';
 import { StaffService } from '../../src/staff/staff.service.js';
-import { Authenticator, type Lie } from '../support/http/authenticator.js';
+import { Authenticator, type Forgery } from '../support/http/authenticator.js';
 import { outbox, until } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
 import { ACT, Browser, lastEntry, printedLink, signedIn } from '../support-api/harness.js';
@@ -21,9 +21,9 @@ afterAll(() => service.close());
 
 const newPerson = (email = `person-${(people += 1)}@example.com`) => signedIn(service, 'support', email);
 
-async function enrol(browser: Browser, authenticator = new Authenticator(ORIGIN), lie: Lie = {}) {
+async function enrol(browser: Browser, authenticator = new Authenticator(ORIGIN), forgery: Forgery = {}) {
   const { options } = (await browser.post('passkeys/options', {})).json;
-  return browser.post('passkeys', { response: authenticator.create(options, lie) });
+  return browser.post('passkeys', { response: authenticator.create(options, forgery) });
 }
 
 /** A person with a passkey. */
@@ -35,9 +35,13 @@ async function enrolled(counts = true) {
   return { browser, authenticator, passkey, id, email } as const;
 }
 
-async function signInWith(authenticator: Authenticator, lie: Lie = {}, browser = new Browser(service)) {
+async function signInWith(
+  authenticator: Authenticator,
+  forgery: Forgery = {},
+  browser = new Browser(service),
+) {
   const { options } = (await browser.post('session/options', {})).json;
-  return browser.post('session', { response: authenticator.get(options, lie) });
+  return browser.post('session', { response: authenticator.get(options, forgery) });
 }
 
 describe('enrolling', () => {
@@ -89,7 +93,7 @@ describe('enrolling', () => {
     expect((await enrol(await newPerson(), authenticator)).json.code).toBe('passkey_invalid');
   });
 
-  const forgeries: Record<string, () => Lie> = {
+  const forgeries: Record<string, () => Forgery> = {
     'another challenge': () => ({ challenge: randomBytes(32).toString('base64url') }),
     'another origin': () => ({ origin: 'https://evil.example' }),
     'another host': () => ({ rpId: 'evil.example' }),
@@ -119,7 +123,7 @@ describe('enrolling', () => {
   });
 
   test.each([5, true, 'usb', {}, { length: 1 }, [null, 3, {}, ['usb']]])(
-    'drops transports that are none: %j',
+    'ignores invalid transports: %j',
     async (transports) => {
       const browser = await newPerson();
       const { options } = (await browser.post('passkeys/options', {})).json;
@@ -151,7 +155,7 @@ describe('enrolling', () => {
 });
 
 describe('signing in', () => {
-  test('names no person, and signs in its owner', async () => {
+  test('the options name no person, and the answer signs in the owner of the passkey', async () => {
     const { authenticator, email } = await enrolled();
     const browser = new Browser(service);
     const asked = await browser.post('session/options', {});
@@ -174,7 +178,7 @@ describe('signing in', () => {
     expect((await browser.get('session')).json).toMatchObject({ email, role: 'support', has_passkey: true });
   });
 
-  const forgeries: Record<string, (other: string) => Lie> = {
+  const forgeries: Record<string, (other: string) => Forgery> = {
     'another challenge': () => ({ challenge: randomBytes(32).toString('base64url') }),
     'another origin': () => ({ origin: 'https://evil.example' }),
     'another port': () => ({ origin: 'http://localhost:3001' }),
@@ -191,15 +195,15 @@ describe('signing in', () => {
     const other = (await enrolled()).id.replaceAll('-', '');
     const browser = new Browser(service);
     const { options } = (await browser.post('session/options', {})).json;
-    const lie = forgeries[kind]!(Buffer.from(other, 'hex').toString('base64url'));
-    const wrong = await browser.post('session', { response: authenticator.get(options, lie) });
+    const forgery = forgeries[kind]!(Buffer.from(other, 'hex').toString('base64url'));
+    const wrong = await browser.post('session', { response: authenticator.get(options, forgery) });
     expect([wrong.status, wrong.json.code, wrong.cookies]).toEqual([403, 'passkey_invalid', []]);
     const late = await browser.post('session', { response: authenticator.get(options) });
     expect(late.json.code).toBe('passkey_invalid');
     expect((await signInWith(authenticator)).status).toBe(204);
   });
 
-  test('needs the name of the person: an answer without one is none', async () => {
+  test('refuses an answer without userHandle', async () => {
     const { authenticator } = await enrolled();
     const browser = new Browser(service);
     const { options } = (await browser.post('session/options', {})).json;
@@ -242,7 +246,7 @@ describe('signing in', () => {
     expect((await signInWith(authenticator)).status).toBe(204);
   });
 
-  test('of two answers with one count at once, one signs in', async () => {
+  test('of answers at once with the same signature counter, only one signs in', async () => {
     const { authenticator } = await enrolled();
     const answers = await Promise.all(
       Array.from({ length: 6 }, async () => {
@@ -255,13 +259,13 @@ describe('signing in', () => {
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
   });
 
-  test('takes an authenticator that does not count, as of passkeys that are synchronised', async () => {
+  test('accepts an authenticator without a counter, as with synchronised passkeys', async () => {
     const { authenticator } = await enrolled(false);
     expect((await signInWith(authenticator)).status).toBe(204);
     expect((await signInWith(authenticator)).status).toBe(204);
   });
 
-  test('refuses whose person is removed at this moment', async () => {
+  test('refuses a passkey whose owner is removed at the same moment', async () => {
     const { authenticator, id } = await enrolled();
     const removal = await service.database.connect();
     await removal.query('begin');
@@ -290,7 +294,7 @@ describe('signing in', () => {
     expect((await signInWith(other.authenticator, untrusted)).json.code).toBe('passkey_invalid');
   });
 
-  test('challenges that ended leave as others are asked for', async () => {
+  test('expired challenges are deleted when a new one is requested', async () => {
     await service.sql('delete from passkey_challenge');
     for (let i = 0; i < 3; i += 1) await new Browser(service).post('session/options', {});
     service.clock.advance(5 * MINUTE);
@@ -313,7 +317,7 @@ describe('a passkey', () => {
     expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).json.code).toBe('not_found');
   });
 
-  test('ends every other session of its owner: one that was opened with it is closed', async () => {
+  test('when it is removed, all other sessions of its owner end', async () => {
     const { browser, passkey, authenticator } = await enrolled();
     const [thief, untrusted] = [new Browser(service), await newPerson()];
     expect((await signInWith(authenticator, {}, thief)).status).toBe(204);

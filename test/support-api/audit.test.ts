@@ -46,11 +46,11 @@ test('the audit says who released which binding, why and when, in the transactio
     },
   ]);
   const [row] = await service.sql(
-    `select a.xmin = e.xmin as is_one from activation a, audit_event e
+    `select a.xmin = e.xmin as is_same_transaction from activation a, audit_event e
      where a.id = $1 and e.license_id = a.license_id and e.action = 'activation.release'`,
     [license.id],
   );
-  expect(row).toEqual({ is_one: true });
+  expect(row).toEqual({ is_same_transaction: true });
 });
 
 test('the audit holds what exactly was changed, and names no person in it', async () => {

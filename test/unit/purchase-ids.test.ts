@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { derivePurchaseIds } from '../../src/keys/sold-ids.js';
+import { derivePurchaseIds } from '../../src/keys/purchase-ids.js';
 
 const secret = Buffer.alloc(32, 7);
 

@@ -339,7 +339,7 @@ describe('a genuine signature over a wrong manifest is refused, and the sentence
   });
 
   test('no JSON at all', () => {
-    expect(() => parseSigned('{"_type":')).toThrow("The manifest's signed must be JSON.");
+    expect(() => parseSigned('{"_type":')).toThrow('The member `signed` of the manifest must be JSON.');
   });
 });
 

@@ -109,7 +109,7 @@ describe('--attach', () => {
       ['--prepared and --attach must be given together.\n', 2, []],
       // A good signature over bytes that an editor has ended with a line end.
       [
-        'Signed must be ASCII JSON without spaces, each member once and in its order.\n',
+        'The member `signed` must be ASCII JSON without spaces, each member once and in its order.\n',
         1,
         ['lined.sig'],
         'lined',

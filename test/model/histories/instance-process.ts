@@ -1,21 +1,21 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { Front } from '../../support/databases/outage-harness.js';
+import { TcpProxy } from '../../support/databases/outage-harness.js';
 import { freePort, ServerProcess } from '../../support/processes/server-process.js';
 import type { Instance } from './deployment.js';
 
-const STEPPED_CLOCK = fileURLToPath(new URL('../../support/processes/wrong-clock.mjs', import.meta.url));
+const WRONG_CLOCK = fileURLToPath(new URL('../../support/processes/wrong-clock.mjs', import.meta.url));
 
 /** An instance in a process of its own, behind an address whose connections can be cut. */
 export class InstanceProcess implements Instance {
   isUp = false;
   readonly hasReplica: boolean;
-  readonly #front = new Front();
+  readonly #proxy = new TcpProxy();
   readonly #settings: Readonly<Record<string, string>>;
   #process!: ServerProcess;
   #starting: Promise<void> = Promise.resolve();
   #isEnding = false;
-  /** How far the clock is set, with the moments between which it may have been so. */
+  /** The offsets of the clock, each with the time in which it may have been in effect. */
   #offsets: { readonly ms: number; readonly from: number; until: number }[] = [];
 
   private constructor(
@@ -29,14 +29,14 @@ export class InstanceProcess implements Instance {
   static async start(settings: Record<string, string>, errors: string[]): Promise<InstanceProcess> {
     const port = await freePort();
     const instance = new InstanceProcess({ ...settings, PORT: String(port) }, errors);
-    instance.#front.target = port;
-    await instance.#front.open();
+    instance.#proxy.target = port;
+    await instance.#proxy.open();
     await instance.#begin();
     return instance;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#front.port}`;
+    return `http://127.0.0.1:${this.#proxy.port}`;
   }
 
   async #begin(): Promise<void> {
@@ -45,13 +45,13 @@ export class InstanceProcess implements Instance {
       this.#process = new ServerProcess(this.#settings, {
         ipc: true,
         limitsOfProduction: true,
-        nodeArguments: ['--import', STEPPED_CLOCK],
+        nodeArguments: ['--import', WRONG_CLOCK],
       });
       const isReady = await this.#process.ready().then(
         () => true,
         () => false,
       );
-      // A fault at its start ends it; its supervisor starts it again.
+      // A fault during its start ends it; it is started again, as a supervisor would.
       if (isReady) break;
       await this.#process.end('SIGKILL');
     }
@@ -89,7 +89,7 @@ export class InstanceProcess implements Instance {
   }
 
   cut(): void {
-    this.#front.cut();
+    this.#proxy.cut();
   }
 
   /** Kills it; it restarts in the background. */
@@ -113,7 +113,7 @@ export class InstanceProcess implements Instance {
     await this.#starting;
     this.#isEnding = true;
     await this.#process.end('SIGKILL');
-    this.#front.close();
+    this.#proxy.close();
   }
 }
 

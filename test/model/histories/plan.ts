@@ -6,7 +6,7 @@ import type { OnExpiry } from '../../../src/core/config.js';
  * template is about is chosen when its turn comes, among those that the clients know by then.
  */
 
-const KINDS = {
+const KIND_WEIGHTS = {
   activate: 12,
   heartbeat: 8,
   release: 4,
@@ -19,13 +19,13 @@ const KINDS = {
   on_expiry: 1,
   erase: 0.3,
 } as const;
-/** Of a license that is sold also what the payment processor reports. */
+/** Additional kinds for a sold license: the reports of the payment processor. */
 const REPORTS = { paid: 2, disputed: 1, dispute_won: 1, refunded: 0.7 } as const;
-export type Kind = keyof typeof KINDS | keyof typeof REPORTS;
+export type Kind = keyof typeof KIND_WEIGHTS | keyof typeof REPORTS;
 
 export interface CommandTemplate {
   readonly kind: Kind;
-  /** Which of what there is to choose from. */
+  /** The index of the choice among the candidates at its turn. */
   readonly pick: number;
   /** Whether something unusual is meant: a replaced key, an activation that has ended. */
   readonly odd: boolean;
@@ -40,7 +40,7 @@ export interface Scenario {
   readonly on_expiry: OnExpiry;
   /** One after the other, before the clients begin. */
   readonly prologue: readonly CommandTemplate[];
-  /** Each client's, one after the other; the clients beside each other. */
+  /** The templates of each client, in order; the clients run at the same time. */
   readonly clients: readonly (readonly CommandTemplate[])[];
 }
 
@@ -50,17 +50,17 @@ export interface ScenarioShape {
   readonly templates: number;
   /** Chosen by the seed where it is not given. */
   readonly isSold?: boolean;
-  /** Kinds that are left out, or come more often: instead of those that are planned otherwise. */
+  /** Weights that replace the default weights; 0 leaves a kind out. */
   readonly kinds?: Partial<Record<Kind, number>>;
 }
 
 /** Templates of these kinds alone. */
 export function only(...kinds: readonly Kind[]): Partial<Record<Kind, number>> {
-  const all = Object.keys({ ...KINDS, ...REPORTS }) as Kind[];
+  const all = Object.keys({ ...KIND_WEIGHTS, ...REPORTS }) as Kind[];
   return Object.fromEntries(all.map((kind) => [kind, kinds.includes(kind) ? 1 : 0]));
 }
 
-/** The shape of the scenarios that faults strike. */
+/** The shape of the scenarios with faults. */
 export const USUAL_SHAPE: ScenarioShape = { clients: 3, templates: 8 };
 
 export function plan(seed: number, shape: ScenarioShape = USUAL_SHAPE): Scenario {
@@ -96,7 +96,7 @@ export function plan(seed: number, shape: ScenarioShape = USUAL_SHAPE): Scenario
 }
 
 function template(random: Random, { isSold, kinds = {} }: ScenarioShape): CommandTemplate {
-  const weights = Object.entries({ ...KINDS, ...(isSold && REPORTS), ...kinds }) as [Kind, number][];
+  const weights = Object.entries({ ...KIND_WEIGHTS, ...(isSold && REPORTS), ...kinds }) as [Kind, number][];
   return {
     kind: weighted(random, weights),
     pick: random.below(1000),

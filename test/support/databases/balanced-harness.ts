@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { GUARD_MS } from '../harness.js';
-import { Front, tried, type Timed } from './outage-harness.js';
+import { TcpProxy, tried, type Timed } from './outage-harness.js';
 import { freePort, ServerProcess } from '../processes/server-process.js';
 
 const CONFIGURATION = fileURLToPath(new URL('../../../deploy/haproxy.cfg', import.meta.url));
@@ -91,7 +91,7 @@ async function accepts(port: number): Promise<boolean> {
 }
 
 /** Forwards each connection to the next instance, available or not, and cuts silent ones. */
-class Door extends Front implements Proxy {
+class Door extends TcpProxy implements Proxy {
   readonly output = '';
   #turn = 0;
 
@@ -109,7 +109,7 @@ class Door extends Front implements Proxy {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  protected override lead(): Socket {
+  protected override connectToTarget(): Socket {
     const far = connect(this.ports[(this.#turn += 1) % this.ports.length]!, '127.0.0.1');
     return far.setTimeout(SILENCE_MS, () => far.destroy());
   }

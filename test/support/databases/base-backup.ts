@@ -36,7 +36,7 @@ export function copyWal(cluster: string, to: string, wanted: (segment: string) =
   for (const name of segments) cpSync(join(cluster, 'pg_wal', name), join(to, 'pg_wal', name));
 }
 
-// Without the process id file, the replication slots and the log, of which only a part is copied.
+// Leaves out the process id file, the replication slots and the write-ahead log, whose needed segments are copied apart.
 function belongsToBackup(path: string): boolean {
   const [name, within] = [basename(path), basename(dirname(path))];
   if (within === 'pg_wal') return !SEGMENT.test(name);

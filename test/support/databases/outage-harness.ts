@@ -17,25 +17,25 @@ import { freePort } from '../processes/server-process.js';
 /** A PostgreSQL of the test's own that can be stopped, frozen and started again, always at the same address. */
 export class FragilePostgres {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-outage-'));
-  readonly #front = new Front();
+  readonly #proxy = new TcpProxy();
   #server!: EmbeddedPostgres;
   /** Its address, that of a proxy, because it comes back on another port. */
   url!: string;
 
   static async start(): Promise<FragilePostgres> {
     const postgres = new FragilePostgres();
-    await postgres.#front.open();
+    await postgres.#proxy.open();
     await postgres.restart();
     return postgres;
   }
 
   /** Ends it as a power cut would: no client is notified, nothing is finished. */
   async stop(): Promise<void> {
-    this.#front.close();
+    this.#proxy.close();
     await this.kill('SIGQUIT');
   }
 
-  /** Ends the postmaster alone, in the middle of everything; by SIGKILL its children are left to notice. */
+  /** Ends the postmaster alone, during its work; with SIGKILL its children run on until they notice. */
   async kill(signal: 'SIGKILL' | 'SIGQUIT' = 'SIGKILL'): Promise<void> {
     const { pid } = readPidFile(this.cluster)!;
     process.kill(pid, signal);
@@ -45,20 +45,20 @@ export class FragilePostgres {
 
   /** Breaks every connection to it; new ones are accepted at once. */
   cutConnections(): void {
-    this.#front.cut();
+    this.#proxy.cut();
   }
 
   /** Delays each of its answers from now on. */
   delay(milliseconds: number): void {
-    this.#front.delayMs = milliseconds;
+    this.#proxy.delayMs = milliseconds;
   }
 
   async restart(): Promise<void> {
     this.#server = await startEmbeddedPostgres(this.#directory, { durable: false });
     const url = new URL(this.#server.url);
-    this.#front.target = Number(url.port);
-    await this.#front.open();
-    url.port = String(this.#front.port);
+    this.#proxy.target = Number(url.port);
+    await this.#proxy.open();
+    url.port = String(this.#proxy.port);
     this.url = url.href;
   }
 
@@ -73,7 +73,7 @@ export class FragilePostgres {
 
   async end(): Promise<void> {
     this.thaw();
-    this.#front.close();
+    this.#proxy.close();
     await this.#server.stop();
     rmSync(this.#directory, { recursive: true, force: true });
   }
@@ -104,7 +104,7 @@ export function processesOf(cluster: string): number[] {
 }
 
 /** A TCP proxy to another port; while it is closed, connections are refused, as without a server. */
-export class Front {
+export class TcpProxy {
   /** The delay of answers. */
   delayMs = 0;
   target = 0;
@@ -115,7 +115,7 @@ export class Front {
   async open(): Promise<void> {
     if (this.#server?.listening) return;
     this.#server = createServer((near) => {
-      const far = this.lead();
+      const far = this.connectToTarget();
       near.pipe(far);
       far.pipe(late(() => this.delayMs)).pipe(near);
       for (const [one, other] of [
@@ -142,7 +142,7 @@ export class Front {
   }
 
   /** Opens the far side of a connection. */
-  protected lead(): Socket {
+  protected connectToTarget(): Socket {
     return connect(this.target, '127.0.0.1');
   }
 }
@@ -202,7 +202,7 @@ export async function timed(name: string, base: string, ...request: Request): Pr
   return { ...answer, name, milliseconds: performance.now() - started };
 }
 
-/** The same; a call whose connection breaks has the status 0: nothing was acknowledged. */
+/** Like `timed`, but a call whose connection breaks has the status 0: nothing was acknowledged. */
 export async function tried(name: string, base: string, ...request: Request): Promise<Timed> {
   const started = performance.now();
   return timed(name, base, ...request).catch((error: Error) => {

@@ -10,7 +10,7 @@ import {
   serverSettings,
 } from '../../../src/database/embedded/postgres-process.js';
 import { baseBackup } from './base-backup.js';
-import { Front, signalServer, type FragilePostgres } from './outage-harness.js';
+import { TcpProxy, signalServer, type FragilePostgres } from './outage-harness.js';
 
 const SETTINGS = {
   ...serverSettings(false),
@@ -23,7 +23,7 @@ const SETTINGS = {
 export class StreamingReplica {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-replica-'));
   readonly #cluster = join(this.#directory, 'postgres');
-  readonly #front = new Front();
+  readonly #proxy = new TcpProxy();
   readonly #primary: FragilePostgres;
   #pid = 0;
 
@@ -33,7 +33,7 @@ export class StreamingReplica {
 
   static async of(primary: FragilePostgres): Promise<StreamingReplica> {
     const replica = new StreamingReplica(primary);
-    await replica.#front.open();
+    await replica.#proxy.open();
     try {
       await replica.#copy();
       await replica.start();
@@ -46,7 +46,7 @@ export class StreamingReplica {
 
   get url(): string {
     const url = new URL(this.#primary.url);
-    url.port = String(this.#front.port);
+    url.port = String(this.#proxy.port);
     return url.href;
   }
 
@@ -55,13 +55,13 @@ export class StreamingReplica {
     disownPidFile(this.#cluster);
     const { pid, port } = await launch(this.#cluster, join(this.#directory, 'postgres.log'), SETTINGS);
     this.#pid = pid;
-    this.#front.target = port;
-    await this.#front.open();
+    this.#proxy.target = port;
+    await this.#proxy.open();
   }
 
   /** Kills it. */
   async kill(): Promise<void> {
-    this.#front.close();
+    this.#proxy.close();
     await endPostmaster(this.#pid, this.#cluster, 'SIGKILL');
   }
 
@@ -95,7 +95,7 @@ export class StreamingReplica {
   }
 
   async end(): Promise<void> {
-    this.#front.close();
+    this.#proxy.close();
     await endPostmaster(this.#pid, this.#cluster, 'SIGQUIT', 'SIGKILL');
     rmSync(this.#directory, { recursive: true, force: true });
   }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Front, processesOf } from './outage-harness.js';
+import { TcpProxy, processesOf } from './outage-harness.js';
 
 /** A fresh cluster and its log take some 60 MB. */
 const SIZE = '128m';
@@ -18,7 +18,7 @@ type Reply = { readonly done: unknown } | { readonly failed: string };
 /** A PostgreSQL whose disk can be full, always at the same address. */
 export class SmallDiskPostgres {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-disk-'));
-  readonly #front = new Front();
+  readonly #proxy = new TcpProxy();
   /**
    * Whether it has a disk of its own that is really full (ENOSPC). Where the system forbids mounting one, its files may
    * grow no more instead (EFBIG): then it cannot write either, and goes down sooner.
@@ -44,7 +44,7 @@ export class SmallDiskPostgres {
     const postgres = new SmallDiskPostgres();
     try {
       await postgres.#reply();
-      await postgres.#front.open();
+      await postgres.#proxy.open();
       await postgres.restart();
       return postgres;
     } catch (error) {
@@ -56,8 +56,8 @@ export class SmallDiskPostgres {
   /** Starts it again, as its supervisor does once it has gone down. */
   async restart(): Promise<void> {
     const url = new URL(String(await this.#tell('start')));
-    this.#front.target = Number(url.port);
-    url.port = String(this.#front.port);
+    this.#proxy.target = Number(url.port);
+    url.port = String(this.#proxy.port);
     this.url = url.href;
   }
 
@@ -92,7 +92,7 @@ export class SmallDiskPostgres {
   }
 
   async end(): Promise<void> {
-    this.#front.close();
+    this.#proxy.close();
     if (this.#process.connected) this.#process.disconnect();
     await this.#exited;
     rmSync(this.#directory, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, hash, randomBytes, sign, type KeyObject } from 'node:crypto';
 
 /** The forged values of an authenticator, browser or page. */
-export interface Lie {
+export interface Forgery {
   readonly origin?: string;
   readonly rpId?: string;
   readonly challenge?: string;
@@ -40,14 +40,14 @@ export class Authenticator {
   ) {}
 
   /** Makes its credential. @returns what the page sends */
-  create(options: CreationOptions, lie: Lie = {}): Record<string, unknown> {
+  create(options: CreationOptions, forgery: Forgery = {}): Record<string, unknown> {
     this.#userHandle = options.user.id;
-    const clientDataJSON = this.#clientData('webauthn.create', options.challenge, lie);
-    const id = lie.credentialId ?? this.credentialId;
+    const clientDataJSON = this.#clientData('webauthn.create', options.challenge, forgery);
+    const id = forgery.credentialId ?? this.credentialId;
     const length = Buffer.from([id.length >> 8, id.length & 0xff]);
     const credential = Buffer.concat([Buffer.alloc(16), length, id, this.#coseKey()]);
-    const flags = (lie.flags ?? PRESENT_AND_VERIFIED) | HAS_CREDENTIAL;
-    const authData = Buffer.concat([this.#head(lie.rpId ?? options.rp.id, flags), credential]);
+    const flags = (forgery.flags ?? PRESENT_AND_VERIFIED) | HAS_CREDENTIAL;
+    const authData = Buffer.concat([this.#head(forgery.rpId ?? options.rp.id, flags), credential]);
     const attestationObject = Buffer.concat([
       Buffer.from([0xa3]),
       cborText('fmt'),
@@ -65,22 +65,22 @@ export class Authenticator {
   }
 
   /** Signs a challenge. @returns what the page sends */
-  get(options: RequestOptions, lie: Lie = {}): Record<string, unknown> {
+  get(options: RequestOptions, forgery: Forgery = {}): Record<string, unknown> {
     if (this.counts) this.count += 1;
-    const clientDataJSON = this.#clientData('webauthn.get', options.challenge, lie);
-    const authenticatorData = this.#head(lie.rpId ?? options.rpId, lie.flags ?? PRESENT_AND_VERIFIED);
+    const clientDataJSON = this.#clientData('webauthn.get', options.challenge, forgery);
+    const authenticatorData = this.#head(forgery.rpId ?? options.rpId, forgery.flags ?? PRESENT_AND_VERIFIED);
     const signed = Buffer.concat([authenticatorData, hash('sha256', clientDataJSON, 'buffer')]);
-    return answer(lie.credentialId ?? this.credentialId, {
+    return answer(forgery.credentialId ?? this.credentialId, {
       clientDataJSON: clientDataJSON.toString('base64url'),
       authenticatorData: authenticatorData.toString('base64url'),
-      signature: sign('sha256', signed, lie.key ?? this.#keys.privateKey).toString('base64url'),
-      userHandle: lie.userHandle ?? this.#userHandle,
+      signature: sign('sha256', signed, forgery.key ?? this.#keys.privateKey).toString('base64url'),
+      userHandle: forgery.userHandle ?? this.#userHandle,
     });
   }
 
-  #clientData(type: string, challenge: string, lie: Lie): Buffer {
+  #clientData(type: string, challenge: string, forgery: Forgery): Buffer {
     const { origin } = this;
-    return Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false, ...pick(lie) }));
+    return Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false, ...pick(forgery) }));
   }
 
   #head(rpId: string, flags: number): Buffer {
@@ -98,7 +98,7 @@ export class Authenticator {
   }
 }
 
-function pick({ origin, challenge, type }: Lie): Lie {
+function pick({ origin, challenge, type }: Forgery): Forgery {
   return { ...(origin && { origin }), ...(challenge && { challenge }), ...(type && { type }) };
 }
 

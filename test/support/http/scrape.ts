@@ -3,7 +3,7 @@ import { expect } from '@jest/globals';
 import { MetricsService } from '../../../src/monitoring/metrics/metrics.service.js';
 import type { Service } from '../harness.js';
 
-/** Where a service with a METRICS_PORT serves them. */
+/** The address at which a service with a METRICS_PORT serves its metrics. */
 export function metricsUrl({ app }: Service): string {
   return `http://127.0.0.1:${(app.get(MetricsService).address() as AddressInfo).port}`;
 }
@@ -18,7 +18,7 @@ export async function scrapeText(service: Service): Promise<string> {
   return response.text();
 }
 
-/** The samples by their names, labels and all. */
+/** The samples, by their names with labels. */
 export async function scrape(service: Service): Promise<Record<string, number>> {
   return samplesOf(await scrapeText(service));
 }

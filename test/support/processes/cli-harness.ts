@@ -7,7 +7,7 @@ import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { publicJwk } from '../../../src/keys/ed25519.js';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
-import { ofEachProcess } from './server-process.js';
+import { baseEnvironment } from './server-process.js';
 import { runWarm, type Command } from './warm-cli.js';
 
 export const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
@@ -53,7 +53,7 @@ export class Terminal {
   start(program: string, args: readonly string[], env: RunOptions['env'] = {}): ChildProcess {
     return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, ...args], {
       cwd: this.dir,
-      env: { ...ofEachProcess(), ...this.settings(env) },
+      env: { ...baseEnvironment(), ...this.settings(env) },
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     });
   }

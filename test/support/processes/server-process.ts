@@ -12,7 +12,7 @@ export interface ProcessOptions {
   readonly nodeArguments?: readonly string[];
   /** With a channel, as `npm start` gives it one. */
   readonly ipc?: boolean;
-  /** Where its standard output goes, instead of here. */
+  /** The file descriptor for its standard output; by default it is collected in `stdout`. */
   readonly stdout?: number;
   /** How many files and sockets it may hold open; as many as the system allows where it is not given. */
   readonly descriptors?: number;
@@ -20,8 +20,8 @@ export interface ProcessOptions {
   readonly limitsOfProduction?: boolean;
 }
 
-/** What each process of a test has in its environment: where programs are, and modules that others have compiled. */
-export const ofEachProcess = (): Record<string, string> => ({
+/** The environment of each process of a test: PATH, and the shared compile cache. */
+export const baseEnvironment = (): Record<string, string> => ({
   PATH: process.env['PATH']!,
   NODE_COMPILE_CACHE: process.env['MOORING_TEST_COMPILE_CACHE']!,
 });
@@ -41,7 +41,7 @@ export class ServerProcess {
   ) {
     const limits = limitsOfProduction ? [] : ['--import', generousLimits];
     const args = ['--disable-warning=ExperimentalWarning', ...limits, ...nodeArguments, 'dist/main.js'];
-    const env = { ...ofEachProcess(), ...environment };
+    const env = { ...baseEnvironment(), ...environment };
     const stdio = ['ignore', stdout ?? 'pipe', 'pipe', ...(ipc ? ['ipc' as const] : [])] as const;
     // The shell becomes the program: its process id is the service's.
     const limited = ['-c', `ulimit -n ${descriptors}; exec "$0" "$@"`, process.execPath, ...args];
@@ -54,7 +54,7 @@ export class ServerProcess {
         this.#wrote.emit('text');
       });
     }
-    // Its end and that of its streams: then all that it wrote has arrived. (`close` never comes once we disconnect.)
+    // The exit and the end of the streams: then all output has arrived. (`close` is not emitted once the IPC channel is closed.)
     const ends = streams.map((stream) => once(this.child[stream]!, 'end'));
     this.exited = Promise.all([once(this.child, 'exit'), ...ends]).then(([[code, signal]]) => {
       this.#wrote.emit('text');

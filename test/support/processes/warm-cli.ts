@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { ofEachProcess } from './server-process.js';
+import { baseEnvironment } from './server-process.js';
 import { shareProcess } from '../runner/shared-processes.mjs';
 
 const PROGRAM = fileURLToPath(new URL('./warm-cli.mjs', import.meta.url));
@@ -28,7 +28,7 @@ class WarmProcess {
       '--max-semi-space-size=2',
       '--max-old-space-size=256',
     ],
-    env: ofEachProcess(),
+    env: baseEnvironment(),
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     serialization: 'advanced',
   });
