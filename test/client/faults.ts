@@ -96,7 +96,7 @@ export const WRONG_SHAPES = {
 } as const satisfies Record<string, Fault>;
 
 /** Problem documents that only ask the client to retry, whatever else they claim. */
-export const PATIENCE = {
+export const RETRY_PROBLEMS = {
   'a stop with status 500': (exchange) => exchange.problem(500, 'license_revoked', 'stop'),
   'a stop with status 503': (exchange) => exchange.problem(503, 'license_refunded', 'stop'),
   'a reactivate with status 500': (exchange) => exchange.problem(500, 'token_invalid', 'reactivate'),

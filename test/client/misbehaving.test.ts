@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { LicenseProblem, ServiceUnreachable, type NoUpdateReason } from '../../client/src/client.js';
-import { FIXES, NO_ANSWERS, PATIENCE, WRONG_SHAPES, type Fault } from './faults.js';
+import { FIXES, NO_ANSWERS, RETRY_PROBLEMS, WRONG_SHAPES, type Fault } from './faults.js';
 import { DAY, HOUR, MINUTE } from './harness.js';
 import type { Stop } from './misbehaving-service.js';
 import { SocketComputer } from './socket-computer.js';
@@ -134,7 +134,7 @@ describe('JSON that is no confirmation', () => {
 });
 
 describe('a problem that asks to wait', () => {
-  test.each(Object.entries<Fault>(PATIENCE))('%s is a retry, with its code', async (_, fault) => {
+  test.each(Object.entries<Fault>(RETRY_PROBLEMS))('%s is a retry, with its code', async (_, fault) => {
     const computer = await running();
     computer.remote.misbehave(fault);
     expect((await computer.retry()).kind).toBe('running');

@@ -1,4 +1,4 @@
-import { FIXES, NO_ANSWERS, PATIENCE, WRONG_SHAPES, type Fault } from './faults.js';
+import { FIXES, NO_ANSWERS, RETRY_PROBLEMS, WRONG_SHAPES, type Fault } from './faults.js';
 import { at, DAY, START } from './harness.js';
 import { PATHS, type MisbehavingService } from './misbehaving-service.js';
 import { makeKey, manifest } from './publisher.js';
@@ -7,7 +7,7 @@ import type { Random } from './random.js';
 /** The version of every manifest that must never be believed. */
 export const BAD_VERSION = '66.6.6';
 
-const EVERY_FAULT: Fault[] = [NO_ANSWERS, WRONG_SHAPES, PATIENCE, FIXES].flatMap((table) =>
+const EVERY_FAULT: Fault[] = [NO_ANSWERS, WRONG_SHAPES, RETRY_PROBLEMS, FIXES].flatMap((table) =>
   Object.values<Fault>(table),
 );
 const untrusted = makeKey();

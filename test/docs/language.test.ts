@@ -80,7 +80,7 @@ describe('tests', () => {
 });
 
 test('finds a banned word in sentences and names', () => {
-  expect(bannedWords('Nobody reads this; takeAway, PATIENCE_MS, patience-limit')).toEqual([
+  expect(bannedWords('Nobody reads this; takeAway, ANSWER_LIMIT_MS, patience-limit')).toEqual([
     'nobody',
     'away',
     'patience',

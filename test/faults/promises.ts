@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { NEEDS_DATABASE, served, takenSeat, type Faulted, type Heard, type Recovery } from './harness.js';
 
 /** A client waits no longer for an answer, whatever is at fault (docs/contract.md#no-false-stop). */
-export const PATIENCE_MS = 2_000;
+export const ANSWER_LIMIT_MS = 2_000;
 /**
  * No deadline cuts what people do, which may not be safe to repeat, nor a probe: they take what their statements take, and
  * the proxy waits for so long (deploy/haproxy.cfg).
@@ -42,7 +42,7 @@ export async function expectPromises(
 // In the service's own time (`test/support/loop-time.ts`), which a slow machine does not lengthen. A connection that broke has none.
 function expectInTime(answers: readonly Heard[]): void {
   const late = answers.filter(
-    ({ name, status, ownMs }) => status !== 0 && !(ownMs < (LONGER_MS[name] ?? PATIENCE_MS)),
+    ({ name, status, ownMs }) => status !== 0 && !(ownMs < (LONGER_MS[name] ?? ANSWER_LIMIT_MS)),
   );
   expect(late.map(({ name, status, ownMs }) => ({ name, status, ownMs }))).toEqual([]);
 }
