@@ -5,8 +5,8 @@ import pg from 'pg';
 
 const DAY_MS = 86_400_000;
 export const PRODUCT = 'com.example.app';
-/** The prefix of ids that pgbench can build too: prefix and a number of 12 digits. */
-export const SEAT_ID = '0198c000-0000-7000-8000-';
+/** The prefix of ids that pgbench can build too: prefix and a number of 12 digits. The ids have the names of claims: sub is the activation, lic the license, mch the machine's digest, lxp the license's expiry. */
+export const SEAT_ID_PREFIX = '0198c000-0000-7000-8000-';
 const LICENSE_ID = '0198c000-0000-7000-9000-';
 export const licenseId = (number) => id(LICENSE_ID, number);
 const id = (prefix, number) => `${prefix}${String(number).padStart(12, '0')}`;
@@ -14,10 +14,10 @@ const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), cre
 
 /** The ids of `count` seats. */
 export const seatIds = (count) =>
-  Array.from({ length: count }, (_, number) => ({ sub: id(SEAT_ID, number), lic: licenseId(number) }));
+  Array.from({ length: count }, (_, number) => ({ sub: id(SEAT_ID_PREFIX, number), lic: licenseId(number) }));
 
 /** The secrets and settings of a production deployment on this database, and the publisher's key. */
-export async function makeProduction(url, folder) {
+export async function makeDeployment(url, folder) {
   const { createKeyRing, KeyRing } = await import('../../dist/keys/tokens/key-ring.js');
   const tokens = join(folder, 'tokens');
   await createKeyRing(tokens, new Date());
@@ -47,7 +47,7 @@ export async function makeData(url, folder, ids, insert = insertSeats) {
   const { deriveLicenseKey } = await import('../../dist/keys/license-key.js');
   const { machineDigest, OFFLINE_SECONDS, signLicenseToken } =
     await import('../../dist/keys/tokens/license-token.js');
-  const { settings, secret, ring, publisher } = await makeProduction(url, folder);
+  const { settings, secret, ring, publisher } = await makeDeployment(url, folder);
   const iat = Math.floor(Date.now() / 1000) - 3600;
   const staff_token = `mst_${randomBytes(32).toString('base64url')}`;
   const seats = ids.map((idsOfSeat, number) => {

@@ -2,7 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { SEAT_ID } from './data.mjs';
+import { SEAT_ID_PREFIX } from './data.mjs';
 
 /**
  * What the database alone does with the statements of a heartbeat, one at a time over as many connections as the service
@@ -12,7 +12,7 @@ import { SEAT_ID } from './data.mjs';
 export async function askDatabase(url, folder, { seats, seconds }) {
   if (spawnSync('pgbench', ['--version']).status !== 0) return null;
   const { READ_ACTIVATIONS } = await import('../../dist/heartbeat/activation-reads.js');
-  const seat = `('${SEAT_ID}' || lpad(:n::text, 12, '0'))::uuid`;
+  const seat = `('${SEAT_ID_PREFIX}' || lpad(:n::text, 12, '0'))::uuid`;
   const statements = {
     read: `\\set n random(0, ${seats - 1})\n${READ_ACTIVATIONS.replace('$1::uuid[]', `array[${seat}]`)};\n`,
     insert: `insert into telemetry_inbox (id, received_on, app_version, os_version, camera_count)

@@ -7,7 +7,7 @@ import { migrate } from '../../dist/database/migrations.js';
 import { deriveLicenseKey } from '../../dist/keys/license-key.js';
 import { freePort } from '../../scripts/demo-output.mjs';
 import { Fault, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
-import { fillLicenses, licenseId, makeManifest, makeProduction, putManifest } from '../load/data.mjs';
+import { fillLicenses, licenseId, makeManifest, makeDeployment, putManifest } from '../load/data.mjs';
 import { reported } from '../load/processes.mjs';
 import { Vendor } from './vendor.mjs';
 import { VERSIONS } from './fleet.mjs';
@@ -37,7 +37,7 @@ export class Environment {
     await this.#launch();
     const { url } = this.#server;
     await migrate(url);
-    const { settings, secret, publisher } = await makeProduction(url, folder);
+    const { settings, secret, publisher } = await makeDeployment(url, folder);
     const port = String(await freePort());
     this.settings = { ...settings, PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}` };
     this.publisher = publisher;

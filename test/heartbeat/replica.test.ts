@@ -15,7 +15,7 @@ import { publish } from '../manifest/publish.js';
 // of the replica: replica.test.ts has a real one, which takes minutes.
 
 const ACT = { actor: 'test', reason: 'a test' };
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 const LOOK_MS = 2_000;
 const ALL_REPLAYED = "'FFFFFFFF/FFFFFFFF'";
 const BEHIND = 'replica unavailable or behind, heartbeats use the primary';
@@ -54,7 +54,7 @@ beforeAll(async () => {
   });
 });
 beforeEach(async () => {
-  service.clock.set(NOON);
+  service.clock.set(NOW);
   answer = (statement) => copy.query(statement);
   await copied();
   await look();
@@ -200,12 +200,12 @@ test('what was seen more than 10 seconds ago, before or after a jump of the cloc
   const binding = await activated();
   await copied();
   const by = async (milliseconds: number) => {
-    service.clock.set(new Date(Date.parse(NOON) + milliseconds));
+    service.clock.set(new Date(Date.parse(NOW) + milliseconds));
     return (await beat(binding))[1];
   };
   expect([await by(10_000), await by(10_001), await by(-10_001)]).toEqual(['replica', 'primary', 'primary']);
   expect(replica.isDegraded).toBe(false);
-  service.clock.set(new Date(Date.parse(NOON) + 10_001));
+  service.clock.set(new Date(Date.parse(NOW) + 10_001));
   await look();
   expect(await by(20_001)).toBe('replica');
 });

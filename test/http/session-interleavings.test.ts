@@ -10,7 +10,7 @@ import { activation, Service } from '../support/harness.js';
 import { Browser } from '../license-portal/harness.js';
 import { StatementGates, type GatedAnswer } from '../support/statement-gates.js';
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 /** After this a request renews its session. */
 const RENEWAL_MS = 2 * 60_000;
 const HINT_OF_NEXT_HOLDER = 'laptop of the next holder';
@@ -54,7 +54,7 @@ class HolderCase {
   ) {}
 
   static async make(scheduler: fc.Scheduler, kind: 'key' | 'code'): Promise<HolderCase> {
-    service.clock.set(NOON);
+    service.clock.set(NOW);
     const license = await service.issue({ email: `holder-${(cases += 1)}@example.com`, machines_allowed: 3 });
     const browser = new Browser(service);
     if (kind === 'key') await browser.byKey(license);

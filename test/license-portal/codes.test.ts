@@ -6,12 +6,12 @@ import { everyRow, waitForJobs, outbox } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
 import { Browser, codesOf, withoutIds, wrong } from './harness.js';
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 const CODE_MS = 10 * 60_000;
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
 /** A browser of a holder with a license, who has asked for a code and reads it. */
@@ -70,7 +70,7 @@ test('works for 10 minutes, to the instant', async () => {
   const first = await asked();
   service.clock.advance(CODE_MS - 1);
   expect(await type(first.browser, first.email, first.code)).toMatchObject(signedIn);
-  service.clock.set(NOON);
+  service.clock.set(NOW);
   const second = await asked();
   service.clock.advance(CODE_MS);
   expect(await type(second.browser, second.email, second.code)).toMatchObject(refused);

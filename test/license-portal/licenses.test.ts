@@ -7,12 +7,12 @@ import { Service } from '../support/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseen, withoutIds } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 const HOUR_MS = 3_600_000;
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '2' } })));
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
 const someone = () => `${randomUUID()}@example.com`;
@@ -21,14 +21,14 @@ const licenses = async (from: Browser) => (await from.call('GET', '/licenses')).
 describe('GET licenses', () => {
   test('shows all there is to know of a license and its machines: active ones first, newest first', async () => {
     const email = someone();
-    const license = await service.issue({ email, machines_allowed: 3, expires_at: new Date(NOON) });
+    const license = await service.issue({ email, machines_allowed: 3, expires_at: new Date(NOW) });
     const made: Record<string, string> = {};
     for (const [at, machine] of ['released', 'older', 'newer'].entries()) {
-      service.clock.set(new Date(Date.parse(NOON) - (3 - at) * HOUR_MS));
+      service.clock.set(new Date(Date.parse(NOW) - (3 - at) * HOUR_MS));
       const { json } = await service.activate(license, machine, { hostname_hint: `The ${machine}` });
       made[machine] = json.activation.id as string;
     }
-    service.clock.set(NOON);
+    service.clock.set(NOW);
     await service.app.get(ReleaseService).release(made['released']!, ACT);
     const holder = await new Browser(service).byCode(email);
     await holder.call('POST', `/activations/${made['older']}/release-request`, { reason: 'Sold.' });
@@ -43,7 +43,7 @@ describe('GET licenses', () => {
           id: license.license_id,
           key_hint: license.license_key.slice(-2),
           status: 'active',
-          expires_at: NOON,
+          expires_at: NOW,
           on_expiry: 'keep',
           machines_allowed: 3,
           machines_in_use: 2,
@@ -60,7 +60,7 @@ describe('GET licenses', () => {
               id: made['older'],
               hostname_hint: 'The older',
               activated_at: '2026-11-20T11:00:00Z',
-              release_requested_at: NOON,
+              release_requested_at: NOW,
               ...active,
             },
             {
@@ -69,7 +69,7 @@ describe('GET licenses', () => {
               activated_at: '2026-11-20T10:00:00Z',
               app_version: '3.2.0',
               state: 'released',
-              ended_at: NOON,
+              ended_at: NOW,
               ended_reason: 'released',
               release_requested_at: null,
             },
@@ -84,7 +84,7 @@ describe('GET licenses', () => {
     await sell(service, email, randomUUID());
     service.clock.set('2024-02-29T13:00:00Z');
     await sell(service, email, randomUUID());
-    service.clock.set(NOON);
+    service.clock.set(NOW);
     await sell(service, someone(), randomUUID());
     const byCode = await new Browser(service).byCode(email);
     expect((await licenses(byCode)).purchases_kept_until).toBe('2036-12-31');

@@ -5,7 +5,7 @@ import { ACT, waitForJobs, outbox, until } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseen, withoutIds } from './harness.js';
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 const DAY_MS = 86_400_000;
 
 let service: Service;
@@ -15,7 +15,7 @@ beforeAll(async () => {
   service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
   withoutSelfReleases = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
 });
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterAll(async () => {
   await withoutSelfReleases.close();
   await service.close();
@@ -57,7 +57,7 @@ describe('POST activations/:id/release-request', () => {
       expect([status, text]).toEqual([202, '']);
       expect((await ask(holder, license.id, { reason: 'once more' })).status).toBe(202);
       expect(await requests(license.id)).toEqual([
-        { reason: 'The old one was sold.', asked_at: new Date(NOON), decided_at: null },
+        { reason: 'The old one was sold.', asked_at: new Date(NOW), decided_at: null },
       ]);
       const [mail, ...more] = await mailsOf(license.email, /^You asked to release a machine/);
       expect([mail!.text.includes('Machine: Mac 0'), more]).toEqual([true, []]);
@@ -153,7 +153,7 @@ describe('POST activations/:id/release', () => {
           id: license.id,
           hostname_hint: 'Mac 0',
           app_version: '3.2.0',
-          activated_at: NOON,
+          activated_at: NOW,
           state: 'released',
           ended_at: '2026-11-20T13:01:00Z',
           ended_reason: 'released',
@@ -193,7 +193,7 @@ describe('POST activations/:id/release', () => {
     expect(await left(holder)).toBe(1);
     expect((await release(holder, license.ids[0]!)).status).toBe(200);
     expect(await left(holder)).toBe(0);
-    service.clock.set(new Date(Date.parse(NOON) + 365 * DAY_MS - 1));
+    service.clock.set(new Date(Date.parse(NOW) + 365 * DAY_MS - 1));
     holder = await byCode(license);
     const { status, json } = await release(holder, license.ids[1]!);
     expect([status, json.code, json.client_action]).toEqual([403, 'release_needs_support', 'fix']);

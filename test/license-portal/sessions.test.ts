@@ -6,13 +6,13 @@ import { Service } from '../support/harness.js';
 import { Browser } from './harness.js';
 import { freePort } from '../support/processes/server-process.js';
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
 const browser = () => new Browser(service);

@@ -5,11 +5,11 @@ import { sell } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseen, withoutIds } from './harness.js';
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
 const browser = () => new Browser(service);

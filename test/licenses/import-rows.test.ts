@@ -8,7 +8,7 @@ import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Service } from '../support/harness.js';
 
 const ACT = { actor: 'test', reason: 'moved here' };
-const NOON = '2026-11-20T13:00:00.000Z';
+const NOW = '2026-11-20T13:00:00.000Z';
 const KNOWN = 'a license has this key already, or had it until it was replaced';
 const COLUMNS: ImportColumn[] = ['license_key', 'email', 'machines_allowed', 'expires_at', 'on_expiry'];
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   service = await Service.start();
   dataSource = service.app.get(DataSource);
 });
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
 let made = 0;
@@ -74,7 +74,7 @@ test('each license has what its row says, or the defaults, and one entry counts 
   const [a, b] = [newKey(), newKey()];
   const rows = [row(a, 'a@example.com', '7', '2027-01-04', 'stop'), row(b.toLowerCase(), 'B@example.com')];
   expect(await importing(rows)).toBe(2);
-  const at = new Date(NOON);
+  const at = new Date(NOW);
   const ofAll = { id: expect.any(String), key_hint: 'CC', staff_status: 'active', purchase_id: null };
   const common = { ...ofAll, created_at: at, end_changed_at: at };
   expect(await stored([a, b])).toEqual([

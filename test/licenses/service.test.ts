@@ -6,7 +6,7 @@ import { Service } from '../support/harness.js';
 import { lastEntry } from '../support-api/harness.js';
 
 const ACT = { actor: 'test', reason: 'a test' };
-const NOON = new Date('2026-11-20T13:00:00Z');
+const NOW = new Date('2026-11-20T13:00:00Z');
 const LATER = new Date('2026-11-20T14:00:00Z');
 
 let service: Service;
@@ -15,7 +15,7 @@ beforeAll(async () => {
   service = await Service.start();
   licenses = service.app.get(LicensesService);
 });
-beforeEach(() => service.clock.set(NOON.toISOString()));
+beforeEach(() => service.clock.set(NOW.toISOString()));
 afterAll(() => service.close());
 
 const rowOf = async (id: string) => (await service.sql('select * from license where id = $1', [id]))[0]!;
@@ -53,7 +53,7 @@ test('a key that is mailed again leaves an entry where staff ask for it, and non
 
 test('a license of an erased holder gets no key, neither its own nor a new one', async () => {
   const { license_id } = await service.issue();
-  await service.sql('update license set email = null, ended_at = $2 where id = $1', [license_id, NOON]);
+  await service.sql('update license set email = null, ended_at = $2 where id = $1', [license_id, NOW]);
   const refusal = { code: 'key_not_mailable', members: { reason: 'erased' } };
   const before = await rowOf(license_id);
   for (const attempt of [licenses.sendKey(license_id, ACT), licenses.rekey(license_id, ACT)])
@@ -68,7 +68,7 @@ describe('a change', () => {
     const { license_id } = await service.issue({ expires_at, on_expiry: 'stop' });
     service.clock.set(LATER.toISOString());
     await licenses.set(license_id, { machines_allowed: 4 }, ACT);
-    expect(await rowOf(license_id)).toMatchObject({ expires_at, end_changed_at: NOON, ended_at: null });
+    expect(await rowOf(license_id)).toMatchObject({ expires_at, end_changed_at: NOW, ended_at: null });
     await licenses.set(license_id, { expires_at: null }, ACT);
     expect(await rowOf(license_id)).toMatchObject({ expires_at: null, end_changed_at: LATER });
   });
@@ -92,18 +92,18 @@ describe('a change', () => {
     const sessions = 'select from session where license_id = $1';
     expect(await service.sql(sessions, [license_id])).toHaveLength(1);
     await licenses.set(license_id, { email: 'next@example.com' }, ACT);
-    expect((await rowOf(license_id))['email_since']).toEqual(NOON);
+    expect((await rowOf(license_id))['email_since']).toEqual(NOW);
     expect(await service.sql(sessions, [license_id])).toEqual([]);
   });
 
   test('of the terms is possible where the holder was erased; of the address only where a restore lost it', async () => {
     const { license_id } = await service.issue();
-    await service.sql('update license set email = null, ended_at = $2 where id = $1', [license_id, NOON]);
+    await service.sql('update license set email = null, ended_at = $2 where id = $1', [license_id, NOW]);
     await licenses.set(license_id, { machines_allowed: 2 }, ACT);
-    expect(await rowOf(license_id)).toMatchObject({ machines_allowed: 2, email: null, ended_at: NOON });
+    expect(await rowOf(license_id)).toMatchObject({ machines_allowed: 2, email: null, ended_at: NOW });
     const back = { email: 'back@example.com' };
     await expect(licenses.set(license_id, back, ACT)).rejects.toMatchObject({ code: 'license_erased' });
-    await service.sql('update license set address_lost_at = $2 where id = $1', [license_id, NOON]);
+    await service.sql('update license set address_lost_at = $2 where id = $1', [license_id, NOW]);
     await licenses.set(license_id, back, ACT);
     expect(await rowOf(license_id)).toMatchObject({ ...back, address_lost_at: null, ended_at: null });
   });

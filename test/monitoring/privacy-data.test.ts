@@ -3,7 +3,7 @@ import { RetentionService } from '../../src/retention/retention.service.js';
 import { Service } from '../support/harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 
 interface Table {
   readonly name: string;
@@ -62,7 +62,7 @@ test('it holds no personal data: no key, e-mail, label, id or token of what is s
     `update activation set ended_at = '2020-01-01', ended_reason = 'released' where license_id = $1`,
     [license.license_id],
   );
-  await run(NOON);
+  await run(NOW);
   const { text } = await read();
   const ids = [license.license_id, json.activation.id, license.license_key, json.token];
   for (const secret of ['kanari', 'Kanari', ...ids]) expect(text).not.toContain(secret);

@@ -8,7 +8,7 @@ import { RetentionHarness } from './harness.js';
 
 /* What becomes of the machines of a license that has ended, and of the license (docs/decisions/0023). */
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 const ELEVEN_MONTHS = { before: '2027-10-19T23:59:59.999Z', on: '2027-10-20T00:00:00Z' };
 const TWELVE_MONTHS = { before: '2027-11-19T23:59:59.999Z', on: '2027-11-20T00:00:00Z' };
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   harness = RetentionHarness.on(service.databaseUrl);
   await harness.disableRollUp();
 });
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterEach(() => service.sql('truncate license, activation, graphile_worker._private_jobs cascade'));
 afterAll(async () => {
   await harness.close();
@@ -36,7 +36,7 @@ async function runAt(time: string) {
 
 const END = {
   revoked: { staff_status: 'revoked' },
-  expired: { on_expiry: 'stop', expires_at: new Date(NOON) },
+  expired: { on_expiry: 'stop', expires_at: new Date(NOW) },
 } as const;
 
 /** A license that ended at noon, with a machine that is active. */
@@ -142,10 +142,10 @@ test('more activations than one transaction ends are all ended, and those of val
      from unnest($1::uuid[]) license, generate_series(1, 1001) n`,
     [[old, valid]],
   );
-  harness.clock.set(NOON);
+  harness.clock.set(NOW);
   const dry = await harness.retention.run(undefined, { dryRun: true });
   expect([dry?.activations_ended, dry?.deleted]).toEqual([1_001, {}]);
-  expect(await runAt(NOON)).toEqual({ licenses: 0, activations: 1_001 });
+  expect(await runAt(NOW)).toEqual({ licenses: 0, activations: 1_001 });
   const left = await service.sql('select distinct license_id from activation where ended_at is null');
   expect(left).toEqual([{ license_id: valid }]);
 });
@@ -185,6 +185,6 @@ test('no statement deletes a license with an activation that never ended', async
   // Without the condition the foreign key refuses: only activations that ended go along.
   await expect(deleteLicenses({ guard: undefined })).rejects.toThrow(/activation_license_id_fkey/);
   expect([await harness.count('license'), await harness.count('activation')]).toEqual([2, 2]);
-  await service.sql(`update activation set ended_at = $1, ended_reason = 'released'`, [NOON]);
+  await service.sql(`update activation set ended_at = $1, ended_reason = 'released'`, [NOW]);
   expect(await deleteLicenses()).toBe(2);
 });

@@ -6,12 +6,12 @@ import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { Service } from '../support/harness.js';
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 const LATER = '2026-12-24T18:00:00Z';
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } })));
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
 let sold = 0;
@@ -37,11 +37,11 @@ test('a license that is refunded ends then, and reported once more it does not e
   const { transaction_id, license_id } = await sell();
   expect(await endOf(license_id)).toBeNull();
   await report(transaction_id, 'refunded');
-  expect(await endOf(license_id)).toBe(NOON);
+  expect(await endOf(license_id)).toBe(NOW);
   service.clock.set(LATER);
   await report(transaction_id, 'refunded');
   await report(transaction_id, 'disputed');
-  expect(await endOf(license_id)).toBe(NOON);
+  expect(await endOf(license_id)).toBe(NOW);
 });
 
 test('a license whose refund was reported before its purchase has ended from the start', async () => {
@@ -54,12 +54,12 @@ test('a license whose refund was reported before its purchase has ended from the
 test('a license that is revoked ends then; lifting it undoes that, and the next time counts anew', async () => {
   const { license_id } = await service.issue();
   await service.setLicense(license_id, { staff_status: 'revoked' });
-  expect(await endOf(license_id)).toBe(NOON);
+  expect(await endOf(license_id)).toBe(NOW);
   service.clock.set(LATER);
   // Reported twice, and changed in another way: it ended when it ended.
   await service.setLicense(license_id, { staff_status: 'revoked' });
   await service.setLicense(license_id, { machines_allowed: 3 });
-  expect(await endOf(license_id)).toBe(NOON);
+  expect(await endOf(license_id)).toBe(NOW);
   await service.setLicense(license_id, { staff_status: 'suspended' });
   expect(await endOf(license_id)).toBeNull();
   await service.setLicense(license_id, { staff_status: 'revoked' });
@@ -72,7 +72,7 @@ test('lifting a revocation never lifts a refund', async () => {
   service.clock.set(LATER);
   await report(transaction_id, 'refunded');
   await service.setLicense(license_id, { staff_status: 'active' });
-  expect(await endOf(license_id)).toBe(NOON);
+  expect(await endOf(license_id)).toBe(NOW);
 });
 
 test.each(['suspended', 'active'] as const)('a license that is %s has no end', async (staff_status) => {
@@ -112,11 +112,11 @@ test.each<[what: string, terms: LicenseChange, change: LicenseChange, isChange: 
   ['another address', EXPIRED, { email: 'other@example.com' }, false],
 ])('%s: is the end changed by it?', async (_what, terms, change, isChange) => {
   const { license_id } = await service.issue();
-  expect(await changedAt(license_id)).toBe(NOON);
+  expect(await changedAt(license_id)).toBe(NOW);
   await service.setLicense(license_id, terms);
   service.clock.set(LATER);
   await service.setLicense(license_id, change);
-  expect(await changedAt(license_id)).toBe(isChange ? LATER : NOON);
+  expect(await changedAt(license_id)).toBe(isChange ? LATER : NOW);
 });
 
 test('a refund and an erasure change the end of a license that had none, and no end that it had', async () => {
@@ -130,7 +130,7 @@ test('a refund and an erasure change the end of a license that had none, and no 
   await report(revoked.transaction_id, 'refunded');
   await erase();
   expect(await Promise.all([valid.license_id, erased].map(changedAt))).toEqual([LATER, LATER]);
-  expect(await Promise.all([revoked.license_id, expired].map(changedAt))).toEqual([NOON, NOON]);
+  expect(await Promise.all([revoked.license_id, expired].map(changedAt))).toEqual([NOW, NOW]);
 });
 
 test('by every path an activation ends at the moment at which its end is recorded', async () => {

@@ -7,7 +7,7 @@ import { Service } from '../support/harness.js';
 import { ACT, Browser, lastEntry, printedLink, signedIn } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 const MINUTE = 60_000;
 
 let service: Service;
@@ -16,7 +16,7 @@ beforeAll(async () => {
   service = await Service.start();
   await service.app.get(StaffService).add('root@example.com', 'admin', ACT);
 });
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
 const newPerson = (email = `person-${(people += 1)}@example.com`) => signedIn(service, 'support', email);
@@ -69,7 +69,7 @@ describe('enrolling', () => {
     const { id: staff_id, email } = (await browser.get('session')).json;
     const { status, json, cookies } = await enrol(browser);
     expect(status).toBe(201);
-    expect(json).toEqual({ passkey: { id: expect.any(String), created_at: NOON, transports: ['internal'] } });
+    expect(json).toEqual({ passkey: { id: expect.any(String), created_at: NOW, transports: ['internal'] } });
     expect(cookies).toEqual([expect.stringMatching(/^mooring_challenge=;/)]);
     expect((await browser.get('passkeys')).json).toEqual({ passkeys: [json.passkey] });
     expect((await browser.get('session')).json.has_passkey).toBe(true);

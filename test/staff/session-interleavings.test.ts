@@ -8,7 +8,7 @@ import { StatementGates } from '../support/statement-gates.js';
 import { ACT, Browser, printedLink, signedIn } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 /** After this a request renews its session. */
 const RENEWAL_MS = 2 * 60_000;
 const API = '/support/api';
@@ -59,7 +59,7 @@ interface Setup {
 }
 
 async function setUp(): Promise<Setup> {
-  service.clock.set(NOON);
+  service.clock.set(NOW);
   const email = `person-${(cases += 1)}@example.com`;
   const owner = await signedIn(service, 'support', email);
   const other = await signedIn(service, 'support', email);

@@ -6,7 +6,7 @@ import { Service } from '../support/harness.js';
 import { ACT, Browser, lastEntry, printedLink, signedIn } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 const MINUTE = 60_000;
 
 let service: Service;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   await staff.add('grace@example.com', 'support', ACT);
   await staff.add('root@example.com', 'admin', ACT);
 });
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
 const link = (email = 'grace@example.com') => printedLink(service, email);
@@ -138,7 +138,7 @@ describe('a session', () => {
     expect((await idle.get('session')).status).toBe(200);
     service.clock.advance(30 * MINUTE);
     expect((await idle.get('session')).json.code).toBe('sign_in_required');
-    service.clock.set(NOON);
+    service.clock.set(NOW);
     const busy = await signedIn(service, 'support', 'grace@example.com');
     for (let minutes = 20; minutes < 12 * 60; minutes += 20) {
       service.clock.advance(20 * MINUTE);

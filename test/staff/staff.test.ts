@@ -8,7 +8,7 @@ import type { Service } from '../support/harness.js';
 import { PostOffice } from '../mail/harness.js';
 import { ACT, Browser, lastEntry, lastMailTo, printedLink, signedIn } from '../support-api/harness.js';
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 const ORIGIN = 'https://licenses.example.org';
 const WHY = { reason: 'Joined the team.' };
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   staff = service.app.get(StaffService);
   admin = await signedIn(service, 'admin', 'root@example.com', ORIGIN);
 });
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterAll(() => office.close());
 
 const newcomer = () => `newcomer-${(count += 1)}@example.com`;
@@ -41,7 +41,7 @@ describe('people', () => {
     });
     expect([status, json]).toEqual([
       201,
-      { staff: { id: expect.any(String), email, role: 'support', created_at: NOON, passkeys: 0 } },
+      { staff: { id: expect.any(String), email, role: 'support', created_at: NOW, passkeys: 0 } },
     ]);
     const { id } = json.staff;
     expect(await lastEntry(service)).toMatchObject({
@@ -226,7 +226,7 @@ describe('a mailed link', () => {
     const late = await ask();
     service.clock.advance(30 * 60_000);
     expect((await signIn(late)).json.code).toBe('link_invalid');
-    service.clock.set(NOON);
+    service.clock.set(NOW);
     await service.sql('delete from staff_link');
     const link = await ask();
     await service.sql(
@@ -264,7 +264,7 @@ describe('tokens', () => {
       id,
       email,
       role: 'support',
-      created_at: NOON,
+      created_at: NOW,
       expires_at: '2027-02-18T13:00:00Z',
     });
     expect(text).not.toContain(token);

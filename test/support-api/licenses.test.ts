@@ -7,7 +7,7 @@ import { lastEntry, signedIn, type Browser } from './harness.js';
 import { JobWatch } from '../mail/harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 
 let service: Service;
 let jobs: JobWatch;
@@ -19,7 +19,7 @@ beforeAll(async () => {
   admin = await signedIn(service, 'admin');
   support = await signedIn(service, 'support');
 });
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterAll(async () => {
   await jobs.close();
   await service.close();
@@ -60,7 +60,7 @@ describe('issuing', () => {
       on_expiry: 'keep',
       machines_allowed: 1,
       machines_in_use: 0,
-      created_at: NOON,
+      created_at: NOW,
       activations: [],
     });
     expect((await service.activate({ license_key, email: 'new@example.com' })).status).toBe(201);

@@ -5,7 +5,7 @@ import { publish, withdraw } from '../manifest/publish.js';
 import { signedIn, type Browser } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 
 let service: Service;
 let support: Browser;
@@ -13,7 +13,7 @@ beforeAll(async () => {
   service = await Service.start();
   support = await signedIn(service, 'support');
 });
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
 describe('the audit trail', () => {
@@ -76,7 +76,7 @@ describe('the manifests', () => {
       [1, '1.0.0', false, null],
     ]);
     const { sequence, version, expires_at } = manifests[0];
-    const days = (Date.parse(expires_at) - Date.parse(NOON)) / 86_400_000;
+    const days = (Date.parse(expires_at) - Date.parse(NOW)) / 86_400_000;
     expect(live).toEqual({ sequence, version, expires_at, days_left: Math.floor(days) });
     service.clock.set(new Date(Date.parse(expires_at) + 1));
     const later = await signedIn(service, 'support');

@@ -6,7 +6,7 @@ import type { Service } from '../support/harness.js';
 import { lastMailTo, signedIn, type Browser } from './harness.js';
 import { whileGone } from '../support/tables.js';
 
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 
 let office: PostOffice;
 let service: Service;
@@ -19,7 +19,7 @@ beforeAll(async () => {
   support = await here('support', 'grace@example.com');
   other = await here('admin', 'linus@example.com');
 });
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterAll(() => office.close());
 
 async function here(role: 'support' | 'admin', email: string): Promise<Browser> {
@@ -59,7 +59,7 @@ describe('the queue', () => {
     expect(found).toEqual([
       {
         id: first.id,
-        asked_at: NOON,
+        asked_at: NOW,
         reason: 'It was sold.',
         license: {
           id: first.license_id,
@@ -72,7 +72,7 @@ describe('the queue', () => {
           id: first.activation_id,
           hostname_hint: 'Old Mac',
           app_version: '3.2.0',
-          activated_at: NOON,
+          activated_at: NOW,
           state: 'active',
           ended_at: null,
           ended_reason: null,
@@ -133,7 +133,7 @@ describe('a decision', () => {
         id: request.id,
         activation_id,
         reason: 'It was sold.',
-        asked_at: NOON,
+        asked_at: NOW,
         decision: 'release',
         decided_at: '2026-11-20T13:10:00Z',
       },

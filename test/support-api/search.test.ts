@@ -6,7 +6,7 @@ import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
 const ACT = { actor: 'test', reason: 'a test' };
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 
 let service: Service;
 let token: string;
@@ -14,7 +14,7 @@ beforeAll(async () => {
   service = await Service.start();
   token = await service.staffToken();
 });
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
 const SEARCH = '/support/api/licenses/search';
@@ -139,7 +139,7 @@ test('a search shows a license as staff need it: newest license first, active bi
     on_expiry: 'keep',
     machines_allowed: 3,
     machines_in_use: 2,
-    created_at: NOON,
+    created_at: NOW,
     activations: [
       binding(1),
       binding(0),

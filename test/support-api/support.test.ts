@@ -5,7 +5,7 @@ import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.
 import { Service } from '../support/harness.js';
 
 const ACT = { actor: 'test', reason: 'a test' };
-const NOON = '2026-11-20T13:00:00Z';
+const NOW = '2026-11-20T13:00:00Z';
 const DAY_MS = 86_400_000;
 
 let service: Service;
@@ -19,7 +19,7 @@ beforeAll(async () => {
   await staff.add('grace@example.com', 'support', ACT);
   token = (await tokens.create('grace@example.com', ACT)).token;
 });
-beforeEach(() => service.clock.set(NOON));
+beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
 const SEARCH = '/support/api/licenses/search';
