@@ -69,7 +69,7 @@ test('every connection of the service and of the command line has TLS where DATA
   }
   // A replica's too: this server is none, which is seen behind TLS alone.
   const replica = replicaPool(url);
-  await expect(replica.query('select 1')).rejects.toThrow('no standby');
+  await expect(replica.query('select 1')).rejects.toThrow('not a standby');
   await replica.end();
   expect(postgres.seen.plain).toBe(0);
   expect(postgres.seen.secure).toBeGreaterThan(5);

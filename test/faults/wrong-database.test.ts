@@ -100,5 +100,5 @@ test('a connection to a standby is cut before it can answer', async () => {
   says('off');
   expect((await client.query('select 1 as one')) as unknown).toMatchObject({ rows: [{ one: 1 }] });
   says('on');
-  expect((await cut).message).toBe('Connection terminated: a standby');
+  expect((await cut).message).toBe('Connection terminated: the server is a standby');
 });
