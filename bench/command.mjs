@@ -9,7 +9,10 @@ import {
   step,
 } from '../scripts/prepare.mjs';
 
-/** Runs a bench: its options are read first, what is missing is installed and built, and it goes on under a new enough Node. */
+/**
+ * Runs a bench: reads its options first, then installs and builds what is missing, and continues under Node 24 where this
+ * Node is older.
+ */
 export const benchCommand = (url, parseOptions, run) =>
   command(async () => {
     const options = parseOptions();
@@ -20,12 +23,16 @@ export const benchCommand = (url, parseOptions, run) =>
     return (await step(node24(), [fileURLToPath(url), ...process.argv.slice(2)])).code;
   });
 
+/** An option of the command line that takes a text, for `parseArgs`. */
+export const option = (value) => ({ type: 'string', default: value });
+
 /** Options as whole numbers above 0. @throws Fault */
 export const wholeNumbers = (options) =>
   Object.fromEntries(
     Object.entries(options).map(([name, value]) => {
       const number = Number(value);
-      if (!Number.isInteger(number) || number < 1) throw new Fault(`--${name} wants a whole number above 0.`);
+      if (!Number.isInteger(number) || number < 1)
+        throw new Fault(`--${name} must be a whole number above 0.`);
       return [name, number];
     }),
   );

@@ -1,33 +1,28 @@
-// What a flood of requests for sign-in codes costs others: npm run bench:code-flood [-- --rate N] [--write]. A
-// production's service, a mail server that takes its time, and heartbeats without the flood and with it.
+// Measures what a flood of requests for sign-in codes costs other requests: npm run bench:code-flood [-- --rate N]
+// [--write]. It compares heartbeats and mails with and without the flood, on a service in production mode with a slow mail
+// server.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { benchCommand, wholeNumbers } from '../command.mjs';
-import { benchRun, versionOf } from '../comparison/run.mjs';
+import { option, wholeNumbers } from '../command.mjs';
+import { pageBench, versionOf } from '../run.mjs';
 import { count, loadAtEnd, machine, median, quantile, reached, sum, table, time } from '../measure.mjs';
 
 const SEATS = 1_000;
 const HEARTBEATS_PER_SECOND = 50;
-/** What the mail server takes for each mail. */
+/** How long the mail server takes for each mail. */
 const MAIL_MS = 50;
-/** Wanted: the slowest mail with a bought key, and the median heartbeat as a multiple of the quiet one. */
+/** Limits: the slowest mail with a bought key, and the median heartbeat as a multiple of the one without the flood. */
 const KEY_MAIL_AT_MOST_MS = 5_000;
 const HEARTBEAT_AT_MOST = 2;
 
-await benchCommand(import.meta.url, parseOptions, (options) =>
-  benchRun((stage) => measureAll(stage, options), {
-    report: (measurements) => report(measurements, options),
-    page: new URL('code-flood.md', import.meta.url),
-    write: options.write,
-  }),
-);
+await pageBench(import.meta.url, { page: 'code-flood.md', parseOptions, measureAll, report });
 
 function parseOptions() {
   const options = {
-    rate: { type: 'string', default: '300' },
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '5' },
+    rate: option('300'),
+    rounds: option('5'),
+    seconds: option('5'),
     write: { type: 'boolean' },
   };
   const { rate, rounds, seconds, write } = parseArgs({ options }).values;
@@ -55,7 +50,7 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
     const measured = { quiet: [], flood: [] };
     const keyMails = [];
     let codeMail;
-    // What else the machine does comes and goes: both are measured in turn.
+    // The two alternate, so that other load of the machine affects both alike.
     for (let round = 1; round <= rounds; round += 1) {
       progress(`round ${round} of ${rounds}`);
       measured.quiet.push(await during(seconds, heartbeats, pid, processorTime));

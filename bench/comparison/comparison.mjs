@@ -1,34 +1,27 @@
-// How fast the service answers, beside servers that do the same work otherwise: npm run bench [-- --rounds N]
-// [--seconds N] [--connections N] [--seats N] [--only ROW[,ROW]] [--profile FOLDER] [--write]. Starts everything itself and
-// leaves nothing behind.
+// Compares the throughput of the service with that of other servers that do the same work: npm run bench [-- --rounds N]
+// [--seconds N] [--connections N] [--seats N] [--only ROW[,ROW]] [--profile FOLDER] [--write]. It starts and ends every
+// process itself and removes its files.
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Fault } from '../../scripts/prepare.mjs';
-import { benchCommand, wholeNumbers } from '../command.mjs';
+import { option, wholeNumbers } from '../command.mjs';
 import { report } from './report.mjs';
-import { benchRun, versionOf } from './run.mjs';
+import { pageBench, versionOf } from '../run.mjs';
 import { ROWS } from '../load/rows.mjs';
 
-/** Rows that the service alone answers stand beside nothing. */
+/** Rows that only the service answers have nothing to be compared with. */
 const COMPARED = Object.keys(ROWS).filter((row) => ROWS[row].servers.length > 1);
 
-await benchCommand(import.meta.url, parseOptions, (options) =>
-  benchRun((stage) => measureAll(stage, options), {
-    report: (measurements) => report(measurements, options),
-    page: new URL('results.md', import.meta.url),
-    write: options.write,
-  }),
-);
+await pageBench(import.meta.url, { page: 'results.md', parseOptions, measureAll, report });
 
 function parseOptions() {
-  const text = (value) => ({ type: 'string', default: value });
   const { values } = parseArgs({
     options: {
-      rounds: text('5'),
-      seconds: text('3'),
-      connections: text('64'),
-      seats: text('10000'),
-      only: text(COMPARED.join(',')),
+      rounds: option('5'),
+      seconds: option('3'),
+      connections: option('64'),
+      seats: option('10000'),
+      only: option(COMPARED.join(',')),
       profile: { type: 'string' },
       write: { type: 'boolean' },
     },
@@ -38,7 +31,7 @@ function parseOptions() {
   if (numbers.seats < 2) throw new Fault('--seats must be at least 2.');
   const only = values.only.split(',');
   const unknown = only.find((row) => !COMPARED.includes(row));
-  if (unknown) throw new Fault(`--only knows ${COMPARED.join(', ')}.`);
+  if (unknown) throw new Fault(`--only must name rows of ${COMPARED.join(', ')}.`);
   return { ...numbers, only, profile: values.profile && resolve(values.profile), write: values.write };
 }
 
@@ -51,7 +44,7 @@ async function measureAll({ url, folder, processes, progress }, options) {
   progress('data');
   await migrate(url);
   const data = await makeData(url, folder, seatIds(options.seats));
-  progress('servers, and whether they answer rightly');
+  progress('servers start, and their answers are checked');
   const flags = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
   const rival = { ...data.settings, FLOOR_BODY: data.manifest };
   const servers = [
@@ -69,7 +62,7 @@ async function measureAll({ url, folder, processes, progress }, options) {
     servers: servers.filter(({ name }) => ROWS[row].servers.includes(name)),
   }));
   const rows = await measureRows(asked, load, { ...options, etag, progress });
-  progress('the database alone');
+  progress('the database without a server');
   const database = await askDatabase(url, folder, options);
   return { version: await versionOf(url), rows, database };
 }

@@ -1,40 +1,39 @@
-// What it costs that a database grows: npm run bench:growth [-- --sizes N,N] [--rounds N] [--seconds N] [--write].
-// Databases of each size side by side on one server, a service for each, asked in turn; then how long a service takes to
-// start, and what the nightly run does to those who ask meanwhile. Leaves nothing behind.
+// Measures how the size of the database affects the service: npm run bench:growth [-- --sizes N,N] [--rounds N]
+// [--seconds N] [--due N] [--write]. One database of each size on one server, one service for each, measured in turn; then
+// the start of a service, and the answers during the nightly retention run. It removes its files.
 import { parseArgs } from 'node:util';
 import { Fault } from '../../scripts/prepare.mjs';
-import { benchCommand, wholeNumbers } from '../command.mjs';
-import { benchRun, versionOf } from '../comparison/run.mjs';
+import { option, wholeNumbers } from '../command.mjs';
+import { pageBench, versionOf } from '../run.mjs';
 import { report } from './report.mjs';
 import { retentionUnderLoad } from './retention.mjs';
 import { startTimes } from './start.mjs';
 
-/** Activations of each size that the load is spread over. */
+/** Number of activations that the load uses, of each size. */
 const SAMPLE = 20_000;
 const CONNECTIONS = 64;
 const ASKED = ['heartbeat', 'telemetry', 'activate_new', 'activate_again', 'portal', 'search'];
 
-await benchCommand(import.meta.url, parseOptions, (options) =>
-  benchRun((stage) => measureAll(stage, options), {
-    report: (measurements) => report(measurements, { ...options, sample: SAMPLE, connections: CONNECTIONS }),
-    page: new URL('growth.md', import.meta.url),
-    write: options.write,
-  }),
-);
+await pageBench(import.meta.url, {
+  page: 'growth.md',
+  parseOptions,
+  measureAll,
+  report: (measurements, options) =>
+    report(measurements, { ...options, sample: SAMPLE, connections: CONNECTIONS }),
+});
 
 function parseOptions() {
-  const text = (value) => ({ type: 'string', default: value });
   const options = {
-    sizes: text('10000,1000000,10000000'),
-    rounds: text('7'),
-    seconds: text('4'),
-    due: text('2000000'),
+    sizes: option('10000,1000000,10000000'),
+    rounds: option('7'),
+    seconds: option('4'),
+    due: option('2000000'),
     write: { type: 'boolean' },
   };
   const { sizes, rounds, seconds, due, write } = parseArgs({ options }).values;
   const all = sizes.split(',').map((size) => wholeNumbers({ sizes: size }).sizes);
   if (all.length < 2 || all.some((size, place) => size <= (all[place - 1] ?? 1)))
-    throw new Fault('--sizes wants two or more, from the least to the most.');
+    throw new Fault('--sizes must be two or more numbers, in ascending order.');
   return { sizes: all, ...wholeNumbers({ rounds, seconds, due }), write };
 }
 
@@ -48,7 +47,7 @@ async function measureAll(stage, options) {
   return { version: await versionOf(stage.url), databases, rows, starts, retention };
 }
 
-/** A service and a load for each database; all services are ended after. */
+/** Measures one service for each database in turn, and ends the services. */
 async function ask({ processes, progress }, databases, options) {
   const { checkAnswers } = await import('../load/checks.mjs');
   const { measureRows } = await import('../load/measure-rows.mjs');

@@ -1,28 +1,26 @@
-// What retention and the fleet page cost with years of telemetry: npm run bench:retention [-- --rows N] [--months N]
-// [--seed N] [--write]. Starts a PostgreSQL of its own in a temporary directory and leaves nothing behind.
+// Measures retention and the fleet page with years of telemetry: npm run bench:retention [-- --rows N] [--months N]
+// [--seed N] [--write]. It starts a PostgreSQL in a temporary directory and removes it.
 import { parseArgs } from 'node:util';
 import { Fault } from '../../scripts/prepare.mjs';
-import { benchCommand, wholeNumbers } from '../command.mjs';
-import { benchRun, versionOf } from '../comparison/run.mjs';
+import { option, wholeNumbers } from '../command.mjs';
+import { pageBench, versionOf } from '../run.mjs';
 import { report } from './report.mjs';
-import { askFleet, askRows, countWeeks, fill, leave, wholeRun } from './steps.mjs';
+import { measureFleetPage, measureRawRows, countWeeks, fill, expire, wholeRun } from './steps.mjs';
 
-/** The night that it is in the bench; rows are of the days before. */
+/** The time of the bench; every row is older. */
 const AS_OF = new Date('2026-11-20T00:05:00Z');
-/** Those that are kept, and four that are wholly past. */
+/** The months that are kept, and four that are past their period. */
 const LEAST_MONTHS = 28;
 
-await benchCommand(import.meta.url, parseOptions, (options) =>
-  benchRun((stage) => measureAll(stage, options), {
-    report: (measurements) => report(measurements, options),
-    page: new URL('retention.md', import.meta.url),
-    write: options.write,
-  }),
-);
+await pageBench(import.meta.url, { page: 'retention.md', parseOptions, measureAll, report });
 
 function parseOptions() {
-  const text = (value) => ({ type: 'string', default: value });
-  const options = { rows: text('20000000'), months: text('30'), seed: text('1'), write: { type: 'boolean' } };
+  const options = {
+    rows: option('20000000'),
+    months: option('30'),
+    seed: option('1'),
+    write: { type: 'boolean' },
+  };
   const { rows, months, seed, write } = parseArgs({ options }).values;
   const numbers = wholeNumbers({ rows, months, seed });
   if (numbers.months < LEAST_MONTHS) throw new Fault(`--months must be at least ${LEAST_MONTHS}.`);
@@ -43,10 +41,10 @@ async function measureAll({ url, progress }, options) {
     const version = await versionOf(url);
     const rows = await fill(stage, options);
     const weeks = await countWeeks(stage);
-    const page = await askFleet(stage);
-    const raw = await askRows(stage);
-    const leaving = await leave(stage);
-    return { version, rows, weeks, page, raw, ...leaving, whole: await wholeRun(stage) };
+    const page = await measureFleetPage(stage);
+    const raw = await measureRawRows(stage);
+    const expiry = await expire(stage);
+    return { version, rows, weeks, page, raw, ...expiry, whole: await wholeRun(stage) };
   } finally {
     await dataSource.destroy();
   }

@@ -40,7 +40,7 @@ export async function countWeeks({ runner, progress, month, asOf: last }) {
 }
 
 // Over the connections that requests use, with their limits.
-export async function askFleet({ url, progress }) {
+export async function measureFleetPage({ url, progress }) {
   const { DataSource } = await import('typeorm');
   const { requestDataSource } = await import('../../dist/database/data-source.js');
   const { readFleet } = await import('../../dist/telemetry/fleet.queries.js');
@@ -67,7 +67,7 @@ function nullWhereTooLate(error) {
 }
 
 // What the page would ask, were there no roll-ups: the same counts, by week, of the rows themselves.
-export async function askRows({ runner, progress }) {
+export async function measureRawRows({ runner, progress }) {
   const { DIMENSIONS } = await import('../../dist/telemetry/telemetry.fields.js');
   const since = (from) =>
     `from telemetry where received_on >= date '${from}' and received_on < date '2026-11-16'`;
@@ -95,7 +95,7 @@ export async function askRows({ runner, progress }) {
 }
 
 // A month, by three ways: the oldest is dropped, of the two after it as many rows are deleted. Then the nights of a month.
-export async function leave({ runner, progress, month }) {
+export async function expire({ runner, progress, month }) {
   const { deleteExpired } = await import('../../dist/retention/deletion.js');
   const { partitionOf } = await import('../../dist/telemetry/partitions.js');
   const { createRetentionPolicy } = await import('../../dist/retention/policy.js');

@@ -1,5 +1,5 @@
-// A fleet of virtual clients on compressed time: npm run simulate -- --clients N --days D [--minutes M] [--seed N] [--write].
-// Starts everything itself, and leaves its results behind and nothing else. Ends with 1 where anything came out other than it must.
+// Simulates a fleet of clients in compressed time: npm run simulate -- --clients N --days D [--minutes M] [--seed N]
+// [--write]. It starts every process itself and leaves nothing but its results. Exit code 1: some result is wrong.
 import { randomInt } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,24 +7,23 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Fault } from '../../scripts/prepare.mjs';
-import { benchCommand, wholeNumbers } from '../command.mjs';
-import { asPage, inFolder, written } from '../comparison/run.mjs';
+import { benchCommand, option, wholeNumbers } from '../command.mjs';
+import { formatMarkdown, handwrittenPart, inFolder } from '../run.mjs';
 
-/** A day of a client, and how many of its requests this machine is asked to answer in a second. */
+/** Requests of a client in a day, and the rate, in requests a second, from which the length of a day follows. */
 const REQUESTS_A_DAY = 5;
 const REQUESTS_A_SECOND = 1_600;
-/** A day takes no less, however few the clients. */
+/** The shortest day, for small fleets. */
 const LEAST_MINUTES_A_DAY = 0.05;
 
 await benchCommand(import.meta.url, parseOptions, run);
 
 function parseOptions() {
-  const text = (value) => ({ type: 'string', default: value });
   const { values } = parseArgs({
     options: {
-      clients: text('2000'),
-      days: text('3'),
-      seed: text(String(randomInt(1, 2 ** 31))),
+      clients: option('2000'),
+      days: option('3'),
+      seed: option(String(randomInt(1, 2 ** 31))),
       minutes: { type: 'string' },
       write: { type: 'boolean' },
     },
@@ -40,8 +39,8 @@ function parseOptions() {
     days * LEAST_MINUTES_A_DAY,
   );
   const minutes = Number(values.minutes ?? usual.toFixed(2));
-  if (!(minutes > 0)) throw new Fault('--minutes wants a number above 0.');
-  // Only the test of this program sets it.
+  if (!(minutes > 0)) throw new Fault('--minutes must be a number above 0.');
+  // Only the test of this program sets this variable.
   const plant = process.env.MOORING_SIMULATE_PLANT === 'lost-activation';
   return { clients, days, seed, minutes, write: values.write, plant };
 }
@@ -54,10 +53,10 @@ async function run(options) {
   console.error(`seed ${options.seed}, ${options.minutes} minutes`);
   return inFolder('mooring-simulate-', async (folders) => {
     const result = await simulate({ ...folders, onProgress: showProgress(options) }, options);
-    const text = await asPage(report(result, options));
+    const text = await formatMarkdown(report(result, options));
     const into = options.write ? fileURLToPath(new URL('.', import.meta.url)) : results();
     const page = join(into, 'simulation.md');
-    writeFileSync(page, text + written(page));
+    writeFileSync(page, text + handwrittenPart(page));
     writeFileSync(join(into, 'simulation.svg'), picture(result, options));
     process.stdout.write(text);
     console.error(`The report and its picture: ${into}`);

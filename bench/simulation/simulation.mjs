@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Random } from '../../test/client/random.ts';
-import { versionOf } from '../comparison/run.mjs';
+import { versionOf } from '../run.mjs';
 import { ConnectionPool } from '../load/connection-pool.mjs';
 import { checkDatabase } from './check-database.mjs';
 import { Vendor } from './vendor.mjs';

@@ -1,11 +1,11 @@
-// Whether the service's memory stays flat: npm run bench:soak [-- --minutes N] [--write]. A production's service under a
-// steady load of all kinds, what is wrong and what breaks off included. Leaves nothing behind.
+// Measures whether the memory of the service stays constant: npm run bench:soak [-- --minutes N] [--write]. A service in
+// production mode answers a steady load of every kind of request, malformed and aborted ones included. It removes its files.
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Fault, root } from '../../scripts/prepare.mjs';
-import { benchCommand, wholeNumbers } from '../command.mjs';
-import { benchRun, versionOf } from '../comparison/run.mjs';
+import { option, wholeNumbers } from '../command.mjs';
+import { pageBench, versionOf } from '../run.mjs';
 import { report } from './report.mjs';
 
 const SEATS = 10_000;
@@ -28,16 +28,15 @@ const RATES = {
 const MINUTE_S = 60;
 const KEEPS_HEAP = ['--expose-gc', '--import', join(root, 'bench/load/heap.mjs')];
 
-await benchCommand(import.meta.url, parseOptions, (options) =>
-  benchRun((stage) => measureAll(stage, options), {
-    report: (measurements) => report(measurements, { ...options, rates: RATES, seats: SEATS }),
-    page: new URL('soak.md', import.meta.url),
-    write: options.write,
-  }),
-);
+await pageBench(import.meta.url, {
+  page: 'soak.md',
+  parseOptions,
+  measureAll,
+  report: (measurements, options) => report(measurements, { ...options, rates: RATES, seats: SEATS }),
+});
 
 function parseOptions() {
-  const options = { minutes: { type: 'string', default: '10' }, write: { type: 'boolean' } };
+  const options = { minutes: option('10'), write: { type: 'boolean' } };
   const { minutes, write } = parseArgs({ options }).values;
   return { ...wholeNumbers({ minutes }), write };
 }
@@ -47,7 +46,7 @@ async function measureAll({ url, folder, processes, progress }, { minutes }) {
   const { makeData, seatIds } = await import('../load/data.mjs');
   const { residentMemory, heapOf } = await import('../load/processes.mjs');
   if (residentMemory(process.pid) === null)
-    throw new Fault('How much memory a process holds is read from /proc, of Linux.');
+    throw new Fault('The memory of a process is read from /proc, which only Linux has.');
   progress('data');
   await migrate(url);
   const data = await makeData(url, folder, seatIds(SEATS));

@@ -1,0 +1,82 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Fault } from '../scripts/prepare.mjs';
+import { benchCommand } from './command.mjs';
+
+/**
+ * Runs a bench whose result is a Markdown page: on its own PostgreSQL, in a temporary folder that is removed at the end and
+ * on an interrupt. The page is printed, and stored with `--write`.
+ * @param {string} url of the calling module
+ * @param {object} bench
+ * @param {string} bench.page file name of the page, beside the calling module
+ * @param bench.parseOptions reads the command line; its `write` says whether the page is stored
+ * @param bench.measureAll receives `{ url, folder, processes, progress }` (URL of the server, temporary folder, what starts
+ *   child processes, what prints a line of progress) and the options
+ * @param bench.report makes the page's text of what `measureAll` returned and the options
+ */
+export const pageBench = (url, { page, parseOptions, measureAll, report }) =>
+  benchCommand(url, parseOptions, (options) =>
+    inFolder('mooring-bench-', async ({ folder, processes, interrupted }) => {
+      const { startEmbeddedPostgres } = await import('../dist/database/embedded/embedded-postgres.js');
+      let server;
+      try {
+        server = await startEmbeddedPostgres(join(folder, 'data'));
+        const environment = { url: server.url, folder, processes, progress: progressSince(Date.now()) };
+        const measurements = await Promise.race([measureAll(environment, options), interrupted]);
+        const text = await formatMarkdown(report(measurements, options));
+        const file = new URL(page, url);
+        if (options.write) writeFileSync(file, text + handwrittenPart(file));
+        process.stdout.write(text);
+        return 0;
+      } finally {
+        await processes.end();
+        await server?.stop();
+      }
+    }),
+  );
+
+/**
+ * Calls `work` with a temporary folder that is removed when it ends.
+ * @param {string} prefix of the folder's name
+ * @param work receives `{ folder, processes, interrupted }`: `interrupted` is a promise that rejects on an interrupt
+ */
+export async function inFolder(prefix, work) {
+  let interrupt;
+  const interrupted = new Promise((_, reject) => (interrupt = () => reject(new Fault('Interrupted.'))));
+  interrupted.catch(() => {});
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, interrupt);
+  const { Processes } = await import('./load/processes.mjs');
+  const folder = mkdtempSync(join(tmpdir(), prefix));
+  try {
+    return await work({ folder, processes: new Processes(), interrupted });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Formats Markdown as `npm run check` requires it. */
+export async function formatMarkdown(text) {
+  const { format } = await import('prettier');
+  return format(text, { parser: 'markdown' });
+}
+
+const progressSince = (began) => (what) =>
+  console.error(`${String(Math.round((Date.now() - began) / 1000)).padStart(5)} s  ${what}`);
+
+/** The section of a page that is written by hand; a new run keeps it. */
+export function handwrittenPart(page) {
+  const text = existsSync(page) ? readFileSync(page, 'utf8') : '';
+  const start = text.indexOf('\n## Where the time goes');
+  return start < 0 ? '' : text.slice(start);
+}
+
+/** The version of PostgreSQL, as the server names it. */
+export async function versionOf(url) {
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query(`select split_part(version(), ' on ', 1) as version`);
+  await client.end();
+  return rows[0].version;
+}
