@@ -1,10 +1,10 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { problem } from '../http/problems/problem.js';
-import { ManifestResponses } from './manifest-responses.js';
+import { MANIFEST_PATH, ManifestResponses } from './manifest-responses.js';
 
 /** `GET /v1/manifest`: anonymous. `createApp` answers most requests before they come here (docs/decisions/0017). */
-@Controller('v1/manifest')
+@Controller(MANIFEST_PATH)
 export class ManifestController {
   constructor(private readonly responses: ManifestResponses) {}
 
