@@ -5,7 +5,8 @@ import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { poolOf } from '../database/data-source.js';
 import { invalidMembers, problem, type Problem } from '../http/problems/problem.js';
-import { checkSymbolHolds, licenseKeyHash } from '../keys/license-key.js';
+import { checkSymbolHolds } from '../keys/license-key-text.js';
+import { LicenseKeys } from '../keys/license-keys.js';
 import { statusRefusal, expiryRefusal, type LicenseFacts } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
@@ -60,6 +61,7 @@ export class ActivationService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly licenses: LicensesService,
+    private readonly keys: LicenseKeys,
     private readonly coverage: Coverage,
     private readonly clock: Clock,
     private readonly config: Config,
@@ -96,7 +98,7 @@ export class ActivationService {
     query: typeof FIND_BY_KEY,
     { key, email, machineId }: ActivationCredentials,
   ): Promise<FoundAttempt | undefined> {
-    const values = [licenseKeyHash(key), email, machineId];
+    const values = [this.keys.hash(key), email, machineId];
     const { rows } = await poolOf(this.dataSource).query<FoundAttempt>({ ...query, values });
     return rows[0];
   }

@@ -2,7 +2,6 @@ import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import type { OnExpiry } from '../core/config.js';
 import { queryRows } from '../database/sql.js';
-import { licenseKeyHash } from '../keys/license-key.js';
 import { licenseStatus, type LicenseFacts, type LicenseStatus } from '../licenses/license.rules.js';
 import type { Activation, EndedReason } from './activation.entity.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
@@ -38,8 +37,7 @@ export interface LicenseView {
 /** Search criteria for licenses; each requires an exact match. */
 export interface LicenseQuery {
   readonly id?: string;
-  /** In the form of `canonicalLicenseKey`. */
-  readonly license_key?: string;
+  readonly key_hash?: Buffer;
   readonly email?: string;
   readonly transaction_id?: string;
   readonly activation_id?: string;
@@ -47,7 +45,7 @@ export interface LicenseQuery {
 
 const WHERE: Readonly<Record<keyof LicenseQuery, string>> = {
   id: 'l.id = $1',
-  license_key: 'l.key_hash = $1',
+  key_hash: 'l.key_hash = $1',
   email: 'l.email = $1',
   transaction_id: 'l.purchase_id = (select id from purchase where transaction_id = $1)',
   activation_id: 'l.id = (select license_id from activation where id = $1)',
@@ -71,8 +69,7 @@ export async function findLicenses(
   query: LicenseQuery,
   { forHolder = false } = {},
 ): Promise<LicenseView[]> {
-  const [[criterion, text]] = Object.entries(query) as [[keyof LicenseQuery, string]];
-  const value = criterion === 'license_key' ? licenseKeyHash(text) : text;
+  const [[criterion, value]] = Object.entries(query) as [[keyof LicenseQuery, string | Buffer]];
   const licenses = await queryRows<LicenseRow>(
     dataSource, // A subquery, not a join: without statistics of e-mail addresses the planner would read all purchases.
     `select l.id, l.key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,

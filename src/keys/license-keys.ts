@@ -22,6 +22,11 @@ export class LicenseKeys {
     this.#secret = secret;
   }
 
+  /** The hash of a typed key. @param key in the form of `readLicenseKey`; one without a prefix gets the configured one */
+  hash(key: string): Buffer {
+    return licenseKeyHash(key.includes('_') ? key : `${this.prefix}_${key}`);
+  }
+
   /** Derives a license key, with its hash and hint. */
   derive(licenseId: string, generation: number): DerivedKey {
     const license_key = deriveLicenseKey(this.#secret, this.prefix, licenseId, generation);

@@ -4,9 +4,9 @@ import { licenseKeyField } from '../fields/license-key.js';
 import { optionalReasonField } from '../fields/reason.js';
 import { Member } from '../http/parsing/member.js';
 
-/** A mailed code. Users group its digits with spaces. */
+/** A mailed code. People group its digits with spaces and dashes. */
 const signInCode = textField('must be 8 digits', (text) => {
-  const digits = text.replaceAll(/\s/g, '');
+  const digits = text.replaceAll(/[\s\p{Pd}]/gu, '');
   return /^[0-9]{8}$/.test(digits) ? digits : null;
 });
 

@@ -6,7 +6,7 @@ import { problem } from '../http/problems/problem.js';
 import { RateLimit } from '../http/limits/rate-limit.js';
 import { Sessions, type Session } from '../http/sessions/sessions.js';
 import { TokenBucket } from '../http/limits/token-bucket.js';
-import { licenseKeyHash } from '../keys/license-key.js';
+import { LicenseKeys } from '../keys/license-keys.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { SignInCodes } from './sign-in-codes.js';
 
@@ -33,6 +33,7 @@ export class SignInService {
     private readonly dataSource: DataSource,
     private readonly sessions: Sessions,
     private readonly codes: SignInCodes,
+    private readonly keys: LicenseKeys,
     private readonly licenses: LicensesService,
     clock: Clock,
   ) {
@@ -44,7 +45,7 @@ export class SignInService {
    * @returns the session token @throws Problem `license_not_found` for an unknown key and for a wrong e-mail
    */
   async signInWithKey(email: string, typedKey: string): Promise<string> {
-    const key_hash = licenseKeyHash(typedKey);
+    const key_hash = this.keys.hash(typedKey);
     const token = await this.dataSource.transaction(async (manager) => {
       // The share lock orders this before or after a change of the key or address and an erasure, which end sessions.
       const sql = 'select id from license where key_hash = $1 and email = $2 for share';

@@ -6,9 +6,10 @@ import { Config } from '../core/config.js';
 import { Invalid, type Field } from '../core/field.js';
 import { queryRows } from '../database/sql.js';
 import { emailField } from '../fields/email.js';
-import { licenseKeyField } from '../fields/license-key.js';
+import { completeLicenseKeyField } from '../fields/license-key.js';
 import { expiryTextField, machinesAllowedField, onExpiryField } from '../fields/license-terms.js';
-import { canonicalLicenseKey, licenseKeyHash, licenseKeyHint } from '../keys/license-key.js';
+import { licenseKeyHash, licenseKeyHint } from '../keys/license-key.js';
+import { checkSymbolHolds, readLicenseKey } from '../keys/license-key-text.js';
 import type { NewLicense } from './licenses.service.js';
 
 type TakenKey = { readonly key_hash: Buffer };
@@ -74,8 +75,14 @@ export function importColumns(header: readonly string[]): ImportColumn[] {
 
 /** The name of a column for a message, or its number if the cell may contain customer data. */
 function columnTitle(name: string, index: number): string {
-  const isName = /^[\p{L}\p{N}][\p{L}\p{N} _.-]{0,39}$/u.test(name) && canonicalLicenseKey(name) === null;
+  const isName = /^[\p{L}\p{N}][\p{L}\p{N} _.-]{0,39}$/u.test(name) && !mayBeLicenseKey(name);
   return isName ? `The column ${name}` : `Column ${index + 1}`;
+}
+
+// A name of 16 letters has the shape of a key too. Nearly every key has a digit.
+function mayBeLicenseKey(text: string): boolean {
+  const key = readLicenseKey(text);
+  return key !== null && (/\d/.test(text) || checkSymbolHolds(key));
 }
 
 /** Parses a row. The license is complete if there are no faults. Faults never contain the text of a cell. */
@@ -95,7 +102,7 @@ export function parseRow(
     faults.push(`${name} ${value.sentence}`);
     return undefined;
   };
-  const key = read('license_key', licenseKeyField.parse);
+  const key = read('license_key', completeLicenseKeyField.parse);
   const email = read('email', emailField.parse);
   const machines_allowed = read(
     'machines_allowed',

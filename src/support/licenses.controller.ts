@@ -1,6 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { findLicenses } from '../activation/license-overview.js';
+import { LicenseKeys } from '../keys/license-keys.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { readLicenseDetail } from './license-detail.js';
 import {
@@ -22,12 +23,13 @@ export class LicensesController {
   constructor(
     private readonly dataSource: DataSource,
     private readonly licenses: LicensesService,
+    private readonly keys: LicenseKeys,
   ) {}
 
   @Post('search')
   @HttpCode(200)
   async search(@Body() request: SearchRequest) {
-    return { licenses: await findLicenses(this.dataSource, toLicenseQuery(request)) };
+    return { licenses: await findLicenses(this.dataSource, toLicenseQuery(request, this.keys)) };
   }
 
   @Get(':id')

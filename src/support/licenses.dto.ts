@@ -8,19 +8,20 @@ import { expiryField, machinesAllowedField, onExpiryField } from '../fields/lice
 import { reasonField } from '../fields/reason.js';
 import { Member } from '../http/parsing/member.js';
 import { invalidMembers } from '../http/problems/problem.js';
+import { LicenseKeys } from '../keys/license-keys.js';
 import { STAFF_STATUSES, type StaffStatus } from '../licenses/license.rules.js';
 import type { LicenseChange, NewLicense } from '../licenses/licenses.service.js';
 
-const SEARCH_MEMBERS = ['email', 'license_key', 'transaction_id', 'activation_id'];
+const SEARCH_MEMBERS = ['email', 'license_key', 'license_id', 'transaction_id', 'activation_id'] as const;
 const CHANGE_MEMBERS = ['machines_allowed', 'expires_at', 'status', 'on_expiry', 'email'];
 
 // Staff search for ids that they copied, also for one with a space in it.
 const searchedTransactionId = textField('must be a transaction id', (text) =>
   text !== '' && text.length <= 200 ? text : null,
 );
-const activationId = textField('must be an activation id', (text) => (isUuid(text) ? text : null));
+const id = textField('must be a UUID', (text) => (isUuid(text) ? text : null));
 
-/** Body of `POST /support/api/licenses/search`: exactly one of the four. */
+/** Body of `POST /support/api/licenses/search`: exactly one of its members. */
 export class SearchRequest {
   @Member(optional(emailField))
   email?: string;
@@ -31,7 +32,10 @@ export class SearchRequest {
   @Member(optional(searchedTransactionId))
   transaction_id?: string;
 
-  @Member(optional(activationId))
+  @Member(optional(id))
+  license_id?: string;
+
+  @Member(optional(id))
   activation_id?: string;
 }
 
@@ -71,20 +75,17 @@ export class LicenseChangeRequest {
   reason!: string;
 }
 
-export function toLicenseQuery({
-  email,
-  license_key,
-  transaction_id,
-  activation_id,
-}: SearchRequest): LicenseQuery {
+export function toLicenseQuery(request: SearchRequest, keys: LicenseKeys): LicenseQuery {
+  const { email, license_key, license_id, transaction_id, activation_id } = request;
   const given: LicenseQuery = {
     ...(email !== undefined && { email }),
-    ...(license_key !== undefined && { license_key }),
+    ...(license_key !== undefined && { key_hash: keys.hash(license_key) }),
+    ...(license_id !== undefined && { id: license_id }),
     ...(transaction_id !== undefined && { transaction_id }),
     ...(activation_id !== undefined && { activation_id }),
   };
-  const names = Object.keys(given);
-  if (names.length === 1) return given;
+  if (Object.keys(given).length === 1) return given;
+  const names = SEARCH_MEMBERS.filter((name) => request[name] !== undefined);
   throw createProblem(
     names.length > 0 ? names : SEARCH_MEMBERS,
     `give exactly one of ${SEARCH_MEMBERS.join(', ')}`,

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { KeysModule } from '../keys/keys.module.js';
 import { LicensesModule } from '../licenses/licenses.module.js';
 import { ReleasesModule } from '../releases/releases.module.js';
 import { StaffModule } from '../staff/staff.module.js';
@@ -11,7 +12,7 @@ import { RetentionController } from './retention.controller.js';
 
 /** The API with which staff manage licenses, and the views of the support page. */
 @Module({
-  imports: [LicensesModule, ReleasesModule, StaffModule],
+  imports: [KeysModule, LicensesModule, ReleasesModule, StaffModule],
   controllers: [
     LicensesController,
     ActivationsController,

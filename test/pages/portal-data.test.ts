@@ -100,7 +100,6 @@ test('a key alone neither downloads nor deletes: the way to the code is shown, a
   await browser.expectGoodLooks(page);
   const ask = () => dialog.getByRole('button', { name: 'Mail me a code' }).click();
   await dialog.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, ask));
-  await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Download' }).waitFor();
   await page.getByRole('button', { name: 'Delete my data …' }).waitFor();
 });

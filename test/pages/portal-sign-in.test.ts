@@ -62,6 +62,24 @@ test('what is missing or wrong is shown at the field, which gets the focus', asy
   await page.getByText('This does not look like a license key.').waitFor();
   await expectFocus(key(page));
   expect(await email(page).getAttribute('aria-invalid')).toBeNull();
+  const last = license.license_key.at(-1);
+  await key(page).fill(license.license_key.slice(0, -1) + (last === 'A' ? 'B' : 'A'));
+  await press(page, 'Show my machines');
+  await page.getByText('One character looks mistyped.').waitFor();
+  await expectFocus(key(page));
+  await browser.expectGoodLooks(page);
+});
+
+test.each([
+  ['without hyphens and prefix', (text: string) => text.slice(-19).replaceAll('-', '')],
+  ['with spaces and en dashes', (text: string) => ` ${text.replace('_', ' ').replaceAll('-', ' – ')}`],
+  ['with quotes and a full stop', (text: string) => `“${text}”.`],
+])('a key is read %s', async (_how, typed) => {
+  const page = await open();
+  await email(page).fill(license.email);
+  await key(page).fill(typed(license.license_key));
+  await press(page, 'Show my machines');
+  await headline(page).waitFor();
 });
 
 test('a key that is not of this address is refused in one sentence, and what was typed stays', async () => {
@@ -80,7 +98,7 @@ test('a key that is not of this address is refused in one sentence, and what was
   await browser.expectGoodLooks(page);
 });
 
-test('"I lost my key": a code by mail, pasted with spaces', async () => {
+test('"I lost my key": a code by mail, pasted with a dash, is sent with its eighth digit', async () => {
   const page = await open();
   await email(page).fill(license.email);
   await press(page, 'I lost my key');
@@ -97,10 +115,8 @@ test('"I lost my key": a code by mail, pasted with spaces', async () => {
   await press(page, 'Sign in');
   await page.getByText('The code has 8 digits.').waitFor();
   await code(page).fill(mailed === '00000000' ? '11111111' : '00000000');
-  await press(page, 'Sign in');
   await page.getByRole('alert').getByText('This code is wrong or no longer good').waitFor();
-  await code(page).fill(` ${mailed.slice(0, 4)} ${mailed.slice(4)}`);
-  await page.keyboard.press('Enter');
+  await code(page).fill(` ${mailed.slice(0, 4)}-${mailed.slice(4)}`);
   await headline(page).waitFor();
   expect(await headline(page).textContent()).toBe('1 of 1 machines in use');
   await page.getByRole('button', { name: 'Send me the key' }).waitFor();

@@ -14,7 +14,7 @@ const browser = Pages.forThisFile();
 
 const license = (email: string, machines_allowed = 2) => service.issue({ email, machines_allowed });
 
-test('finds a license by each of the four, and puts none of them into the address', async () => {
+test('finds a license by each kind of text, and puts none of them into the address', async () => {
   const sold = await license('four@example.com');
   const activation = await bind(service, sold, 'Four');
   const purchase = '0198f000-0000-7000-8000-000000000001';
@@ -29,14 +29,17 @@ test('finds a license by each of the four, and puts none of them into the addres
   for (const [text, kind] of [
     [' Four@Example.com ', 'e-mail'],
     [sold.license_key.toLowerCase(), 'license key'],
+    [`“${sold.license_key.slice(-19).replaceAll('-', ' – ')}”.`, 'license key'],
+    [sold.license_id, 'license id'],
     ['txn_four', 'transaction id'],
     [activation, 'activation id'],
   ] as const) {
     await find(page, text);
-    await expectFocus(title(page, /^License …/));
+    await expectFocus(kind === 'activation id' ? row(page, 'Four') : title(page, /^License …/));
     await announced(page, `Found one license by its ${kind}.`);
     await row(page, 'Four').waitFor();
-    expect(page.url()).toBe(`${origin}/support/#license/${sold.license_id}`);
+    const id = kind === 'activation id' ? `${sold.license_id}/${activation}` : sold.license_id;
+    expect(page.url()).toBe(`${origin}/support/#license/${id}`);
     await page.goBack();
     await title(page, /^Which binding/).waitFor();
     // What was sought and found is still there, and is not opened again.
@@ -51,18 +54,44 @@ test('says what it looked for where there is nothing, and what is wrong with wha
   await page.getByText('Type what the person gave you.').waitFor();
   await expectFocus(page.getByRole('textbox'));
   await browser.expectGoodLooks(page);
-  for (const [text, kind] of [
-    ['unknown@example.com', 'e-mail'],
-    ['MOORING_0000-0000-0000-0000', 'license key'],
-    ['<img src=x onerror=alert(1)>', 'transaction id'],
-    ['0198f000-0000-7000-8000-00000000dead', 'activation id'],
+  for (const [text, sentence] of [
+    ['unknown@example.com', 'No license has this e-mail.'],
+    ['MOORING_0000-0000-0000-0000', 'No license has this license key.'],
+    ['<img src=x onerror=alert(1)>', 'No license has this transaction id.'],
+    ['0198f000-0000-7000-8000-00000000dead', 'No license and no activation has this id.'],
   ] as const) {
     await find(page, text);
-    await page.getByText(`No license has this ${kind}.`).first().waitFor();
+    await page.getByText(sentence).first().waitFor();
   }
+  await find(page, 'MOORING_0000-0000-0000-0001');
+  await page.getByText(/^One character looks mistyped/).waitFor();
   await browser.expectGoodLooks(page);
   await find(page, 'two@signs@example.com');
   await page.getByText(/^It must/).waitFor();
+});
+
+test('shows a searched activation first, marked and focused, in use or ended', async () => {
+  const sold = await license('rows@example.com', 40);
+  const first = await bind(service, sold, 'Oldest', 'machine-0');
+  for (let i = 1; i < 30; i += 1) await bind(service, sold, `Newer ${i}`, `machine-${i}`);
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support');
+  await find(page, first);
+  const found = page.locator('tbody > tr').first();
+  await found.getByText('Oldest').waitFor();
+  await found.getByText('Searched for').waitFor();
+  await expectFocus(found);
+  await browser.expectGoodLooks(page);
+
+  await button(page, 'Release Oldest').click();
+  await button(dialog(page), 'Sold').click();
+  await button(dialog(page), 'Release').click();
+  await dialog(page).waitFor({ state: 'detached' });
+  await page.goto('/support/#find');
+  await find(page, first);
+  const ended = page.locator('details[open] tbody > tr').first();
+  await ended.getByText('Searched for').waitFor();
+  await expectFocus(ended);
 });
 
 test('lists what one e-mail has, and leads to each', async () => {

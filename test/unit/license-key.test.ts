@@ -1,13 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
-import {
-  canonicalLicenseKey,
-  checkSymbolHolds,
-  deriveLicenseKey,
-  licenseKeyHash,
-  licenseKeyHint,
-} from '../../src/keys/license-key.js';
+import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from '../../src/keys/license-key.js';
+import { checkSymbolHolds, readLicenseKey } from '../../src/keys/license-key-text.js';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
@@ -55,7 +50,7 @@ describe('a license key', () => {
   });
 
   test.each(vectors.canonical)('reads $text as $canonical', ({ text, canonical }) => {
-    expect(canonicalLicenseKey(text)).toBe(canonical);
+    expect(readLicenseKey(text, 'MOOR')).toBe(canonical);
   });
 
   test.each(vectors.check_symbol)('its check symbol holds: $canonical $holds', ({ canonical, holds }) => {
@@ -66,7 +61,7 @@ describe('a license key', () => {
     fc.assert(
       fc.property(derivedKey, (key) => {
         expect(key).toMatch(/^MOOR_([0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}$/);
-        expect(canonicalLicenseKey(key)).toBe(key);
+        expect(readLicenseKey(key)).toBe(key);
         expect(checkSymbolHolds(key)).toBe(true);
       }),
     );
@@ -84,26 +79,31 @@ describe('a license key', () => {
     expect(() => deriveLicenseKey(Buffer.alloc(32), 'MOOR', '42', 1)).toThrow('A license id is a UUID.');
   });
 
-  test('is read kindly: space, lower case and look-alikes change nothing', () => {
+  test('is read without regard to case, look-alikes, separators and the prefix', () => {
     const lookAlikes: Record<string, string[]> = { 0: ['0', 'O', 'o'], 1: ['1', 'I', 'i', 'L', 'l'] };
-    const kindly = derivedKey.chain((key) =>
+    const separators = ['', '-', ' ', '–', '—', ' - ', '\u00a0', '.', '\u200b'];
+    const typedKey = derivedKey.chain((key) =>
       fc.infiniteStream(fc.nat()).map((stream) => {
-        const typed = [...key].map((symbol, i) => {
-          const choices = (i > 4 && lookAlikes[symbol]) || [symbol, symbol.toLowerCase()];
-          return choices[stream.next().value % choices.length];
+        const pick = (choices: readonly string[]) => choices[stream.next().value % choices.length]!;
+        const symbols = [...key.slice(5).replaceAll('-', '')].map((symbol) => {
+          return pick(lookAlikes[symbol] ?? [symbol, symbol.toLowerCase()]) + pick(separators);
         });
-        return { key, typed: ` \t${typed.join('')}\n` };
+        const prefix = pick(['MOOR_', 'moor_', 'Moor-', 'MOOR ', 'MOOR', '']);
+        return {
+          key,
+          typed: `${pick([' \t', '“', "'"])}${prefix}${symbols.join('')}${pick(['\n', '”.', "'"])}`,
+        };
       }),
     );
-    fc.assert(fc.property(kindly, ({ key, typed }) => expect(canonicalLicenseKey(typed)).toBe(key)));
+    fc.assert(fc.property(typedKey, ({ key, typed }) => expect(readLicenseKey(typed, 'MOOR')).toBe(key)));
   });
 
   test('canonical text is canonical again, whatever was typed', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[A-Za-z0-9]{2,12}_([0-9A-Za-z]{4}-){3}[0-9A-Za-z]{4}$/), (text) => {
-        const canonical = canonicalLicenseKey(text);
+        const canonical = readLicenseKey(text);
         expect(canonical).not.toBeNull();
-        expect(canonicalLicenseKey(canonical ?? '')).toBe(canonical);
+        expect(readLicenseKey(canonical ?? '')).toBe(canonical);
       }),
     );
   });
@@ -111,7 +111,7 @@ describe('a license key', () => {
   test('no text at all makes it throw', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        const canonical = canonicalLicenseKey(text);
+        const canonical = readLicenseKey(text);
         expect(canonical === null || typeof checkSymbolHolds(canonical) === 'boolean').toBe(true);
         expect(typeof checkSymbolHolds(text)).toBe('boolean');
       }),

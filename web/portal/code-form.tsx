@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAction } from '../shared/action.js';
 import { focusFirstError, focusSoon } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
@@ -43,15 +43,21 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
     setWrong(undefined);
     focusSoon(form.current!, 'input');
   };
+  // A code may be typed in groups, such as 4013-4555.
+  const digits = code.replaceAll(/[\s\p{P}]/gu, '');
   const signIn = async () => {
-    const found = code.replaceAll(/\D/g, '').length === 8 ? undefined : messages.signIn.wrongCode;
+    const found = digits.length === 8 ? undefined : messages.signIn.wrongCode;
     tell(found);
     if (found) return;
     await run(async () => {
-      await signInByCode(email.trim(), code);
+      await signInByCode(email.trim(), digits);
       await onSignedIn();
     });
   };
+  useEffect(() => {
+    // The last digit submits the code.
+    if (mailed && /^\d{8}$/.test(digits)) void signIn();
+  }, [digits]);
   return (
     <Form element={form} onSubmit={mailed ? signIn : mail}>
       {mailed ? (

@@ -1,10 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import { Refused } from '../shared/api.js';
 import { useAction } from '../shared/action.js';
 import { focusFirstError } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { Field } from '../shared/field.js';
 import { Form } from '../shared/form.js';
+import { isMistyped } from '../shared/mistyped-key.js';
 import { Notice } from '../shared/notice.js';
 import { EmailField, emailError } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';
@@ -32,6 +34,10 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
   const form = useRef<HTMLFormElement>(null);
   const [errors, setErrors] = useState<FieldErrors>({});
   const { busy, error, run } = useAction((error) => {
+    if (error instanceof Refused && error.code === 'license_not_found' && isMistyped(licenseKey)) {
+      tell({ key: messages.signIn.mistypedKey });
+      return '';
+    }
     const wrong = wrongMembers(error);
     if (wrong.length === 0) return explain(error);
     tell({

@@ -50,7 +50,8 @@ export const messages = {
     missingEmail: 'Enter your e-mail address.',
     wrongEmail: 'This does not look like an e-mail address.',
     missingKey: 'Enter your license key.',
-    wrongKey: 'This does not look like a license key.',
+    wrongKey: 'This does not look like a license key. It has four groups of four characters.',
+    mistypedKey: 'One character looks mistyped. Compare the key with the one in your mail.',
     wrongCode: 'The code has 8 digits.',
   },
 

@@ -15,14 +15,18 @@ export type View = (typeof VIEWS)[number];
 
 export interface Route {
   readonly view: View;
-  /** Of a license: the one thing an address may hold, for it says nothing about a person. */
+  /** The id of a license, which reveals nothing about a person. */
   readonly id: string;
+  /** The id of one of its activations, which is shown first. */
+  readonly activation: string;
 }
 
-export const hrefOf = (view: View, id = '') => (view === 'find' ? '#find' : `#${view}${id && `/${id}`}`);
+/** @param ids of a license, and of one of its activations */
+export const hrefOf = (view: View, ...ids: (string | undefined)[]) =>
+  `#${[view, ...ids.filter(Boolean)].join('/')}`;
 
-export function goTo(view: View, id = ''): void {
-  location.hash = hrefOf(view, id);
+export function goTo(view: View, ...ids: (string | undefined)[]): void {
+  location.hash = hrefOf(view, ...ids);
 }
 
 /** Where the address says we are; it changes with the browser's own back and forward. */
@@ -35,7 +39,7 @@ export function useRoute(): Route {
     follow();
     return () => removeEventListener('hashchange', follow);
   }, []);
-  const [name = '', id = ''] = hash.slice(1).split('/');
+  const [name = '', id = '', activation = ''] = hash.slice(1).split('/');
   const view = VIEWS.find((each) => each === name) ?? 'find';
-  return { view: view === 'license' && !id ? 'find' : view, id };
+  return { view: view === 'license' && !id ? 'find' : view, id, activation };
 }

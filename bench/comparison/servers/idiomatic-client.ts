@@ -17,7 +17,8 @@ import { hostnameHintField } from '../../../src/fields/hostname-hint.js';
 import { rfc3339, utcDay } from '../../../src/core/clock.js';
 import { problem } from '../../../src/http/problems/problem.js';
 import { readTelemetry, TELEMETRY_NAMES } from '../../../src/telemetry/telemetry.fields.js';
-import { canonicalLicenseKey, licenseKeyHash } from '../../../src/keys/license-key.js';
+import { licenseKeyHash } from '../../../src/keys/license-key.js';
+import { readLicenseKey } from '../../../src/keys/license-key-text.js';
 import { machineDigest } from '../../../src/keys/tokens/license-token.js';
 import { canonicalEmail } from '../../../src/fields/email.js';
 import { Activation, License, Telemetry } from './entities.ts';
@@ -77,7 +78,7 @@ export class ActivationController {
 
   @Post()
   async activate(@Body() request: ActivateDto, @Res({ passthrough: true }) reply: FastifyReply) {
-    const key = canonicalLicenseKey(request.license_key);
+    const key = readLicenseKey(request.license_key);
     const email = canonicalEmail(request.email);
     if (!key || !email) throw problem('invalid_request');
     const now = new Date();

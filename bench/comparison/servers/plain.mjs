@@ -7,7 +7,8 @@ import { hostnameHintField } from '../../../src/fields/hostname-hint.js';
 import { rfc3339, utcDay } from '../../../src/core/clock.js';
 import { problem } from '../../../src/http/problems/problem.js';
 import { readTelemetry, TELEMETRY_NAMES } from '../../../src/telemetry/telemetry.fields.js';
-import { canonicalLicenseKey, licenseKeyHash } from '../../../src/keys/license-key.js';
+import { licenseKeyHash } from '../../../src/keys/license-key.js';
+import { readLicenseKey } from '../../../src/keys/license-key-text.js';
 import { machineDigest } from '../../../src/keys/tokens/license-token.js';
 import { isVersion } from '../../../src/keys/manifests/signed-manifest.js';
 import { canonicalEmail } from '../../../src/fields/email.js';
@@ -43,7 +44,7 @@ async function heartbeat({ token, app_version, telemetry }) {
 }
 
 async function activate(body, reply) {
-  const key = canonicalLicenseKey(body.license_key);
+  const key = readLicenseKey(body.license_key);
   const email = canonicalEmail(body.email);
   if (!key || !email || !/^[0-9a-f]{64}$/i.test(body.machine_id) || !isVersion(body.app_version))
     throw problem('invalid_request');

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import type { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
 import { findLicenses, type ActivationView, type LicenseView } from '../../activation/license-overview.js';
 import type { OnExpiry } from '../../core/config.js';
-import { canonicalLicenseKey, checkSymbolHolds } from '../../keys/license-key.js';
+import { licenseKeyHash } from '../../keys/license-key.js';
+import { checkSymbolHolds, readLicenseKey } from '../../keys/license-key-text.js';
 import type { StaffStatus } from '../../licenses/license.rules.js';
 import type { LicenseChange } from '../../licenses/licenses.service.js';
-import { licensesOf, withDatabase } from '../database.js';
+import { licensesOf, withDatabase, type CommandContext } from '../database.js';
 import { importCommand } from './license-import.js';
 import { argumentOrInput } from '../terminal/argument-or-input.js';
 import {
@@ -102,7 +102,7 @@ async function issue(options: IssueOptions, command: Command): Promise<void> {
 
 async function show(argument: string | undefined, _options: unknown, command: Command): Promise<void> {
   const idOrKey = await argumentOrInput(argument, 'License id, key or transaction');
-  const view = await withDatabase(({ dataSource }) => findLicense(dataSource, idOrKey));
+  const view = await withDatabase((context) => findLicense(context, idOrKey));
   print(command, view, licenseText(view));
 }
 
@@ -127,7 +127,7 @@ async function set(id: string, options: SetOptions, command: Command): Promise<v
       (await licensesOf(context)).set(id, change, auditContextOf(command, options.reason)),
       NOT_FOUND,
     );
-    return findLicense(context.dataSource, id);
+    return findLicense(context, id);
   });
   print(command, view, licenseText(view));
 }
@@ -151,9 +151,9 @@ async function sendKey(id: string, _options: unknown, command: Command): Promise
   print(command, { license_id: id, mailed: true }, 'The key is mailed while the service runs.');
 }
 
-async function findLicense(dataSource: DataSource, idOrKey: string): Promise<LicenseView> {
-  const key = canonicalLicenseKey(idOrKey);
-  const query = isUuid(idOrKey) ? { id: idOrKey } : key && { license_key: key };
+async function findLicense({ config, dataSource }: CommandContext, idOrKey: string): Promise<LicenseView> {
+  const key = readLicenseKey(idOrKey, config.licenseKeyPrefix);
+  const query = isUuid(idOrKey) ? { id: idOrKey } : key && { key_hash: licenseKeyHash(key) };
   const found = query ? await findLicenses(dataSource, query) : [];
   // The id of a purchase can have the form of a license id or of a key.
   const [view] = found.length > 0 ? found : await findLicenses(dataSource, { transaction_id: idOrKey });

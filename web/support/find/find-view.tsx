@@ -13,7 +13,7 @@ import { ViewTitle } from '../parts/view-title.js';
 import { goTo } from '../route.js';
 import type { LicenseSearchAnswer, LicenseView } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
-import { kindOfQuery, type QueryKind } from './kind-of-query.js';
+import { queryKinds, type QueryKind } from './query-kinds.js';
 import { Results } from './results.js';
 import { SearchForm } from './search-form.js';
 
@@ -53,13 +53,12 @@ export function FindView({ sought, onSought, isAdmin }: Props) {
     const wanted = text.trim();
     setEmpty(wanted === '');
     if (wanted === '') return focusFirstError(form.current!);
-    const kind = kindOfQuery(wanted);
-    onSought(() => ({ text, kind }));
+    onSought(() => ({ text, kind: queryKinds(wanted)[0] }));
     const found = await action.run(async () => {
-      const answer = await call<LicenseSearchAnswer>('POST', 'licenses/search', { [kind]: wanted });
-      onSought((before) => ({ ...before, kind, licenses: answer.licenses }));
-      // Who went elsewhere meanwhile stays there.
-      if (form.current) tell(kind, answer.licenses);
+      const result = await findBy(wanted);
+      onSought((before) => ({ ...before, ...result }));
+      // A person who has opened another view meanwhile stays there.
+      if (form.current) tell(wanted, result);
     });
     if (!found && form.current) focusFirstError(form.current);
   }
@@ -82,17 +81,32 @@ export function FindView({ sought, onSought, isAdmin }: Props) {
       </SearchForm>
       {action.busy && <Loading text={t(texts.searching, { kind: texts.kinds[kind] })} />}
       {action.error !== undefined && !wrong && <Notice kind="danger">{problemText(action.error)}</Notice>}
-      {licenses && <Results kind={kind} licenses={licenses} />}
+      {licenses && <Results text={text} kind={kind} licenses={licenses} />}
       {issuing && <IssueDialog onClose={() => setIssuing(false)} />}
     </div>
   );
 }
 
-function tell(kind: QueryKind, licenses: readonly LicenseView[]): void {
+interface Result {
+  readonly kind: QueryKind;
+  readonly licenses: readonly LicenseView[];
+}
+
+/** Searches by each kind that the text may be, until one finds something. @returns otherwise the result of the first kind */
+async function findBy(text: string): Promise<Result> {
+  const kinds = queryKinds(text);
+  for (const kind of kinds) {
+    const { licenses } = await call<LicenseSearchAnswer>('POST', 'licenses/search', { [kind]: text });
+    if (licenses.length > 0) return { kind, licenses };
+  }
+  return { kind: kinds[0], licenses: [] };
+}
+
+function tell(text: string, { kind, licenses }: Result): void {
   const { find: texts } = messages;
   const [only, ...others] = licenses;
-  if (!only) return announce(t(texts.none, { kind: texts.kinds[kind] }));
+  if (!only) return announce(texts.none[kind]);
   if (others.length > 0) return announce(plural(licenses.length, texts.found));
   announce(t(texts.opened, { kind: texts.kinds[kind] }));
-  goTo('license', only.id);
+  goTo('license', only.id, kind === 'activation_id' ? text : undefined);
 }

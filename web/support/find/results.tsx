@@ -9,8 +9,9 @@ import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
 import { hrefOf } from '../route.js';
 import type { LicenseView } from '../../shared/api-types.js';
+import { isMistyped } from '../../shared/mistyped-key.js';
 import { messages } from '../messages.js';
-import type { QueryKind } from './kind-of-query.js';
+import type { QueryKind } from './query-kinds.js';
 
 const FEW = 50;
 const texts = messages.find;
@@ -43,8 +44,14 @@ const COLUMNS: readonly Column<LicenseView>[] = [
   },
 ];
 
+interface Props {
+  readonly text: string;
+  readonly kind: QueryKind;
+  readonly licenses: readonly LicenseView[];
+}
+
 /** The search results. A single license is opened at once; its row is shown after going back. */
-export function Results({ kind, licenses }: { kind: QueryKind; licenses: readonly LicenseView[] }) {
+export function Results({ text, kind, licenses }: Props) {
   const section = useRef<HTMLElement>(null);
   const { shown, more } = useFew(licenses, FEW);
   useEffect(() => {
@@ -55,9 +62,9 @@ export function Results({ kind, licenses }: { kind: QueryKind; licenses: readonl
     return (
       <Notice kind="warning">
         <p>
-          <strong>{t(texts.none, { kind: texts.kinds[kind] })}</strong>
+          <strong>{texts.none[kind]}</strong>
         </p>
-        <p>{texts.noneHints[kind]}</p>
+        <p>{kind === 'license_key' && isMistyped(text) ? texts.mistyped : texts.noneHints[kind]}</p>
       </Notice>
     );
   return (

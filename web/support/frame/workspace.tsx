@@ -77,7 +77,7 @@ export function Workspace({ session, onSignedOut }: Props) {
 }
 
 function Views({
-  route: { view, id },
+  route: { view, id, activation },
   session,
   queues,
 }: {
@@ -92,8 +92,9 @@ function Views({
     case 'license':
       return (
         <LicenseView
-          key={id}
+          key={`${id}/${activation}`}
           id={id}
+          searched={activation}
           isAdmin={isAdmin}
           onQueueChange={() => void refresh(queues)}
           onLicense={(license) => setSought((before) => withLicense(before, license))}

@@ -23,6 +23,8 @@ const DONE_ID = 'done';
 
 interface Props {
   readonly id: string;
+  /** The id of the activation that was searched for; empty if none was. */
+  readonly searched: string;
   readonly isAdmin: boolean;
   /** What was done here may have taken something out of a queue. */
   readonly onQueueChange: () => void;
@@ -31,7 +33,7 @@ interface Props {
 }
 
 /** A license on one page: whose it is, where it is in use, and what was done to it. */
-export function LicenseView({ id, isAdmin, onQueueChange, onLicense }: Props) {
+export function LicenseView({ id, searched, isAdmin, onQueueChange, onLicense }: Props) {
   const load = useLoad<LicenseDetailAnswer>(`licenses/${encodeURIComponent(id)}`);
   const { license: texts } = messages;
   const known = load.data?.license;
@@ -50,6 +52,7 @@ export function LicenseView({ id, isAdmin, onQueueChange, onLicense }: Props) {
         {({ license }) => (
           <OneLicense
             license={license}
+            searched={searched}
             isAdmin={isAdmin}
             onLicense={(changed) => load.set({ license: changed })}
             onChange={async () => {
@@ -65,12 +68,13 @@ export function LicenseView({ id, isAdmin, onQueueChange, onLicense }: Props) {
 
 interface OneProps {
   readonly license: LicenseDetail;
+  readonly searched: string;
   readonly isAdmin: boolean;
   readonly onLicense: (license: LicenseDetail) => void;
   readonly onChange: () => Promise<void>;
 }
 
-function OneLicense({ license, isAdmin, onLicense, onChange }: OneProps) {
+function OneLicense({ license, searched, isAdmin, onLicense, onChange }: OneProps) {
   const [releasing, setReleasing] = useState<Activation>();
   const [changed, setChanged] = useState<string>();
   const [notice, setNotice] = useState('');
@@ -109,7 +113,7 @@ function OneLicense({ license, isAdmin, onLicense, onChange }: OneProps) {
         onChange={onChange}
       />
       <OpenRequests license={license} onChange={onChange} onDone={show} />
-      <Machines license={license} changed={changed} onRelease={setReleasing} />
+      <Machines license={license} searched={searched} changed={changed} onRelease={setReleasing} />
       <History license={license} />
       {releasing && (
         <ReleaseDialog

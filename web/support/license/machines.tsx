@@ -1,10 +1,11 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { moveFocus } from '../../shared/announcer.js';
 import { Button } from '../../shared/button.js';
 import { day, plural } from '../../shared/dates.js';
 import { Field } from '../../shared/field.js';
 import { t } from '../../shared/text.js';
 import { Machine, machineText } from '../parts/machine.js';
-import { Table, type Column } from '../parts/table.js';
+import { rowId, Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
 import type { Activation } from '../../shared/api-types.js';
 import type { LicenseDetail } from '../types.js';
@@ -23,10 +24,14 @@ const ACTIVATED: Column<Activation> = {
   cell: ({ activated_at }) => <time dateTime={activated_at}>{day(activated_at)}</time>,
 };
 const VERSION: Column<Activation> = { name: texts.version, cell: ({ app_version }) => app_version };
-const ID: Column<Activation> = {
+const idColumn = (searched: string): Column<Activation> => ({
   name: texts.id,
-  cell: ({ id }) => <span class="mono small">{id}</span>,
-};
+  cell: ({ id }) => (
+    <>
+      <span class="mono small">{id}</span> {id === searched && <span class="tag">{texts.searched}</span>}
+    </>
+  ),
+});
 const ENDED: Column<Activation> = {
   name: texts.ended,
   cell: ({ state, ended_at }) =>
@@ -35,23 +40,30 @@ const ENDED: Column<Activation> = {
 
 interface Props {
   readonly license: LicenseDetail;
+  /** The id of the activation that is listed first, marked and focused; empty for none. */
+  readonly searched: string;
   readonly changed: string | undefined;
   readonly onRelease: (activation: Activation) => void;
 }
 
 /** Where the license is in use, and where it was. */
-export function Machines({ license, changed, onRelease }: Props) {
+export function Machines({ license, searched, changed, onRelease }: Props) {
   const [sought, setSought] = useState('');
+  useEffect(() => {
+    if (!searched) return;
+    const row = [searched, endedId(searched)].map((id) => document.getElementById(rowId(id))).find(Boolean);
+    moveFocus(row ?? null);
+  }, []);
   const { activations, release_requests } = license;
   const asked = new Set(
     release_requests.flatMap(({ decision, activation_id }) => (decision === null ? [activation_id] : [])),
   );
-  const matching = activations.filter((activation) => matches(activation, sought));
+  const matching = activations
+    .filter((activation) => matches(activation, sought))
+    .toSorted((a, b) => Number(b.id === searched) - Number(a.id === searched) || newestFirst(a, b));
   const ended = matching.filter(({ state }) => state !== 'active');
   // What has ended just now stays where it was, so that the eye and the focus find it.
-  const active = matching
-    .filter(({ id, state }) => state === 'active' || id === changed)
-    .toSorted(newestFirst);
+  const active = matching.filter(({ id, state }) => state === 'active' || id === changed);
   return (
     <section class="flow" aria-labelledby="machines">
       <h2 id="machines">{texts.title}</h2>
@@ -73,20 +85,22 @@ export function Machines({ license, changed, onRelease }: Props) {
       {sought.trim() && active.length === 0 ? (
         <p role="status">{matching.length === 0 ? texts.filterNone : texts.filterNoneInUse}</p>
       ) : (
-        <InUse rows={active} asked={asked} changed={changed} onRelease={onRelease} />
+        <InUse rows={active} searched={searched} asked={asked} changed={changed} onRelease={onRelease} />
       )}
-      {ended.length > 0 && <Ended rows={ended} isOpen={active.length === 0} />}
+      {ended.length > 0 && (
+        <Ended rows={ended} searched={searched} isOpen={active.length === 0 || ended[0]!.id === searched} />
+      )}
       <p class="quiet small">{texts.lastSeen}</p>
     </section>
   );
 }
 
-type InUseProps = Pick<Props, 'changed' | 'onRelease'> & {
+type InUseProps = Pick<Props, 'searched' | 'changed' | 'onRelease'> & {
   readonly rows: readonly Activation[];
   readonly asked: ReadonlySet<string>;
 };
 
-function InUse({ rows, asked, changed, onRelease }: InUseProps) {
+function InUse({ rows, searched, asked, changed, onRelease }: InUseProps) {
   const { shown, more } = useFew(rows, FEW);
   if (rows.length === 0) return <p>{texts.none}</p>;
   const state: Column<Activation> = {
@@ -111,17 +125,23 @@ function InUse({ rows, asked, changed, onRelease }: InUseProps) {
     <>
       <Table
         caption={texts.caption}
-        columns={[MACHINE, ACTIVATED, VERSION, ID, state]}
+        columns={[MACHINE, ACTIVATED, VERSION, idColumn(searched), state]}
         rows={shown}
         idOf={({ id }) => id}
-        changed={changed}
+        changed={changed ?? searched}
       />
       {more}
     </>
   );
 }
 
-function Ended({ rows, isOpen }: { rows: readonly Activation[]; isOpen: boolean }) {
+interface EndedProps {
+  readonly rows: readonly Activation[];
+  readonly searched: string;
+  readonly isOpen: boolean;
+}
+
+function Ended({ rows, searched, isOpen }: EndedProps) {
   const { shown, more } = useFew(rows, FEW);
   return (
     <details open={isOpen}>
@@ -129,15 +149,19 @@ function Ended({ rows, isOpen }: { rows: readonly Activation[]; isOpen: boolean 
       <div class="flow">
         <Table
           caption={texts.endedCaption}
-          columns={[MACHINE, ACTIVATED, VERSION, ID, ENDED]}
+          columns={[MACHINE, ACTIVATED, VERSION, idColumn(searched), ENDED]}
           rows={shown}
-          idOf={({ id }) => `ended-${id}`}
+          idOf={({ id }) => endedId(id)}
+          changed={endedId(searched)}
         />
         {more}
       </div>
     </details>
   );
 }
+
+// An activation that has just ended is in both tables.
+const endedId = (id: string) => `ended-${id}`;
 
 const newestFirst = (a: Activation, b: Activation) =>
   b.activated_at.localeCompare(a.activated_at) || b.id.localeCompare(a.id);

@@ -1,0 +1,61 @@
+// How a typed or pasted license key is read (docs/keys.md#license-keys). The pages use this file too, so it imports nothing.
+
+/** Crockford's base32: no I, L, O or U. */
+export const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const SYMBOLS = 16;
+/** No text that contains a key with its separators is longer. */
+const MAX_TYPED_LENGTH = 200;
+
+// What mail programs and people put around and between the symbols: spaces, dashes, quotes, full stops, invisible characters.
+const SEPARATORS = /[\s\p{Cf}`´]|(?!_)\p{P}/gu;
+// The patterns are case-insensitive for ASCII only: toUpperCase alone would turn letters such as ı and ſ into I and S.
+const WITH_UNDERSCORE = /^([A-Z0-9]{2,12})_((?:[A-Z0-9]_?){16})$/i;
+const WITHOUT_UNDERSCORE = /^([A-Z0-9]{2,12})?([A-Z0-9]{16})$/i;
+
+/**
+ * Reads a license key as a person typed or pasted it: without regard to case and separators, `O` as `0`, `I` and `L` as `1`.
+ * @param defaultPrefix the prefix of a key that was typed without one
+ * @returns the canonical text, which is hashed and compared: without a prefix if there is neither; null if the text does not
+ *   have the shape of a key
+ */
+export function readLicenseKey(text: string, defaultPrefix = ''): string | null {
+  if (text.length > MAX_TYPED_LENGTH) return null;
+  const typed = text.replace(SEPARATORS, '');
+  const shape = WITH_UNDERSCORE.exec(typed) ?? WITHOUT_UNDERSCORE.exec(typed);
+  if (!shape?.[2]) return null;
+  const prefix = shape[1]?.toUpperCase() ?? defaultPrefix;
+  const symbols = shape[2].toUpperCase().replaceAll('_', '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');
+  return formatLicenseKey(prefix, symbols);
+}
+
+/** @param prefix empty for a key without one @param symbols the 16 symbols */
+export function formatLicenseKey(prefix: string, symbols: string): string {
+  return `${prefix && `${prefix}_`}${symbols.replace(/(.{4})(?!$)/g, '$1-')}`;
+}
+
+/**
+ * Whether the check symbol is right. It detects each single wrong symbol and each swap of two. Imported keys may lack it, so a
+ * wrong check symbol alone does not refuse the key of a license.
+ */
+export function checkSymbolHolds(canonical: string): boolean {
+  const symbols = [...canonical.slice(canonical.indexOf('_') + 1).replaceAll('-', '')];
+  const values = symbols.map((symbol) => ALPHABET.indexOf(symbol));
+  return values.length === SYMBOLS && !values.includes(-1) && weightedSum(values) === 0;
+}
+
+/** The s₁₅ for which Σ αⁱ·sᵢ = 0: the sum of the others times α¹⁶, which divides by α¹⁵ because α³¹ = 1. */
+export function checkSymbol(symbols: readonly number[]): number {
+  let symbol = weightedSum(symbols);
+  for (let i = 0; i < SYMBOLS; i += 1) symbol = timesAlpha(symbol);
+  return symbol;
+}
+
+/** Σ αⁱ·sᵢ over GF(32), by Horner's rule. */
+function weightedSum(symbols: readonly number[]): number {
+  return symbols.reduceRight((sum, symbol) => timesAlpha(sum) ^ symbol, 0);
+}
+
+/** Multiplies by α = 2 in GF(32) with x⁵+x²+1. */
+function timesAlpha(value: number): number {
+  return value < 16 ? value << 1 : (value << 1) ^ 0b100101;
+}
