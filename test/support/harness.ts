@@ -105,6 +105,9 @@ async function admin(server: string, sql: string, left?: string): Promise<void> 
   await client.end();
 }
 
+/** Longer than any test. */
+const IDLE_CONNECTION_MS = 3_600_000;
+
 /** On a stalled machine a start finds no database; a supervisor would start it again. */
 async function listening(
   create: () => Promise<NestFastifyApplication>,
@@ -188,7 +191,11 @@ export class Service {
     );
     // The retention run of the start has ended before a test counts what is written.
     await app.get(RetentionJob).whenIdle();
-    const address = app.getHttpServer().address() as { port: number };
+    const server = app.getHttpServer();
+    // Node's client notices the end of an idle connection late if the event loop was stalled, and the client of a test shares
+    // the loop with the service: the service must not close an idle connection while a request on it is being sent.
+    server.keepAliveTimeout = IDLE_CONNECTION_MS;
+    const address = server.address() as { port: number };
     const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
     database.on('error', ignore);
     const url = `http://127.0.0.1:${address.port}`;
