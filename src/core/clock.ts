@@ -77,6 +77,11 @@ export function readableMoment(time: Date): string {
   return `${READABLE.format(time)} UTC`;
 }
 
+/** The last day (UTC) before an expiry, for people. */
+export function readableLastDay(expires_at: Date): string {
+  return readableDay(new Date(expires_at.getTime() - 1));
+}
+
 /** A day for people: `20 November 2026`. */
 export function readableDay(time: Date): string {
   return READABLE_DAY.format(time);

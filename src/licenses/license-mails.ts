@@ -1,6 +1,6 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
-import { readableMoment } from '../core/clock.js';
+import { readableLastDay, readableMoment } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { queryRow } from '../database/sql.js';
 import { JobFailure } from '../mail/jobs.js';
@@ -41,10 +41,7 @@ export class LicenseMails implements OnModuleInit {
     );
     this.mail.register(
       'license_key_again',
-      keyMail(
-        `Your license key for ${product}`,
-        `You asked for your license key for ${product} once more. Here it is:`,
-      ),
+      keyMail(`Your license key for ${product}`, `This is your license key for ${product} once more:`),
     );
     this.mail.register(
       'license_key_replaced',
@@ -66,7 +63,10 @@ export class LicenseMails implements OnModuleInit {
       ['E-mail address', key.email],
       ['Machines', String(key.machines_allowed)],
     ];
-    if (key.expires_at) facts.push(['Expires', readableMoment(key.expires_at)]);
+    if (key.expires_at) {
+      const name = key.on_expiry === 'keep' ? 'Updates' : 'Runs';
+      facts.push([name, `through ${readableLastDay(key.expires_at)}`]);
+    }
     const body: Block[] = [
       opening,
       { code: key.license_key },

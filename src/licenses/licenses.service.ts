@@ -176,7 +176,9 @@ export class LicensesService {
     return this.dataSource.transaction(async (manager) => {
       const { key_generation, key_hash: replaced } = await lockLicense(manager, id);
       const before = await mailableKey(manager, this.keys, id);
-      if (before === 'refunded' || before === 'erased') throw problem('key_not_mailable', { reason: before });
+      // A key that was not made here is replaced by one that is.
+      if (typeof before === 'string' && before !== 'not_made_here')
+        throw problem('key_not_mailable', { reason: before });
       const { license_key, key_hash, key_hint } = this.keys.derive(id, key_generation + 1);
       const change = { key_hint, key_generation: key_generation + 1 };
       const at = this.clock.now();

@@ -5,20 +5,24 @@ import type { License } from './license.entity.js';
 import type { PurchaseState } from './license.rules.js';
 
 /** The reason why a key cannot be mailed. */
-export type NotMailableReason = 'erased' | 'refunded' | 'not_made_here';
+export type NotMailableReason = 'erased' | 'refunded' | 'revoked' | 'not_made_here';
 
-type Row = Pick<License, 'key_hash' | 'key_generation' | 'email' | 'machines_allowed' | 'expires_at'> & {
+type Row = Pick<
+  License,
+  'key_hash' | 'key_generation' | 'email' | 'machines_allowed' | 'expires_at' | 'on_expiry' | 'staff_status'
+> & {
   readonly purchase_state: PurchaseState | null;
 };
 
 /** The license key and the terms that are mailed to the holder. */
-export type MailableKey = Pick<Row, 'machines_allowed' | 'expires_at'> & {
+export type MailableKey = Pick<Row, 'machines_allowed' | 'expires_at' | 'on_expiry'> & {
   readonly email: string;
   readonly license_key: string;
 };
 
 const FIND_LICENSE = `
-  select l.key_hash, l.key_generation, l.email, l.machines_allowed, l.expires_at, p.state as purchase_state
+  select l.key_hash, l.key_generation, l.email, l.machines_allowed, l.expires_at, l.on_expiry, l.staff_status,
+         p.state as purchase_state
   from license l left join purchase p on p.id = l.purchase_id where l.id = $1`;
 
 /**
@@ -33,8 +37,9 @@ export async function mailableKey(
   const license = await queryRow<Row>(manager, FIND_LICENSE, [id]);
   if (!license || license.email === null) return 'erased';
   if (license.purchase_state === 'refunded') return 'refunded';
+  if (license.staff_status === 'revoked') return 'revoked';
   const { license_key, key_hash } = keys.derive(id, license.key_generation);
   if (!key_hash.equals(license.key_hash)) return 'not_made_here';
-  const { email, machines_allowed, expires_at } = license;
-  return { email, machines_allowed, expires_at, license_key };
+  const { email, machines_allowed, expires_at, on_expiry } = license;
+  return { email, machines_allowed, expires_at, on_expiry, license_key };
 }

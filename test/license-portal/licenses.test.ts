@@ -188,7 +188,7 @@ describe('POST licenses/:id/send-key', () => {
     expect((await send(holder, other.license_id)).status).toBe(202);
   });
 
-  test('409 for a key that is not known here, or whose purchase was refunded', async () => {
+  test('409 for a key that was not made here, and for a license that is refunded or revoked', async () => {
     const imported = await service.issue({ email: someone() });
     await service.sql('update license set key_hash = $2 where id = $1', [
       imported.license_id,
@@ -198,8 +198,11 @@ describe('POST licenses/:id/send-key', () => {
     const transaction_id = randomUUID();
     const refunded = await sell(service, email, transaction_id);
     await service.app.get(PurchasesService).record({ transaction_id, status: 'refunded' });
+    const revoked = await service.issue({ email: someone() });
+    await service.setLicense(revoked.license_id, { staff_status: 'revoked' });
     for (const [whose, id, reason] of [
       [imported.email, imported.license_id, 'not_made_here'],
+      [revoked.email, revoked.license_id, 'revoked'],
       [email, refunded, 'refunded'],
     ] as const) {
       const { status, json } = await send(await new Browser(service).byCode(whose), id);

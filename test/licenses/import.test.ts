@@ -381,7 +381,7 @@ describe('an imported license', () => {
 
   test('has a key that is never mailed, until it has a new one', async () => {
     expect(await refused(() => terminal.run(['license', 'send-key', license_id, '--json']))).toEqual([
-      'This key was imported, or the secret that makes keys has changed, so it is not known here. A new key can be made instead.',
+      'This key was made elsewhere: only its holder has it, so it cannot be mailed. Support can replace it with a new one.',
     ]);
     const rekeyed = await terminal.json(['license', 'rekey', license_id, '--reason', 'lost']);
     // The machine of the test before, which stays active.

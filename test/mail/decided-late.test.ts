@@ -127,6 +127,7 @@ describe('a key that cannot be derived', () => {
   test.each([
     ['not_made_here', foreign, [randomBytes(32)]],
     ['erased', 'update license set email = null where id = $1', []],
+    ['revoked', "update license set staff_status = 'revoked' where id = $1", []],
     [
       'refunded',
       "update purchase set state = 'refunded' where id = (select purchase_id from license where id = $1)",

@@ -131,7 +131,7 @@ test('a key tells when it expires, and on how many machines it runs', async () =
     expires_at,
   });
   await office.licenses.sendKey(license_id, ACT);
-  expect((await mailTo('dated@example.com')).text).toMatch(/Machines: 3\nExpires: .*2027/);
+  expect((await mailTo('dated@example.com')).text).toMatch(/Machines: 3\nUpdates: through .*2027/);
 });
 
 test('a change of address is announced to both addresses, and neither mail names the other', async () => {

@@ -180,7 +180,7 @@ function passOn(license: License, now: number): void {
 
 function rekey({ license, now }: Scene): Outcome {
   if (isUnknown(license)) return refused('not_found', 404, 'fix');
-  if (license.email === null || statusOf(license) === 'refunded')
+  if (license.email === null || ['refunded', 'revoked'].includes(statusOf(license)))
     return refused('key_not_mailable', 409, 'fix');
   license.generation += 1;
   license.replaced_at.push(afterActivations(license, now));

@@ -44,27 +44,27 @@ test.each<[state: string, LicenseChange, machines: number, headline: string, sen
     '3 of 1 machines in use',
     '3 of these have to be released first',
   ],
-  ['with updates', { expires_at: NEXT_YEAR }, 1, '1 of 1 machines in use', 'Updates until 4 January 2027'],
+  ['with updates', { expires_at: NEXT_YEAR }, 1, '1 of 1 machines in use', 'Updates through 3 January 2027'],
   [
     'valid for a time',
     { expires_at: NEXT_YEAR, on_expiry: 'stop' },
     1,
     '1 of 1 machines in use',
-    'Valid until 4 January 2027',
+    'Runs through 3 January 2027',
   ],
   [
     'updates ended',
     { expires_at: YEARS_AGO },
     1,
     '1 of 1 machines in use',
-    'Updates ended on 4 January 2025.',
+    'Updates ran through 3 January 2025.',
   ],
   [
     'expired',
     { expires_at: YEARS_AGO, on_expiry: 'stop' },
     1,
     'This license has expired',
-    'Expired on 4 January 2025.',
+    'Ran through 3 January 2025.',
   ],
   ['suspended', { staff_status: 'suspended' }, 1, 'This license is suspended', 'It is suspended for now'],
   ['revoked', { staff_status: 'revoked' }, 1, 'This license was revoked', 'It was withdrawn'],
@@ -105,6 +105,6 @@ test('several licenses: the first line counts those that work', async () => {
   await openByCode(page, origin, service, email);
   expect(await headline(page).textContent()).toBe('2 of 3 machines in use');
   expect(await page.getByRole('heading', { level: 2, name: /^License key ending in/ }).count()).toBe(3);
-  expect(await page.getByRole('button', { name: 'Send me the key' }).count()).toBe(3);
+  expect(await page.getByRole('button', { name: 'Send me the key' }).count()).toBe(2);
   await browser.expectGoodLooks(page);
 });

@@ -250,7 +250,7 @@ test('an admin changes a license, and only what is different', async () => {
   await service.setLicense(sold.license_id, { expires_at: new Date('2027-01-04T12:30:00Z') });
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', `#license/${sold.license_id}`);
-  await page.getByText('Updates until 4 January 2027').waitFor();
+  await page.getByText('Updates through 4 January 2027').waitFor();
   await button(page, 'Change …').click();
   await browser.expectGoodLooks(page);
   await dialog(page).getByLabel('Why?').fill('Nothing yet');

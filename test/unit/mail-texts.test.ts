@@ -72,7 +72,7 @@ describe('the mails about a license', () => {
     [
       'license_key_again',
       'Your license key for Example App',
-      'You asked for your license key for Example App once more. Here it is:',
+      'This is your license key for Example App once more:',
     ],
     [
       'license_key_replaced',
@@ -94,14 +94,22 @@ describe('the mails about a license', () => {
       ].join('\n'),
     });
     expect(mails.asked).toEqual([ID]);
-    const expiring = { ...license, expires_at: new Date('2027-01-04T12:00:00Z') };
-    expect((await mailsOf(expiring).of(kind))!.text).toContain(
-      'Machines: 3\nExpires: 4 January 2027 at 12:00 UTC\n',
+    const expiring = { ...license, expires_at: new Date('2027-01-04T00:00:00Z') };
+    expect((await mailsOf({ ...expiring, on_expiry: 'keep' }).of(kind))!.text).toContain(
+      'Machines: 3\nUpdates: through 3 January 2027\n',
+    );
+    expect((await mailsOf({ ...expiring, on_expiry: 'stop' }).of(kind))!.text).toContain(
+      'Machines: 3\nRuns: through 3 January 2027\n',
     );
   });
 
-  test('no key is mailed where its holder was erased, its purchase refunded or its license deleted', async () => {
-    for (const rows of [[], [{ ...license, email: null }], [{ ...license, purchase_state: 'refunded' }]])
+  test('no key is mailed of a license that is erased, refunded, revoked or deleted', async () => {
+    for (const rows of [
+      [],
+      [{ ...license, email: null }],
+      [{ ...license, purchase_state: 'refunded' }],
+      [{ ...license, staff_status: 'revoked' }],
+    ])
       expect(await mailsOf(...rows).of('license_key')).toBeNull();
     expect(await mailsOf({ ...license, purchase_state: 'disputed' }).of('license_key')).not.toBeNull();
   });

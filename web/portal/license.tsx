@@ -2,7 +2,7 @@ import { useAction } from '../shared/action.js';
 import { useState } from 'preact/hooks';
 import { announce } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
-import { utcDay } from '../shared/dates.js';
+import { expiryText } from '../shared/expiry.js';
 import { fill, UntrustedText, t } from '../shared/text.js';
 import type { HolderLicense } from '../shared/api-types.js';
 import { standing, works, type Standing } from './holder.js';
@@ -43,27 +43,12 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
       {because && <p>{because}</p>}
       <p class="quiet" hidden={isOver}>
         {several && `${inUse(license.machines_in_use, license.machines_allowed)} · `}
-        {expiry(license)}
+        {expiryText(license, texts.expiry)}
       </p>
-      {holder.signed_in_by === 'code' && license.status !== 'refunded' && <SendKey license={license} />}
+      {holder.signed_in_by === 'code' && !isOver && <SendKey license={license} />}
       <Machines license={license} />
     </section>
   );
-}
-
-function expiry(license: HolderLicense): string {
-  const { expires_at, on_expiry } = license;
-  if (!expires_at) return texts.forEver;
-  const isOver = Date.parse(expires_at) <= Date.now();
-  const stops = on_expiry === 'stop';
-  const sentence = isOver
-    ? stops
-      ? texts.expired
-      : texts.updatesEnded
-    : stops
-      ? texts.validUntil
-      : texts.updatesUntil;
-  return t(sentence, { day: utcDay(expires_at) });
 }
 
 /** Mails the key to the license's address: how "I lost my key" ends. */

@@ -84,11 +84,13 @@ export const messages = {
       revoked:
         'It was withdrawn, so the application does not work with it. If that is a mistake, ask support.',
     },
-    forEver: 'No expiry',
-    updatesUntil: 'Updates until {day}',
-    validUntil: 'Valid until {day}',
-    updatesEnded: 'Updates ended on {day}. The versions published until then go on working.',
-    expired: 'Expired on {day}. The application does not work with it any more.',
+    expiry: {
+      never: 'No expiry',
+      updates: 'Updates through {day}',
+      updatesOver: 'Updates ran through {day}. The versions published until then go on working.',
+      runs: 'Runs through {day}',
+      runsOver: 'Ran through {day}. The application does not work with it any more.',
+    },
     sendKey: 'Send me the key',
     keySent: 'The key is on its way to {email}.',
   },

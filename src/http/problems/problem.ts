@@ -20,8 +20,9 @@ interface Kind {
 
 const NOT_MAILABLE = {
   not_made_here:
-    'This key was imported, or the secret that makes keys has changed, so it is not known here. A new key can be made instead.',
+    'This key was made elsewhere: only its holder has it, so it cannot be mailed. Support can replace it with a new one.',
   refunded: 'The purchase of this license was refunded, so it gets no key by mail any more.',
+  revoked: 'This license was revoked, so it gets no key by mail.',
   erased: 'No e-mail address is known of this license any more.',
 } as const;
 
@@ -211,8 +212,8 @@ export const PROBLEMS = {
     client_action: 'fix',
     title: 'This license key cannot be mailed',
     when:
-      'Support and portal only; `reason` is `not_made_here` (imported, or the key secret has changed), `refunded` or ' +
-      '`erased`.',
+      'Support and portal only; `reason` is `not_made_here` (imported, or the key secret has changed), `refunded`, ' +
+      '`revoked` or `erased`.',
     detail: ({ reason }) => NOT_MAILABLE[reason as keyof typeof NOT_MAILABLE],
   },
   license_erased: {
