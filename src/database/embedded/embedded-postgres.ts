@@ -15,9 +15,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import {
-  becomeOwner,
+  lockDataDir,
   filesOf,
-  passwordFile,
+  PASSWORD_FILE,
   readState,
   urlOf,
   writeState,
@@ -36,24 +36,24 @@ import {
 
 export interface EmbeddedPostgres {
   url: string;
-  /** Ends the server and lets go of the data directory. May be called twice. */
+  /** Ends the server and releases the lock of the data directory. It can be called twice. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
-  /** False only for tests: what a crash of the machine does to the data is then of no matter. */
+  /** False only in tests, where data may be lost if the machine crashes. */
   durable?: boolean;
-  /** Called with one sentence when a step takes long. */
+  /** Receives a sentence when a step takes long. */
   printMessage?: (sentence: string) => void;
-  /** How long to wait for another process to let go of the data directory. */
+  /** The time to wait for another process to release the lock of the data directory. */
   waitSeconds?: number;
-  /** Where a server that is started listens: for a test that starts it again where it was. Without one, any free port. */
+  /** The port of the server, for tests that restart it on the same port; by default any free port. */
   port?: number;
 }
 
 /**
- * Starts the PostgreSQL of this data directory, or takes over the one that a crashed run left, and owns it
- * until `stop()`. Throws one sentence when another process owns it, or when it cannot be started.
+ * Starts the PostgreSQL server of this data directory, or takes over the server that a crashed process left running. This
+ * process holds the lock of the directory until `stop()`. @throws Error if another process holds it or the start fails
  */
 export async function startEmbeddedPostgres(
   dataDir: string,
@@ -61,7 +61,7 @@ export async function startEmbeddedPostgres(
 ): Promise<EmbeddedPostgres> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const files = filesOf(dataDir);
-  const release = await becomeOwner(files, options.printMessage, options.waitSeconds);
+  const release = await lockDataDir(files, options.printMessage, options.waitSeconds);
   let server: Postmaster | null = null;
   const stop = async () => {
     if (server) await endPostmaster(server.pid, files.cluster, 'SIGINT', 'SIGQUIT', 'SIGKILL');
@@ -76,14 +76,14 @@ export async function startEmbeddedPostgres(
     if (!existsSync(join(files.cluster, 'PG_VERSION'))) await createCluster(files, durable);
     server =
       (await takeOver(files, settings)) ?? (await launch(files.cluster, files.log, settings, options.port));
-    return await opened(files, server, stop);
+    return await openServer(files, server, stop);
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-/** The url of a running server of this data directory, for a process that only wants to use it; else null. */
+/** Returns the URL of the running server of this data directory, for a process that does not own it; null if none runs. */
 export async function findEmbeddedPostgres(dataDir: string): Promise<string | null> {
   if (!existsSync(dataDir)) return null;
   const files = filesOf(dataDir);
@@ -94,11 +94,12 @@ export async function findEmbeddedPostgres(dataDir: string): Promise<string | nu
   return current?.['data_directory'] === files.cluster ? url : null;
 }
 
-async function opened(files: Files, server: Postmaster, end: () => Promise<void>) {
+/** Creates the database if it is missing, and writes the URL of the server to the state file. */
+async function openServer(files: Files, server: Postmaster, end: () => Promise<void>) {
   const url = urlOf(files, server);
   await ensureDatabase(url);
   writeState(files, { ownerPid: process.pid, postgresPid: server.pid, url });
-  // Where the owner exits without a stop, the server need not be left to the next start.
+  // If this process exits without `stop()`, the server is ended too; the next start need not take it over.
   const onExit = () => void (isPostmaster(server.pid, files.cluster) && process.kill(server.pid, 'SIGINT'));
   process.once('exit', onExit);
   let stopping: Promise<void> | undefined;
@@ -112,24 +113,24 @@ async function opened(files: Files, server: Postmaster, end: () => Promise<void>
 }
 
 /**
- * The server of a crashed run, if it is verifiably ours, answers within two seconds and runs as we would
- * have started it. Any other leftover is ended or made harmless, and the answer is null.
+ * Returns the server that a crashed process left running, if it answers within two seconds and has the settings of a new
+ * server. Otherwise a running server is ended, a stale pid file is made harmless, and the result is null.
  */
 async function takeOver(files: Files, settings: Record<string, string>): Promise<Postmaster | null> {
-  const left = readPidFile(files.cluster);
-  if (!left || !isPostmaster(left.pid, files.cluster)) {
+  const leftServer = readPidFile(files.cluster);
+  if (!leftServer || !isPostmaster(leftServer.pid, files.cluster)) {
     disownPidFile(files.cluster);
     return null;
   }
-  const current = await currentSettings(urlOf(files, left, 'postgres'));
+  const current = await currentSettings(urlOf(files, leftServer, 'postgres'));
   const wanted = Object.entries({ ...settings, data_directory: files.cluster });
-  if (current && wanted.every(([name, value]) => current[name] === value)) return left;
+  if (current && wanted.every(([name, value]) => current[name] === value)) return leftServer;
   const signals: NodeJS.Signals[] = current ? ['SIGINT', 'SIGQUIT', 'SIGKILL'] : ['SIGQUIT', 'SIGKILL'];
-  await endPostmaster(left.pid, files.cluster, ...signals);
+  await endPostmaster(leftServer.pid, files.cluster, ...signals);
   return null;
 }
 
-/** What the server at this url says of itself; null where none answers within two seconds. */
+/** Reads the settings of the server at this URL; null if no server answers within two seconds. */
 async function currentSettings(url: string): Promise<Record<string, string> | null> {
   const deadline = Date.now() + 2_000;
   while (Date.now() < deadline) {
@@ -157,7 +158,7 @@ async function query(url: string, sql: string, timeoutMilliseconds = 30_000): Pr
     connectionTimeoutMillis: timeoutMilliseconds,
     query_timeout: timeoutMilliseconds,
   });
-  client.on('error', () => {}); // a connection that breaks later fails the query; it must not end the process
+  client.on('error', () => {}); // The query reports a broken connection. Without a listener the error would end the process.
   try {
     await client.connect();
     return (await client.query(sql)).rows;
@@ -166,24 +167,24 @@ async function query(url: string, sql: string, timeoutMilliseconds = 30_000): Pr
   }
 }
 
-/** In a directory of its own until it is complete, so that a killed start leaves nothing half made. */
+/** Creates the cluster in a temporary directory and renames it, so that a killed process leaves no incomplete cluster. */
 async function createCluster(files: Files, durable: boolean) {
-  const made = mkdtempSync(join(files.dataDir, 'postgres.init-'));
+  const temporaryDir = mkdtempSync(join(files.dataDir, 'postgres.init-'));
   try {
-    const password = join(made, passwordFile);
+    const password = join(temporaryDir, PASSWORD_FILE);
     writeFileSync(password, randomBytes(24).toString('base64url'), { mode: 0o600, flush: true });
-    await initializeCluster(join(made, 'cluster'), password, durable);
-    renameSync(password, join(made, 'cluster', passwordFile));
-    renameSync(join(made, 'cluster'), files.cluster);
+    await initializeCluster(join(temporaryDir, 'cluster'), password, durable);
+    renameSync(password, join(temporaryDir, 'cluster', PASSWORD_FILE));
+    renameSync(join(temporaryDir, 'cluster'), files.cluster);
     const directory = openSync(files.dataDir, 'r');
     fsyncSync(directory);
     closeSync(directory);
   } finally {
-    rmSync(made, { recursive: true, force: true });
+    rmSync(temporaryDir, { recursive: true, force: true });
   }
 }
 
-/** What a start that was killed while it created the cluster has left. */
+/** Removes the temporary directories of processes that were killed while they created a cluster. */
 function removeUnfinished(files: Files) {
   for (const name of readdirSync(files.dataDir)) {
     if (name.startsWith('postgres.init-'))

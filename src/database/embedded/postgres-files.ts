@@ -6,7 +6,7 @@ import type { Postmaster } from './postgres-process.js';
 
 export type Files = ReturnType<typeof filesOf>;
 
-/** Where the embedded PostgreSQL keeps its things; the data directory must exist. */
+/** The paths of the files of the embedded PostgreSQL. The data directory must exist. */
 export function filesOf(directory: string) {
   const dataDir = realpathSync(directory);
   return {
@@ -18,7 +18,7 @@ export function filesOf(directory: string) {
   };
 }
 
-/** `postgres.json`: who runs the server, and where it is; without a url it is just starting or stopping. */
+/** The content of `postgres.json`: the processes and the URL of the server; without a URL the server is starting or stopping. */
 interface State {
   ownerPid: number;
   postgresPid?: number;
@@ -29,7 +29,7 @@ export function readState(files: Files): State | null {
   try {
     return JSON.parse(readFileSync(files.state, 'utf8')) as State;
   } catch {
-    return null; // absent: no process runs the server
+    return null; // The file is missing: no process runs the server.
   }
 }
 
@@ -38,16 +38,16 @@ export function writeState(files: Files, state: State): void {
   renameSync(`${files.state}.new`, files.state);
 }
 
-/** Stored within the cluster, because neither can be used without the other. */
-export const passwordFile = 'mooring.password';
+/** The password is stored in the folder of the cluster, because neither can be used without the other. */
+export const PASSWORD_FILE = 'mooring.password';
 
 export function urlOf(files: Files, { port }: Postmaster, database = 'mooring'): string {
-  const password = readFileSync(join(files.cluster, passwordFile), 'utf8');
+  const password = readFileSync(join(files.cluster, PASSWORD_FILE), 'utf8');
   return `postgres://mooring:${password}@127.0.0.1:${port}/${database}`;
 }
 
-/** Waits for the lock of the data directory. @returns the function that releases it */
-export async function becomeOwner(
+/** Waits for the lock of the data directory. @returns a function that releases it @throws Error after `waitSeconds` */
+export async function lockDataDir(
   files: Files,
   printMessage: (sentence: string) => void = () => {},
   waitSeconds = 10,

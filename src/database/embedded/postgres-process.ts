@@ -6,20 +6,20 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from './free-port.js';
 
-/** A running postmaster; `port` is where it listens on 127.0.0.1. */
+/** A running PostgreSQL server, which listens on this port of 127.0.0.1. */
 export interface Postmaster {
   pid: number;
   port: number;
 }
 
-/** What each of our servers runs with, and what one left by a crashed run must have to be taken over. */
+/** The settings of each embedded server. A server that a crashed process left is taken over only if it has the same ones. */
 export function serverSettings(durable: boolean): Record<string, string> {
   return {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // Privacy: no statement, parameter, row or connection reaches the server's log.
+    // Privacy: the server logs no statement, parameter, row or connection.
     log_error_verbosity: 'terse',
     log_min_error_statement: 'panic',
     log_statement: 'none',
@@ -28,21 +28,21 @@ export function serverSettings(durable: boolean): Record<string, string> {
     log_parameter_max_length_on_error: '0',
     log_connections: 'off',
     log_disconnections: 'off',
-    // Off, a crash of the machine loses data, but a crash of the server alone still does not.
+    // Without fsync, a crash of the machine loses data; a crash of the server alone does not.
     fsync: durable ? 'on' : 'off',
     full_page_writes: durable ? 'on' : 'off',
     ...(!durable && { max_wal_size: '64MB', shared_buffers: '32MB' }),
   };
 }
 
-/** Creates a cluster in `cluster`, which must be empty or absent. Throws one sentence when it cannot. */
+/** Creates a cluster in the folder `cluster`, which must be empty or absent. @throws Error with one sentence */
 export async function initializeCluster(cluster: string, passwordFile: string, durable: boolean) {
   const { initdb } = await binaries();
   const [program, args] = asOrdinaryUser(initdb, [
     `--pgdata=${cluster}`,
     '--username=mooring',
     '--auth=scram-sha-256',
-    // The password is 192 random bits: more rounds only make each connection slower, for both sides.
+    // The password has 192 random bits. More iterations would only make each connection slower.
     '--set=scram_iterations=1',
     `--pwfile=${passwordFile}`,
     '--encoding=UTF8',
@@ -55,13 +55,13 @@ export async function initializeCluster(cluster: string, passwordFile: string, d
     await promisify(execFile)(program, args, { env: environment });
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string };
-    throw explained(lastWords(stderr ?? '') || message, { cause: error });
+    throw startError(lastErrorLine(stderr ?? '') || message, { cause: error });
   }
 }
 
 /**
- * Starts a server on this port, or on a free one, and resolves once it takes connections. It outlives this process unless
- * it is ended. Throws one sentence, with the server's own last words, when it cannot.
+ * Starts a server on this port, or on a free one for 0, and resolves when it accepts connections. The server continues to
+ * run when this process ends. @throws Error with the last error line of the server's log if it does not start
  */
 export async function launch(
   cluster: string,
@@ -74,20 +74,21 @@ export async function launch(
   for (;;) {
     const outcome = await launchOnce(cluster, logFile, settings, await freePort(port, '127.0.0.1'));
     if (typeof outcome !== 'string') return outcome;
-    // The port went to another program meanwhile, or children of a killed server still hold its memory.
-    const passing = /could not create any TCP|still in use|lock file .* already exists/.test(outcome);
-    if (!passing || Date.now() > deadline) throw explained(outcome);
+    // Another program has taken the port meanwhile, or children of a killed server still use its shared memory.
+    const isTemporary = /could not create any TCP|still in use|lock file .* already exists/.test(outcome);
+    if (!isTemporary || Date.now() > deadline) throw startError(outcome);
     await pause(200);
   }
 }
 
+/** Starts the server once. @returns the running server, or the reason why it did not start */
 async function launchOnce(cluster: string, logFile: string, settings: Record<string, string>, port: number) {
   const { postgres } = await binaries();
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const [program, args] = asOrdinaryUser(postgres, ['-D', cluster, '-p', String(port), ...options]);
   const log = openSync(logFile, 'a', 0o600);
   const before = statSync(logFile).size;
-  // Its own process group, or Ctrl-C in a terminal would end it before those who still use it.
+  // `detached` gives the server its own process group: Ctrl-C in a terminal would otherwise end it before its clients.
   const child = spawn(program, args, { env: environment, detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
   child.unref();
@@ -103,26 +104,26 @@ async function launchOnce(cluster: string, logFile: string, settings: Record<str
   if (failure === undefined && child.pid !== undefined && isReady()) return { pid: child.pid, port };
   child.kill('SIGKILL');
   if (failure === undefined) return 'it did not become ready within five minutes';
-  return failure || lastWords(readFileSync(logFile).subarray(before).toString());
+  return failure || lastErrorLine(readFileSync(logFile).subarray(before).toString());
 }
 
-/** Ends a server of this cluster by the given signals, one after the other, until it has exited. */
+/** Ends a server of this cluster: sends the signals one after the other, until the server has exited. */
 export async function endPostmaster(pid: number, cluster: string, ...signals: NodeJS.Signals[]) {
   for (const signal of signals) {
-    // A stopped process takes the first only once it runs again, hence the second.
+    // A stopped process handles the signal only after SIGCONT.
     for (const each of [signal, 'SIGCONT'] as const) if (isPostmaster(pid, cluster)) process.kill(pid, each);
     await until(() => !isPostmaster(pid, cluster), 8);
   }
 }
 
-/** Whether this process id is, now, a server of this cluster: an id alone may long belong to another program. */
+/** Whether a process is a server of this cluster. Its id alone proves nothing, because another program may have it now. */
 export function isPostmaster(pid: number, cluster: string): boolean {
   try {
     if (!existsSync('/proc/self/cmdline')) {
       const line = execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
       return line.includes(`postgres -D ${cluster} -p `);
     }
-    // A postmaster works in its data directory; the process has no command line once it is a zombie.
+    // The working directory of a server is its data directory. A zombie process has no command line.
     const [program = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
     return basename(program) === 'postgres' && readlinkSync(`/proc/${pid}/cwd`) === cluster;
   } catch {
@@ -134,20 +135,20 @@ export interface PidFile extends Postmaster {
   status: string;
 }
 
-/** What the last server of this cluster wrote about itself, true or not. */
+/** Reads the pid file of the last server of this cluster. The server may have ended since. */
 export function readPidFile(cluster: string): PidFile | null {
   try {
     const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n');
     const pid = Number(lines[0]);
     return pid > 0 ? { pid, port: Number(lines[3]), status: (lines[7] ?? '').trim() } : null;
   } catch {
-    return null; // a server that stops removes it
+    return null; // The file is missing: a server removes it when it stops.
   }
 }
 
 /**
- * Makes a pid file harmless whose process is not a server of this data directory. PostgreSQL regards a file that names its own
- * parent as stale, and still refuses to start while the shared memory in it is in use; without the file it could not check.
+ * Replaces the process id in a pid file whose process is not a server of this data directory by that of this process.
+ * PostgreSQL ignores the id of its parent process, but still checks that the shared memory named in the file is unused.
  */
 export function disownPidFile(cluster: string): void {
   const file = join(cluster, 'postmaster.pid');
@@ -155,13 +156,13 @@ export function disownPidFile(cluster: string): void {
   writeFileSync(file, readFileSync(file, 'utf8').replace(/^.*/, String(process.pid)));
 }
 
-/** Polls until `done` says yes, or the time is over. */
-export async function until(done: () => boolean, seconds: number) {
+/** Polls until `isDone` returns true, or the time is over. */
+export async function until(isDone: () => boolean, seconds: number) {
   const deadline = Date.now() + seconds * 1000;
-  while (!done() && Date.now() < deadline) await pause(20);
+  while (!isDone() && Date.now() < deadline) await pause(20);
 }
 
-// Nothing else: the servers have no business with the secrets in our environment.
+// The server gets no other variables, because the environment of this process contains secrets.
 const environment = { PATH: process.env['PATH'] ?? '', LC_ALL: 'C', TZ: 'UTC' };
 
 async function binaries(): Promise<{ initdb: string; postgres: string }> {
@@ -175,15 +176,15 @@ async function binaries(): Promise<{ initdb: string; postgres: string }> {
   }
 }
 
-/** PostgreSQL refuses to run as root: in a user namespace it sees an ordinary user, and the files stay root's. */
+/** For root, runs the program in a user namespace as an ordinary user, because PostgreSQL refuses root. Its files stay root's. */
 function asOrdinaryUser(program: string, args: string[]): [string, string[]] {
   if (process.geteuid?.() !== 0) return [program, args];
-  // Any user will do, but initdb wants one that has a name.
+  // Any user works, but initdb requires that the user has a name.
   const id = /^[^:]*:[^:]*:([1-9]\d*):/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[1] ?? '1000';
   return ['unshare', ['-U', `--map-user=${id}`, `--map-group=${id}`, program, ...args]];
 }
 
-function explained(reason: string, options?: ErrorOptions): Error {
+function startError(reason: string, options?: ErrorOptions): Error {
   const sentence = /\bunshare\b/.test(reason)
     ? 'PostgreSQL refuses to run as root, and this system does not let it run in a user namespace: ' +
       'run as an ordinary user, or set DATABASE_URL.'
@@ -191,7 +192,7 @@ function explained(reason: string, options?: ErrorOptions): Error {
   return new Error(sentence, options);
 }
 
-function lastWords(log: string): string {
+function lastErrorLine(log: string): string {
   const lines = log.trim().split('\n');
   return lines.findLast((line) => /FATAL|PANIC|error:|unshare:/.test(line)) ?? lines.at(-1) ?? '';
 }
