@@ -4,17 +4,17 @@ import { constants } from 'node:os';
 import { run } from './cli/program.js';
 import { exitOnUncaught } from './core/uncaught-errors.js';
 
-// An embedded server that this process started is ended by its own exit handler.
+// The exit handler of an embedded server that this process started ends the server.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => process.exit(128 + constants.signals[signal]));
 }
 exitOnUncaught(async (error) => {
   // Loaded on demand, because commands do not need the logger.
-  const { errorFields: failure } = await import('./core/logger.js');
-  process.stderr.write(`${JSON.stringify({ msg: 'uncaught error', ...failure(error) })}\n`);
+  const { errorFields } = await import('./core/logger.js');
+  process.stderr.write(`${JSON.stringify({ msg: 'uncaught error', ...errorFields(error) })}\n`);
 });
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  // EPIPE is no error: the reader of the output has ended (`mooring … | head`). A full disk is one.
+  // EPIPE is not an error: the reader of the output has ended (`mooring … | head`). Others are errors, such as a full disk.
   if (code === 'EPIPE') process.exit(0);
   process.stderr.write(`The output could not be written (${code}).\n`);
   process.exit(1);

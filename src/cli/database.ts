@@ -23,7 +23,7 @@ import { Refused, printMessage } from './terminal/output.js';
 
 const ENTITIES = [License, Activation, Manifest, Staff, StaffToken];
 
-/** What a command works with. Its services are constructed by hand: a Nest container takes longer than most commands. */
+/** The objects that a command uses. Services are constructed without Nest, whose start takes longer than most commands. */
 export interface CommandContext {
   readonly config: Config;
   readonly clock: Clock;
@@ -34,8 +34,8 @@ export interface CommandContext {
 }
 
 /**
- * Opens the database, with or without a running server, does the work and closes the database. A production database is
- * migrated only with `migrates`; without it, pending migrations are an error.
+ * Opens the database, with or without a running server, does the work and closes the database. The embedded database is
+ * migrated. Another database is migrated only with `migrates`; otherwise pending migrations are an error.
  */
 export async function withDatabase<T>(
   work: (context: CommandContext) => Promise<T>,
@@ -59,28 +59,38 @@ export async function withDatabase<T>(
   }
 }
 
-export async function licensesOf({ config, clock, dataSource }: CommandContext): Promise<LicensesService> {
-  return new LicensesService(dataSource, await keysOf(config), config, clock);
+export async function createLicensesService({
+  config,
+  clock,
+  dataSource,
+}: CommandContext): Promise<LicensesService> {
+  return new LicensesService(dataSource, await readLicenseKeys(config), config, clock);
 }
 
-export async function erasuresOf(context: CommandContext): Promise<ErasureService> {
+export async function createErasureService(context: CommandContext): Promise<ErasureService> {
   const { config, clock, dataSource, databaseUrl } = context;
-  const records = new ErasureRecords(clock, config, await keysOf(config));
+  const records = new ErasureRecords(clock, config, await readLicenseKeys(config));
   return new ErasureService(dataSource, new DatabaseUrl(databaseUrl), clock, config, records);
 }
 
-/** The service that the webhook uses too. */
-export async function purchasesOf(context: CommandContext): Promise<PurchasesService> {
+/** Creates the service that the webhook uses too. */
+export async function createPurchasesService(context: CommandContext): Promise<PurchasesService> {
   const { config, clock, dataSource } = context;
-  const licenses = await licensesOf(context);
-  return new PurchasesService(dataSource, licenses, await keysOf(config), await erasuresOf(context), clock);
+  const licenses = await createLicensesService(context);
+  return new PurchasesService(
+    dataSource,
+    licenses,
+    await readLicenseKeys(config),
+    await createErasureService(context),
+    clock,
+  );
 }
 
-const keysOf = async (config: Config) =>
+const readLicenseKeys = async (config: Config) =>
   new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPrefix);
 
-/** The manifest service with the published manifests loaded. Reading needs no trusted key. */
-export async function manifestsOf(
+/** Creates the manifest service and loads the published manifests. Without trusted keys it can only read. */
+export async function loadManifestService(
   { config, clock, dataSource }: CommandContext,
   trusted: ManifestKeys['trusted'] = new Map(),
 ): Promise<ManifestService> {

@@ -2,25 +2,28 @@ import type { Command } from 'commander';
 import { Config, ConfigError } from '../core/config.js';
 import type { ErasureService } from '../erasure/erasure.service.js';
 import type { ErasureView } from '../erasure/erasure.view.js';
-import { erasuresOf, withDatabase } from './database.js';
+import { createErasureService, withDatabase } from './database.js';
 import { emailAddress, reason } from './terminal/options.js';
-import { auditContextOf, aligned, orClocksDiffer, print } from './terminal/output.js';
+import { auditContextOf, aligned, explainClocksDiffer, print } from './terminal/output.js';
 
 const EMAIL = emailAddress('The e-mail address');
 
 const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>, config = new Config(process.env)) =>
   withDatabase(
     async (context) => {
-      const erasures = await erasuresOf(context);
-      // The database may be a restored one that no service has started with yet. Requests that were cancelled after the backup
-      // must not be executed.
+      const erasures = await createErasureService(context);
+      // The database may be a restored backup that no service has used yet. Requests that were cancelled after the backup must
+      // not be carried out.
       await erasures.replay();
       return work(erasures);
     },
     { config },
   );
 
-/** The settings of commands that erase. On another machine than the service's, the default file is not the service's. */
+/**
+ * Reads the settings of a command that erases. In production it requires TOMBSTONE_FILE, because on another machine than that
+ * of the service the default file is not the file of the service.
+ */
 function configForErasing(): Config {
   const config = new Config(process.env);
   if (config.production && !config.isTombstoneFileGiven)
@@ -42,28 +45,28 @@ export function erasureCommands(erasure: Command): void {
 }
 
 async function request(email: string, options: { reason: string }, command: Command): Promise<void> {
-  const asked = await withErasures(
+  const requested = await withErasures(
     (erasures) => erasures.request(email, auditContextOf(command, options.reason)),
     configForErasing(),
   );
   const next = 'It is carried out by a running service, or now by `mooring erasure run`.';
-  print(command, asked, `${lines([asked])}\n${next}`);
+  print(command, requested, `${erasureTable([requested])}\n${next}`);
 }
 
 async function run(_options: unknown, command: Command): Promise<void> {
-  const done = await withErasures(
-    (erasures) => orClocksDiffer(erasures.runDue(auditContextOf(command))),
+  const completed = await withErasures(
+    (erasures) => explainClocksDiffer(erasures.runDue(auditContextOf(command))),
     configForErasing(),
   );
-  print(command, done, done.length > 0 ? lines(done) : 'Nothing is due.');
+  print(command, completed, completed.length > 0 ? erasureTable(completed) : 'Nothing is due.');
 }
 
 async function list(_options: unknown, command: Command): Promise<void> {
-  const all = await withErasures((erasures) => erasures.list());
-  print(command, all, all.length > 0 ? lines(all) : 'There are no requests.');
+  const requests = await withErasures((erasures) => erasures.list());
+  print(command, requests, requests.length > 0 ? erasureTable(requests) : 'There are no requests.');
 }
 
-function lines(requests: readonly ErasureView[]): string {
+function erasureTable(requests: readonly ErasureView[]): string {
   const head = ['Request', 'E-mail', 'State', 'Received', 'Due', 'Days left'];
   const rows = requests.map(({ id, email, state, received_on, due_on, days_left }) => [
     id,

@@ -6,7 +6,7 @@ import { StaffService } from '../staff/staff.service.js';
 import { StaffTokensService } from '../staff/tokens/staff-tokens.service.js';
 import { withDatabase } from './database.js';
 import { emailAddress, oneOf } from './terminal/options.js';
-import { auditContextOf, aligned, orNotFound, print, printMessage } from './terminal/output.js';
+import { auditContextOf, aligned, explainNotFound, print, printMessage } from './terminal/output.js';
 
 const EMAIL = emailAddress('The e-mail address');
 
@@ -55,20 +55,20 @@ async function add(email: string, { role }: { role: Role }, command: Command): P
 }
 
 async function link(email: string, _options: unknown, command: Command): Promise<void> {
-  const made = await orNotFound(
+  const created = await explainNotFound(
     withDatabase(({ dataSource, config, clock }) =>
       new StaffLinks(dataSource, config, clock).create(email, auditContextOf(command)),
     ),
     NOT_FOUND,
   );
   printMessage(
-    `The link works once, until ${rfc3339(made.expires_at)}, and is shown only now. Anyone who has it can sign in as ${email}.`,
+    `The link works once, until ${rfc3339(created.expires_at)}, and is shown only now. Anyone who has it can sign in as ${email}.`,
   );
-  print(command, { link: made.link, expires_at: rfc3339(made.expires_at) }, made.link);
+  print(command, { link: created.link, expires_at: rfc3339(created.expires_at) }, created.link);
 }
 
 async function remove(email: string, _options: unknown, command: Command): Promise<void> {
-  await orNotFound(
+  await explainNotFound(
     withStaff(async (staff) => staff.remove(await staff.findId(email), auditContextOf(command))),
     NOT_FOUND,
   );
@@ -76,34 +76,34 @@ async function remove(email: string, _options: unknown, command: Command): Promi
 }
 
 async function token(email: string, _options: unknown, command: Command): Promise<void> {
-  const made = await orNotFound(
+  const created = await explainNotFound(
     withTokens((tokens) => tokens.create(email, auditContextOf(command))),
     NOT_FOUND,
   );
   printMessage('This token is valid for 90 days and is shown only now: it is not stored.');
   const text = aligned([
-    ['Id', made.id],
-    ['Token', made.token],
+    ['Id', created.id],
+    ['Token', created.token],
   ]);
-  print(command, made, text);
+  print(command, created, text);
 }
 
 async function tokens(_options: unknown, command: Command): Promise<void> {
-  const lines = await withTokens((all) => all.list());
+  const valid = await withTokens((staffTokens) => staffTokens.list());
   const head = ['Token', 'Owner', 'Role', 'Created', 'Expires'];
-  const rows = lines.map(({ id, email, role, created_at, expires_at }) => [
+  const rows = valid.map(({ id, email, role, created_at, expires_at }) => [
     id,
     email,
     role,
     created_at,
     expires_at,
   ]);
-  print(command, lines, lines.length > 0 ? aligned([head, ...rows]) : 'There are no tokens.');
+  print(command, valid, valid.length > 0 ? aligned([head, ...rows]) : 'There are no tokens.');
 }
 
 async function revokeToken(id: string, _options: unknown, command: Command): Promise<void> {
-  await orNotFound(
-    withTokens((all) => all.revoke(id, auditContextOf(command))),
+  await explainNotFound(
+    withTokens((staffTokens) => staffTokens.revoke(id, auditContextOf(command))),
     'No token has this id.',
   );
   print(command, { id, revoked: true }, `Token ${id} is revoked.`);

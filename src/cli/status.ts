@@ -6,7 +6,7 @@ import type { FailingMail } from '../mail/waiting-mail.js';
 import type { DataAges } from '../monitoring/data-age.js';
 import { packageVersion } from '../core/package-version.js';
 import { WarningsService } from '../monitoring/warnings.service.js';
-import { manifestsOf, withDatabase, type CommandContext } from './database.js';
+import { loadManifestService, withDatabase, type CommandContext } from './database.js';
 import { aligned, print } from './terminal/output.js';
 
 /** `migrate` and `status`. */
@@ -63,7 +63,7 @@ async function readStatus(context: CommandContext) {
   const licenses = { active: 0, suspended: 0, revoked: 0, refunded: 0, erased: 0 };
   for (const group of license_groups)
     licenses[group.is_erased ? 'erased' : licenseStatus(group)] += group.licenses;
-  const manifests = await manifestsOf(context);
+  const manifests = await loadManifestService(context);
   // An unreadable key ring becomes a warning, because the operator needs the rest of the status then.
   const ring = await openKeyRing(config, clock.now()).catch(({ message }: Error) => ({
     keys: [],
@@ -122,11 +122,11 @@ function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
 }
 
 function agesText({ telemetry, ended_activation, erasure_due }: DataAges): string {
-  const of = (what: string, day: string | null) => `${what} ${day ?? 'none'}`;
+  const ageText = (kind: string, day: string | null) => `${kind} ${day ?? 'none'}`;
   return [
-    of('telemetry', telemetry),
-    of('ended activation', ended_activation),
-    of('deletion request due', erasure_due),
+    ageText('telemetry', telemetry),
+    ageText('ended activation', ended_activation),
+    ageText('deletion request due', erasure_due),
   ].join(', ');
 }
 

@@ -21,14 +21,14 @@ export function keysCommands(keys: Command): void {
     .argument('<kid>', 'the id of the leaked key, as `keys list` prints it')
     .description('refuse tokens of a leaked key; their clients activate again by themselves')
     .option('--dry-run', 'count the machines that may have a token of this key, and change nothing')
-    // One key id in 64 begins with a hyphen, like an option.
+    // A key id can begin with a hyphen, like an option.
     .allowUnknownOption()
     .action(revoke);
 }
 
 async function list(_options: unknown, command: Command): Promise<void> {
   const ring = await openKeyRing(new Config(process.env), new Clock().now());
-  show(ring.keys, command);
+  printKeys(ring.keys, command);
 }
 
 async function rotate(_options: unknown, command: Command): Promise<void> {
@@ -43,20 +43,20 @@ async function rotate(_options: unknown, command: Command): Promise<void> {
       ? `Every instance that reads ${dir} follows within 2 seconds; all tokens stay valid.`
       : 'There was no next key: one was created, and nothing is rotated yet. Rotate again in 5 seconds.',
   );
-  show(keyLines(entries), command);
+  printKeys(keyLines(entries), command);
 }
 
-// The key files are not opened, because that of the leaked key may be destroyed already.
+// The key files are not opened, because the file of the leaked key may have been destroyed.
 async function revoke(kid: string, { dryRun }: { dryRun?: true }, command: Command): Promise<void> {
-  if (dryRun) return countAffected(kid, command);
+  if (dryRun) return printAffected(kid, command);
   const entries = await revokeKey(tokenKeysDir(new Config(process.env)), kid, new Clock().now());
   printMessage(
     'Tokens of this key are refused. Clients that have one activate again by themselves and keep their activation.',
   );
-  show(keyLines(entries), command);
+  printKeys(keyLines(entries), command);
 }
 
-async function countAffected(kid: string, command: Command): Promise<void> {
+async function printAffected(kid: string, command: Command): Promise<void> {
   const entries = parseRing(await readRingText(tokenKeysDir(new Config(process.env))));
   const key = revocableKey(keyLines(entries), kid);
   // Loaded on demand: the other commands need no database.
@@ -68,7 +68,7 @@ async function countAffected(kid: string, command: Command): Promise<void> {
   print(command, { kid, state: key.state, ...affected }, affectedText(key, affected));
 }
 
-function show(keys: readonly KeyLine[], command: Command): void {
+function printKeys(keys: readonly KeyLine[], command: Command): void {
   const rows = keys.map(({ kid, state, since }) => [kid, state, since]);
   print(command, keys, aligned([['Key', 'State', 'Since'], ...rows]));
 }

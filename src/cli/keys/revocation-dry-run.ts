@@ -38,18 +38,18 @@ const COUNT = `
 
 /** Counts the activations that a revocation affects. Heartbeats are not recorded, so these are upper bounds. */
 export function affectedBy(dataSource: DataSource, key: KeyLine): Promise<Affected> {
-  return queryOne<Affected>(dataSource, COUNT, [lastSigned(key)]);
+  return queryOne<Affected>(dataSource, COUNT, [signedUntil(key)]);
 }
 
-/** When a key stopped signing; null while it signs. Instances follow a rotation within seconds. */
-function lastSigned({ state, since }: KeyLine): Date | null {
+/** The time until which any instance signed with a key; null while it signs. Instances reload a rotated ring within seconds. */
+function signedUntil({ state, since }: KeyLine): Date | null {
   if (state === 'active') return null;
   return state === 'next' ? new Date(0) : new Date(Date.parse(since) + SETTLED_MS);
 }
 
 /** The counts and the consequences for the clients, as text. */
 export function affectedText({ kid, state }: KeyLine, affected: Affected): string {
-  const { activations, key_not_recorded: lost } = affected;
+  const { activations, key_not_recorded: notRecorded } = affected;
   const counts = [
     ['Key', `${kid} (${state})`],
     ['Machines', `${activations} at most hold a token that it signed`],
@@ -57,16 +57,16 @@ export function affectedText({ kid, state }: KeyLine, affected: Affected): strin
     ['Rekeyed', `${affected.key_replaced} on a license whose key was replaced since`],
     ['Re-addressed', `${affected.address_changed} on a license whose e-mail address changed since`],
     ['Both', `${affected.key_replaced_and_address_changed} on a license where both happened`],
-    ['Not known', `${lost} on a license whose replaced key was not recorded`],
+    ['Not known', `${notRecorded} on a license whose replaced key was not recorded`],
   ];
   return [
     aligned(counts),
     '',
     'After the revocation each of these machines activates again by itself, at its next heartbeat, with the key and the',
     'address that it has stored. It keeps its activation, and the application continues to run.',
-    ...(lost > 0
+    ...(notRecorded > 0
       ? [
-          `${lost} may be refused, and stop 7 days after their last heartbeat: ask their holders to enter the new key before.`,
+          `${notRecorded} may be refused, and stop 7 days after their last heartbeat: ask their holders to enter the new key before.`,
         ]
       : []),
     'Nothing is changed: this was a dry run.',

@@ -4,7 +4,7 @@ import { ReleaseService } from '../../releases/release.service.js';
 import { withDatabase } from '../database.js';
 import { activationsText } from './license.js';
 import { reason } from '../terminal/options.js';
-import { auditContextOf, orNotFound, print } from '../terminal/output.js';
+import { auditContextOf, explainNotFound, print } from '../terminal/output.js';
 
 export function activationCommands(activation: Command): void {
   activation
@@ -13,11 +13,11 @@ export function activationCommands(activation: Command): void {
     .description('release a machine, so that the license can be activated on another one')
     .requiredOption('--reason <text>', 'why, for the audit trail', reason)
     .action(async (id: string, options: { reason: string }, command: Command) => {
-      const act = auditContextOf(command, options.reason);
+      const audit = auditContextOf(command, options.reason);
       const released = withDatabase(({ dataSource, clock, config }) =>
-        new ReleaseService(dataSource, clock, config).release(id, act),
+        new ReleaseService(dataSource, clock, config).release(id, audit),
       );
-      const view = activationView(await orNotFound(released, 'No activation has this id.'));
+      const view = activationView(await explainNotFound(released, 'No activation has this id.'));
       print(command, view, activationsText([view]));
     });
 }

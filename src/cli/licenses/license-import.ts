@@ -60,7 +60,7 @@ async function openFile(path: string): Promise<FileHandle> {
 
 /** Yields the rows of a CSV file that are not empty, the header first; read as a stream, with a progress bar. */
 async function* csvRows(file: FileHandle, path: string): AsyncGenerator<ImportRow, undefined> {
-  const bar = progressBar(basename(path));
+  const showProgress = progressBar(basename(path));
   let line = 1;
   const parser = parse({
     bom: true,
@@ -76,8 +76,8 @@ async function* csvRows(file: FileHandle, path: string): AsyncGenerator<ImportRo
       return row;
     },
   });
-  // An error of the text or the parser is thrown by the loop over the parser.
-  pipeline(textOf(file, path, bar), parser, () => undefined);
+  // The loop below throws an error of the file or of the parser, so the callback ignores it.
+  pipeline(textOf(file, path, showProgress), parser, () => undefined);
   try {
     for await (const cells of parser as AsyncIterable<string[] & { line: number }>) {
       if (cells.some((cell) => cell.trim() !== '')) yield { line: cells.line, cells };
@@ -86,7 +86,8 @@ async function* csvRows(file: FileHandle, path: string): AsyncGenerator<ImportRo
     if (!(error instanceof CsvError)) throw error;
     throw invalidRow(path, line);
   } finally {
-    bar(1, 1);
+    // Removes the progress bar.
+    showProgress(1, 1);
   }
   return undefined;
 }
@@ -117,14 +118,14 @@ async function* textOf(
     line += text.split('\n').length - 1;
     return text;
   };
-  for await (const piece of file.createReadStream({ autoClose: false, start: 0 }) as AsyncIterable<Buffer>) {
-    const bytes = Buffer.concat([rest, piece]);
+  for await (const chunk of file.createReadStream({ autoClose: false, start: 0 }) as AsyncIterable<Buffer>) {
+    const bytes = Buffer.concat([rest, chunk]);
     // The last byte may be the first half of \r\n.
     const end = Math.max(bytes.lastIndexOf('\n'), bytes.lastIndexOf('\r', -2)) + 1;
     yield decode(bytes.subarray(0, end));
     rest = bytes.subarray(end);
     if (rest.length > MAX_ROW_BYTES) throw invalidRow(path, line);
-    onProgress((done += piece.length), size);
+    onProgress((done += chunk.length), size);
   }
   yield decode(rest);
 }

@@ -6,7 +6,7 @@ import { licenseKeyHash } from '../../keys/license-key.js';
 import { checkSymbolHolds, readLicenseKey } from '../../keys/license-key-text.js';
 import type { StaffStatus } from '../../licenses/license.rules.js';
 import type { LicenseChange } from '../../licenses/licenses.service.js';
-import { licensesOf, withDatabase, type CommandContext } from '../database.js';
+import { createLicensesService, withDatabase, type CommandContext } from '../database.js';
 import { importCommand } from './license-import.js';
 import { argumentOrInput } from '../terminal/argument-or-input.js';
 import {
@@ -18,7 +18,7 @@ import {
   oneOf,
   reason,
 } from '../terminal/options.js';
-import { auditContextOf, aligned, orNotFound, print, Refused, UsageError } from '../terminal/output.js';
+import { auditContextOf, aligned, explainNotFound, print, Refused, UsageError } from '../terminal/output.js';
 
 const NOT_FOUND = 'No license has this id.';
 const ON_EXPIRY = 'what happens at the expiry: stop, or keep running the versions it covers';
@@ -93,9 +93,9 @@ export function licenseCommands(license: Command): void {
 
 async function issue(options: IssueOptions, command: Command): Promise<void> {
   const { email, machines, expires, onExpiry } = options;
-  const wanted = { email, machines_allowed: machines, expires_at: expires, on_expiry: onExpiry };
+  const terms = { email, machines_allowed: machines, expires_at: expires, on_expiry: onExpiry };
   const issued = await withDatabase(async (context) =>
-    (await licensesOf(context)).issue(wanted, auditContextOf(command)),
+    (await createLicensesService(context)).issue(terms, auditContextOf(command)),
   );
   print(command, issued, keyText(issued));
 }
@@ -123,8 +123,8 @@ async function set(id: string, options: SetOptions, command: Command): Promise<v
     );
   }
   const view = await withDatabase(async (context) => {
-    await orNotFound(
-      (await licensesOf(context)).set(id, change, auditContextOf(command, options.reason)),
+    await explainNotFound(
+      (await createLicensesService(context)).set(id, change, auditContextOf(command, options.reason)),
       NOT_FOUND,
     );
     return findLicense(context, id);
@@ -134,7 +134,10 @@ async function set(id: string, options: SetOptions, command: Command): Promise<v
 
 async function rekey(id: string, { reason }: SetOptions, command: Command): Promise<void> {
   const { license_key } = await withDatabase(async (context) =>
-    orNotFound((await licensesOf(context)).rekey(id, auditContextOf(command, reason)), NOT_FOUND),
+    explainNotFound(
+      (await createLicensesService(context)).rekey(id, auditContextOf(command, reason)),
+      NOT_FOUND,
+    ),
   );
   const rekeyed = { license_id: id, license_key };
   print(
@@ -146,7 +149,7 @@ async function rekey(id: string, { reason }: SetOptions, command: Command): Prom
 
 async function sendKey(id: string, _options: unknown, command: Command): Promise<void> {
   await withDatabase(async (context) =>
-    orNotFound((await licensesOf(context)).sendKey(id, auditContextOf(command)), NOT_FOUND),
+    explainNotFound((await createLicensesService(context)).sendKey(id, auditContextOf(command)), NOT_FOUND),
   );
   print(command, { license_id: id, mailed: true }, 'The key is mailed while the service runs.');
 }
@@ -158,9 +161,9 @@ async function findLicense({ config, dataSource }: CommandContext, idOrKey: stri
   // The id of a purchase can have the form of a license id or of a key.
   const [view] = found.length > 0 ? found : await findLicenses(dataSource, { transaction_id: idOrKey });
   if (view) return view;
-  const typo = key !== null && !checkSymbolHolds(key);
+  const hasTypo = key !== null && !checkSymbolHolds(key);
   throw new Refused(
-    typo
+    hasTypo
       ? 'No license has this key, which holds a typing error.'
       : 'No license has this id, key or transaction.',
   );
@@ -174,7 +177,7 @@ function keyText({ license_id, license_key }: { license_id: string; license_key:
 }
 
 function licenseText(view: LicenseView): string {
-  const facts = [
+  const rows = [
     ['License', view.id],
     ['Status', view.status],
     [
@@ -188,7 +191,7 @@ function licenseText(view: LicenseView): string {
     ['Issued', view.created_at],
   ];
   return [
-    aligned(facts),
+    aligned(rows),
     ...(view.activations.length > 0 ? ['', activationsText(view.activations)] : []),
   ].join('\n');
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { PurchaseState } from '../../licenses/license.rules.js';
 import { transactionIdField } from '../../fields/transaction-id.js';
 import { PURCHASE_STATES } from '../../purchases/purchase.rules.js';
-import { purchasesOf, withDatabase } from '../database.js';
+import { createPurchasesService, withDatabase } from '../database.js';
 import { emailAddress, fieldOption, oneOf } from '../terminal/options.js';
 import { auditContextOf, aligned, print, UsageError } from '../terminal/output.js';
 
@@ -34,7 +34,7 @@ async function record({ transaction, email, status }: RecordOptions, command: Co
   if (status === 'paid' && email === undefined)
     throw new UsageError('--email is required with --status paid.');
   const recorded = await withDatabase(async (context) => {
-    const purchases = await purchasesOf(context);
+    const purchases = await createPurchasesService(context);
     return purchases.record({ transaction_id: transaction, email, status }, auditContextOf(command));
   });
   const text = aligned([

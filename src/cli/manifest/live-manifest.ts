@@ -39,12 +39,12 @@ async function fetchText(url: string): Promise<{ ok: boolean; status: number; bo
   // An open connection would keep the process running.
   const headers = { connection: 'close' };
   try {
-    // Redirects are not followed, because clients do not follow them either.
+    // Clients do not follow redirects, so this does not follow them either.
     const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
-    const answer = await fetch(url, { headers, signal, redirect: 'manual' });
-    return { ok: answer.ok, status: answer.status, body: await answer.text() };
+    const response = await fetch(url, { headers, signal, redirect: 'manual' });
+    return { ok: response.ok, status: response.status, body: await response.text() };
   } catch {
-    // A response that is cut off counts as none.
+    // An incomplete response counts as no response.
     throw new Refused(`${url} does not answer.`);
   }
 }
@@ -59,21 +59,21 @@ export async function findLive(previous: string | undefined, config: Config): Pr
   }
   const url = `${config.publicUrl}/v1/manifest`;
   const isConfigured = process.env['PUBLIC_URL'] !== undefined;
-  // A configured address that does not answer does not prove that nothing is live; only a configured database can.
-  const mayFail = !isConfigured || config.databaseUrl !== undefined;
-  const served = async () => ({
+  // If PUBLIC_URL is set but does not answer, a manifest may still be live: an error, unless a configured database shows it.
+  const isOptional = !isConfigured || config.databaseUrl !== undefined;
+  const readServed = async () => ({
     document: await fetchManifest(url).catch((error: unknown) => {
-      if (mayFail) return null;
+      if (isOptional) return null;
       throw error;
     }),
     from: url,
   });
-  const stored = async () => ({
+  const readStored = async () => ({
     document: hasDatabase(config) ? await readLiveManifest(config) : null,
     from: 'the database',
   });
-  // Without PUBLIC_URL the public address is a guess, where another service may listen, so the database is read first.
-  for (const find of isConfigured ? [served, stored] : [stored, served]) {
+  // Without PUBLIC_URL the public address is only the default, where another service may listen, so the database is read first.
+  for (const find of isConfigured ? [readServed, readStored] : [readStored, readServed]) {
     const found = await find();
     if (found.document !== null) return found;
   }
@@ -97,8 +97,8 @@ async function withManifests<T>(
   config?: Config,
 ): Promise<T> {
   // Loaded on demand: a publisher's machine has no database and should not wait for these modules.
-  const { manifestsOf, withDatabase } = await import('../database.js');
-  return withDatabase(async (context) => read(await manifestsOf(context)), { config });
+  const { loadManifestService, withDatabase } = await import('../database.js');
+  return withDatabase(async (context) => read(await loadManifestService(context)), { config });
 }
 
 // Signing must not create a database on a publisher's machine.

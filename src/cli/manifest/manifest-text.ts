@@ -13,11 +13,11 @@ const audience = (minimum: string | null) =>
 export function manifestText(document: unknown): string {
   const { signed, signatures } = readDocument(document);
   const content = parseSigned(signed);
-  const differs = outerMatches(document, content);
+  const differingMember = outerMatches(document, content);
   return aligned([
     ...contentRows(content),
     ...signatures.map(({ key_id }) => ['Signed with', key_id]),
-    ...(differs ? [['Warning', `the outer ${differs} differs from the signed one`]] : []),
+    ...(differingMember ? [['Warning', `the outer ${differingMember} differs from the signed one`]] : []),
   ]);
 }
 
@@ -52,7 +52,7 @@ export function differences(live: ManifestContent | null, next: ManifestContent)
   const names = new Set([...Object.keys(to), ...Object.keys(from)]);
   return [...names]
     .map((member) => ({ member, from: from[member] ?? null, to: to[member] ?? null }))
-    .filter((each) => each.from !== each.to);
+    .filter(({ from, to }) => from !== to);
 }
 
 export function differenceText(changes: readonly Difference[]): string {
@@ -60,7 +60,7 @@ export function differenceText(changes: readonly Difference[]): string {
   return aligned([['Member', 'Live', 'Next'], ...rows]);
 }
 
-/** Older versions are named by their number, so that an added or removed one is one difference. */
+/** Flattens the members of a manifest. An older version is one member, so that adding or removing it is one difference. */
 function members(content: ManifestContent | null): Record<string, string | number | null> {
   if (!content) return {};
   const { dmg, also_available, ...plain } = content;

@@ -19,8 +19,8 @@ import {
 import { newPassphrase } from '../terminal/passphrase.js';
 import { aligned, fromWorkingDirectory, print, Refused, UsageError } from '../terminal/output.js';
 
-const FILE = ['<file>', 'the manifest; - is standard input'] as const;
-const PASSPHRASE = [
+const FILE_ARGUMENT = ['<file>', 'the manifest; - is standard input'] as const;
+const PASSPHRASE_OPTION = [
   '--passphrase-fd <n>',
   'read the passphrase from this file descriptor',
   fileDescriptor('--passphrase-fd'),
@@ -38,7 +38,7 @@ export function manifestCommands(manifest: Command): void {
     .command('keygen')
     .description('create a key for signing manifests and print its public half')
     .requiredOption('--out <file>', 'the file for the private half; never overwritten')
-    .option(...PASSPHRASE)
+    .option(...PASSPHRASE_OPTION)
     .option('--no-passphrase', 'do not encrypt the key (for development)')
     .action(keygen);
   signCommand(manifest);
@@ -54,20 +54,20 @@ export function manifestCommands(manifest: Command): void {
     .action(withdraw);
   manifest
     .command('verify')
-    .argument(...FILE)
+    .argument(...FILE_ARGUMENT)
     .description('verify the signatures and the expiry of a manifest')
     .option('--public-key <x>', 'a key to trust; may be repeated', publicKeys('--public-key'))
     .action(verify);
   manifest
     .command('publish')
-    .argument(...FILE)
+    .argument(...FILE_ARGUMENT)
     .description('make a signed manifest the live one')
     .option('--withdraw', 'withdraw the live version: the manifest goes back to an earlier one')
     .option('--dry-run', 'check the manifest, print what would change, and change nothing')
     .action(publish);
   manifest
     .command('show')
-    .argument('[file]', `${FILE[1]}; default: the live one`)
+    .argument('[file]', `${FILE_ARGUMENT[1]}; default: the live one`)
     .description('print a manifest as text')
     .action(show);
 }
@@ -101,7 +101,7 @@ function addSigningOptions(command: Command): Command {
     .option('--expires <when>', 'when the manifest expires (default: in 90 days)', moment('--expires'))
     .option('--previous <file|url>', 'the live manifest (default: from PUBLIC_URL, else from the database)')
     .option('--key <file>', 'the private key to sign with; may be repeated', files)
-    .option(...PASSPHRASE)
+    .option(...PASSPHRASE_OPTION)
     .option(
       '--public-key <x>',
       'also trust manifests signed with this key; may be repeated',
@@ -117,13 +117,13 @@ async function keygen({ out, passphrase, passphraseFd }: KeygenOptions, command:
     throw new UsageError('--no-passphrase and --passphrase-fd exclude each other.');
   }
   const file = fromWorkingDirectory(out);
-  const made = await makeKeyFile(file, passphrase ? newPassphrase(passphraseFd) : null);
+  const keyFile = await makeKeyFile(file, passphrase ? newPassphrase(passphraseFd) : null);
   const text = aligned([
     ['Private key', `${file} (${passphrase ? 'encrypted' : 'not encrypted: for development only'})`],
-    ['Key id', made.key_id],
-    ['Public key', `${made.public_key}   for the application and MANIFEST_PUBLIC_KEYS`],
+    ['Key id', keyFile.key_id],
+    ['Public key', `${keyFile.public_key}   for the application and MANIFEST_PUBLIC_KEYS`],
   ]);
-  print(command, { ...made, file }, text);
+  print(command, { ...keyFile, file }, text);
 }
 
 async function show(file: string | undefined, _options: unknown, command: Command): Promise<void> {

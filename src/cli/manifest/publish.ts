@@ -24,10 +24,10 @@ interface PublishOptions {
 /** `manifest publish`. Afterwards it fetches the public address and verifies what clients receive. */
 export async function publish(file: string, options: PublishOptions, command: Command): Promise<void> {
   const document = await readManifestFile(file);
-  const { manifestsOf, withDatabase } = await import('../database.js');
+  const { loadManifestService, withDatabase } = await import('../database.js');
   await withDatabase(async (context) => {
     const trusted = await trustedManifestKeys(context.config);
-    const manifests = await manifestsOf(context, trusted);
+    const manifests = await loadManifestService(context, trusted);
     const before = manifests.live?.content ?? null;
     if (options.dryRun) {
       const next = await manifests.checkPublishable(document, options.withdraw);
@@ -62,17 +62,18 @@ async function checkPublicAddress(
       const served = document === null ? null : verifyManifest(document, trusted);
       if (served && outerMatches(document, served) !== null)
         return `${url} serves it with other outer fields.`;
-      // A second publisher may have published since.
+      // Another publisher may have published a later manifest since.
       if (served && served.sequence > sequence) return null;
       if (served?.sequence === sequence)
         return readDocument(document).signed === signed
           ? null
           : `${url} serves another manifest of the same sequence: it is not this server's.`;
-      const old = served ? `the manifest of sequence ${served.sequence}` : 'none';
-      // A cache before the server may keep the previous manifest for its max-age.
-      if (Date.now() >= deadline) return `${url} serves ${old}; a cache may keep that for 5 minutes.`;
+      const servedInstead = served ? `the manifest of sequence ${served.sequence}` : 'none';
+      // A cache in front of the server may keep the previous manifest for its max-age.
+      if (Date.now() >= deadline)
+        return `${url} serves ${servedInstead}; a cache may keep that for 5 minutes.`;
     } catch (error) {
-      // No server, or one with other keys: waiting would not help. The manifest is published all the same.
+      // There is no server, or one with other keys: waiting would not help. The manifest is published in spite of this.
       if (error instanceof Refused) return error.message;
       if (error instanceof ManifestError) return `${url} serves what clients refuse: ${error.message}`;
       throw error;

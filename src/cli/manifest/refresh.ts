@@ -21,8 +21,8 @@ export async function refresh(options: SigningOptions, command: Command): Promis
   const { also_available, expires_at } = live.content;
   if (context.expires.getTime() <= Date.parse(expires_at))
     throw new Refused(`The live manifest expires at ${expires_at}: --expires must be later.`);
-  const past = { live, versions: PublishedVersions.of(live.content), isWithdrawal: false };
-  await makeManifest({ entry: entryOf(live.content), also_available }, past, context, options, command);
+  const published = { live, versions: PublishedVersions.of(live.content), isWithdrawal: false };
+  await makeManifest({ entry: entryOf(live.content), also_available }, published, context, options, command);
 }
 
 /** `manifest withdraw`: signs the previous version again with a higher sequence number. */
@@ -33,12 +33,18 @@ export async function withdraw(
   checkSigningOptions(options);
   const context = await openSigningContext(options);
   const live = await liveManifest(options, context);
-  const before = verifyFound(await findTarget(options.backTo, context), context);
-  const { also_available } = before.content;
-  const versions = PublishedVersions.of(before.content);
+  const target = verifyFound(await findTarget(options.backTo, context), context);
+  const { also_available } = target.content;
+  const versions = PublishedVersions.of(target.content);
   versions.add(live.content);
-  const past = { live, versions, isWithdrawal: true };
-  await makeManifest({ entry: entryOf(before.content), also_available }, past, context, options, command);
+  const published = { live, versions, isWithdrawal: true };
+  await makeManifest(
+    { entry: entryOf(target.content), also_available },
+    published,
+    context,
+    options,
+    command,
+  );
   if (!options.dryRun)
     printMessage(`This withdraws version ${live.content.version}: publish it with --withdraw.`);
 }

@@ -41,8 +41,8 @@ export async function sign(options: SignOptions, command: Command): Promise<void
   const entry = { version, dmg: { url, ...image }, minimum_license_expiry: minimum };
   const also_available = live ? alsoAvailable(minimum, live.content) : [];
   const versions = live ? PublishedVersions.of(live.content) : new PublishedVersions();
-  const past = { live, versions, isWithdrawal: false };
-  await makeManifest({ entry, also_available, first: sequence }, past, context, options, command);
+  const published = { live, versions, isWithdrawal: false };
+  await makeManifest({ entry, also_available, first: sequence }, published, context, options, command);
 }
 
 function missing(option: string): never {

@@ -60,7 +60,7 @@ export interface SigningContext {
 /** Checks the options before the image is read or a passphrase is asked for. */
 export function checkSigningOptions({ expires, out, prepare, dryRun, key }: SigningOptions): void {
   if (prepare !== undefined && key) throw new UsageError('--prepare signs nothing: omit --key.');
-  if ([prepare, dryRun, out].filter((given) => given !== undefined).length > 1)
+  if ([prepare, dryRun, out].filter((option) => option !== undefined).length > 1)
     throw new UsageError('--prepare, --dry-run and --out exclude each other.');
   for (const file of [out, prepare]) if (file !== undefined) refuseExisting(fromWorkingDirectory(file));
   if (expires && expires <= new Clock().now()) throw new UsageError('--expires must be in the future.');
@@ -94,7 +94,7 @@ export async function liveManifest(
   return live;
 }
 
-/** Verifies a manifest before its content is signed again: the server it came from must not be able to change it. */
+/** Verifies a manifest before its content is signed again, because the server that it came from may have changed it. */
 export function verifyFound(
   { document, from }: FoundManifest,
   { trusted, config: { product } }: SigningContext,
@@ -112,26 +112,26 @@ export function verifyFound(
   }
 }
 
-/** The published manifests with which the new one is compared, as far as a publisher's machine knows them. */
-export type Past = Omit<PublishContext, 'product' | 'now'>;
+/** The published manifests that the new one is checked against, as far as they are known on a publisher's machine. */
+export type PublishedState = Omit<PublishContext, 'product' | 'now'>;
 
 /** What the new manifest offers; `first` is the sequence number of the first manifest of a chain. */
 export interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
   readonly first?: number;
 }
 
-/** Makes the manifest and signs it, writes its bytes (--prepare) or prints its changes (--dry-run). @throws Refused if the server would refuse it */
+/** Makes the manifest and signs it, writes its bytes (--prepare) or prints its changes (--dry-run). @throws PublishRefused if the server would refuse it */
 export async function makeManifest(
   { first, ...offer }: SigningOffer,
-  past: Past,
+  published: PublishedState,
   { config, now, expires, keys }: SigningContext,
   options: SigningOptions,
   command: Command,
 ): Promise<void> {
-  const { live } = past;
+  const { live } = published;
   const { product } = config;
   const content = nextManifest(live, { ...offer, expires }, { product, now, first });
-  refuseUnpublishable(content, { ...past, product, now });
+  refuseUnpublishable(content, { ...published, product, now });
   const signed = manifestBytes(content);
   if (options.dryRun) {
     const changes = differences(live?.content ?? null, content);

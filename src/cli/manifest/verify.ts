@@ -27,18 +27,18 @@ export async function verify(
   const trusted = trustedKeys(keys);
   const document = await readManifestFile(file);
   const content = verifyManifest(document, trusted);
-  const differs = outerMatches(document, content);
-  if (differs) throw new Refused(`The outer ${differs} differs from the signed one.`);
+  const differingMember = outerMatches(document, content);
+  if (differingMember) throw new Refused(`The outer ${differingMember} differs from the signed one.`);
   if (Date.parse(content.expires_at) <= new Clock().now().getTime()) {
     throw new Refused(`The signature holds, but the manifest expired at ${content.expires_at}.`);
   }
   const { signed, signatures } = readDocument(document);
-  const holds = signatures.map(({ key_id, signature }) => {
+  const isVerified = signatures.map(({ key_id, signature }) => {
     const key = trusted.get(key_id);
     return key !== undefined && verifyText(key, signed, signature);
   });
   const [signed_by, not_verified] = [true, false].map((wanted) =>
-    signatures.filter((_, i) => holds[i] === wanted).map(({ key_id }) => key_id),
+    signatures.filter((_, i) => isVerified[i] === wanted).map(({ key_id }) => key_id),
   ) as [string[], string[]];
   const text = aligned([
     ...signed_by.map((key_id) => ['Signed by', key_id]),

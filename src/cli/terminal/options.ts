@@ -17,7 +17,7 @@ import { reasonField } from '../../fields/reason.js';
 import { UsageError } from './output.js';
 import type { KeyObject } from 'node:crypto';
 
-/** Parses the text of an option. Throws a UsageError that names the option and says what the value must be. */
+/** Parses the text of an option. @throws UsageError that names the option and says what the value must be */
 type Reader<T> = (text: string) => T;
 
 function required<T>(value: T | null | undefined, name: string, what: string): T {
@@ -48,8 +48,8 @@ export const appVersion = (name: string) => fieldOption(name, appVersionField.pa
 
 export const actorName: Reader<string> = (text) => {
   const name = text.trim();
-  const fits = name !== '' && name.length <= 254 && !/\p{Cc}/u.test(name);
-  return required(fits ? name : null, '--as', 'a name of 1 to 254 characters');
+  const isValid = name !== '' && name.length <= 254 && !/\p{Cc}/u.test(name);
+  return required(isValid ? name : null, '--as', 'a name of 1 to 254 characters');
 };
 
 /** The address of an image; the server publishes https addresses only. */

@@ -32,15 +32,15 @@ export function auditContextOf(command: Command, reason: string | null = null): 
   return { actor: command.optsWithGlobals<{ as?: string }>().as ?? 'cli', reason };
 }
 
-/** Replaces a service's `not_found` by a sentence of this command. */
-export async function orNotFound<T>(work: Promise<T>, sentence: string): Promise<T> {
+/** Awaits the work. If it throws the problem `not_found`, throws `Refused` with the sentence of this command instead. */
+export async function explainNotFound<T>(work: Promise<T>, sentence: string): Promise<T> {
   return work.catch((error: unknown) => {
     throw error instanceof Problem && error.code === 'not_found' ? new Refused(sentence) : error;
   });
 }
 
-/** Makes a refusal of `ClocksDiffer`. */
-export async function orClocksDiffer<T>(work: Promise<T>): Promise<T> {
+/** Awaits the work. If it throws `ClocksDiffer`, throws `Refused` with the same message instead. */
+export async function explainClocksDiffer<T>(work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     throw error instanceof ClocksDiffer ? new Refused(error.message) : error;
   });
@@ -65,7 +65,7 @@ export function fromWorkingDirectory(file: string): string {
   return resolve(base ?? '.', file);
 }
 
-/** Makes a refusal of an error of the file system. */
+/** Converts an error of the file system to `Refused`. */
 export function fileError(file: string, error: unknown): Refused {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EEXIST') return new Refused(`${file} exists already, and is never overwritten.`);

@@ -3,8 +3,8 @@ import { isWeakPassphrase, WEAK_PASSPHRASE } from './passphrase-strength.js';
 import { Refused, printMessage } from './output.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
-const ENDS = ['\r', '\n', '\u0004'];
-const ERASE = ['\u007f', '\b'];
+const LINE_END_KEYS = ['\r', '\n', '\u0004'];
+const ERASE_KEYS = ['\u007f', '\b'];
 const CTRL_C = '\u0003';
 const CTRL_U = '\u0015';
 
@@ -12,7 +12,7 @@ const CTRL_U = '\u0015';
 export type AskPassphrase = (prompt: string) => Promise<string>;
 
 /**
- * @param fd the file descriptor of the passphrases: one line for each key in turn, or one line for all; undefined: the terminal
+ * @param fd the file descriptor of the passphrases: one line for each key, in the order of the keys, or one line for all; undefined: the terminal
  */
 export function passphraseSource(fd: number | undefined): AskPassphrase {
   if (fd === undefined) return askTerminal;
@@ -43,7 +43,7 @@ function linesOf(fd: number): string[] {
       .split(/\r?\n/);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Without `fatal` each wrong byte would become the same character, and another passphrase would open the key.
+    // Without `fatal` each invalid byte would become the same character, so that different passphrases would be equal.
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') throw new Refused('The passphrase is not UTF-8.');
     throw new Refused(`No passphrase can be read from the file descriptor ${fd} (${code}).`);
   }
@@ -75,14 +75,14 @@ function typedLine(stdin: NodeJS.ReadStream): Promise<string> {
     let typed: string[] = [];
     const onData = (text: string) => {
       for (const [i, symbol] of [...text].entries()) {
-        if (ENDS.includes(symbol)) {
+        if (LINE_END_KEYS.includes(symbol)) {
           stdin.removeListener('data', onData).pause();
-          stdin.unshift([...text].slice(i + 1).join('')); // typed ahead, for the next question
+          stdin.unshift([...text].slice(i + 1).join('')); // Typed before the next question, which reads it.
           return resolve(typed.join(''));
         }
         if (symbol === CTRL_C) process.kill(process.pid, 'SIGINT');
         else if (symbol === CTRL_U) typed = [];
-        else if (ERASE.includes(symbol)) typed.pop();
+        else if (ERASE_KEYS.includes(symbol)) typed.pop();
         else typed.push(symbol);
       }
     };
