@@ -19,7 +19,7 @@ export class BufferedOutput {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly fd: number) {
-    // The process ends at once: writes the remaining lines, unless an earlier write is blocked.
+    // `exit` handlers cannot wait: writes the remaining lines synchronously, unless an earlier write is blocked.
     process.once('exit', () => {
       if (this.#writing) return;
       try {
@@ -52,13 +52,14 @@ export class BufferedOutput {
 
   /** Resolves when everything is written, or after SHUTDOWN_TIMEOUT_MS. */
   async written(): Promise<void> {
-    const late = pause(SHUTDOWN_TIMEOUT_MS, 'late', { ref: false });
-    for (this.flush(); this.#writing;) if ((await Promise.race([this.#writing, late])) === 'late') return;
+    const timeout = pause(SHUTDOWN_TIMEOUT_MS, 'timeout', { ref: false });
+    for (this.flush(); this.#writing;)
+      if ((await Promise.race([this.#writing, timeout])) === 'timeout') return;
   }
 
   async #send(bytes: Buffer): Promise<void> {
     for (let rest = bytes; rest.length > 0;) {
-      const { error, length } = await written(this.fd, rest);
+      const { error, length } = await writeBytes(this.fd, rest);
       // The pipe is full and non-blocking.
       if (error?.code === 'EAGAIN') await pause(COLLECT_MS, undefined, { ref: false });
       else if (error) return;
@@ -67,7 +68,8 @@ export class BufferedOutput {
   }
 }
 
-const written = (fd: number, bytes: Buffer) =>
+/** Writes as many of the bytes as the file descriptor accepts. @returns their number */
+const writeBytes = (fd: number, bytes: Buffer) =>
   new Promise<{ error: NodeJS.ErrnoException | null; length: number }>((resolve) =>
     write(fd, bytes, (error, length) => resolve({ error, length: error ? 0 : length })),
   );

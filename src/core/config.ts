@@ -259,7 +259,7 @@ function webhookSecret(text: string | undefined): string | undefined {
   const bytes = /^[A-Za-z0-9+/]+={0,2}$/.test(base64 ?? '') ? Buffer.from(base64!, 'base64').length : 0;
   if (text !== undefined && (bytes < 24 || bytes > 64)) {
     throw new ConfigError(
-      'PURCHASE_WEBHOOK_SECRET must be 24 to 64 bytes in base64, after whsec_ if you like.',
+      'PURCHASE_WEBHOOK_SECRET must be 24 to 64 bytes in base64, with or without the prefix whsec_.',
     );
   }
   return base64;

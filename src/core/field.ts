@@ -33,7 +33,7 @@ export function textField<T>(
 export function oneOf<const T extends string>(allowed: readonly T[]): Field<T> {
   return textField(
     `must be one of ${allowed.join(', ')}`,
-    (text) => allowed.find((each) => each === text) ?? null,
+    (text) => allowed.find((value) => value === text) ?? null,
   );
 }
 

@@ -4,7 +4,7 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from './config.js';
 import { BufferedOutput } from './buffered-output.js';
 
-/** `at name (place:line:column)`, which only the JavaScript engine writes. */
+/** A line of a stack trace with a frame: `at name (place:line:column)`. */
 const FRAME = /^\s+at .*(:\d+:\d+\)?|<anonymous>\)?)$/gm;
 
 type Destination = DestinationStream & Partial<Pick<BufferedOutput, 'flush' | 'written'>>;
@@ -56,7 +56,7 @@ export class AppLogger implements LoggerService {
     );
   }
 
-  /** Resolves when all lines are written, or their reader has not read them in time. */
+  /** Resolves when all lines are written, or when a time limit ends because their reader is too slow. */
   async written(): Promise<void> {
     await this.destination.written?.();
   }

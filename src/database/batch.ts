@@ -1,6 +1,6 @@
 import { Histogram } from '../core/histogram.js';
 
-/** Too many calls wait for a batch. A temporary error, as an outage is (`isConnectionError`). */
+/** Too many calls wait for a batch. `isConnectionError` treats this as a temporary error, like an outage. */
 export class TooManyWait extends Error {}
 
 /**
@@ -8,7 +8,7 @@ export class TooManyWait extends Error {}
  * run. It adds no delay to an idle service, and sends fewer statements in a busy one.
  */
 export class Batch<Item, Result> {
-  /** Items by batch. */
+  /** The number of items in each batch. */
   readonly sizes = new Histogram([1, 2, 5, 10, 20, 50, 100, 200, 500]);
   #waiting: { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }[] = [];
   #running = 0;
@@ -18,7 +18,7 @@ export class Batch<Item, Result> {
    * @param run processes a batch and returns one result for each item, in order
    * @param maxItems the largest size of a batch
    * @param maxRunning the largest number of concurrent batches
-   * @param maxWaiting the largest number of queued calls. Further ones are rejected; calls whose callers gave up are counted
+   * @param maxWaiting the largest number of queued calls, including those whose callers have given up. Further calls are rejected
    */
   constructor(
     private readonly run: (items: Item[]) => Promise<Result[]>,
@@ -39,7 +39,7 @@ export class Batch<Item, Result> {
   #schedule(): void {
     if (this.#scheduled || this.#waiting.length === 0 || this.#running >= this.maxRunning) return;
     this.#scheduled = true;
-    // After the input of this turn is read, so that requests that arrived together share a batch.
+    // Runs after the input of this turn is read, so that requests that arrived together share a batch.
     setImmediate(() => {
       this.#scheduled = false;
       // A failure may have rejected the queued calls. An empty batch would send a useless statement.

@@ -8,7 +8,7 @@ import { REQUEST_TIMEOUTS_MS } from './request-timeouts.js';
 import { SingleReleasePool } from './single-release-pool.js';
 
 /** Replaces TypeORM's logger, which prints failing queries with their parameters. ProblemFilter logs errors. */
-const silent: Logger = {
+const silentLogger: Logger = {
   logQuery() {},
   logQueryError() {},
   logQuerySlow() {},
@@ -35,12 +35,12 @@ const POOL_SIZE = 12;
 
 // Settings that the code relies on, regardless of the defaults of the database or the role: a count after a lock must see the
 // rows for which the lock waited.
-const SESSION = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
+const SESSION_SETTINGS = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
 // Requests read few rows. For a column without statistics (docs/decisions/0009) the planner expects one row in two hundred, and
 // would use parallel workers or JIT compilation for millions of rows.
-const FEW_ROWS = '-c jit=off -c max_parallel_workers_per_gather=0';
+const SMALL_QUERY_SETTINGS = '-c jit=off -c max_parallel_workers_per_gather=0';
 
-/** Parameters of a URL that would override these settings. */
+/** Parameters of a URL that would override the settings above. */
 const RESERVED_PARAMETERS = [
   'options',
   'statement_timeout',
@@ -49,19 +49,19 @@ const RESERVED_PARAMETERS = [
   'lock_timeout',
 ];
 
-/** Removes them from the URL. Other options of the URL are kept, before these. */
-function addressAndOptions(url: string, session = SESSION): { url: string; options: string } {
+/** Removes the reserved parameters from a URL, and appends the session settings to the `options` of the URL. */
+function addressAndOptions(url: string, session = SESSION_SETTINGS): { url: string; options: string } {
   const address = new URL(url);
-  const given = address.searchParams.get('options');
+  const urlOptions = address.searchParams.get('options');
   for (const name of RESERVED_PARAMETERS) address.searchParams.delete(name);
-  return { url: address.href, options: given ? `${given} ${session}` : session };
+  return { url: address.href, options: urlOptions ? `${urlOptions} ${session}` : session };
 }
 
-const common = (url: string) =>
+const commonOptions = (url: string) =>
   ({
     type: 'postgres',
     url,
-    logger: silent,
+    logger: silentLogger,
     synchronize: false,
     installExtensions: false,
     migrationsTableName: 'schema_migration',
@@ -73,35 +73,35 @@ const common = (url: string) =>
  * Options of the connections of requests. Each response or failure is sent within 2 seconds, whatever happens to the database
  * (`REQUEST_TIMEOUTS_MS`).
  */
-const ofRequests = () => ({
+const requestPoolOptions = () => ({
   connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.connection,
   statement_timeout: REQUEST_TIMEOUTS_MS.statement,
-  // Opening a connection is expensive, so that a burst after a quiet minute should find open ones.
+  // Opening a connection is expensive. Idle ones stay open for a minute, so that the next burst of requests can use them.
   idleTimeoutMillis: 60_000,
   idle_in_transaction_session_timeout: REQUEST_TIMEOUTS_MS.idleInTransaction,
   keepAlive: true,
 });
-const APPLICATION = 'mooring';
+const APPLICATION_NAME = 'mooring';
 
 /** The connections that requests use. */
 export function requestDataSource(databaseUrl: string): PostgresDataSourceOptions {
-  const { url, options } = addressAndOptions(databaseUrl, `${SESSION} ${FEW_ROWS}`);
+  const { url, options } = addressAndOptions(databaseUrl, `${SESSION_SETTINGS} ${SMALL_QUERY_SETTINGS}`);
   return {
-    ...common(url),
+    ...commonOptions(url),
     poolSize: POOL_SIZE,
-    applicationName: APPLICATION,
-    extra: { ...ofRequests(), Client: DeadlineClient, options },
+    applicationName: APPLICATION_NAME,
+    extra: { ...requestPoolOptions(), Client: DeadlineClient, options },
   };
 }
 
 /** The connections of heartbeats to a replica (docs/decisions/0013), with the options of requests. */
 export function replicaPool(replicaUrl: string): pg.Pool {
-  const { url, options } = addressAndOptions(replicaUrl, `${SESSION} ${FEW_ROWS}`);
+  const { url, options } = addressAndOptions(replicaUrl, `${SESSION_SETTINGS} ${SMALL_QUERY_SETTINGS}`);
   const pool = new pg.Pool({
-    ...ofRequests(),
+    ...requestPoolOptions(),
     Client: ReplicaClient,
     connectionString: url,
-    application_name: APPLICATION,
+    application_name: APPLICATION_NAME,
     max: POOL_SIZE,
     options,
   });
@@ -116,7 +116,7 @@ export function maintenanceDataSource(
 ): DataSource {
   const { url, options: session } = addressAndOptions(databaseUrl);
   return new DataSource({
-    ...common(url),
+    ...commonOptions(url),
     poolSize: 3,
     applicationName: 'mooring (maintenance)',
     extra: { connectionTimeoutMillis: 5_000, keepAlive: true, options: session },

@@ -12,7 +12,7 @@ export class ClocksDiffer extends Error {
 }
 
 /** A connection, a pool of them or a transaction. */
-interface Asked {
+interface SqlConnection {
   query(sql: string): Promise<unknown>;
 }
 
@@ -20,13 +20,13 @@ interface Asked {
  * Whether the time is certain: the clocks of the service and the database agree, and that of the service has not jumped ahead,
  * which on one machine would affect both. The clock of the database is read each time, because clocks jump.
  */
-export async function clocksAgree(clock: Clock, database: Asked): Promise<boolean> {
+export async function clocksAgree(clock: Clock, database: SqlConnection): Promise<boolean> {
   if (clock.hasJumpedAhead()) return false;
   return clock.agreesWith(await databaseTime(database));
 }
 
 /** Reads the clock of the database. */
-export async function databaseTime(database: Asked): Promise<Date> {
+export async function databaseTime(database: SqlConnection): Promise<Date> {
   const row = await queryOne<{ now: Date }>(database, 'select clock_timestamp() as now');
   return row.now;
 }

@@ -15,7 +15,7 @@ export class DatabaseModule {
         TypeOrmModule.forRoot({
           ...requestDataSource(databaseUrl),
           autoLoadEntities: true,
-          // The database has answered before. A failure now means that the machine is slow.
+          // The migrations have already reached the database, so a connection error here is temporary.
           retryAttempts: 5,
           retryDelay: 500,
           toRetry: isConnectionError,

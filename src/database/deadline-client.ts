@@ -20,8 +20,8 @@ export class DeadlineClient extends Client {
     this.#socket.on('timeout', () => this.#cut('no answer in time'));
     // PostgreSQL reports at the start and on a change whether it is a replica.
     this.connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
-      if (parameterName !== 'in_hot_standby' || (parameterValue === 'on') === this.wantsStandby) return;
-      this.#cut(this.wantsStandby ? 'the server is not a standby' : 'the server is a standby');
+      if (parameterName !== 'in_hot_standby' || (parameterValue === 'on') === this.isStandbyExpected) return;
+      this.#cut(this.isStandbyExpected ? 'the server is not a standby' : 'the server is a standby');
     });
     // The error is emitted twice. The pool does not listen to the second one, which would end the process.
     this.on('error', () => undefined);
@@ -30,7 +30,7 @@ export class DeadlineClient extends Client {
   }
 
   // Only data of the primary may refuse a license (docs/contract.md#no-false-stop).
-  protected get wantsStandby(): boolean {
+  protected get isStandbyExpected(): boolean {
     return false;
   }
 

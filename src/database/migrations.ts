@@ -68,10 +68,10 @@ async function appliedMigrations(dataSource: DataSource): Promise<string[]> {
 
 /** Returns the names of the migrations that are not applied, without applying them. */
 export async function pendingMigrations(url: string): Promise<string[]> {
-  const wanted = (await migrationClasses()).map((migration) => new migration().name);
+  const names = (await migrationClasses()).map((migration) => new migration().name);
   return withMaintenanceConnection(url, async (dataSource) => {
     const applied = await appliedMigrations(dataSource);
-    return wanted.filter((name) => !applied.includes(name));
+    return names.filter((name) => !applied.includes(name));
   });
 }
 

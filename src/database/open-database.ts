@@ -2,10 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Config, ConfigError } from '../core/config.js';
 import { isConnectionError } from './connection-errors.js';
 import { migrate } from './migrations.js';
-import { isPoolersRefusal, poolerRefused } from './pooler.js';
+import { isPoolerRefusal, poolerError } from './pooler.js';
 import { tlsError } from './tls-errors.js';
 
-/** The time that a database has to start together with the service (docker compose, a rolling upgrade). */
+/** The time to wait for a database that starts together with the service (docker compose, a rolling upgrade). */
 const START_TIMEOUT_MS = 30_000;
 
 export interface OpenDatabase {
@@ -19,28 +19,33 @@ export interface OpenDatabase {
 /**
  * Opens the database of the settings: DATABASE_URL, or the embedded server in DATA_DIR.
  * @param printMessage receives a sentence about a step that takes long
- * @param beside true for the command line, which may use the embedded server of a running service
+ * @param mayUseRunningServer true for the command line, which may use the embedded server of a running service
  */
 export async function openDatabase(
   config: Config,
   printMessage: (sentence: string) => void,
-  beside = false,
+  mayUseRunningServer = false,
 ): Promise<OpenDatabase> {
-  if (!config.databaseUrl) return { ...(await embedded(config, printMessage, beside)), embedded: true };
+  if (!config.databaseUrl)
+    return { ...(await openEmbedded(config, printMessage, mayUseRunningServer)), embedded: true };
   return { url: config.databaseUrl, embedded: false, close: async () => undefined };
 }
 
-// Imported here, because a production has another database and lacks these packages.
-async function embedded({ dataDir }: Config, printMessage: (sentence: string) => void, beside: boolean) {
+// Imported here, because in production the packages of the embedded server are not installed.
+async function openEmbedded(
+  { dataDir }: Config,
+  printMessage: (sentence: string) => void,
+  mayUseRunningServer: boolean,
+) {
   const { findEmbeddedPostgres, startEmbeddedPostgres } = await import('./embedded/embedded-postgres.js');
-  const find = async () => (beside ? await findEmbeddedPostgres(dataDir) : null);
+  const find = async () => (mayUseRunningServer ? await findEmbeddedPostgres(dataDir) : null);
   const running = await find();
   if (running) return { url: running, close: async () => undefined };
   try {
     const { url, stop } = await startEmbeddedPostgres(dataDir, { printMessage });
     return { url, close: stop };
   } catch (error) {
-    // A service that is starting has the data directory, and perhaps its server is ready now.
+    // A service that is starting holds the lock of the data directory. Its server may be ready now.
     const url = await find();
     if (url) return { url, close: async () => undefined };
     const { code, syscall } = error as NodeJS.ErrnoException;
@@ -63,7 +68,7 @@ export async function migrateWhenThere(
     try {
       return await migrate(url);
     } catch (error) {
-      if (isPoolersRefusal(error)) throw poolerRefused(error);
+      if (isPoolerRefusal(error)) throw poolerError(error);
       const refused = tlsError(error);
       if (refused) throw refused;
       if (!isConnectionError(error) || Date.now() > deadline) throw error;

@@ -2,7 +2,7 @@ import type { DataSource, QueryRunner } from 'typeorm';
 import { ConfigError } from '../core/config.js';
 import { queryOne } from './sql.js';
 
-const SENTENCE =
+const POOLER_MESSAGE =
   'DATABASE_URL leads to a pooler that does not keep a connection’s session: give the address of PostgreSQL itself ' +
   '(docs/operations/poolers.md).';
 
@@ -16,27 +16,30 @@ export async function refusePooler(dataSource: DataSource): Promise<void> {
   try {
     await sessionOf(other);
     // Some poolers use the process that was idle for the longest time: the second statement then has another one.
-    const seen = [await sessionOf(one), await sessionOf(one)];
+    const sessions = [await sessionOf(one), await sessionOf(one)];
     // Others reuse the process that was used last, so a transaction of `other` keeps that one busy.
     await other.startTransaction();
     await sessionOf(other);
-    seen.push(await sessionOf(one));
+    sessions.push(await sessionOf(one));
     await other.rollbackTransaction();
-    if (new Set(seen.map(({ pid }) => pid)).size > 1 || !seen.every(({ hasOurSettings }) => hasOurSettings)) {
-      throw new ConfigError(SENTENCE);
+    if (
+      new Set(sessions.map(({ pid }) => pid)).size > 1 ||
+      !sessions.every(({ hasOurSettings }) => hasOurSettings)
+    ) {
+      throw new ConfigError(POOLER_MESSAGE);
     }
   } finally {
     await Promise.all([one.release(), other.release()]);
   }
 }
 
-/** PgBouncer's refusal of the settings of a session. */
-export function isPoolersRefusal(error: unknown): boolean {
+/** Whether PgBouncer refused the settings of a session. */
+export function isPoolerRefusal(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('unsupported startup parameter');
 }
 
-/** Creates the refusal. */
-export const poolerRefused = (cause: unknown) => new ConfigError(SENTENCE, { cause });
+/** Creates the error for a connection that PgBouncer refused. */
+export const poolerError = (cause: unknown) => new ConfigError(POOLER_MESSAGE, { cause });
 
 async function sessionOf(runner: QueryRunner): Promise<{ pid: number; hasOurSettings: boolean }> {
   const session = await queryOne<{ pid: number; hasOurSettings: boolean }>(

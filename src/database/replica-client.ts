@@ -1,11 +1,11 @@
 import { DeadlineClient } from './deadline-client.js';
 
 /**
- * The same for a replica. A connection to a server that is no replica is destroyed: it may have been promoted by mistake, or be
- * a copy for tests, with other data.
+ * A connection to a replica, with the time limits of `DeadlineClient`. It is destroyed if the server is not a replica: the
+ * server may have been promoted by mistake, or be a copy for tests with other data.
  */
 export class ReplicaClient extends DeadlineClient {
-  protected override get wantsStandby(): boolean {
+  protected override get isStandbyExpected(): boolean {
     return true;
   }
 }

@@ -5,7 +5,7 @@ interface SqlConnection {
 
 /**
  * Runs a statement and returns its rows: those of `select`, or those of `returning`.
- * `Row` describes the columns; the types that PostgreSQL's driver gives them are in data-source.ts.
+ * `Row` describes the columns with the types of the driver `pg`: `timestamptz` is a Date, `bigint` a string.
  */
 export async function queryRows<Row>(
   connection: SqlConnection,
@@ -13,7 +13,7 @@ export async function queryRows<Row>(
   parameters?: unknown[],
 ): Promise<Row[]> {
   const result = await connection.query(sql, parameters);
-  // TypeORM answers `update` and `delete` with a pair of the rows and their number, other statements with the rows.
+  // For `update` and `delete` TypeORM returns a pair of the rows and their number, for other statements the rows.
   return (isPair(result) ? result[0] : result) as Row[];
 }
 

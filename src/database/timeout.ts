@@ -5,13 +5,13 @@ export class TimeoutError extends Error {}
  * Waits for a result for a number of milliseconds. The work itself is not cancelled.
  * @throws TimeoutError
  */
-export async function withTimeout<T>(answer: Promise<T>, milliseconds: number): Promise<T> {
+export async function withTimeout<T>(result: Promise<T>, milliseconds: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
+  const timeout = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new TimeoutError()), milliseconds);
   });
   try {
-    return await Promise.race([answer, late]);
+    return await Promise.race([result, timeout]);
   } finally {
     clearTimeout(timer);
   }

@@ -8,7 +8,7 @@ const CERTIFICATE = /CERT|^UNABLE_TO_|^(INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_E
 /** Codes of OpenSSL for other failures of a handshake. */
 const HANDSHAKE = /^(ERR_SSL_|EPROTO$)/;
 
-const READ = 'docs/operations/tls.md';
+const DOCS_PAGE = 'docs/operations/tls.md';
 
 /** Whether a connection to the database failed because of TLS: refused, an invalid certificate, or the handshake. */
 export function isTlsFailure({ message, code }: { message: string; code?: unknown }): boolean {
@@ -23,9 +23,9 @@ export function tlsError(error: unknown): ConfigError | null {
   if (!types.isNativeError(error)) return null;
   const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & { code?: unknown };
   if (!isTlsFailure(cause)) return null;
-  const why =
+  const reason =
     cause.message === NO_TLS
       ? 'demands TLS, which the server does not offer: switch it on there, or add sslmode=disable in a private network'
       : `demands TLS, which failed (${String(cause.code)}): check the server’s certificate, and name its authority as sslrootcert`;
-  return new ConfigError(`DATABASE_URL ${why} (${READ}).`, { cause });
+  return new ConfigError(`DATABASE_URL ${reason} (${DOCS_PAGE}).`, { cause });
 }
