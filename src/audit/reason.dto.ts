@@ -1,6 +1,6 @@
 import { optional } from '../core/field.js';
 import { reasonField } from '../fields/reason.js';
-import { MayBeLeftOut, Member } from '../http/parsing/member.js';
+import { OptionalBody, Member } from '../http/parsing/member.js';
 
 /** A body with a required reason. */
 export class ReasonRequest {
@@ -9,7 +9,7 @@ export class ReasonRequest {
 }
 
 /** A body with an optional reason. */
-@MayBeLeftOut()
+@OptionalBody()
 export class OptionalReasonRequest {
   @Member(optional(reasonField))
   reason?: string;

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { AppLogger } from '../core/logger.js';
-import { owesAnswer } from './parsing/malformed-requests.js';
+import { hasPendingResponse } from './parsing/malformed-requests.js';
 
 /** The time that a partly received request has to arrive completely after the start of the shutdown. */
 const REQUEST_ARRIVAL_TIMEOUT_MS = 1_000;
@@ -26,7 +26,7 @@ export function closeConnections(fastify: FastifyInstance, log: AppLogger): void
       log.info('requests ended', { ...ended, milliseconds: Math.round(performance.now() - started) });
     });
     setTimeout(() => {
-      for (const socket of sockets) if (!owesAnswer(socket)) cut(socket);
+      for (const socket of sockets) if (!hasPendingResponse(socket)) cut(socket);
     }, REQUEST_ARRIVAL_TIMEOUT_MS).unref();
     done();
   });

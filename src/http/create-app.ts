@@ -46,7 +46,7 @@ export async function createApp(
     forceCloseConnections: 'idle',
     // Requests on open connections are still answered during the shutdown; then the connection ends.
     return503OnClosing: false,
-    // handleMalformedRequests answers it, with a problem.
+    // `handleMalformedRequests` answers requests without a host, with a problem.
     http: { requireHostHeader: false },
     // A request whose URL cannot be parsed does not reach the hooks.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {

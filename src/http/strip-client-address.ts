@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Headers in which proxies name a client. The pattern rather matches one header too many. */
+/** Headers in which proxies name a client. It is safer to remove a harmless header than to keep one with an address. */
 const FORWARDING =
   /forwarded|(client|real|remote|connecting|originating|user|true-client)-?(ip|addr)|external-address|^via$/i;
 
@@ -33,7 +33,7 @@ const HIDING = {
   remoteAddress: { get: () => undefined },
   remotePort: { get: () => undefined },
   remoteFamily: { get: () => undefined },
-  // The source of the hidden getters, and their cache.
+  // Node's getters, which these hide, read the address from this function and this cache.
   _getpeername: { value: () => ({}) },
   _peername: { value: {} },
 };
@@ -41,7 +41,7 @@ let hidingPrototype: object | undefined;
 const failWithoutAddress = () => -1;
 
 function hidePeer(socket: Socket): void {
-  // The native function behind it: it returns an error code and writes no address.
+  // Replaces the native function that reads the address: the new one returns an error code and no address.
   const handle = Reflect.get(socket, '_handle') as { getpeername: () => number } | undefined;
   if (handle) handle.getpeername = failWithoutAddress;
   hidingPrototype ??= Object.create(Object.getPrototypeOf(socket) as object, HIDING) as object;

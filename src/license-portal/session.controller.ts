@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../core/config.js';
-import { setCookie, readCookie, takeCookieBack } from '../http/sessions/cookies.js';
+import { setCookie, readCookie, clearCookie } from '../http/sessions/cookies.js';
 import { AllowedWithoutSession } from '../http/sessions/same-origin.js';
 import { Sessions } from '../http/sessions/sessions.js';
 import { HolderGuard, CurrentHolder } from './holder.guard.js';
@@ -36,7 +36,7 @@ export class HolderSessionController {
     const codeId = readCookie(request, this.config, 'code');
     const token = await this.signIn.signInWithCode(email, code!, codeId);
     await this.sessions.setCookie(reply, 'holder', token);
-    takeCookieBack(reply, this.config, 'code');
+    clearCookie(reply, this.config, 'code');
   }
 
   /**
@@ -60,6 +60,6 @@ export class HolderSessionController {
   @HttpCode(204)
   async end(@CurrentHolder() holder: Holder, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
     await this.sessions.end(holder.id);
-    takeCookieBack(reply, this.config, 'holder');
+    clearCookie(reply, this.config, 'holder');
   }
 }

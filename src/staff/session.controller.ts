@@ -2,7 +2,7 @@ import { Controller, Delete, Get, HttpCode, Res, UseGuards } from '@nestjs/commo
 import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
 import { Config } from '../core/config.js';
-import { takeCookieBack } from '../http/sessions/cookies.js';
+import { clearCookie } from '../http/sessions/cookies.js';
 import { Sessions } from '../http/sessions/sessions.js';
 import type { AuthenticatedStaff } from './staff-identity.js';
 import { hasPasskey } from './links/staff-links.js';
@@ -31,6 +31,6 @@ export class StaffSessionController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
     await this.sessions.end(session_id!);
-    takeCookieBack(reply, this.config, 'staff');
+    clearCookie(reply, this.config, 'staff');
   }
 }

@@ -33,13 +33,14 @@ export const BACKLOG = 4_096;
  * (docs/contract.md#limits).
  */
 export function shedLoad(fastify: FastifyInstance, limits = LIMITS, load = new LoadCounts()): void {
-  const isLate = limits.eventLoopDelayMs > 0 ? watchEventLoop(fastify, limits.eventLoopDelayMs) : () => false;
-  const tooMuch = () => {
+  const isLoopSlow =
+    limits.eventLoopDelayMs > 0 ? watchEventLoop(fastify, limits.eventLoopDelayMs) : () => false;
+  const overloadReason = () => {
     if (load.underWay >= limits.concurrentRequests) return 'concurrent_requests';
-    return isLate() ? 'event_loop_delay' : undefined;
+    return isLoopSlow() ? 'event_loop_delay' : undefined;
   };
   const refusal = (request: FastifyRequest) => {
-    const reason = isProbe(request) ? undefined : tooMuch();
+    const reason = isProbe(request) ? undefined : overloadReason();
     if (reason === undefined) return undefined;
     load.shed[reason] += 1;
     return problem('unavailable');
@@ -68,10 +69,10 @@ export function shedLoad(fastify: FastifyInstance, limits = LIMITS, load = new L
 function watchEventLoop(fastify: FastifyInstance, limitMs: number): () => boolean {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
-  let isLate = false;
+  let isLoopSlow = false;
   const timer = setInterval(() => {
     // Without a measurement, the event loop was blocked for the whole interval.
-    isLate = delays.count === 0 || delays.mean / 1e6 - RESOLUTION_MS > limitMs;
+    isLoopSlow = delays.count === 0 || delays.mean / 1e6 - RESOLUTION_MS > limitMs;
     delays.reset();
   }, MEASUREMENT_INTERVAL_MS).unref();
   fastify.addHook('onClose', (_instance, done) => {
@@ -79,7 +80,7 @@ function watchEventLoop(fastify: FastifyInstance, limitMs: number): () => boolea
     delays.disable();
     done();
   });
-  return () => isLate;
+  return () => isLoopSlow;
 }
 
 // Probes are always answered: an orchestrator would otherwise end a busy process.

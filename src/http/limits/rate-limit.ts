@@ -37,58 +37,58 @@ export class RateLimit {
     this.#byAttempts = Array.from({ length: attempts + 1 }, () => new Set<string>());
   }
 
-  /** Counts an attempt. @param of the identity; it is stored as a hash @throws Problem `too_many_requests` */
-  count(of: string): void {
-    const key = hashed(of);
-    const window = this.#demandBelowLimit(key);
-    if (!window) return this.#remember(key);
+  /** Counts an attempt. @param identity is stored as a hash @throws Problem `too_many_requests` */
+  count(identity: string): void {
+    const key = hashIdentity(identity);
+    const window = this.#requireBelowLimit(key);
+    if (!window) return this.#startWindow(key);
     this.#byAttempts[window.attempts]!.delete(key);
     window.attempts += 1;
     this.#byAttempts[window.attempts]!.add(key);
   }
 
   /** Refuses as `count` would, without counting. @throws Problem `too_many_requests` */
-  check(of: string): void {
-    this.#demandBelowLimit(hashed(of));
+  check(identity: string): void {
+    this.#requireBelowLimit(hashIdentity(identity));
   }
 
-  #demandBelowLimit(key: string): Window | undefined {
-    this.#forgetEnded();
+  #requireBelowLimit(key: string): Window | undefined {
+    this.#dropEnded();
     const window = this.#windows.get(key);
     if (window?.attempts !== this.attempts) return window;
     const seconds = Math.max(1, Math.ceil((window.endsAt - this.now()) / 1000));
     throw problem('too_many_requests', {}, { 'retry-after': String(seconds) });
   }
 
-  #remember(key: string): void {
-    if (this.#windows.size >= this.maxKeys && !this.#forgetFewest()) return;
+  #startWindow(key: string): void {
+    if (this.#windows.size >= this.maxKeys && !this.#dropFewest()) return;
     this.#windows.set(key, { attempts: 1, endsAt: this.now() + this.seconds * 1000 });
     this.#byAttempts[1]!.add(key);
   }
 
   /** Drops a key if there are too many. @returns false if all keys have reached the limit; the new one is then not stored */
-  #forgetFewest(): boolean {
+  #dropFewest(): boolean {
     const fewest = this.#byAttempts.slice(0, this.attempts).find(({ size }) => size > 0);
     if (!fewest) return false;
     const [oldest] = fewest;
-    this.#forget(oldest!);
+    this.#drop(oldest!);
     return true;
   }
 
-  #forgetEnded(): void {
+  #dropEnded(): void {
     const now = this.now();
     for (const [key, { endsAt }] of this.#windows) {
       if (endsAt > now) return;
-      this.#forget(key);
+      this.#drop(key);
     }
   }
 
-  #forget(key: string): void {
+  #drop(key: string): void {
     this.#byAttempts[this.#windows.get(key)!.attempts]!.delete(key);
     this.#windows.delete(key);
   }
 }
 
-function hashed(of: string): string {
-  return createHmac('sha256', HMAC_KEY).update(of).digest('base64url');
+function hashIdentity(identity: string): string {
+  return createHmac('sha256', HMAC_KEY).update(identity).digest('base64url');
 }

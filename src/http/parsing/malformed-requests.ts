@@ -29,7 +29,7 @@ export function handleMalformedRequests(fastify: FastifyInstance): void {
 }
 
 /** Whether this socket has a complete request without a complete response. */
-export function owesAnswer(socket: Socket): boolean {
+export function hasPendingResponse(socket: Socket): boolean {
   const response = latestResponses.get(socket);
   return response !== undefined && response.req.complete && !response.writableFinished;
 }
@@ -49,7 +49,7 @@ export function refuseMalformed(
   // A client would take the response for that of an earlier, unanswered request. A request may also have been answered
   // before it was complete.
   const isAnswered = latest !== undefined && latest.writableFinished && !latest.req.complete;
-  if (error.code === 'ECONNRESET' || owesAnswer(socket) || isAnswered || !socket.writable)
+  if (error.code === 'ECONNRESET' || hasPendingResponse(socket) || isAnswered || !socket.writable)
     return void socket.destroy();
   const requestId = uuidv4();
   log.info('malformed request', { code: error.code, request_id: requestId });

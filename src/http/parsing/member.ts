@@ -7,9 +7,9 @@ import { Invalid, type Field } from '../../core/field.js';
 import { problem } from '../problems/problem.js';
 
 interface MemberOptions<Body> {
-  /** @returns a violated rule about several members, as the sentence for this one */
+  /** Checks a rule about several members. @returns the sentence for this member if the rule is violated */
   readonly rule?: (body: Body) => string | undefined;
-  /** Whether the member is read at all. */
+  /** @returns whether the member is read; otherwise it counts as absent */
   readonly when?: (body: Body) => boolean;
 }
 
@@ -20,8 +20,8 @@ export function Member<Body>(
 ): PropertyDecorator {
   const isRead = (body: unknown) => !when || when(body as Body);
   const refusal = (value: unknown, body: unknown) => {
-    const broken = rule?.(body as Body);
-    if (broken !== undefined) return broken;
+    const violation = rule?.(body as Body);
+    if (violation !== undefined) return violation;
     // Transform does not run for an absent member.
     const parsed = value === undefined && isRead(body) ? parse(undefined) : value;
     return parsed instanceof Invalid ? parsed.sentence : undefined;
@@ -31,15 +31,15 @@ export function Member<Body>(
     ValidateBy({
       name: 'member',
       validator: {
-        validate: (value, given) => refusal(value, given!.object) === undefined,
-        defaultMessage: (given) => refusal(given!.value, given!.object)!,
+        validate: (value, args) => refusal(value, args!.object) === undefined,
+        defaultMessage: (args) => refusal(args!.value, args!.object)!,
       },
     }) as PropertyDecorator,
   );
 }
 
-/** On a body whose members are all optional: a request without a body is one without members. */
-export const MayBeLeftOut = Reflector.createDecorator<object>();
+/** Marks a DTO whose members are all optional. A request without a body then counts as one with an empty body. */
+export const OptionalBody = Reflector.createDecorator<object>();
 
 /** A parameter with a member of the body as it was sent; undefined if it is absent. It is not in the DTO. */
 export const RawMember = createParamDecorator((name: string, context: ExecutionContext): unknown => {

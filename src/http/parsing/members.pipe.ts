@@ -3,7 +3,7 @@ import { getMetadataStorage, type ValidationError } from 'class-validator';
 import { Invalid, type Field } from '../../core/field.js';
 import { invalidMembers, type Problem } from '../problems/problem.js';
 import { readJson } from './json-body.js';
-import { MayBeLeftOut, ownMember, readObject } from './member.js';
+import { OptionalBody, ownMember, readObject } from './member.js';
 
 type Dto = new () => object;
 
@@ -35,7 +35,7 @@ export class MembersPipe extends ValidationPipe {
     const members: Record<string, unknown> = {};
     for (const name of this.namesOf(dto)) {
       const value = ownMember(body, name);
-      // Each field is a scalar. An empty object is as invalid as a nested one, and costs nothing to walk.
+      // Each field is a scalar, so an object is invalid. An empty one replaces it, because validation walks through objects.
       if (value !== undefined) members[name] = typeof value === 'object' && value !== null ? {} : value;
     }
     return members;
@@ -65,7 +65,7 @@ export class FieldPipe<T> implements PipeTransform<unknown, T> {
 }
 
 function readBody(sent: unknown, dto: Dto): Readonly<Record<string, unknown>> {
-  if (sent === undefined && Reflect.hasMetadata(MayBeLeftOut.KEY, dto)) return {};
+  if (sent === undefined && Reflect.hasMetadata(OptionalBody.KEY, dto)) return {};
   return readObject(Buffer.isBuffer(sent) ? readJson(sent) : sent);
 }
 

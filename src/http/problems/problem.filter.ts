@@ -37,7 +37,7 @@ export class ProblemFilter implements ExceptionFilter {
 
   answer(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const refusal = asProblem(thrown);
-    if (refusal.status >= 500 && !isForeseen(thrown)) {
+    if (refusal.status >= 500 && !isExpected(thrown)) {
       this.log.failed(refusal.code, thrown, { request_id: request.id });
     }
     // The deadline has already sent a response.
@@ -52,7 +52,7 @@ export class ProblemFilter implements ExceptionFilter {
 }
 
 // Not logged, because an overload would write a line for each request. These are counted as refusals.
-function isForeseen(thrown: unknown): boolean {
+function isExpected(thrown: unknown): boolean {
   return thrown instanceof Problem || thrown instanceof TooManyWait;
 }
 

@@ -21,9 +21,9 @@ export abstract class PreparedRoute {
 }
 
 /**
- * Answers GET and HEAD of a path before the framework sees the request (docs/decisions/0017): takes the place of Fastify's
- * listener, which gets all other requests, and whose route answers in the same way: another spelling of the path, a request
- * with a body or without a host, a server that shuts down.
+ * Answers GET and HEAD of a path before the framework sees the request (docs/decisions/0017). Fastify's listener gets all other
+ * requests, also for this path if it is spelled differently, if the request has a body or no host, or during the shutdown. Its
+ * route answers in the same way.
  */
 export function servePrepared(
   { server, traffic }: FastifyInstance,
@@ -31,19 +31,19 @@ export function servePrepared(
   log: AppLogger,
 ): void {
   const { path } = route;
-  const [...ordinary] = server.listeners('request');
+  const [...fastifyListeners] = server.listeners('request');
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
-    const began = performance.now();
-    const ready =
-      server.listening && isPlain(request, path) ? route.respond(request.headers['if-none-match']) : null;
-    if (!ready) {
-      for (const listener of ordinary) listener.call(server, request, response);
+    const startedAt = performance.now();
+    const prepared =
+      server.listening && isPlainGet(request, path) ? route.respond(request.headers['if-none-match']) : null;
+    if (!prepared) {
+      for (const listener of fastifyListeners) listener.call(server, request, response);
       return;
     }
-    response.writeHead(ready.status, ready.headers).end(ready.body);
-    const { status } = ready;
-    const milliseconds = performance.now() - began;
+    response.writeHead(prepared.status, prepared.headers).end(prepared.body);
+    const { status } = prepared;
+    const milliseconds = performance.now() - startedAt;
     logResponse(
       { route: path, method: request.method!, status, milliseconds, request_id: uuidv4() },
       log,
@@ -52,7 +52,7 @@ export function servePrepared(
   });
 }
 
-function isPlain({ method, url, headers }: IncomingMessage, path: string): boolean {
+function isPlainGet({ method, url, headers }: IncomingMessage, path: string): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false;
   const isPath = url === path || url!.startsWith(`${path}?`);
   return isPath && headers.host !== undefined && !headers['content-length'] && !headers['transfer-encoding'];

@@ -18,7 +18,7 @@ const ASSETS = /^(.*\/assets)\/.+$/;
 
 /**
  * Counts requests by route template, method, status and problem code. Each is from a closed set, so that no caller can add
- * series or leave a trace.
+ * time series, and no count contains data of a caller.
  */
 export class RequestCounts {
   readonly load = new LoadCounts();
@@ -31,8 +31,9 @@ export class RequestCounts {
 
   /** Counts a response. */
   answered(route: string, method: string, status: number, seconds: number): void {
-    const counted = this.#seconds.get(route)?.get(method)?.get(status) ?? this.begin(route, method, status);
-    counted.add(seconds);
+    const histogram =
+      this.#seconds.get(route)?.get(method)?.get(status) ?? this.histogramOf(route, method, status);
+    histogram.add(seconds);
   }
 
   /** All counts since the start. */
@@ -42,19 +43,19 @@ export class RequestCounts {
         for (const [status, seconds] of statuses) yield { route, method, status, seconds };
   }
 
-  private begin(route: string, method: string, status: number): Histogram {
+  private histogramOf(route: string, method: string, status: number): Histogram {
     const template = route.replace(ASSETS, '$1/*');
-    const known = METHODS.has(method) ? method : 'other';
-    const methods = entry(this.#seconds, template, () => new Map<string, Map<number, Histogram>>());
-    const statuses = entry(methods, known, () => new Map<number, Histogram>());
-    return entry(statuses, status, () => new Histogram(BOUNDS_SECONDS));
+    const countedMethod = METHODS.has(method) ? method : 'other';
+    const methods = getOrCreate(this.#seconds, template, () => new Map<string, Map<number, Histogram>>());
+    const statuses = getOrCreate(methods, countedMethod, () => new Map<number, Histogram>());
+    return getOrCreate(statuses, status, () => new Histogram(BOUNDS_SECONDS));
   }
 }
 
-function entry<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+function getOrCreate<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
   const found = map.get(key);
   if (found !== undefined) return found;
-  const made = make();
-  map.set(key, made);
-  return made;
+  const value = create();
+  map.set(key, value);
+  return value;
 }

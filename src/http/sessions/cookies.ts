@@ -25,7 +25,7 @@ export function setCookie(
   reply.setCookie(fullName(config, name), value, { ...settings(config), maxAge: seconds });
 }
 
-export function takeCookieBack(reply: FastifyReply, config: Config, name: CookieName): void {
+export function clearCookie(reply: FastifyReply, config: Config, name: CookieName): void {
   reply.clearCookie(fullName(config, name), settings(config));
 }
 

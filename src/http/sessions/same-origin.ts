@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 import { problem } from '../problems/problem.js';
 
-/** On a route that begins a session and therefore requires none. */
+/** Marks a route that requires no session, such as a sign-in. */
 export const AllowedWithoutSession = Reflector.createDecorator<object>();
 
 /**
@@ -15,10 +15,10 @@ export function demandSameOrigin({ method, headers }: FastifyRequest, config: Co
   if (method === 'GET' || method === 'HEAD') return;
   const { origin, cookie } = headers;
   const site = headers['sec-fetch-site'];
-  const same = origin
+  const isSameOrigin = origin
     ? origin === new URL(config.publicUrl).origin
     : site
       ? site === 'same-origin'
       : cookie === undefined;
-  if (!same) throw problem('cross_origin');
+  if (!isSameOrigin) throw problem('cross_origin');
 }

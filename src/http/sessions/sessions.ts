@@ -69,10 +69,10 @@ export class Sessions {
     );
     if (!row) return null;
     const { created_at, expires_at, ...session } = row;
-    const wanted = Math.min(now.getTime() + IDLE_TIMEOUT_MS, created_at.getTime() + MAX_DURATION_MS);
-    if (wanted - expires_at.getTime() >= RECORD_INTERVAL_MS) {
+    const newExpiry = Math.min(now.getTime() + IDLE_TIMEOUT_MS, created_at.getTime() + MAX_DURATION_MS);
+    if (newExpiry - expires_at.getTime() >= RECORD_INTERVAL_MS) {
       const sql = 'update session set expires_at = greatest(expires_at, $2) where id = $1';
-      await this.dataSource.query(sql, [session.id, new Date(wanted)]);
+      await this.dataSource.query(sql, [session.id, new Date(newExpiry)]);
     }
     return session;
   }

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 import { RawMember } from '../../http/parsing/member.js';
 import { FieldPipe } from '../../http/parsing/members.pipe.js';
-import { setCookie, readCookie, takeCookieBack } from '../../http/sessions/cookies.js';
+import { setCookie, readCookie, clearCookie } from '../../http/sessions/cookies.js';
 import { AllowedWithoutSession } from '../../http/sessions/same-origin.js';
 import { Sessions } from '../../http/sessions/sessions.js';
 import { CHALLENGE_LIFETIME_MINUTES } from './passkey-challenges.js';
@@ -41,7 +41,7 @@ export class PasskeySignInController {
   ) {
     const challengeId = readCookie(request, this.config, 'challenge');
     const token = await this.passkeys.signIn(response as unknown as AuthenticationResponseJSON, challengeId);
-    takeCookieBack(reply, this.config, 'challenge');
+    clearCookie(reply, this.config, 'challenge');
     await this.sessions.setCookie(reply, 'staff', token);
   }
 }

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 import { RawMember } from '../../http/parsing/member.js';
 import { FieldPipe } from '../../http/parsing/members.pipe.js';
-import { setCookie, readCookie, takeCookieBack } from '../../http/sessions/cookies.js';
+import { setCookie, readCookie, clearCookie } from '../../http/sessions/cookies.js';
 import { problem } from '../../http/problems/problem.js';
 import { CHALLENGE_LIFETIME_MINUTES, PasskeyChallenges } from './passkey-challenges.js';
 import { PasskeysService } from './passkeys.service.js';
@@ -53,7 +53,7 @@ export class PasskeysController {
       response as unknown as RegistrationResponseJSON,
       challenge,
     );
-    takeCookieBack(reply, this.config, 'challenge');
+    clearCookie(reply, this.config, 'challenge');
     return { passkey };
   }
 
