@@ -16,7 +16,7 @@ export const developmentManifestKey = (config: Config) => developmentFile(config
 export async function licenseKeySecret(config: Config): Promise<Buffer> {
   if (config.licenseKeySecret) return config.licenseKeySecret;
   const file = developmentFile(config, 'license-key.secret');
-  return Buffer.from(await readOrMake(file, () => randomBytes(32).toString('base64')), 'base64');
+  return Buffer.from(await readOrCreate(file, () => randomBytes(32).toString('base64')), 'base64');
 }
 
 /** The folder of the token keys: TOKEN_KEYS_DIR, in development `DATA_DIR/keys/tokens`. */
@@ -26,7 +26,7 @@ export const tokenKeysDir = (config: Config) => config.tokenKeysDir ?? developme
 export async function openKeyRing(config: Config, now: Date): Promise<KeyRing> {
   if (config.tokenKeysDir) return existingKeyRing(config);
   return existingKeyRing(config).catch(async () => {
-    await createKeyRing(tokenKeysDir(config), now).catch((error: unknown) => ignoreIfMade(error));
+    await createKeyRing(tokenKeysDir(config), now).catch((error: unknown) => ignoreIfExists(error));
     return existingKeyRing(config);
   });
 }
@@ -43,14 +43,14 @@ export function existingKeyRing(config: Config): Promise<KeyRing> {
 /** The trusted keys of published manifests, by key_id. */
 export async function trustedManifestKeys(config: Config): Promise<Map<string, KeyObject>> {
   if (config.manifestPublicKeys) return trustedKeys(config.manifestPublicKeys.map(publicKeyFromX));
-  const pem = await readOrMake(developmentManifestKey(config), () =>
+  const pem = await readOrCreate(developmentManifestKey(config), () =>
     generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
   );
   return trustedKeys([publicKeyFromX(publicJwk(createPrivateKey(pem)).x)]);
 }
 
 // Server and command line may start together in an empty folder. The first file is kept.
-async function readOrMake(file: string, make: () => string): Promise<string> {
+async function readOrCreate(file: string, make: () => string): Promise<string> {
   const read = () => readFile(file, 'utf8');
   return read().catch(async () => {
     await mkdir(join(file, '..'), { recursive: true, mode: 0o700 });
@@ -58,7 +58,7 @@ async function readOrMake(file: string, make: () => string): Promise<string> {
     try {
       await writeFile(temporary, make(), { mode: 0o600, flush: true });
       // The other program must not read an incomplete file, and `link` does not replace a file.
-      await link(temporary, file).catch(ignoreIfMade);
+      await link(temporary, file).catch(ignoreIfExists);
     } finally {
       await rm(temporary, { force: true });
     }
@@ -66,7 +66,7 @@ async function readOrMake(file: string, make: () => string): Promise<string> {
   });
 }
 
-function ignoreIfMade(error: unknown): void {
+function ignoreIfExists(error: unknown): void {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code !== 'EEXIST' && !message.includes('already')) throw error;
 }

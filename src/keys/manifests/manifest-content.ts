@@ -9,7 +9,7 @@ export interface ManifestEntry {
   minimum_license_expiry: string | null;
 }
 
-/** What is inside `signed` (docs/keys.md#manifests). Instants are RFC 3339 UTC in whole seconds, hashes lower-case hex. */
+/** The content of `signed` (docs/keys.md#manifests). Instants are RFC 3339 UTC in whole seconds, hashes lower-case hex. */
 export interface ManifestContent extends ManifestEntry {
   _type: typeof MANIFEST_TYPE;
   product: string;
@@ -34,12 +34,15 @@ export class ManifestError extends Error {
   override readonly name = 'ManifestError';
 }
 
-/** The bytes to sign: ASCII JSON, members in the format's order, no floats. Throws a ManifestError if the content is invalid, because every client would refuse it. */
+/**
+ * The bytes to sign: ASCII JSON, members in the format's order, no floats.
+ * @throws ManifestError if the content is invalid, because every client would refuse it
+ */
 export function manifestBytes(content: ManifestContent): string {
   return asciiJson(readContent(content));
 }
 
-/** The content of `signed`, which must be written exactly as manifestBytes writes it: no member twice, none unknown. */
+/** Parses `signed`. @throws ManifestError if it is not exactly the text that manifestBytes writes, such as with a member twice */
 export function parseSigned(signed: string): ManifestContent {
   const content = readContent(parseJson(signed));
   if (asciiJson(content) === signed) return content;
@@ -53,14 +56,14 @@ export function entryOf({ version, dmg, minimum_license_expiry }: ManifestEntry)
   return { version, dmg, minimum_license_expiry };
 }
 
-/** Whether a minimum is lower than another. Null, with which every license is covered, is the lowest. */
+/** Whether a minimum is lower than another. Null, with which every license covers the version, is the lowest. */
 export function isLower(minimum: string | null, than: string | null): boolean {
   return than !== null && (minimum === null || Date.parse(minimum) < Date.parse(than));
 }
 
 /** Builds the result member by member, so that its members are in the order of the format. */
 function readContent(value: unknown): ManifestContent {
-  const content = members(value, 'signed', CONTENT_MEMBERS);
+  const content = readMembers(value, 'signed', CONTENT_MEMBERS);
   const { _type: type, product, sequence, issued_at, expires_at, previous } = content;
   need(type === MANIFEST_TYPE, '_type', `"${MANIFEST_TYPE}"`);
   need(typeof product === 'string' && product !== '' && product.isWellFormed(), 'product', 'a name');
@@ -77,7 +80,7 @@ function readContent(value: unknown): ManifestContent {
 
 function readEntry({ version, dmg, minimum_license_expiry }: Members, path: string): ManifestEntry {
   need(typeof version === 'string' && isVersion(version), `${path}version`, 'one to four dotted numbers');
-  const { url, size, sha256 } = members(dmg, `${path}dmg`, DMG_MEMBERS);
+  const { url, size, sha256 } = readMembers(dmg, `${path}dmg`, DMG_MEMBERS);
   need(isUrl(url), `${path}dmg.url`, 'an absolute URL of at most 2,048 characters, without spaces');
   need(isCount(size), `${path}dmg.size`, 'a whole number of bytes above 0');
   need(isSha256(sha256), `${path}dmg.sha256`, A_SHA256);
@@ -92,26 +95,26 @@ function readOlder(value: unknown, latest: ManifestEntry): ManifestEntry[] {
   let before = latest;
   return value.map((item: unknown, i) => {
     const path = `also_available[${i}]`;
-    const entry = readEntry(members(item, path, ENTRY_MEMBERS), `${path}.`);
-    const older = compareVersions(entry.version, before.version) < 0;
-    need(older, `${path}.version`, 'below the version before it');
-    const lower = isLower(entry.minimum_license_expiry, before.minimum_license_expiry);
-    need(lower, `${path}.minimum_license_expiry`, 'below the one before it');
+    const entry = readEntry(readMembers(item, path, ENTRY_MEMBERS), `${path}.`);
+    const isOlder = compareVersions(entry.version, before.version) < 0;
+    need(isOlder, `${path}.version`, 'below the version before it');
+    const hasLowerMinimum = isLower(entry.minimum_license_expiry, before.minimum_license_expiry);
+    need(hasLowerMinimum, `${path}.minimum_license_expiry`, 'below the one before it');
     before = entry;
     return entry;
   });
 }
 
-function members(value: unknown, path: string, known: readonly string[]): Members {
+function readMembers(value: unknown, path: string, known: readonly string[]): Members {
   need(isObject(value), path, 'an object');
   const unknown = Object.keys(value).find((name) => !known.includes(name));
   need(unknown === undefined, path, `free of unknown members, and has ${JSON.stringify(unknown)}`);
   return value;
 }
 
-/** Throws the one sentence that says what a member must be. */
-export function need(holds: boolean, member: string, what: string): asserts holds {
-  if (!holds) throw new ManifestError(`The manifest's ${member} must be ${what}.`);
+/** @throws ManifestError that says what the member must be, if the condition is false */
+export function need(condition: boolean, member: string, what: string): asserts condition {
+  if (!condition) throw new ManifestError(`The manifest's ${member} must be ${what}.`);
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -132,7 +135,7 @@ function isSha256(value: unknown): value is string {
   return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 }
 
-/** The round trip refuses days that no calendar has. */
+/** The time is parsed and formatted again, to refuse days that do not exist, such as 31 February. */
 function isInstant(value: unknown): value is string {
   if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value)) return false;
   const time = Date.parse(value);
@@ -147,7 +150,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Escapes what is not ASCII, so that no reader can differ about the encoding. */
+/** Escapes all characters outside ASCII, so that every reader decodes the same text. */
 function asciiJson(content: ManifestContent): string {
   return JSON.stringify(content).replaceAll(/[^\0-\x7f]/g, escapeUnit);
 }

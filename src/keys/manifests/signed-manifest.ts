@@ -15,15 +15,15 @@ export { entryOf, MANIFEST_TYPE, ManifestError, manifestBytes, parseSigned } fro
 export type { ManifestContent, ManifestEntry } from './manifest-content.js';
 export { canonicalVersion, compareVersions, isVersion } from './version.js';
 
-/** Half of what a client reads at most, for as JSON the document is a little longer than what it holds. */
-const MOST_CHARACTERS = 128 * 1024;
+/** Half of the largest document that a client reads, because the document is longer than its `signed`. */
+const MAX_SIGNED_CHARACTERS = 128 * 1024;
 
 export interface ManifestSignature {
   key_id: string;
   signature: string;
 }
 
-/** What travels. All but `signed` and `signatures` are copies for people to read. */
+/** The document that clients receive. All members except `signed` and `signatures` are copies for people. */
 export interface SignedManifest extends ManifestSignature {
   version: string;
   dmg_sha256: string;
@@ -40,7 +40,7 @@ export function signManifest(signed: string, keys: readonly KeyObject[]): Signed
   );
 }
 
-/** The document of signatures made here or elsewhere (HSM, air gap); it does not check them. */
+/** Makes the document from signatures that were made here or elsewhere (HSM, air gap), without verifying them. */
 export function assembleManifest(signed: string, signatures: readonly ManifestSignature[]): SignedManifest {
   const { version, dmg, minimum_license_expiry } = parseSigned(signed);
   const [first] = signatures;
@@ -50,17 +50,17 @@ export function assembleManifest(signed: string, signatures: readonly ManifestSi
   return { ...copies, signature, key_id, signed, signatures: [...signatures] };
 }
 
-/** Public keys by `key_id`, as verifyManifest takes them. */
+/** Returns public keys by `key_id`, for verifyManifest. */
 export function trustedKeys(publicKeys: readonly KeyObject[]): Map<string, KeyObject> {
   return new Map(publicKeys.map((key) => [thumbprint(key), key]));
 }
 
-/** The two members of a document that count, and nothing else of it; it checks no signature. */
+/** Reads `signed` and `signatures`, the only members of a document that are used. It verifies no signature. */
 export function readDocument(doc: unknown): Pick<SignedManifest, 'signed' | 'signatures'> {
   need(isObject(doc), 'document', 'an object');
   const { signed, signatures } = doc;
   need(
-    typeof signed === 'string' && signed.length <= MOST_CHARACTERS,
+    typeof signed === 'string' && signed.length <= MAX_SIGNED_CHARACTERS,
     'signed',
     'a string of at most 131,072 characters',
   );
@@ -70,7 +70,7 @@ export function readDocument(doc: unknown): Pick<SignedManifest, 'signed' | 'sig
   return { signed, signatures: signatures.map(({ key_id, signature }) => ({ key_id, signature })) };
 }
 
-/** What a trusted key signed. Any trusted key's signature will do; nothing outside `signed` is believed. */
+/** Verifies that a trusted key signed the document. @returns the content of `signed`; other members are not used */
 export function verifyManifest(doc: unknown, trusted: ReadonlyMap<string, KeyObject>): ManifestContent {
   const { signed, signatures } = readDocument(doc);
   const known = signatures.flatMap(({ key_id, signature }) => {
@@ -78,12 +78,12 @@ export function verifyManifest(doc: unknown, trusted: ReadonlyMap<string, KeyObj
     return key ? [{ key, signature }] : [];
   });
   if (known.length === 0) throw new ManifestError('The manifest is signed by no trusted key.');
-  const holds = known.some(({ key, signature }) => verifyText(key, signed, signature));
-  if (!holds) throw new ManifestError('The signature of the manifest is wrong: its bytes were changed.');
+  const isVerified = known.some(({ key, signature }) => verifyText(key, signed, signature));
+  if (!isVerified) throw new ManifestError('The signature of the manifest is wrong: its bytes were changed.');
   return parseSigned(signed);
 }
 
-/** The first outer member that is not what `signed` and `signatures` say, or null. */
+/** Returns the name of the first outer member that differs from `signed` and `signatures`; null if all match. */
 export function outerMatches(doc: unknown, content: ManifestContent): string | null {
   const outer = isObject(doc) ? doc : {};
   const copies = assembleManifest(manifestBytes(content), readDocument(doc).signatures);
@@ -91,14 +91,14 @@ export function outerMatches(doc: unknown, content: ManifestContent): string | n
   return names.find((name) => outer[name] !== copies[name]) ?? null;
 }
 
-/** Whether a license that runs until `licenseExpiry` (null: for ever) may have a version of this minimum. */
+/** Whether a license with this expiry (null: none) covers a version with this minimum expiry. */
 export function covers(minimum: string | null, licenseExpiry: Date | null): boolean {
   return minimum === null || licenseExpiry === null || licenseExpiry.getTime() >= Date.parse(minimum);
 }
 
 /**
- * The newest version for each minimum below the new one: what lapsed licenses may still have, newest first.
- * In a valid manifest the minimums fall from entry to entry, so keeping the lower ones is enough.
+ * Returns the versions for licenses that do not reach the new minimum: for each lower minimum the newest version, newest first.
+ * In a valid manifest each entry has a lower minimum than the one before it, so a filter is enough.
  */
 export function alsoAvailable(newMinimum: string | null, previous: ManifestContent): ManifestEntry[] {
   const entries = [entryOf(previous), ...previous.also_available];

@@ -3,7 +3,10 @@ export function isVersion(text: string): boolean {
   return text.length <= 32 && /^\d+(\.\d+){0,3}$/.test(text);
 }
 
-/** Below, at or above 0 as `a` is older than, equal to or newer than `b`: by number, missing parts 0. */
+/**
+ * Compares versions part by part; a missing part counts as 0.
+ * @returns a number below, equal to or above 0 if `a` is older than, equal to or newer than `b`
+ */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [versionParts(a), versionParts(b)];
   for (let i = 0; i < Math.max(left.length, right.length); i += 1) {
@@ -14,12 +17,12 @@ export function compareVersions(a: string, b: string): number {
   return 0;
 }
 
-/** One text for all spellings of a version: `3.2`, `3.2.0` and `03.2` are the same. */
+/** Returns one text for all spellings of a version: `3.2`, `3.2.0` and `03.2` are the same version. */
 export function canonicalVersion(version: string): string {
   return versionParts(version).join('.').replace(/\.*$/, '');
 }
 
-/** Numbers as text without leading zeros: then longer is greater, and no size is too big. */
+/** Splits a version into numbers as text without leading zeros. Of two such numbers the longer is greater, at any size. */
 function versionParts(version: string): string[] {
   return version.split('.').map((part) => part.replace(/^0+/, ''));
 }

@@ -15,15 +15,15 @@ import {
   type RingEntry,
 } from './ring-file.js';
 
-const RELOAD_MILLISECONDS = 2_000;
+const RELOAD_INTERVAL_MS = 2_000;
 
 export interface TokenKey {
   kid: string;
   state: KeyState;
-  /** Absent where only the public half was kept, which is enough for `verifying`. */
+  /** Undefined if the file has only the public half, which is enough in the state `verifying`. */
   privateKey?: KeyObject;
   publicKey: KeyObject;
-  /** The whole JWS header segment, base64url: built once, looked up as it is. */
+  /** The JWS header segment of the tokens of this key, in base64url. `byHeader` finds the key by it. */
   header: string;
 }
 
@@ -54,7 +54,7 @@ export class KeyRing {
     return this.ring.active;
   }
 
-  /** The key with this exact header segment; undefined for a revoked key. */
+  /** The key whose tokens have this header segment; undefined if it is unknown or revoked. */
   byHeader(segment: string): TokenKey | undefined {
     return this.ring.byHeader.get(segment);
   }
@@ -76,7 +76,7 @@ export class KeyRing {
 
   /** Reloads the ring if ring.json changed. @returns whether it did @throws if the new ring is invalid; the old one stays in use */
   reload(): Promise<boolean> {
-    // One at a time: a slow reload must not put a key back into use whose revocation a later one has read.
+    // Reloads run one at a time, so that a slow one does not restore a key whose revocation a later one has read.
     const reloaded = this.#reloading.then(() => this.#reload());
     this.#reloading = reloaded.catch(() => undefined);
     return reloaded;
@@ -107,7 +107,7 @@ export class KeyRing {
         isReloading = false;
       }
     };
-    const timer = setInterval(() => void reload(), RELOAD_MILLISECONDS).unref();
+    const timer = setInterval(() => void reload(), RELOAD_INTERVAL_MS).unref();
     return () => {
       isStopped = true;
       clearInterval(timer);
@@ -124,7 +124,7 @@ export async function createKeyRing(dir: string, now: Date): Promise<void> {
     await writeRing(dir, entries, link);
   } catch (error) {
     await Promise.all(entries.map((entry) => rm(join(dir, entry.file))));
-    // Of two first starts at once, the ring of the other one is kept.
+    // If another process has created a ring at the same time, its ring is kept.
     throw (await exists(join(dir, 'ring.json'))) ? new Error(`${dir} holds a key ring already.`) : error;
   }
 }
@@ -132,8 +132,8 @@ export async function createKeyRing(dir: string, now: Date): Promise<void> {
 async function readRing(dir: string, read: ReadText, text: string): Promise<Ring> {
   const entries = parseRing(text);
   // The file of a revoked key is never read, because it may have been destroyed.
-  const usable = entries.filter((entry) => entry.state !== 'revoked');
-  const keys = await Promise.all(usable.map((entry) => readKey(dir, read, entry)));
+  const usableEntries = entries.filter((entry) => entry.state !== 'revoked');
+  const keys = await Promise.all(usableEntries.map((entry) => readKey(dir, read, entry)));
   // parseRing accepts no ring without an active key.
   const active = keys.find((key) => key.state === 'active')!;
   return { text, entries, active, byHeader: new Map(keys.map((key) => [key.header, key])) };

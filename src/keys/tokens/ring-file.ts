@@ -7,10 +7,10 @@ import { thumbprint } from '../ed25519.js';
 const STATES = ['next', 'active', 'verifying', 'revoked'] as const;
 const UTC_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
-/** `next` is published and never signs; `active` signs; `verifying` only checks, for ever; `revoked` is refused. */
+/** `next` is published and never signs; `active` signs; `verifying` only verifies, without a time limit; `revoked` is refused. */
 export type KeyState = (typeof STATES)[number];
 
-/** One line of ring.json. `file` is a name in the same directory, `since` when the key took this state. */
+/** An entry of ring.json. `file` is a name in the same directory; `since` is the time at which the key got its state. */
 export interface RingEntry {
   kid: string;
   file: string;
@@ -18,40 +18,40 @@ export interface RingEntry {
   since: string;
 }
 
-/** Writes a new private key as `<kid>.pem`, mode 0600, and returns its line for ring.json, which it leaves alone. */
+/** Writes a new private key as `<kid>.pem`, mode 0600. @returns its entry for ring.json, which is not changed here */
 export async function createTokenKey(dir: string, state: KeyState, now: Date): Promise<RingEntry> {
   const { privateKey } = generateKeyPairSync('ed25519');
   const kid = thumbprint(privateKey);
   const file = `${kid}.pem`;
   const pem = privateKey.export({ format: 'pem', type: 'pkcs8' });
   await writeFile(join(dir, file), pem, { mode: 0o600, flag: 'wx', flush: true });
-  await handOver(dir, file);
+  await giveToFolderOwner(dir, file);
   return { kid, file, state, since: now.toISOString() };
 }
 
-/** Puts ring.json in place at once: a reader sees the old one or the new one. `link` refuses to replace one. */
+/** Writes ring.json atomically: a reader sees the old file or the new one. @param place `link` fails if the file exists */
 export async function writeRing(dir: string, entries: RingEntry[], place = rename): Promise<void> {
   const temporary = join(dir, `.ring-${randomUUID()}.json`);
   try {
     const text = `${JSON.stringify({ keys: entries }, null, 2)}\n`;
     await writeFile(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
-    await handOver(dir, basename(temporary));
+    await giveToFolderOwner(dir, basename(temporary));
     await place(temporary, join(dir, 'ring.json'));
   } finally {
     await rm(temporary, { force: true });
   }
 }
 
-/** What of the ring people and programs are shown. */
+/** The members of an entry that lists and responses contain. */
 export type KeyLine = Pick<RingEntry, 'kid' | 'state' | 'since'>;
 
-/** The ring as it is listed: times to the second, as everywhere else. */
+/** Returns the ring for a list, with times to the second. */
 export function keyLines(entries: readonly RingEntry[]): KeyLine[] {
   return entries.map(({ kid, state, since }) => ({ kid, state, since: rfc3339(new Date(since)) }));
 }
 
-/** A service that does not run as root must be able to read what root has made in its folder. */
-async function handOver(dir: string, file: string): Promise<void> {
+/** Gives a file that root creates to the owner of the folder, so that a service that does not run as root can read it. */
+async function giveToFolderOwner(dir: string, file: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(dir);
   await chown(join(dir, file), uid, gid);
@@ -62,14 +62,14 @@ export type ReadText = (path: string) => Promise<string>;
 
 export const readText: ReadText = (path) => readFile(path, 'utf8');
 
-/** What ring.json says; throws one sentence where it cannot be read. */
+/** Reads the text of ring.json. @throws Error if it cannot be read */
 export async function readRingText(dir: string, read = readText): Promise<string> {
   const text = await read(join(dir, 'ring.json')).catch(() => null);
   if (text === null) throw new Error(`${dir} holds no ring.json that can be read.`);
   return text;
 }
 
-/** The lines of ring.json as they stand, for a command that changes them. Throws where they are not valid. */
+/** Parses ring.json. @throws Error if it is not valid */
 export function parseRing(text: string): RingEntry[] {
   let value: unknown;
   try {

@@ -35,7 +35,7 @@ export function rotateKeys(dir: string, now: Date): Promise<RingEntry[]> {
 export function revokeKey(dir: string, kid: string, now: Date): Promise<RingEntry[]> {
   return changeRing(dir, now, (entries) => {
     const leaked = revocableKey(entries, kid);
-    if (leaked.state !== 'active') return moved(entries, leaked, 'revoked', now);
+    if (leaked.state !== 'active') return withState(entries, leaked, 'revoked', now);
     const next = entries.find(({ state }) => state === 'next');
     if (!next)
       throw new RotationRefused('There is no next key to sign instead: run mooring keys rotate first.');
@@ -44,23 +44,31 @@ export function revokeKey(dir: string, kid: string, now: Date): Promise<RingEntr
 }
 
 /**
- * The key of the ring that a revocation would refuse.
- * @throws RotationRefused where there is no such key, or it is revoked already
+ * Finds the key that a revocation names.
+ * @throws RotationRefused if there is no such key, or if it is revoked already
  */
 export function revocableKey<Key extends Pick<RingEntry, 'kid' | 'state'>>(
   keys: readonly Key[],
   kid: string,
 ): Key {
-  const key = keys.find((each) => each.kid === kid);
+  const key = keys.find((candidate) => candidate.kid === kid);
   if (!key) throw new RotationRefused(`The ring has no key ${kid}: mooring keys list names them.`);
   if (key.state === 'revoked') throw new RotationRefused(`The key ${kid} is revoked already.`);
   return key;
 }
 
-/** `next` becomes the active key, and the one that was becomes `before`. */
-function promote(entries: RingEntry[], next: RingEntry, now: Date, before: RingEntry['state']): RingEntry[] {
+/**
+ * Makes `next` the active key, and gives the former active key the state `formerState`.
+ * @throws RotationRefused if `next` is too young
+ */
+function promote(
+  entries: RingEntry[],
+  next: RingEntry,
+  now: Date,
+  formerState: RingEntry['state'],
+): RingEntry[] {
   const wait = Date.parse(next.since) + SETTLED_MS - now.getTime();
-  // A clock that was wrong once must not keep a leaked key signing.
+  // A longer wait is the effect of a wrong clock, and must not delay the revocation of a leaked key.
   if (wait > 0 && wait < MAX_CLOCK_DIFFERENCE_MS) {
     const seconds = Math.ceil(wait / 1_000);
     throw new RotationRefused(
@@ -68,16 +76,21 @@ function promote(entries: RingEntry[], next: RingEntry, now: Date, before: RingE
     );
   }
   const active = entries.find(({ state }) => state === 'active')!;
-  return moved(moved(entries, active, before, now), next, 'active', now);
+  return withState(withState(entries, active, formerState, now), next, 'active', now);
 }
 
-function moved(entries: RingEntry[], which: RingEntry, state: RingEntry['state'], now: Date): RingEntry[] {
+function withState(
+  entries: RingEntry[],
+  changed: RingEntry,
+  state: RingEntry['state'],
+  now: Date,
+): RingEntry[] {
   return entries.map((entry) =>
-    entry.kid === which.kid ? { ...entry, state, since: now.toISOString() } : entry,
+    entry.kid === changed.kid ? { ...entry, state, since: now.toISOString() } : entry,
   );
 }
 
-/** One command at a time: a rotation that began before a revocation must not write the leaked key back. */
+/** Changes the ring under a lock: a rotation that began before a revocation must not write the leaked key back. */
 async function changeRing(
   dir: string,
   now: Date,
@@ -88,9 +101,9 @@ async function changeRing(
   const release = await lockRing(dir);
   try {
     const entries = change(parseRing(await readRingText(dir)));
-    if (entries.some(({ state }) => state === 'next')) return await written(dir, entries);
+    if (entries.some(({ state }) => state === 'next')) return await saveRing(dir, entries);
     const next = await createTokenKey(dir, 'next', now);
-    return await written(dir, [...entries, next]).catch(async (error: unknown) => {
+    return await saveRing(dir, [...entries, next]).catch(async (error: unknown) => {
       await rm(join(dir, next.file));
       throw error;
     });
@@ -100,7 +113,7 @@ async function changeRing(
 }
 
 async function lockRing(dir: string): Promise<() => void> {
-  // Loaded here, or every command of the command line would load SQLite.
+  // Loaded on demand, because most commands do not need SQLite.
   const { tryKernelLock } = await import('../../core/kernel-lock.js');
   const lock = () => {
     try {
@@ -114,7 +127,7 @@ async function lockRing(dir: string): Promise<() => void> {
   throw new RotationRefused('Another command changes the ring just now: try again.');
 }
 
-async function written(dir: string, entries: RingEntry[]): Promise<RingEntry[]> {
+async function saveRing(dir: string, entries: RingEntry[]): Promise<RingEntry[]> {
   await writeRing(dir, entries);
   return entries;
 }
