@@ -9,8 +9,8 @@ create table purchase (
   email          text check (length(email) <= 254),
   state          text not null check (state in ('paid', 'disputed', 'dispute_won', 'refunded')),
   recorded_on    date not null,
-  -- The state does not tell: a dispute may be reported first, and an erased buyer who is reported again must not get a
-  -- second license.
+  -- The column `state` does not show this: a dispute may be reported before the payment. Without this column, a later
+  -- report about an erased buyer would issue a second license.
   paid           boolean not null default false
 );
 create index purchase_email on purchase (email);
@@ -580,7 +580,7 @@ comment on column file_rewrite.table_name is 'The table.';
 comment on column file_rewrite.is_large is 'Whether the last retention run found the table too large for a daily rewrite.';
 comment on column file_rewrite.rewritten_at is 'Start of the last complete rewrite; at first, the time at which a retention run first saw the table.';
 
--- TypeORM creates this table. If no retention run has ever finished, the age of the database tells whether one is overdue.
+-- TypeORM creates this table. If no retention run has ever finished, the age of the database shows whether one is overdue.
 alter table schema_migration add column applied_at timestamptz not null default now();
 comment on table schema_migration is 'Applied migrations.';
 comment on column schema_migration.id is 'Number of the row.';

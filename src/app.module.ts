@@ -24,7 +24,7 @@ export interface AppOptions extends CoreOptions {
   readonly databaseUrl: string;
 }
 
-/** The whole service, one module for each noun (docs/architecture.md). */
+/** The whole service, one module for each feature (docs/architecture.md). */
 @Module({})
 export class AppModule {
   static forRoot({ databaseUrl, ...core }: AppOptions): DynamicModule {

@@ -1,7 +1,7 @@
 import { Config, ConfigError } from './core/config.js';
 import { withFreePort } from './database/embedded/free-port.js';
 
-// Settings come before the application, whose loading takes most of a start: a wrong one is refused at once.
+// The settings are checked before the application is loaded, which takes most of the start: a wrong one is refused at once.
 try {
   const config = new Config(await withFreePort(process.env));
   const { serve } = await import('./server/serve.js');

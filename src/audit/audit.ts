@@ -41,11 +41,19 @@ interface AuditEntry {
 /** Inserts an audit entry in the transaction of the action (docs/contract.md#staff). */
 export async function recordAudit(
   manager: EntityManager,
-  act: AuditContext,
+  audit: AuditContext,
   entry: AuditEntry,
 ): Promise<void> {
   await manager.query(
     'insert into audit_event (id, actor, action, license_id, reason, change, at) values ($1, $2, $3, $4, $5, $6, $7)',
-    [uuidv7(), act.actor, entry.action, entry.license_id ?? null, act.reason, entry.change ?? {}, entry.at],
+    [
+      uuidv7(),
+      audit.actor,
+      entry.action,
+      entry.license_id ?? null,
+      audit.reason,
+      entry.change ?? {},
+      entry.at,
+    ],
   );
 }

@@ -130,7 +130,7 @@ export async function readRetentionEndByEmail(
 }
 
 /**
- * Removes the personal data that a restored backup brought back after its erasure. A license that was assigned to its
+ * Removes erased personal data that a restored backup contains. A license that was assigned to its
  * address after the erasure is not changed. A license of an erased purchase without a tombstone of its own belonged to
  * another holder when the erasure ran: its restored address is removed, and it stays valid.
  * @returns the number of rows that contained restored data
@@ -146,14 +146,14 @@ export async function reapplyErasures(
     'select id, email from purchase where id = any($1) and email is not null for update',
     [erased.flatMap(({ purchase }) => purchase)],
   );
-  const named = erased.flatMap((block) => block.license.map((id) => ({ id, at: block.at ?? null })));
+  const erasedLicenses = erased.flatMap((block) => block.license.map((id) => ({ id, at: block.at ?? null })));
   const licenses = await queryRows<RestoredRow>(
     manager,
     `select l.id, l.email from unnest($1::uuid[], $2::timestamptz[]) as erased (id, at) join license l on l.id = erased.id
      where coalesce(coalesce(l.email_since, l.created_at) <= erased.at, true) and (l.email is not null or exists
        (select 1 from activation where license_id = l.id and (machine_id is not null or hostname_hint is not null)))
      for update of l`,
-    [named.map(toId), named.map((each) => each.at)],
+    [erasedLicenses.map(toId), erasedLicenses.map((license) => license.at)],
   );
   const restored = { licenses: [...new Set(licenses.map(toId))], purchases: purchases.map(toId) };
   const reassigned = await queryIds(
@@ -180,7 +180,7 @@ export async function excludeReassignedLicenses(
   return { licenses: await queryIds(manager, sql, [licenses]), purchases };
 }
 
-/** A row whose personal data a restored backup brought back. */
+/** A row of a restored backup that contains erased personal data. */
 interface RestoredRow {
   readonly id: string;
   readonly email: string | null;

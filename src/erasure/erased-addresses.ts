@@ -14,7 +14,7 @@ const TABLES_WITH_ADDRESSES = [
   'erasure_request',
 ] as const;
 
-/** An address that a restored backup brought back, and the time of its erasure. */
+/** An erased address that a restored backup contains, and the time of its erasure. */
 export interface ErasedAddress {
   readonly email: string;
   readonly at: Date;

@@ -50,7 +50,7 @@ export class ErasureRecords {
     const { lineage, since } = await identifyDatabase(database, this.clock.now());
     const { erased, cancelled } = await readTombstones(
       this.config.tombstoneFile,
-      // A block from before this database got its id may be of the database that it was copied from.
+      // A block that is older than the id of this database may be of the database that it was copied from.
       ({ database: writer, at }) => !writer || lineage.has(writer) || (at !== undefined && at < since),
     );
     const cancelledHere = await queryRows<{ id: string }>(

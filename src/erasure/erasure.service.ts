@@ -54,11 +54,11 @@ export class ErasureService {
   /**
    * Requests the erasure of all data about an e-mail address: at once for staff, after three days for the holder. If a
    * request of this address waits already, it is returned; a request of staff makes it due at once.
-   * @param email in the form of `canonicalEmail` @param act of staff; undefined for the holder
+   * @param email in the form of `canonicalEmail` @param audit of staff; undefined for the holder
    * @throws Problem `unavailable` if the clocks differ, because the end of the three days is then uncertain
    */
-  async request(email: string, act?: AuditContext): Promise<ErasureView> {
-    return this.dataSource.transaction((manager) => this.createRequest(manager, email, act));
+  async request(email: string, audit?: AuditContext): Promise<ErasureView> {
+    return this.dataSource.transaction((manager) => this.createRequest(manager, email, audit));
   }
 
   /** The same for the holder of a session. @throws Problem `sign_in_required` if the session has ended */
@@ -76,25 +76,25 @@ export class ErasureService {
   private async createRequest(
     manager: EntityManager,
     email: string,
-    act?: AuditContext,
+    audit?: AuditContext,
   ): Promise<ErasureView> {
     // The job queue uses the clock of the database. With a slow service clock it would run before the three days are over.
-    if (!act && !(await clocksAgree(this.clock, manager))) throw problem('unavailable');
+    if (!audit && !(await clocksAgree(this.clock, manager))) throw problem('unavailable');
     const newId = uuidv7();
     const now = this.clock.now();
-    const runs_at = act ? now : new Date(now.getTime() + CANCELLATION_PERIOD_DAYS * DAY_MS);
+    const runs_at = audit ? now : new Date(now.getTime() + CANCELLATION_PERIOD_DAYS * DAY_MS);
     const request = await queryOne<Pick<ErasureRow, 'id' | 'runs_at'>>(
       manager,
       `insert into erasure_request as r (id, email, asked_by, reason, received_on, runs_at) values ($1, $2, $3, $4, $5, $6)
        on conflict (email) do update set runs_at = least(r.runs_at, excluded.runs_at) returning id, runs_at`,
-      [newId, email, act ? 'staff' : 'holder', act?.reason ?? null, utcDay(now), runs_at],
+      [newId, email, audit ? 'staff' : 'holder', audit?.reason ?? null, utcDay(now), runs_at],
     );
     const { id, runs_at: requestRunsAt } = request;
     // A due request gets no time, so that the clock of the database cannot delay it.
     const runAt = requestRunsAt > now ? requestRunsAt : undefined;
     await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: toJobKey(id), runAt });
-    if (act)
-      await recordAudit(manager, act, { action: 'erasure.request', change: { erasure_id: id }, at: now });
+    if (audit)
+      await recordAudit(manager, audit, { action: 'erasure.request', change: { erasure_id: id }, at: now });
     // A request that waits already gets no mail: its holder has one, or it is a request of staff, which is due at once.
     else if (id === newId) await enqueueMail(manager, 'erasure_requested', id, now);
     return this.read(manager, id);
@@ -122,7 +122,7 @@ export class ErasureService {
   }
 
   /** Carries a request out now. A finished or cancelled request is not changed. @throws Problem `not_found` */
-  async run(id: string, act?: AuditContext): Promise<ErasureView> {
+  async run(id: string, audit?: AuditContext): Promise<ErasureView> {
     if (!isUuid(id)) throw problem('not_found');
     return this.inMaintenanceTransaction(async (manager) => {
       // A short limit, because the job is tried again.
@@ -134,7 +134,7 @@ export class ErasureService {
       );
       if (locked.length === 0) throw problem('not_found');
       const { email } = locked[0]!;
-      if (email !== null) await this.carryOut(manager, id, email, act);
+      if (email !== null) await this.carryOut(manager, id, email, audit);
       return this.read(manager, id);
     });
   }
@@ -166,7 +166,7 @@ export class ErasureService {
    * Carries out all requests that are due.
    * @returns the requests that were carried out @throws ClocksDiffer if the clocks differ
    */
-  async runDue(act?: AuditContext): Promise<ErasureView[]> {
+  async runDue(audit?: AuditContext): Promise<ErasureView[]> {
     if (!(await clocksAgree(this.clock, this.dataSource))) throw new ClocksDiffer();
     const sql = `select id from erasure_request where ${IS_WAITING} and runs_at <= $1 order by runs_at`;
     const due = await queryRows<{ id: string }>(this.dataSource, sql, [this.clock.now()]);
@@ -174,7 +174,7 @@ export class ErasureService {
     const errors: unknown[] = [];
     // A request that fails does not delay the others.
     for (const { id } of due)
-      await this.run(id, act).then(
+      await this.run(id, audit).then(
         (erasure) => completed.push(erasure),
         (error) => errors.push(error),
       );
@@ -253,13 +253,14 @@ export class ErasureService {
     manager: EntityManager,
     id: string,
     email: string,
-    act?: AuditContext,
+    audit?: AuditContext,
   ): Promise<void> {
     const now = this.clock.now();
     const personalData = await lockPersonalData(manager, email);
     const erased = await erasePersonalData(manager, personalData, now, this.config.taxRetentionYears);
     await this.complete(manager, id, email, erased, now);
-    if (act) await recordAudit(manager, act, { action: 'erasure.run', change: { erasure_id: id }, at: now });
+    if (audit)
+      await recordAudit(manager, audit, { action: 'erasure.run', change: { erasure_id: id }, at: now });
     // Last before the commit: if the file cannot be written, the transaction is rolled back and tried again.
     const { licenses: license, purchases: purchase } = personalData;
     await this.records.recordErased(manager, { id, email, at: now }, { license, purchase });

@@ -124,7 +124,7 @@ export async function importLicenses(
   { dataSource, config, clock }: { dataSource: DataSource; config: Config; clock: Clock },
   columns: readonly ImportColumn[],
   rows: AsyncIterable<ImportRow>,
-  act: AuditContext,
+  audit: AuditContext,
 ): Promise<number> {
   return dataSource.transaction(async (manager) => {
     // Only one import runs at a time: two imports with the same keys in different order would deadlock. This lock does not
@@ -139,7 +139,7 @@ export async function importLicenses(
     }
     await writer.add(batch);
     const licenses = writer.finish();
-    await recordAudit(manager, act, { action: 'license.import', change: { licenses }, at });
+    await recordAudit(manager, audit, { action: 'license.import', change: { licenses }, at });
     return licenses;
   });
 }

@@ -43,10 +43,10 @@ export class LicensesService {
   ) {}
 
   /** Issues a license. The returned key is not stored. */
-  async issue(wanted: NewLicense, act: AuditContext): Promise<{ license_id: string; license_key: string }> {
+  async issue(wanted: NewLicense, audit: AuditContext): Promise<{ license_id: string; license_key: string }> {
     return this.dataSource.transaction(async (manager) => {
       const { id, license_key, created_at, terms } = await this.insert(manager, wanted);
-      await recordAudit(manager, act, {
+      await recordAudit(manager, audit, {
         action: 'license.issue',
         license_id: id,
         change: terms,
@@ -89,8 +89,8 @@ export class LicensesService {
     return linked[0];
   }
 
-  private async insert(manager: EntityManager, wanted: NewLicense, sold?: PurchaseIds) {
-    const { license_id: id, purchase_id } = sold ?? { license_id: uuidv7(), purchase_id: null };
+  private async insert(manager: EntityManager, wanted: NewLicense, purchaseIds?: PurchaseIds) {
+    const { license_id: id, purchase_id } = purchaseIds ?? { license_id: uuidv7(), purchase_id: null };
     const created_at = this.clock.now();
     const { license_key, key_hash, key_hint } = this.keys.derive(id, 1);
     const { email } = wanted;
@@ -117,7 +117,7 @@ export class LicensesService {
    * both addresses.
    * @throws Problem `not_found`, `license_erased`
    */
-  async set(id: string, change: LicenseChange, act: AuditContext): Promise<void> {
+  async set(id: string, change: LicenseChange, audit: AuditContext): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       const before = await lockLicense(manager, id);
       // An erased license cannot get a new address; one whose address a restore lost can.
@@ -138,7 +138,7 @@ export class LicensesService {
       // Audit entries are kept after an erasure, so they do not contain the address.
       const { email: _, ...terms } = change;
       const auditChange = hasNewEmail ? { ...terms, email: 'changed' } : terms;
-      await recordAudit(manager, act, {
+      await recordAudit(manager, audit, {
         action: 'license.set',
         license_id: id,
         change: { ...auditChange },
@@ -154,16 +154,16 @@ export class LicensesService {
   }
 
   /**
-   * Mails the key to the e-mail address of the license again. @param act given if staff do it, not if the holder does
+   * Mails the key to the e-mail address of the license again. @param audit undefined if the holder requests it
    * @throws Problem `not_found`, `key_not_mailable`
    */
-  async sendKey(id: string, act?: AuditContext): Promise<void> {
+  async sendKey(id: string, audit?: AuditContext): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       await lockLicense(manager, id);
       const key = await mailableKey(manager, this.keys, id);
       if (typeof key === 'string') throw problem('key_not_mailable', { reason: key });
       const at = this.clock.now();
-      if (act) await recordAudit(manager, act, { action: 'license.send_key', license_id: id, at });
+      if (audit) await recordAudit(manager, audit, { action: 'license.send_key', license_id: id, at });
       await enqueueMail(manager, 'license_key_again', id, at);
     });
   }
@@ -172,7 +172,7 @@ export class LicensesService {
    * Replaces a leaked key and mails the new one. The old key activates no further machine; activations stay active.
    * @throws Problem `not_found`, `key_not_mailable`
    */
-  async rekey(id: string, act: AuditContext): Promise<{ license_key: string }> {
+  async rekey(id: string, audit: AuditContext): Promise<{ license_key: string }> {
     return this.dataSource.transaction(async (manager) => {
       const { key_generation, key_hash: replaced } = await lockLicense(manager, id);
       const before = await mailableKey(manager, this.keys, id);
@@ -189,7 +189,7 @@ export class LicensesService {
       );
       await manager.update(License, { id }, { key_hash, ...change });
       await endSessions(manager, id);
-      await recordAudit(manager, act, { action: 'license.rekey', license_id: id, change, at });
+      await recordAudit(manager, audit, { action: 'license.rekey', license_id: id, change, at });
       await enqueueMail(manager, 'license_key_replaced', id, at);
       return { license_key };
     });

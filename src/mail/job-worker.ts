@@ -152,7 +152,7 @@ async function unlockAbandonedJobs(connections: pg.Pool): Promise<void> {
   await connections.query(UNLOCK_ABANDONED_JOBS);
 }
 
-/** Uses a connection that is closed afterwards: it is older than the workers and lacks their name. */
+/** Unlocks abandoned jobs over a connection that is closed afterwards, because it does not have the name of the workers. */
 async function unlockOnSeparateConnection(connections: pg.Pool): Promise<void> {
   const client = await connections.connect();
   await client.query(UNLOCK_ABANDONED_JOBS).finally(() => client.release(true));

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { problem } from '../http/problems/problem.js';
 import { MANIFEST_PATH, ManifestResponses } from './manifest-responses.js';
 
-/** `GET /v1/manifest`: anonymous. `createApp` answers most requests before they come here (docs/decisions/0017). */
+/** `GET /v1/manifest`, without sign-in. `servePrepared` answers most requests before this controller (docs/decisions/0017). */
 @Controller(MANIFEST_PATH)
 export class ManifestController {
   constructor(private readonly responses: ManifestResponses) {}

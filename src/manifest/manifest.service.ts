@@ -91,7 +91,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
    * @param isWithdrawal whether the publisher requested a withdrawal
    * @throws ManifestError or PublishRefused with one sentence
    */
-  async publish(document: unknown, act: AuditContext, isWithdrawal = false): Promise<ManifestContent> {
+  async publish(document: unknown, audit: AuditContext, isWithdrawal = false): Promise<ManifestContent> {
     const content = this.verify(document);
     const { signed, signatures } = readDocument(document);
     const now = this.clock.now();
@@ -104,7 +104,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
       await manager.insert(Manifest, { sequence, signed, signatures, published_at: now });
       const change = { sequence: content.sequence, version: content.version };
       const action = isWithdrawal ? 'manifest.withdraw' : 'manifest.publish';
-      await recordAudit(manager, act, { action, change, at: now });
+      await recordAudit(manager, audit, { action, change, at: now });
     });
     await this.refresh();
     return content;
@@ -142,8 +142,8 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   private async readNewer(): Promise<void> {
     const live = this.#live;
     if (live) {
-      const [same, ...newer] = await this.rowsFrom(live.content.sequence);
-      if (same?.signed === live.signed) {
+      const [current, ...newer] = await this.rowsFrom(live.content.sequence);
+      if (current?.signed === live.signed) {
         this.#live = applyPublished(newer, this.#versions) ?? live;
         return;
       }

@@ -5,7 +5,7 @@ import { createOldestDueQuery } from '../retention/deletion.js';
 import { ERASURE_DEADLINE_DAYS } from '../erasure/erasure.view.js';
 import type { RetentionRule } from '../retention/policy.js';
 
-/** The oldest day (`YYYY-MM-DD`) of each kind of data that the retention policy deletes; null where there is no row. */
+/** The oldest day (`YYYY-MM-DD`) of each kind of data that the retention policy deletes; null if there is no row. */
 export interface DataAges {
   /** The time of the database's clock. */
   readonly now: Date;
@@ -16,7 +16,7 @@ export interface DataAges {
   readonly erasure_due: string | null;
   /** The day on which the oldest pending deletion request should have been carried out. */
   readonly erasure_runs: string | null;
-  /** By table of the policy: the day of the oldest row that should have been deleted a day ago; null where there is none. */
+  /** By table of the policy: the day of the oldest row that should have been deleted a day ago; null if there is none. */
   readonly overdue: Readonly<Record<string, string | null>>;
   /** When the last scheduled retention run finished; null before the first. */
   readonly retention_finished: Date | null;
@@ -48,8 +48,8 @@ const AGES = `
                    order by started_at desc limit 1), '{}') as failed`;
 
 /**
- * Reads the age of the data, not the success of a job, because each kind of failure shows in it. Due rows are deleted within
- * the hour; a rule counts as overdue a day later, because an outage can take a night.
+ * Reads the age of the data instead of the success of jobs, because every kind of failure makes data too old. Due rows are
+ * deleted within the hour; a rule counts as overdue a day later, because an outage can take a night.
  * @param now the service's clock, which decides what is due
  */
 export async function readDataAges(
@@ -68,6 +68,6 @@ export async function readDataAges(
   return { ...ages, overdue };
 }
 
-/** When the last retention run finished; before the first, when the database was created. */
-export const lastFinished = ({ retention_finished, database_since }: DataAges): Date =>
+/** The end of the last retention run; before the first one, the creation of the database. */
+export const lastRetentionOrCreation = ({ retention_finished, database_since }: DataAges): Date =>
   retention_finished ?? database_since;

@@ -33,11 +33,11 @@ export class JobBacklog {
     private readonly worker: JobWorker,
   ) {}
 
-  /** The counts of each task, in a fixed order; zeros where no job is waiting. */
+  /** The counts of each task, in a fixed order; zeros for a task without jobs. */
   async read(): Promise<JobCounts[]> {
     const { tasks } = this.worker;
     const { jobs } = await queryOne<{ jobs: JobCounts[] }>(this.dataSource, BACKLOG, [tasks]);
-    const none = [...tasks, 'other'].map((task) => ({ task, waiting: 0, late: 0, failing: 0 }));
-    return none.map((each) => jobs.find(({ task }) => task === each.task) ?? each);
+    const zeros = [...tasks, 'other'].map((task) => ({ task, waiting: 0, late: 0, failing: 0 }));
+    return zeros.map((zero) => jobs.find(({ task }) => task === zero.task) ?? zero);
   }
 }

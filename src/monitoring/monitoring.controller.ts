@@ -34,7 +34,7 @@ export class MonitoringController {
   }
 
   // The server listens only after it has migrated and loaded its keys. An outage of the database does not make an instance
-  // unready: its own 503 tells a client more than that of a load balancer.
+  // unready: its own 503 is a problem document, which a load balancer would not send.
   @Get('health/ready')
   async ready() {
     if (this.#isShuttingDown) throw problem('unavailable');

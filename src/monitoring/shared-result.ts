@@ -1,9 +1,9 @@
-/** For how many milliseconds after its start a result is shared. */
+/** The time, from the start of the operation, in which its result is shared. An object, so that tests can change it. */
 export const SHARED_RESULT_LIMITS = { sharedMs: 1_000 };
 
 /**
- * The result of an expensive operation, which runs at most once a second however many callers ask. Callers that come while it
- * runs wait for the same result; a failure is shared too.
+ * Shares the result of an expensive operation, so that it runs at most once a second for any number of callers. Callers that
+ * arrive while it runs wait for the same result. A failure is shared too.
  */
 export class SharedResult<Result> {
   #latest: { readonly result: Promise<Result>; readonly startedMs: number; isSettled: boolean } | undefined;
@@ -14,7 +14,7 @@ export class SharedResult<Result> {
     private readonly monotonic: () => number,
   ) {}
 
-  /** The result of the operation that runs now, or one that is less than a second old. */
+  /** Returns the result of the running operation, or one that is less than a second old; otherwise starts the operation. */
   get(): Promise<Result> {
     const nowMs = this.monotonic();
     const latest = this.#latest;

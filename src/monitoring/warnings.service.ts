@@ -6,12 +6,12 @@ import { Replica } from '../heartbeat/replica.js';
 import { KeyRing } from '../keys/tokens/key-ring.js';
 import { SharedResult } from './shared-result.js';
 import { createRetentionPolicy, type RetentionRule } from '../retention/policy.js';
-import { lastFinished, readDataAges, type DataAges } from './data-age.js';
+import { lastRetentionOrCreation, readDataAges, type DataAges } from './data-age.js';
 import { readErasureState, type ErasureState } from '../erasure/erasure-state.js';
 import { readWaitingMail, type WaitingMail } from '../mail/waiting-mail.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 
-/** A mail is reported as undelivered after this many attempts: mail servers ask for a retry once or twice as a routine. */
+/** A mail is reported as undelivered after this many attempts: mail servers often ask for a retry once or twice. */
 const MIN_REPORTED_ATTEMPTS = 3;
 /**
  * Failures of this mail are reported by `mooring status` and the metrics only. It is sent only if a license has the typed
@@ -48,7 +48,7 @@ export class WarningsService {
     this.#policy = createRetentionPolicy(config);
   }
 
-  /** Runs its queries one after the other: a probe takes one connection, and waits once for a database that does not answer. */
+  /** Runs its queries one after the other, so that a probe uses one connection and meets only one timeout during an outage. */
   async readState(): Promise<MonitoredState> {
     const now = this.clock.now();
     const ages = await readDataAges(this.dataSource, this.#policy, now);
@@ -57,31 +57,31 @@ export class WarningsService {
     return { ages, mail, erasures };
   }
 
-  /** One sentence each, without personal data. Callers share one read of the database a second. */
+  /** The warnings, one sentence each, without personal data. The database is read at most once a second. */
   async warnings(): Promise<string[]> {
     return this.of(await this.#shared.get().catch(() => null));
   }
 
   /** The warnings of a state that was read before; null if the database did not answer. */
   of(state: MonitoredState | null): string[] {
-    const ofData = state
+    const dataWarnings = state
       ? [
-          ...this.ofClocks(state.ages),
-          ...this.ofOverdueData(state.ages),
-          ...this.ofErasures(state.erasures),
-          ...this.ofMail(state.mail),
+          ...this.clockWarnings(state.ages),
+          ...this.overdueDataWarnings(state.ages),
+          ...this.erasureWarnings(state.erasures),
+          ...this.mailWarnings(state.mail),
         ]
       : ['The database does not answer.'];
-    return [...ofData, ...this.ofReplica(), ...this.ofManifest(), ...this.ofKeys()];
+    return [...dataWarnings, ...this.replicaWarnings(), ...this.manifestWarnings(), ...this.keyWarnings()];
   }
 
-  /** Days until the live manifest expires, negative after it; null where no manifest is live. */
+  /** Days until the live manifest expires, negative after it; null if no manifest is live. */
   daysUntilManifestExpires(): number | null {
     const { live } = this.manifests;
     return live && (Date.parse(live.content.expires_at) - this.clock.now().getTime()) / DAY_MS;
   }
 
-  private ofClocks({ now }: DataAges): string[] {
+  private clockWarnings({ now }: DataAges): string[] {
     return [
       ...(this.clock.agreesWith(now)
         ? []
@@ -97,7 +97,7 @@ export class WarningsService {
   }
 
   // Data counts as overdue a day after it is due: it is deleted within the hour, and an outage can take a night.
-  private ofOverdueData(ages: DataAges): string[] {
+  private overdueDataWarnings(ages: DataAges): string[] {
     const { telemetry_inbox, overdue, erasure_due, erasure_runs, file_rewrite, failed } = ages;
     const now = this.clock.now();
     const yesterday = utcDay(new Date(now.getTime() - DAY_MS));
@@ -105,7 +105,7 @@ export class WarningsService {
     const isErasureLate = !isErasureOverdue && erasure_runs !== null && erasure_runs < yesterday;
     const isMoveLate = telemetry_inbox !== null && telemetry_inbox < yesterday;
     return [
-      ...this.ofRuns(ages),
+      ...this.retentionRunWarnings(ages),
       ...(isMoveLate
         ? [`The telemetry inbox holds rows of ${telemetry_inbox}, which should have moved.`]
         : []),
@@ -127,9 +127,9 @@ export class WarningsService {
     ];
   }
 
-  // A run starts every hour. One that hangs, is interrupted each time or never starts has no other visible effect for months.
-  private ofRuns(ages: DataAges): string[] {
-    const since = lastFinished(ages);
+  // A run starts every hour. If it hangs, is always interrupted or never starts, no other effect is visible for months.
+  private retentionRunWarnings(ages: DataAges): string[] {
+    const since = lastRetentionOrCreation(ages);
     if (this.clock.now().getTime() - since.getTime() <= DAY_MS) return [];
     return [
       ages.retention_finished
@@ -138,8 +138,8 @@ export class WarningsService {
     ];
   }
 
-  private ofErasures({ unrecorded, licenses_without_address }: ErasureState): string[] {
-    const unread = unrecorded === null ? ['TOMBSTONE_FILE cannot be read.'] : [];
+  private erasureWarnings({ unrecorded, licenses_without_address }: ErasureState): string[] {
+    const unreadable = unrecorded === null ? ['TOMBSTONE_FILE cannot be read.'] : [];
     const missing = unrecorded
       ? [
           `TOMBSTONE_FILE lacks deletion requests of the last 30 days: ${unrecorded}. A restored backup would bring that data back.`,
@@ -150,10 +150,10 @@ export class WarningsService {
           `Licenses without an e-mail address since a restore: ${licenses_without_address}. mooring status names them; set it with mooring license set --email.`,
         ]
       : [];
-    return [...unread, ...missing, ...lost];
+    return [...unreadable, ...missing, ...lost];
   }
 
-  private ofMail({ failing, late }: WaitingMail): string[] {
+  private mailWarnings({ failing, late }: WaitingMail): string[] {
     if (this.config.production && !this.config.smtpUrl) {
       return ['SMTP_URL is not set: mail is written to DATA_DIR/outbox and not sent.'];
     }
@@ -169,7 +169,7 @@ export class WarningsService {
     return [...unsent, ...failed];
   }
 
-  private ofReplica(): string[] {
+  private replicaWarnings(): string[] {
     return this.replica.isDegraded
       ? [
           'The replica is unavailable or too far behind: the primary answers heartbeats, and the log says why.',
@@ -177,11 +177,11 @@ export class WarningsService {
       : [];
   }
 
-  private ofKeys(): string[] {
+  private keyWarnings(): string[] {
     return this.ring.lastError ? ['The token keys on disk cannot be used; the log says why.'] : [];
   }
 
-  private ofManifest(): string[] {
+  private manifestWarnings(): string[] {
     const days = this.daysUntilManifestExpires();
     if (days === null || days >= MANIFEST_WARNING_DAYS) return [];
     const { expires_at } = this.manifests.live!.content;

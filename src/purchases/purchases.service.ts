@@ -34,11 +34,11 @@ export class PurchasesService {
 
   /**
    * Records a report and its effects in one transaction: a license and its mail, or the end of a license.
-   * @param act given if staff record the purchase; reports of the processor have no audit entry
+   * @param audit given if staff record the purchase; reports of the processor have no audit entry
    */
   async record(
     report: PurchaseReport,
-    act?: AuditContext,
+    audit?: AuditContext,
   ): Promise<{ state: PurchaseState; license_id: string | null }> {
     const ids = this.keys.purchaseIds(report.transaction_id);
     const isErased = await this.erasures.wasErased(ids.purchase_id, ids.license_id);
@@ -55,9 +55,9 @@ export class PurchasesService {
       }
       const license_id = await licenseOf(manager, before.id);
       if (state === 'refunded' && license_id) await endRefundedLicense(manager, license_id, now);
-      if (act) {
+      if (audit) {
         const change = { purchase_id: before.id, status: report.status };
-        await recordAudit(manager, act, {
+        await recordAudit(manager, audit, {
           action: 'purchase.record',
           license_id: license_id ?? undefined,
           change,

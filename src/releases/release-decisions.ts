@@ -45,7 +45,7 @@ export class ReleaseDecisions {
    * decided request it returns the first decision.
    * @throws Problem `not_found`
    */
-  async decide(id: string, decision: Decision, act: AuditContext): Promise<ReleaseDecision> {
+  async decide(id: string, decision: Decision, audit: AuditContext): Promise<ReleaseDecision> {
     if (!isUuid(id)) throw problem('not_found');
     return this.dataSource.transaction(async (manager) => {
       const { license_id } = await findRequest(manager, id);
@@ -57,9 +57,9 @@ export class ReleaseDecisions {
       const sql = 'update release_request set decision = $2, decided_at = $3 where id = $1';
       await manager.query(sql, [id, decision, at]);
       const change = { release_request_id: id, activation_id: request.activation_id, decision };
-      await recordAudit(manager, act, { action: 'release_request.decide', license_id, change, at });
+      await recordAudit(manager, audit, { action: 'release_request.decide', license_id, change, at });
       if (decision === 'release')
-        await this.releases.releaseLocked(manager, { id: request.activation_id, license_id }, act);
+        await this.releases.releaseLocked(manager, { id: request.activation_id, license_id }, audit);
       // An activation that has ended meanwhile needs no mail.
       else if (request.is_active) await enqueueMail(manager, 'release_declined', id, at);
       return decisionView(id, decision, at);

@@ -22,8 +22,10 @@ export class ReleaseService {
   ) {}
 
   /** Releases an activation for staff. @throws Problem `not_found` */
-  async release(id: string, act: AuditContext): Promise<Activation> {
-    return this.withLockedLicense(id, (manager, activation) => this.releaseLocked(manager, activation, act));
+  async release(id: string, audit: AuditContext): Promise<Activation> {
+    return this.withLockedLicense(id, (manager, activation) =>
+      this.releaseLocked(manager, activation, audit),
+    );
   }
 
   /**
@@ -52,7 +54,7 @@ export class ReleaseService {
     if (!isUuid(id)) throw problem('not_found');
     return this.dataSource.transaction(async (manager) => {
       const { license_id } = (await manager.findOneBy(Activation, { id })) ?? throwNotFound();
-      // The lock that an activation takes: the next one counts the released machine as free.
+      // Activations take the same lock, so the next one no longer counts the released machine.
       const license = await lockLicense(manager, license_id);
       await work(manager, await manager.findOneByOrFail(Activation, { id }), license);
       return manager.findOneByOrFail(Activation, { id });
@@ -63,7 +65,7 @@ export class ReleaseService {
   async releaseLocked(
     manager: EntityManager,
     { id, license_id }: Pick<Activation, 'id' | 'license_id'>,
-    act: AuditContext,
+    audit: AuditContext,
   ): Promise<void> {
     const at = this.clock.now();
     if (!(await endActivation(manager, id, at, false))) return;
@@ -72,7 +74,7 @@ export class ReleaseService {
                    where activation_id = $1 and decided_at is null`;
     await manager.query(decideRequest, [id, at]);
     const change = { activation_id: id };
-    await recordAudit(manager, act, { action: 'activation.release', license_id, change, at });
+    await recordAudit(manager, audit, { action: 'activation.release', license_id, change, at });
   }
 }
 

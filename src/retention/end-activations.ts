@@ -9,7 +9,7 @@ const MONTHS_AFTER_LICENSE_END = 11;
 /** The number of activations that one transaction ends. */
 const ACTIVATION_BATCH_ROWS = 500;
 
-const RETENTION_ACT = {
+const RETENTION_AUDIT = {
   actor: 'retention',
   reason: `The license ended ${MONTHS_AFTER_LICENSE_END} months ago.`,
 };
@@ -57,7 +57,12 @@ async function endBatch(manager: EntityManager, asOf: Date, now: Date): Promise<
   await manager.query(DECIDE_RELEASE_REQUESTS, [ids, now]);
   for (const { id: activation_id, license_id } of ended) {
     const change = { activation_id };
-    await recordAudit(manager, RETENTION_ACT, { action: 'activation.release', license_id, change, at: now });
+    await recordAudit(manager, RETENTION_AUDIT, {
+      action: 'activation.release',
+      license_id,
+      change,
+      at: now,
+    });
   }
   return ids.length;
 }

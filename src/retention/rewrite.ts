@@ -68,7 +68,7 @@ export async function tablesToRewrite(
     .map(({ table_name }) => table_name);
 }
 
-/** A transaction that began before the run can still read rows that were deleted before it, so PostgreSQL copies them. */
+/** A transaction that began before the run can still read rows that were deleted before it, so a rewrite would copy them. */
 export class DeletedRowsRemain extends Error {
   constructor() {
     super(

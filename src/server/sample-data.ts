@@ -18,7 +18,7 @@ import { StaffService } from '../staff/staff.service.js';
 
 const EMAIL = 'ada@example.com';
 const ADMIN = 'admin@example.com';
-const ACT = { actor: 'npm start', reason: 'sample for development' };
+const SAMPLE_AUDIT = { actor: 'npm start', reason: 'sample for development' };
 
 /** The sample data of development. */
 export interface Sample {
@@ -32,33 +32,33 @@ export interface Sample {
 export async function makeSample(app: INestApplicationContext): Promise<Sample> {
   const licenses = app.get(LicensesService);
   const { manager } = app.get(DataSource);
-  if (!(await manager.exists(License))) await oneAtATime(app, () => fill(app));
+  if (!(await manager.exists(License))) await withSampleLock(app, () => createSampleData(app));
   const sample = await manager.findOne(License, { where: { email: EMAIL }, order: { id: 'asc' } });
   const license_key = sample && (await licenses.currentKey(sample.id));
-  return { email: EMAIL, license_key, staff: await signInLink(app) };
+  return { email: EMAIL, license_key, staff: await createSignInLink(app) };
 }
 
-// A link at each start, for the embedded database only: another database may have staff of its own.
-async function signInLink(app: INestApplicationContext): Promise<Sample['staff']> {
+// Creates a link at each start, for the embedded database only, because another database may have staff of its own.
+async function createSignInLink(app: INestApplicationContext): Promise<Sample['staff']> {
   if (app.get(Config).databaseUrl !== undefined) return null;
   const { manager } = app.get(DataSource);
-  if (!(await manager.exists(Staff))) await app.get(StaffService).ensure(ADMIN, 'admin', ACT);
+  if (!(await manager.exists(Staff))) await app.get(StaffService).ensure(ADMIN, 'admin', SAMPLE_AUDIT);
   if (!(await manager.existsBy(Staff, { email: ADMIN }))) return null;
-  const { link } = await app.get(StaffLinks).create(ADMIN, ACT);
+  const { link } = await app.get(StaffLinks).create(ADMIN, SAMPLE_AUDIT);
   return { email: ADMIN, link };
 }
 
-async function fill(app: INestApplicationContext): Promise<void> {
+async function createSampleData(app: INestApplicationContext): Promise<void> {
   if (await app.get(DataSource).manager.exists(License)) return;
-  await app.get(LicensesService).issue({ email: EMAIL, machines_allowed: 2 }, ACT);
+  await app.get(LicensesService).issue({ email: EMAIL, machines_allowed: 2 }, SAMPLE_AUDIT);
   await app.get(ManifestService).refresh();
   // The private half of a key from the settings is not on the server.
-  const ownKeys = app.get(Config).manifestPublicKeys !== undefined;
-  if (!ownKeys && !app.get(ManifestService).live) await publishSample(app);
+  const hasConfiguredKeys = app.get(Config).manifestPublicKeys !== undefined;
+  if (!hasConfiguredKeys && !app.get(ManifestService).live) await publishSample(app);
 }
 
-// Instances that start together on an empty database create one sample.
-async function oneAtATime(app: INestApplicationContext, work: () => Promise<void>): Promise<void> {
+// The lock makes instances that start together on an empty database create the sample only once.
+async function withSampleLock(app: INestApplicationContext, work: () => Promise<void>): Promise<void> {
   await withMaintenanceConnection(app.get(DatabaseUrl).value, (dataSource) =>
     dataSource.transaction(async (manager) => {
       await manager.query('select pg_advisory_xact_lock($1)', [LOCKS.sample]);
@@ -86,5 +86,5 @@ async function publishSample(app: INestApplicationContext): Promise<void> {
   };
   const signed = manifestBytes(nextManifest(null, offer, { product: config.product, now }));
   const key = createPrivateKey(await readFile(developmentManifestKey(config)));
-  await app.get(ManifestService).publish(signManifest(signed, [key]), ACT);
+  await app.get(ManifestService).publish(signManifest(signed, [key]), SAMPLE_AUDIT);
 }

@@ -15,47 +15,47 @@ import { makeSample } from './sample-data.js';
 import { welcome } from './welcome.js';
 
 /** The time limit of the shutdown, after SHUTDOWN_DELAY_SECONDS; then the process ends in any case. */
-const SHUTDOWN_MS = 10_000;
+const SHUTDOWN_TIMEOUT_MS = 10_000;
 
 const printMessage = (sentence: string) => void process.stderr.write(`${sentence}\n`);
 /** The opened resources, which are closed in reverse order. */
-const opened = new AsyncDisposableStack();
-const ending = new AbortController();
+const resources = new AsyncDisposableStack();
+const shutdown = new AbortController();
 let delayMs = 0;
 /** Replaced by a logger with the level of the settings. */
 let log = new AppLogger('fatal');
-let started: Promise<void> | undefined;
+let starting: Promise<void> | undefined;
 
 async function start(config: Config): Promise<void> {
   log = new AppLogger(config.logLevel);
-  opened.defer(() => log.written());
+  resources.defer(() => log.written());
   const clock = new Clock();
-  // Before anything is started that would have to be closed again.
+  // An unusable key ring ends the start here, before anything is opened that must be closed again.
   await openKeyRing(config, clock.now());
   const database = await openDatabase(config, printMessage);
-  opened.defer(() => database.close());
-  ending.signal.throwIfAborted();
-  const applied = await migrateWhenThere(database.url, printMessage, ending.signal);
+  resources.defer(() => database.close());
+  shutdown.signal.throwIfAborted();
+  const applied = await migrateWhenThere(database.url, printMessage, shutdown.signal);
   const app: NestFastifyApplication = await createApp(
     AppModule.forRoot({ config, clock, log, databaseUrl: database.url }),
     config,
     log,
   );
-  opened.defer(async () => {
-    const started = performance.now();
+  resources.defer(async () => {
+    const startedAt = performance.now();
     await app.close();
-    log.info('closed', { milliseconds: Math.round(performance.now() - started) });
+    log.info('closed', { milliseconds: Math.round(performance.now() - startedAt) });
   });
-  ending.signal.throwIfAborted();
+  shutdown.signal.throwIfAborted();
   await app.init();
-  ending.signal.throwIfAborted();
+  shutdown.signal.throwIfAborted();
   const { port, host } = config;
   await app.listen({ port, host, backlog: BACKLOG }).catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError(`Nothing can listen on HOST ${config.host}, PORT ${config.port} (${error.code}).`);
   });
-  ending.signal.throwIfAborted();
+  shutdown.signal.throwIfAborted();
   delayMs = config.shutdownDelaySeconds * 1000;
-  opened.defer(() => app.get(MonitoringController).drain());
+  resources.defer(() => app.get(MonitoringController).drain());
   log.info('listening', {
     host: config.host,
     port: config.port,
@@ -70,12 +70,12 @@ async function start(config: Config): Promise<void> {
 
 /** Closes the opened resources once: Ctrl-C reaches the launcher and its child, so a signal may arrive twice. */
 async function end(exitCode: number): Promise<void> {
-  if (ending.signal.aborted) return;
-  ending.abort();
-  setTimeout(() => process.exit(exitCode || 1), delayMs + SHUTDOWN_MS).unref();
+  if (shutdown.signal.aborted) return;
+  shutdown.abort();
+  setTimeout(() => process.exit(exitCode || 1), delayMs + SHUTDOWN_TIMEOUT_MS).unref();
   // A start in progress finishes its step first, so that the resource it opens is closed too.
-  await started?.catch(() => undefined);
-  await opened.disposeAsync();
+  await starting?.catch(() => undefined);
+  await resources.disposeAsync();
   process.exit(exitCode);
 }
 
@@ -88,9 +88,9 @@ export function serve(config: Config): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end(0));
   // The launcher (`npm start`) has ended, and no other process would end this one.
   process.on('disconnect', () => void end(0));
-  started = start(config);
-  started.catch((error: unknown) => {
-    if (ending.signal.aborted) return;
+  starting = start(config);
+  starting.catch((error: unknown) => {
+    if (shutdown.signal.aborted) return;
     printMessage(error instanceof Error ? error.message : 'Mooring could not start.');
     if (!(error instanceof ConfigError)) printMessage(JSON.stringify(errorFields(error)));
     void end(error instanceof ConfigError ? 2 : 1);

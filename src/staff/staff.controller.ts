@@ -25,8 +25,8 @@ export class StaffController {
   @Post()
   @AdminOnly()
   async add(@Body() { email, role }: StaffRequest, @CurrentStaff() staff: AuthenticatedStaff) {
-    const act = { actor: staff.email, reason: null };
-    const { staff_id } = await this.staffService.add(canonicalEmail(email)!, role, act);
+    const audit = { actor: staff.email, reason: null };
+    const { staff_id } = await this.staffService.add(canonicalEmail(email)!, role, audit);
     return { staff: await this.staffService.getView(staff_id) };
   }
 

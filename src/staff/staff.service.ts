@@ -58,9 +58,9 @@ export class StaffService {
   }
 
   /** Adds a staff member. @param email in the form of `canonicalEmail` @throws Problem `invalid_request` if it exists */
-  async add(email: string, role: Role, act: AuditContext): Promise<{ staff_id: string }> {
+  async add(email: string, role: Role, audit: AuditContext): Promise<{ staff_id: string }> {
     return this.dataSource.transaction(async (manager) => {
-      const staff_id = await this.insert(manager, email, role, act);
+      const staff_id = await this.insert(manager, email, role, audit);
       // An existing role is not changed here, because a change of role needs a reason (`setRole`).
       if (!staff_id) throw invalidMembers({ email: 'is staff already' });
       return { staff_id };
@@ -68,34 +68,34 @@ export class StaffService {
   }
 
   /** Adds a staff member, or sets the role of the existing one. @throws Problem `last_admin` */
-  async ensure(email: string, role: Role, act: AuditContext): Promise<{ staff_id: string }> {
+  async ensure(email: string, role: Role, audit: AuditContext): Promise<{ staff_id: string }> {
     return this.dataSource.transaction(async (manager) => {
-      const added = await this.insert(manager, email, role, act);
+      const added = await this.insert(manager, email, role, audit);
       if (added) return { staff_id: added };
       const staff_id = await this.findId(email, manager);
-      await this.changeRole(manager, staff_id, role, act);
+      await this.changeRole(manager, staff_id, role, audit);
       return { staff_id };
     });
   }
 
   /** Changes the role of a staff member, from the next request on. @throws Problem `not_found`, `last_admin` */
-  async setRole(id: string, role: Role, act: AuditContext): Promise<void> {
+  async setRole(id: string, role: Role, audit: AuditContext): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
-    await this.dataSource.transaction((manager) => this.changeRole(manager, id, role, act));
+    await this.dataSource.transaction((manager) => this.changeRole(manager, id, role, audit));
   }
 
   /**
    * Removes a staff member with all sessions, passkeys, links and tokens. The audit trail is kept.
    * @throws Problem `not_found`, `last_admin`
    */
-  async remove(id: string, act: AuditContext): Promise<void> {
+  async remove(id: string, audit: AuditContext): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
       await requireAnotherAdmin(manager, id);
       const removed = await affectedRows(manager, 'delete from staff where id = $1', [id]);
       if (removed === 0) throw problem('not_found');
       const change = { staff_id: id };
-      await recordAudit(manager, act, { action: 'staff.remove', change, at: this.clock.now() });
+      await recordAudit(manager, audit, { action: 'staff.remove', change, at: this.clock.now() });
     });
   }
 
@@ -104,7 +104,7 @@ export class StaffService {
     manager: EntityManager,
     email: string,
     role: Role,
-    act: AuditContext,
+    audit: AuditContext,
   ): Promise<string | undefined> {
     const at = this.clock.now();
     const row = await queryRow<{ id: string }>(
@@ -113,11 +113,17 @@ export class StaffService {
        on conflict (email) do nothing returning id`,
       [uuidv7(), email, role, at],
     );
-    if (row) await recordAudit(manager, act, { action: 'staff.add', change: { staff_id: row.id, role }, at });
+    if (row)
+      await recordAudit(manager, audit, { action: 'staff.add', change: { staff_id: row.id, role }, at });
     return row?.id;
   }
 
-  private async changeRole(manager: EntityManager, id: string, role: Role, act: AuditContext): Promise<void> {
+  private async changeRole(
+    manager: EntityManager,
+    id: string,
+    role: Role,
+    audit: AuditContext,
+  ): Promise<void> {
     if (role !== 'admin') await requireAnotherAdmin(manager, id);
     const staff = await queryRow<{
       role: Role;
@@ -126,7 +132,7 @@ export class StaffService {
     if (staff.role === role) return;
     await manager.query('update staff set role = $2 where id = $1', [id, role]);
     const change = { staff_id: id, role };
-    await recordAudit(manager, act, { action: 'staff.role', change, at: this.clock.now() });
+    await recordAudit(manager, audit, { action: 'staff.role', change, at: this.clock.now() });
   }
 }
 

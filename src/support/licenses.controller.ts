@@ -40,8 +40,8 @@ export class LicensesController {
   @Post()
   @AdminOnly()
   async issue(@Body() request: IssueRequest, @CurrentStaff() staff: AuthenticatedStaff) {
-    const act = { actor: staff.email, reason: null };
-    const { license_id, license_key } = await this.licenses.issue(toNewLicense(request), act);
+    const audit = { actor: staff.email, reason: null };
+    const { license_id, license_key } = await this.licenses.issue(toNewLicense(request), audit);
     const [license] = await findLicenses(this.dataSource, { id: license_id });
     return { license, license_key };
   }

@@ -40,11 +40,11 @@ const MIN_IDENTIFIER_LENGTH = 19;
 const NAME_SEPARATOR = /[-_'\u2019]/;
 
 /** Whether a text or a frame contains an identifier of a machine or of a license. */
-function holdsIdentifier(value: string): boolean {
-  const fits = (pattern: RegExp) => pattern.test(value);
-  if (MAC_ADDRESSES.some(fits) || TOKEN.test(value)) return true;
-  if (value.length >= MIN_IDENTIFIER_LENGTH && (UUID.test(value) || LICENSE_KEYS.some(fits))) return true;
-  return NAME_SEPARATOR.test(value) && COMPUTER_NAMES.some(fits);
+function containsIdentifier(value: string): boolean {
+  const matches = (pattern: RegExp) => pattern.test(value);
+  if (MAC_ADDRESSES.some(matches) || TOKEN.test(value)) return true;
+  if (value.length >= MIN_IDENTIFIER_LENGTH && (UUID.test(value) || LICENSE_KEYS.some(matches))) return true;
+  return NAME_SEPARATOR.test(value) && COMPUTER_NAMES.some(matches);
 }
 
 /** Patterns of personal data in a text. */
@@ -76,34 +76,34 @@ const FRAME_PATTERNS: readonly RegExp[] = [
   /^(([A-Z]\.)?Users|home|C)\./,
 ];
 
-/** The same as `looksPersonal` for a crash frame. */
+/** Whether a crash frame contains personal data; see `looksPersonal`. */
 export function frameLooksPersonal(value: string): boolean {
-  return holdsIdentifier(value) || FRAME_PATTERNS.some((pattern) => pattern.test(value));
+  return containsIdentifier(value) || FRAME_PATTERNS.some((pattern) => pattern.test(value));
 }
 
 /**
  * Whether a text, as sent or after decoding, contains an e-mail, IP or MAC address, a UUID, a URL, a file path, a license
  * key, a token or the name of a computer.
- * @param mayHoldVersion true if `1.2.3.4` is a version in this field
+ * @param mayContainVersion true if `1.2.3.4` is a version in this field
  */
-export function looksPersonal(value: string, mayHoldVersion = false): boolean {
+export function looksPersonal(value: string, mayContainVersion = false): boolean {
   const readings = readDecodings(value);
-  return readings === null || readings.some((reading) => isPersonal(reading, mayHoldVersion));
+  return readings === null || readings.some((reading) => isPersonal(reading, mayContainVersion));
 }
 
-function isPersonal(value: string, mayHoldVersion: boolean): boolean {
+function isPersonal(value: string, mayContainVersion: boolean): boolean {
   // This name of an operating system has a slash that belongs to no path.
   const plain = value.replace('GNU/Linux', '');
-  if (holdsIdentifier(plain) || PERSONAL_PATTERNS.some((pattern) => pattern.test(plain))) return true;
-  if (!mayHoldVersion && IPV4.test(plain)) return true;
-  return plain.includes(':') && plain.split(/[^0-9A-Za-z:.]/).some(holdsIPv6);
+  if (containsIdentifier(plain) || PERSONAL_PATTERNS.some((pattern) => pattern.test(plain))) return true;
+  if (!mayContainVersion && IPV4.test(plain)) return true;
+  return plain.includes(':') && plain.split(/[^0-9A-Za-z:.]/).some(containsIPv6);
 }
 
 /** An IPv6 address has eight groups. */
 const MAX_IPV6_PARTS = 8;
 
 // Also finds an address after a label (`en0:cafe:fe80::1`), before a port or a word, and at the end of a sentence.
-function holdsIPv6(part: string): boolean {
+function containsIPv6(part: string): boolean {
   const parts = part.split(/(?<!:):(?!:)/);
   return parts.some((_, from) => {
     const rest = parts.slice(from, from + MAX_IPV6_PARTS);

@@ -45,7 +45,7 @@ export const TELEMETRY_FIELDS = {
   os_version: {
     means: 'Operating-system name and version',
     dimension: 'os_version',
-    ...text({ mayHoldVersion: true }),
+    ...text({ mayContainVersion: true }),
   },
   // Each model has a known chip. Two separate tables would let a hidden model be computed from the shown chips.
   mac_model: { means: 'Hardware model identifier', dimension: 'hardware', ...text() },
@@ -128,9 +128,10 @@ function count(): ValueRule {
   return { type: 'integer', read: (value) => (isCount(value) ? value : undefined) };
 }
 
-function text({ mayHoldVersion = false } = {}): ValueRule {
+function text({ mayContainVersion = false } = {}): ValueRule {
   return textWhere(
-    (value) => characterCount(value) <= 120 && value.trim() !== '' && !looksPersonal(value, mayHoldVersion),
+    (value) =>
+      characterCount(value) <= 120 && value.trim() !== '' && !looksPersonal(value, mayContainVersion),
   );
 }
 

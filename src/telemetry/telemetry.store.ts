@@ -37,7 +37,7 @@ export class TelemetryStore {
   readonly blocks = { stored: 0, refused: 0, over_limit: 0, failed: 0 };
   /** The number of known members with an invalid value since the start. Unknown members are not counted. */
   droppedMembers = 0;
-  readonly #today: DailyLimit;
+  readonly #dailyLimit: DailyLimit;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -45,7 +45,7 @@ export class TelemetryStore {
     private readonly log: AppLogger,
     config: Config,
   ) {
-    this.#today = new DailyLimit(config.telemetryRowsPerDay);
+    this.#dailyLimit = new DailyLimit(config.telemetryRowsPerDay);
   }
 
   /**
@@ -78,7 +78,7 @@ export class TelemetryStore {
 
   // The limit keeps one client from filling the disk. The log has one line on each day when it is reached.
   private isOverLimit(): boolean {
-    const outcome = this.#today.count(this.clock.now());
+    const outcome = this.#dailyLimit.count(this.clock.now());
     if (outcome === 'reached')
       this.log.warning('daily telemetry limit reached, further telemetry of today is not stored');
     return outcome !== 'counted';

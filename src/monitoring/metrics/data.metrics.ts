@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, DAY_MS } from '../../core/clock.js';
 import { AppLogger } from '../../core/logger.js';
 import { JobBacklog, type JobCounts } from '../job-backlog.js';
-import { lastFinished } from '../data-age.js';
+import { lastRetentionOrCreation } from '../data-age.js';
 import type { MetricsRegistry, MetricsSource } from './registry.js';
 import { WarningsService, type MonitoredState } from '../warnings.service.js';
 
@@ -85,7 +85,7 @@ export class DataMetrics implements MetricsSource {
       'Seconds since a retention run of any instance ended; before the first, since the database was created.',
       () => {
         const ages = this.#state?.ages;
-        return ages && (this.clock.now().getTime() - lastFinished(ages).getTime()) / 1000;
+        return ages && (this.clock.now().getTime() - lastRetentionOrCreation(ages).getTime()) / 1000;
       },
     );
     registry.gauge(

@@ -2,13 +2,13 @@ import { Registry, type Histogram as AnyMetric } from 'prom-client';
 import type { Histogram } from '../../core/histogram.js';
 
 type Labels = Readonly<Record<string, string | number>>;
-/** One value, or one for each combination of labels; null or undefined where the metric is absent now. */
+/** One value, or one for each combination of labels; null or undefined if the metric is absent now. */
 type Reading = number | null | undefined | readonly (readonly [Labels, number])[];
 
 interface Sample {
   readonly labels: Labels;
   readonly value: number;
-  /** The name in the output, where it differs from the metric's: `…_bucket`, `…_sum`, `…_count`. */
+  /** The name in the output, if it differs from that of the metric: `…_bucket`, `…_sum`, `…_count`. */
   readonly metricName?: string;
 }
 
@@ -16,7 +16,7 @@ interface Sample {
 export interface MetricsSource {
   /** Registers the metrics with the functions that read them at each scrape. Called once, if METRICS_PORT is set. */
   register(registry: MetricsRegistry): void;
-  /** Reads what a scrape needs beforehand. The sources prepare concurrently; none throws. */
+  /** Reads the state that several metrics share, before each scrape. The sources run concurrently, and none throws. */
   prepare?(): Promise<void> | void;
 }
 
@@ -45,12 +45,12 @@ export class MetricsRegistry {
   }
 
   histogram(name: string, help: string, read: () => readonly (readonly [Labels, Histogram])[]): void {
-    this.add('histogram', name, help, () => read().flatMap((each) => buckets(name, ...each)));
+    this.add('histogram', name, help, () => read().flatMap((entry) => buckets(name, ...entry)));
   }
 
   private add(type: string, name: string, help: string, read: () => Sample[]): void {
     const metric = { name, get: async () => ({ name, help, type, values: read() }) };
-    // prom-client's own classes want every event reported to them. The registry itself reads these two members only.
+    // The metric classes of prom-client count events themselves. Its registry reads only these two members of a metric.
     this.#registry.registerMetric(metric as unknown as AnyMetric);
   }
 }
@@ -63,15 +63,15 @@ function samples(reading: Reading): Sample[] {
 
 // Prometheus's buckets are cumulative: each counts the observations up to its bound.
 function buckets(name: string, labels: Labels, { bounds, counts, sum }: Histogram): Sample[] {
-  let below = 0;
-  const upTo = counts.map((count, index) => ({
+  let cumulative = 0;
+  const bucketSamples = counts.map((count, index) => ({
     labels: { ...labels, le: bounds[index] ?? '+Inf' },
-    value: (below += count),
+    value: (cumulative += count),
     metricName: `${name}_bucket`,
   }));
   return [
-    ...upTo,
+    ...bucketSamples,
     { labels, value: sum, metricName: `${name}_sum` },
-    { labels, value: below, metricName: `${name}_count` },
+    { labels, value: cumulative, metricName: `${name}_count` },
   ];
 }

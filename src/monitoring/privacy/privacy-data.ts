@@ -36,7 +36,7 @@ const LAST_DELETED = `
   select distinct on (key) key as "table", value::integer as rows, (finished_at at time zone 'UTC')::date::text as "on"
   from retention_run, jsonb_each_text(deleted) where finished_at is not null and deleted <> '{}' order by key, started_at desc`;
 
-/** What is stored, why, how long, what was last deleted, and how old the oldest row is (docs/privacy.md). */
+/** Reads what is stored and for how long, what was last deleted, and the age of the oldest row (docs/privacy.md). */
 export async function privacyData(dataSource: DataSource, config: Config) {
   const tables = await queryRows<ColumnRow>(dataSource, TABLES);
   const run = await queryRow<RetentionRunRow>(dataSource, LAST_RUN);
@@ -44,8 +44,8 @@ export async function privacyData(dataSource: DataSource, config: Config) {
   const rules = createRetentionPolicy(config);
   return {
     tables: tables.map(({ table, what, columns }) => {
-      const last = deleted.find((each) => each.table === table);
-      const rule = rules.find((each) => each.table === table);
+      const last = deleted.find((deletion) => deletion.table === table);
+      const rule = rules.find((candidate) => candidate.table === table);
       return {
         name: table,
         what,

@@ -28,14 +28,14 @@ export class StaffLinkMails implements OnModuleInit {
   }
 
   /** @throws Problem `not_found`, `has_passkey` */
-  async send(staffId: string, act: AuditContext): Promise<void> {
+  async send(staffId: string, audit: AuditContext): Promise<void> {
     if (!isUuid(staffId)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
       await lockStaff(manager, staffId);
       if (await hasPasskey(manager, staffId)) throw problem('has_passkey');
       const [id, nonce] = [uuidv4(), newNonce()];
       const secret = this.keys.staffLink({ id, nonce });
-      await this.links.store(manager, { id, staff_id: staffId, secret, nonce }, act);
+      await this.links.store(manager, { id, staff_id: staffId, secret, nonce }, audit);
       await enqueueMail(manager, 'staff_link', id, this.clock.now(), { urgent: true });
     });
   }

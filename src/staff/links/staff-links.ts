@@ -27,13 +27,13 @@ export class StaffLinks {
   ) {}
 
   /** Creates a link for the command line. Its secret is not stored. @throws Problem `not_found` */
-  async create(email: string, act: AuditContext): Promise<StaffLink> {
+  async create(email: string, audit: AuditContext): Promise<StaffLink> {
     const secret = randomBytes(32).toString('base64url');
     return this.dataSource.transaction(async (manager) => {
       const sql = 'select id from staff where email = $1 for key share';
       const staff = await queryRow<{ id: string }>(manager, sql, [email]);
       if (!staff) throw problem('not_found');
-      const expires_at = await this.store(manager, { id: uuidv4(), staff_id: staff.id, secret }, act);
+      const expires_at = await this.store(manager, { id: uuidv4(), staff_id: staff.id, secret }, audit);
       return { link: this.createUrl(secret), expires_at };
     });
   }
@@ -45,7 +45,7 @@ export class StaffLinks {
   async store(
     manager: EntityManager,
     { id, staff_id, secret, nonce }: { id: string; staff_id: string; secret: string; nonce?: Buffer },
-    act: AuditContext,
+    audit: AuditContext,
   ): Promise<Date> {
     const mailed = nonce !== undefined;
     const at = this.clock.now();
@@ -55,7 +55,7 @@ export class StaffLinks {
        values ($1, $2, $3, $4, $5, $6, $7)`,
       [id, staff_id, tokenHash(secret), mailed, nonce ?? null, at, expires_at],
     );
-    await recordAudit(manager, act, { action: 'staff.link', change: { staff_id, mailed }, at });
+    await recordAudit(manager, audit, { action: 'staff.link', change: { staff_id, mailed }, at });
     return expires_at;
   }
 

@@ -86,8 +86,8 @@ export class PasskeysService {
         staff.session_id,
       ]);
       const change = { staff_id: staff.id, passkey_id: id };
-      const act = { actor: staff.email, reason: null };
-      await recordAudit(manager, act, { action: 'passkey.remove', change, at: this.clock.now() });
+      const audit = { actor: staff.email, reason: null };
+      await recordAudit(manager, audit, { action: 'passkey.remove', change, at: this.clock.now() });
     });
   }
 }

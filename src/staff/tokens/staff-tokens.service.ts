@@ -35,7 +35,7 @@ export class StaffTokensService {
    * Creates a token that has the role of its owner and is valid for 90 days. Only its hash is stored.
    * @throws Problem `not_found`
    */
-  async create(email: string, act: AuditContext): Promise<{ id: string; token: string }> {
+  async create(email: string, audit: AuditContext): Promise<{ id: string; token: string }> {
     const owner = await this.dataSource.manager.findOneBy(Staff, { email });
     if (!owner) throw problem('not_found');
     const token = TOKEN_PREFIX + randomBytes(32).toString('base64url');
@@ -51,7 +51,7 @@ export class StaffTokensService {
         expires_at,
       });
       const change = { staff_id: owner.id, token_id: id };
-      await recordAudit(manager, act, { action: 'staff.token', change, at: created_at });
+      await recordAudit(manager, audit, { action: 'staff.token', change, at: created_at });
     });
     return { id, token };
   }
@@ -73,12 +73,12 @@ export class StaffTokensService {
   }
 
   /** @throws Problem `not_found` */
-  async revoke(id: string, act: AuditContext): Promise<void> {
+  async revoke(id: string, audit: AuditContext): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
       const { affected } = await manager.delete(StaffToken, { id });
       if (!affected) throw problem('not_found');
-      await recordAudit(manager, act, {
+      await recordAudit(manager, audit, {
         action: 'staff.revoke_token',
         change: { token_id: id },
         at: this.clock.now(),
