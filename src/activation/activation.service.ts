@@ -42,7 +42,7 @@ const FIND_BY_MACHINE = {
            where license_id = l.id and key_hash = $1 and replaced_at >= a.activated_at))`,
 };
 
-// Locks the license, searches for an activation of the machine, counts the active ones and inserts one (migrations/0001_schema.sql).
+// Activates a machine under the lock of its license (migrations/0001_schema.sql).
 const ACTIVATE_MACHINE = 'select * from activate_machine($1, $2, $3, $4, $5, $6, $7)';
 
 /** The license key, e-mail and machine of a request, in canonical form. */

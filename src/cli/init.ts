@@ -31,7 +31,7 @@ export function initCommand(mooring: Command): void {
     });
 }
 
-/** Never overwrites a file: a lost license-key secret or token key cannot be created again. */
+/** Creates the secrets. It overwrites no file, because a lost license-key secret or token key cannot be created again. */
 async function makeSecrets(dir: string): Promise<{ file: string; settings: Record<string, string> }> {
   const file = join(dir, 'mooring.env');
   const tokens = join(dir, 'tokens');
@@ -46,7 +46,7 @@ async function makeSecrets(dir: string): Promise<{ file: string; settings: Recor
     throw fileError(dir, error);
   });
   try {
-    // Written first: of two commands that run at once, the second fails here.
+    // This file is written first, so that of two commands that run at the same time the second fails here.
     await writeFile(file, envLines(settings) + SETTINGS_TO_FILL_IN, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
     throw fileError(file, error);
@@ -63,7 +63,7 @@ async function makeSecrets(dir: string): Promise<{ file: string; settings: Recor
 function envLines(settings: Record<string, string>): string {
   return (
     Object.entries(settings)
-      // Quoted if it contains white space, at which a shell or compose would cut it.
+      // A value with white space is quoted, because a shell or compose would end it there.
       .map(([name, value]) => `${name}=${/\s/.test(value) ? JSON.stringify(value) : value}\n`)
       .join('')
   );

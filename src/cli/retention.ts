@@ -39,7 +39,7 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
   const tables = failed.map(({ table }) => table);
   const value = { as_of: rfc3339(as_of), dry_run: dryRun, ...counts, deleted, failed: tables };
   const rows = Object.entries(deleted).map(([table, rows]) => [table, `${rows} rows`]);
-  const done = dryRun ? 'would be deleted' : 'deleted';
+  const outcome = dryRun ? 'would be deleted' : 'deleted';
   const text = [
     ['As of', rfc3339(as_of)],
     ['Telemetry', `${counts.telemetry_rows_moved} rows ${dryRun ? 'would move' : 'moved'} out of the inbox`],
@@ -52,7 +52,7 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
           ],
         ]
       : []),
-    ...rows.map(([table, count]) => [table!, `${count} ${done}`]),
+    ...rows.map(([table, count]) => [table!, `${count} ${outcome}`]),
     ...(rows.length > 0 ? [] : [['Deleted', 'nothing']]),
     ...(dryRun ? [] : [['Files', `${counts.files_rewritten} rewritten`]]),
   ];

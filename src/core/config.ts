@@ -67,7 +67,7 @@ export class Config {
   constructor(environment: Environment) {
     const read = (name: string) => environment[name]?.trim() || undefined;
     const host = read('HOST') ?? '127.0.0.1';
-    // For `localhost` Fastify would listen on every address, on the further ones without the listeners of stripClientAddress.
+    // For `localhost` Fastify would listen on several addresses, and only the first would have the listeners that strip addresses.
     this.host = host === 'localhost' ? '127.0.0.1' : host;
     this.production = isProduction(read('NODE_ENV'), this.host);
     this.port = integer('PORT', read('PORT'), 3000, 0, 65535);
@@ -197,9 +197,9 @@ function matching(name: string, text: string, shape: RegExp): string {
 }
 
 function oneOf<const T extends string>(name: string, text: string, allowed: readonly T[]): T {
-  const found = allowed.find((value) => value === text);
-  if (!found) throw new ConfigError(`${name} must be one of ${allowed.join(', ')}.`);
-  return found;
+  const value = allowed.find((candidate) => candidate === text);
+  if (!value) throw new ConfigError(`${name} must be one of ${allowed.join(', ')}.`);
+  return value;
 }
 
 function httpUrl(name: string, text: string): string {

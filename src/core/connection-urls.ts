@@ -39,9 +39,9 @@ export function databaseUrlWithTls(name: string, url: URL): string {
     throw new ConfigError(`${name} must give sslmode in place of ssl and uselibpqcompat.`);
   }
   // pg uses the last of several values.
-  const given = searchParams.getAll('sslmode').at(-1);
-  const mode = given === undefined ? undefined : SSL_MODES.get(given);
-  if (given !== undefined && mode === undefined) {
+  const requested = searchParams.getAll('sslmode').at(-1);
+  const mode = requested === undefined ? undefined : SSL_MODES.get(requested);
+  if (requested !== undefined && mode === undefined) {
     throw new ConfigError(`The sslmode of ${name} must be verify-full, no-verify or disable.`);
   }
   for (const file of SSL_FILES) refuseUnreadable(name, file, searchParams.getAll(file).at(-1));
@@ -53,8 +53,8 @@ export function databaseUrlWithTls(name: string, url: URL): string {
 
 /** The host that pg connects to: a name, an address, or the folder of a Unix socket; empty if the URL has none. */
 export function databaseHost({ searchParams, hostname }: URL): string {
-  const given = searchParams.getAll('host').at(-1);
-  if (given) return given;
+  const host = searchParams.getAll('host').at(-1);
+  if (host) return host;
   try {
     return decodeURIComponent(hostname);
   } catch {

@@ -29,7 +29,7 @@ const DRIVER_MESSAGES =
 /** Whether an error is temporary: the database is unavailable, shuts down or is overloaded, or a lock was held too long. */
 export function isConnectionError(error: unknown): boolean {
   if (error instanceof TooManyWait) return true;
-  // Not `instanceof`: an error of Node may come from another realm.
+  // `instanceof` does not work here, because an error of Node may come from another realm.
   if (!types.isNativeError(error)) return false;
   const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & {
     code?: unknown;
@@ -39,6 +39,6 @@ export function isConnectionError(error: unknown): boolean {
   if (isTlsFailure(cause)) return true;
   if (Array.isArray(cause.errors)) return cause.errors.some(isConnectionError);
   if (typeof cause.code !== 'string') return DRIVER_MESSAGES.test(cause.message);
-  // Without a system call, the connection of a client broke, not one to the database.
+  // An error without a system call is about the connection of a client, not about one to the database.
   return TEMPORARY_STATES.test(cause.code) || (NETWORK.has(cause.code) && typeof cause.syscall === 'string');
 }

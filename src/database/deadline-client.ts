@@ -38,7 +38,7 @@ export class DeadlineClient extends Client {
     this.#socket.destroy(new Error(`Connection terminated: ${reason}`));
   }
 
-  // One signature for all overloads of pg: the arguments are passed on unchanged.
+  // The signature covers all overloads of pg, because the arguments are passed on unchanged.
   override query(...query: unknown[]): never {
     this.#socket.setTimeout(REQUEST_TIMEOUTS_MS.silence);
     return (super.query as (...query: unknown[]) => never)(...query);

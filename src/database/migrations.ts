@@ -20,9 +20,9 @@ export async function migrate(url: string): Promise<string[]> {
   await dataSource.initialize();
   const lock = dataSource.createQueryRunner();
   try {
-    // Before the lock, because a pooler would keep the lock after the end of this process.
+    // This is checked before the lock is taken, because a pooler would keep the lock after the end of this process.
     await refusePooler(dataSource);
-    // Polled: a session that waits in pg_advisory_lock has a snapshot, for which a concurrent index build would wait.
+    // The lock is polled, because a waiting session has a snapshot, and a concurrent index build would wait for that session.
     while (!(await tryLock(lock, 'migrate'))) await wait(100);
     // The tables of the job queue come first, because a migration comments them.
     await migrateJobs(url);

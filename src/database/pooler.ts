@@ -12,16 +12,16 @@ const POOLER_MESSAGE =
  * @throws ConfigError
  */
 export async function refusePooler(dataSource: DataSource): Promise<void> {
-  const [one, other] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
+  const [first, second] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
   try {
-    await sessionOf(other);
+    await sessionOf(second);
     // Some poolers use the process that was idle for the longest time: the second statement then has another one.
-    const sessions = [await sessionOf(one), await sessionOf(one)];
-    // Others reuse the process that was used last, so a transaction of `other` keeps that one busy.
-    await other.startTransaction();
-    await sessionOf(other);
-    sessions.push(await sessionOf(one));
-    await other.rollbackTransaction();
+    const sessions = [await sessionOf(first), await sessionOf(first)];
+    // Others reuse the process that was used last, so a transaction of `second` keeps that one busy.
+    await second.startTransaction();
+    await sessionOf(second);
+    sessions.push(await sessionOf(first));
+    await second.rollbackTransaction();
     if (
       new Set(sessions.map(({ pid }) => pid)).size > 1 ||
       !sessions.every(({ hasOurSettings }) => hasOurSettings)
@@ -29,7 +29,7 @@ export async function refusePooler(dataSource: DataSource): Promise<void> {
       throw new ConfigError(POOLER_MESSAGE);
     }
   } finally {
-    await Promise.all([one.release(), other.release()]);
+    await Promise.all([first.release(), second.release()]);
   }
 }
 

@@ -52,7 +52,7 @@ export async function deleteAddressData(
   before: Date | null = null,
 ): Promise<void> {
   const values = [emails, before];
-  // Codes first: a concurrent sign-in has created its session before this, or finds no code.
+  // Codes are deleted first: a concurrent sign-in has created its session before that, or finds no code.
   for (const table of ['one_time_code', 'session'])
     await manager.query(
       `delete from ${table} where email = any($1) and coalesce(created_at < $2, true)`,
@@ -85,7 +85,7 @@ export async function erasePersonalData(
      select id from erased`,
     [licenses, at],
   );
-  // After the activations are locked: a concurrent release request is stored before this, or finds them ended.
+  // The update above locks the activations, so a concurrent release request is stored before this, or finds them ended.
   await manager.query('delete from release_request where activation_id = any($1)', [activations]);
   await manager.query(
     `update license set email = null, address_lost_at = null, ended_at = coalesce(ended_at, $2),
@@ -93,7 +93,7 @@ export async function erasePersonalData(
      where id = any($1)`,
     [licenses, at],
   );
-  // After the licenses are locked, because a sign-in with a key waits for that lock.
+  // The update above locks the licenses: a concurrent sign-in with a key has created its session before this, or finds none.
   await manager.query('delete from session where license_id = any($1)', [licenses]);
   await manager.query('update purchase set email = null where id = any($1)', [purchases]);
   return {

@@ -44,8 +44,8 @@ export async function findErasedAddresses(
   if (unknown.length === 0) return [];
   const erasedAt = new Map<string, Date>();
   for (const { address, at } of unknown) {
-    const other = erasedAt.get(address!);
-    if (!other || other < at!) erasedAt.set(address!, at!);
+    const earlier = erasedAt.get(address!);
+    if (!earlier || earlier < at!) erasedAt.set(address!, at!);
   }
   const found = new Map<string, Date>();
   for (const table of TABLES_WITH_ADDRESSES)

@@ -65,7 +65,7 @@ export class ErasureService {
   async requestInSession(email: string, session_id: string): Promise<ErasureView> {
     return this.dataSource.transaction(async (manager) => {
       const request = await this.createRequest(manager, email);
-      // Checked last: a concurrent erasure deletes the session, and the address must not be stored again after it.
+      // The session is checked last: a concurrent erasure deletes it, and the address must not be stored again after that.
       const sql = 'select 1 from session where id = $1';
       const sessions = await queryRows<unknown>(manager, sql, [session_id]);
       if (sessions.length === 0) throw problem('sign_in_required');
@@ -261,7 +261,7 @@ export class ErasureService {
     await this.complete(manager, id, email, erased, now);
     if (audit)
       await recordAudit(manager, audit, { action: 'erasure.run', change: { erasure_id: id }, at: now });
-    // Last before the commit: if the file cannot be written, the transaction is rolled back and tried again.
+    // This is the last step before the commit: if the file cannot be written, the transaction is rolled back and tried again.
     const { licenses: license, purchases: purchase } = personalData;
     await this.records.recordErased(manager, { id, email, at: now }, { license, purchase });
   }

@@ -26,7 +26,7 @@ export class HeartbeatController {
   @HttpCode(200)
   async heartbeat(
     @Body() { token, app_version }: HeartbeatRequest,
-    // Not validated: an invalid block never fails a heartbeat. `readTelemetry` reads it.
+    // The block is not validated here, because an invalid one never fails a heartbeat. `readTelemetry` reads it.
     @RawMember('telemetry') telemetry: unknown,
   ) {
     const startedAt = performance.now();

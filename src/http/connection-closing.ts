@@ -17,21 +17,21 @@ export function closeConnections(fastify: FastifyInstance, log: AppLogger): void
     socket.once('close', () => sockets.delete(socket));
   });
   let isClosing = false;
-  const ended = { answered: 0, cut: 0 };
+  const counts = { answered: 0, cut: 0 };
   fastify.addHook('preClose', (done) => {
     isClosing = true;
-    const started = performance.now();
-    // Emitted after the end of the last connection.
+    const startedAt = performance.now();
+    // The server emits `close` after the end of the last connection.
     fastify.server.once('close', () => {
-      log.info('requests ended', { ...ended, milliseconds: Math.round(performance.now() - started) });
+      log.info('requests ended', { ...counts, milliseconds: Math.round(performance.now() - startedAt) });
     });
     setTimeout(() => {
-      for (const socket of sockets) if (!hasPendingResponse(socket)) cut(socket);
+      for (const socket of sockets) if (!hasPendingResponse(socket)) destroy(socket);
     }, REQUEST_ARRIVAL_TIMEOUT_MS).unref();
     done();
   });
-  const cut = (socket: Socket) => {
-    ended.cut += 1;
+  const destroy = (socket: Socket) => {
+    counts.cut += 1;
     socket.destroy();
   };
   fastify.addHook('onSend', (_request, reply, _payload, done) => {
@@ -39,7 +39,7 @@ export function closeConnections(fastify: FastifyInstance, log: AppLogger): void
     done();
   });
   fastify.addHook('onResponse', (_request, _reply, done) => {
-    if (isClosing) ended.answered += 1;
+    if (isClosing) counts.answered += 1;
     done();
   });
 }

@@ -41,7 +41,8 @@ export async function createApp(
     bodyLimit: BODY_LIMIT_BYTES,
     // A slow sender does not count as a request in progress.
     requestTimeout: 20_000,
-    // For clients that neither read nor send. Later than `requestTimeout`, which Node checks every 30 seconds.
+    // This ends connections of clients that neither read nor send. It is longer than `requestTimeout`, which Node checks every
+    // 30 seconds.
     connectionTimeout: 60_000,
     forceCloseConnections: 'idle',
     // Requests on open connections are still answered during the shutdown; then the connection ends.

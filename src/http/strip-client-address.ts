@@ -51,7 +51,7 @@ function hidePeer(socket: Socket): void {
 function removeForwardingHeaders(request: IncomingMessage): void {
   const names = Object.keys(request.headers).filter((name) => FORWARDING.test(name));
   if (names.length === 0) return;
-  // Read before the raw headers change, because Node derives it from the number of raw headers.
+  // This getter is called before the raw headers change, because Node computes its value from the number of raw headers.
   const distinct = request.headersDistinct;
   for (const name of names) {
     delete request.headers[name];

@@ -25,7 +25,7 @@ export class HolderGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<HolderRequest>();
     const route = context.getHandler();
-    // First, so that the page of another site cannot find out whether a holder is signed in.
+    // The origin is checked first, so that the page of another site cannot find out whether a holder is signed in.
     demandSameOrigin(request, this.config);
     if (this.reflector.get(AllowedWithoutSession, route)) return true;
     const session = await this.sessions.find(readCookie(request, this.config, 'holder'));

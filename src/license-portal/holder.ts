@@ -24,8 +24,8 @@ export const requireOwnActivation = createOwnershipCheck(SELECT_ACTIVATION);
 function createOwnershipCheck(sql: string) {
   return async (dataSource: DataSource, { license_id, email }: Holder, id: string): Promise<string> => {
     if (!isUuid(id)) throw problem('not_found');
-    const found = await queryRow<{ id: string }>(dataSource, sql, [id, license_id, email]);
-    if (!found) throw problem('not_found');
-    return found.id;
+    const row = await queryRow<{ id: string }>(dataSource, sql, [id, license_id, email]);
+    if (!row) throw problem('not_found');
+    return row.id;
   };
 }

@@ -57,7 +57,7 @@ export class ImportRefused extends Error {
  */
 export function importColumns(header: readonly string[]): ImportColumn[] {
   const names = header.map((name) => name.trim().toLowerCase());
-  // Checked first: in a file without a header these cells are customer data, which messages must not contain.
+  // This is checked first: in a file without a header these cells are customer data, which messages must not contain.
   if (!REQUIRED_COLUMNS.every((name) => names.includes(name))) {
     throw new ImportRefused(
       `The first line must name the columns ${REQUIRED_COLUMNS.join(' and ')}, with commas or semicolons between.`,
@@ -148,7 +148,7 @@ export async function importLicenses(
 const FIND_TAKEN_KEYS = `
   select key_hash from license where key_hash = any($1)
   union select key_hash from replaced_key where key_hash = any($1)`;
-// Waits for a concurrent insert of the same key. Returns the keys that are taken.
+// The statement waits for a concurrent insert of the same key, and returns the keys that another license has or had.
 const INSERT_LICENSES = `
   with given as (
     select * from unnest($1::bytea[], $2::uuid[], $3::text[], $4::text[], $5::integer[], $6::timestamptz[], $7::text[])
@@ -208,10 +208,10 @@ class LicenseWriter {
 
   /** @returns the number of licenses @throws ImportRefused if there was a fault */
   finish(): number {
-    const more = this.#faults.length - MAX_REPORTED_FAULTS;
+    const omitted = this.#faults.length - MAX_REPORTED_FAULTS;
     const reported = [
       ...this.#faults.slice(0, MAX_REPORTED_FAULTS),
-      ...(more > 0 ? [`… and ${more} more`] : []),
+      ...(omitted > 0 ? [`… and ${omitted} more`] : []),
     ];
     if (reported.length > 0) throw new ImportRefused('Nothing was imported.', reported);
     if (this.#lines.size === 0) throw new ImportRefused('The file holds no licenses.');

@@ -77,7 +77,7 @@ export class LicenseMails implements OnModuleInit {
     return { to: key.email, subject, body };
   }
 
-  // Sent to both addresses; neither mail contains the other address.
+  // The mail is sent to both addresses, and does not contain the other one.
   private composeEmailChanged(): MailMessage {
     const product = this.config.mailFrom.name;
     return {

@@ -208,7 +208,7 @@ export class LicensesService {
    */
   async assertDatabaseHasLicenses(): Promise<void> {
     if (!this.config.production) return;
-    // Not cached: an empty backup may have been restored since the last call.
+    // The result is not cached, because an empty backup may have been restored since the last call.
     if (!(await this.dataSource.manager.exists(License))) throw problem('unavailable');
   }
 

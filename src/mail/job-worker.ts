@@ -36,8 +36,8 @@ const UNLOCK_ABANDONED_JOBS = `
 type Task = (ids: JobIds, signal: AbortSignal) => Promise<void>;
 
 /**
- * Runs the durable jobs of `addJob` beside the requests. A job that fails is tried 25 times over four days, with growing
- * delays. Another instance takes over the jobs of a killed one.
+ * Runs the durable jobs of `addJob` in the process that also answers requests. A failing job is tried 25 times over four
+ * days, with growing delays. Another instance takes over the jobs of a killed one.
  */
 @Injectable()
 export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -78,8 +78,8 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     const [startedAt, doneBefore] = [performance.now(), this.#done];
     this.#ending.abort();
     // `gracefulShutdown` rejects for a pool that has already ended.
-    const ended = Object.values(this.#workers).map(async (workers) => workers.gracefulShutdown());
-    await Promise.allSettled(ended);
+    const shutdowns = Object.values(this.#workers).map(async (workers) => workers.gracefulShutdown());
+    await Promise.allSettled(shutdowns);
     await this.#running;
     const milliseconds = Math.round(performance.now() - startedAt);
     this.log.info('jobs ended', { done: this.#done - doneBefore, milliseconds });

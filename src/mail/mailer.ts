@@ -57,7 +57,7 @@ export class Mailer {
     // nodemailer removes brackets, which would change the address.
     if (/[<>]/.test(to)) throw new JobFailure('the e-mail address has a bracket in it, which cannot be sent');
     const from = this.config.mailFrom;
-    // An object, not a string: nodemailer would read an address with a comma as two addresses.
+    // The recipient is an object, because nodemailer would read a string with a comma as two addresses.
     const recipient = { name: '', address: withAsciiDomain(to) };
     const message: SendMailOptions = {
       from,

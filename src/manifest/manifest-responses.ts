@@ -6,7 +6,7 @@ import { ManifestService, type LiveManifest } from './manifest.service.js';
 /** The path of the update manifest, for the controller and for the prepared route. */
 export const MANIFEST_PATH = '/v1/manifest';
 
-/** Fresh for 5 minutes; caches may serve a copy for a day while the service fails (docs/contract.md#update-manifest). */
+/** A copy is fresh for 5 minutes. Caches may serve it for a day while the service fails (docs/contract.md#update-manifest). */
 const CACHE_CONTROL = 'public, max-age=300, stale-if-error=86400';
 
 /** The responses with the live manifest: the same bytes for each client, prepared once for each manifest. */

@@ -60,7 +60,7 @@ export function nextManifest(
 /** The state that a manifest is checked against before it is published. */
 export interface PublishContext {
   readonly live: LiveContent | null;
-  /** The published versions: all of them on the server, or those that the publisher's tool knows. */
+  /** The published versions: all of them on the server, or those in the manifests that the command line has read. */
   readonly versions: PublishedVersions;
   readonly product: string;
   readonly now: Date;

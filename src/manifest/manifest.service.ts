@@ -60,13 +60,13 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   }
 
   onApplicationBootstrap(): void {
-    // During an outage of the database the live manifest stays live.
+    // During an outage of the database the service continues to serve the manifest in memory.
     const poll = () =>
       void this.refresh().catch((error: unknown) => this.log.failed('manifest poll failed', error));
     this.#timer = setInterval(poll, MANIFEST_POLL_MS).unref();
   }
 
-  // Stops polling before the connections are closed.
+  // Polling stops before the connections are closed.
   beforeApplicationShutdown(): void {
     clearInterval(this.#timer);
   }

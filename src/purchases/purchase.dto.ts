@@ -20,7 +20,7 @@ export class PurchaseReport {
   @Member(oneOf(PURCHASE_STATES))
   status!: PurchaseState;
 
-  // Read with `paid` only: an invalid address must not fail the report of a refund.
+  // The address is read with `paid` only, because an invalid one must not fail the report of a refund.
   @Member(buyerEmail, { when: ({ status }: PurchaseReport) => status === 'paid' })
   email?: string;
 }

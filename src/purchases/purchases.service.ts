@@ -101,7 +101,7 @@ async function lockPurchase(
   return purchase;
 }
 
-/** A separate statement after the lock: a statement that waits for the lock would read the earlier state. */
+/** Finds the license of a purchase, in a statement after the lock: one that waits for a lock would read the earlier state. */
 async function licenseOf(manager: EntityManager, purchaseId: string): Promise<string | null> {
   const sql = 'select id from license where purchase_id = $1';
   const license = await queryRow<{ id: string }>(manager, sql, [purchaseId]);

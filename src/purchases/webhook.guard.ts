@@ -6,7 +6,7 @@ import { Config } from '../core/config.js';
 import { problem } from '../http/problems/problem.js';
 import { RateLimit } from '../http/limits/rate-limit.js';
 
-/** Unix seconds. The library would ignore characters after the number. */
+/** The timestamp in Unix seconds. It is checked here, because the library ignores characters after the number. */
 const TIMESTAMP = /^[1-9]\d*$/;
 
 /** Accepts requests that PURCHASE_WEBHOOK_SECRET signed within the last 5 minutes (Standard Webhooks). */

@@ -37,7 +37,7 @@ export class ReleaseService {
       if (license.email !== email) throwNotFound();
       if (ended_at) return;
       const at = this.clock.now();
-      // Counted under the lock, so that concurrent releases count each other.
+      // The releases are counted under the lock, so that concurrent releases count each other.
       const released = (await countSelfReleases(manager, [license_id], at)).get(license_id) ?? 0;
       if (released >= this.config.selfReleasesPerYear) throw problem('release_needs_support');
       await endActivation(manager, id, at, true);
@@ -101,8 +101,8 @@ export async function endRefundedLicense(manager: EntityManager, licenseId: stri
   const ended_at = license.ended_at ?? at;
   const end_changed_at = endChangedAt(license, { ...license, ended_at }, at);
   await manager.update(License, { id: licenseId }, { ended_at, end_changed_at });
-  const ended = { ended_at: at, ended_reason: 'refunded' } as const;
-  await manager.update(Activation, { license_id: licenseId, ended_at: IsNull() }, ended);
+  const change = { ended_at: at, ended_reason: 'refunded' } as const;
+  await manager.update(Activation, { license_id: licenseId, ended_at: IsNull() }, change);
 }
 
 function throwNotFound(): never {

@@ -72,10 +72,12 @@ export async function deleteExpired(
   const dropped = await dropPastPartitions(runner, firstKept);
   // The other rows that are due are in the partition of the month that contains the cutoff.
   const partition = partitionOf(firstKept);
-  const found = await queryOne<{ exists: boolean }>(runner, 'select to_regclass($1) is not null as exists', [
-    partition,
-  ]);
-  return dropped + (found.exists ? await deleteInBatches(runner, { ...rule, table: partition }, times) : 0);
+  const { exists } = await queryOne<{ exists: boolean }>(
+    runner,
+    'select to_regclass($1) is not null as exists',
+    [partition],
+  );
+  return dropped + (exists ? await deleteInBatches(runner, { ...rule, table: partition }, times) : 0);
 }
 
 async function deleteInBatches(runner: QueryRunner, rule: RetentionRule, times: RunTimes): Promise<number> {

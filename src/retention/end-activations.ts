@@ -4,7 +4,7 @@ import { queryOne, queryRows } from '../database/sql.js';
 import { firstDayKept } from './cutoff.js';
 import { LICENSE_RETENTION_START } from '../licenses/license-end.js';
 
-/** One month before the license is deleted, so that staff can notice a wrong run and correct the license. */
+/** The activations end one month before the license is deleted, so that staff can notice and correct a wrong end. */
 const MONTHS_AFTER_LICENSE_END = 11;
 /** The number of activations that one transaction ends. */
 const ACTIVATION_BATCH_ROWS = 500;

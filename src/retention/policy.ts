@@ -103,7 +103,7 @@ export const createRetentionPolicy = ({
     period: 'until they expire, at most a day longer',
     keptFrom: 'expires_at',
   },
-  // Six days, so that with one run a day no row is older than seven days.
+  // The period is six days, so that with one run a day no row is older than seven days.
   {
     table: 'mail_recipient',
     description: 'Recipients of queued mails',

@@ -23,7 +23,7 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     private readonly log: AppLogger,
   ) {}
 
-  // Not awaited, because a run may take long and the start of the server must not wait for it.
+  // The run is not awaited, because it may take long and the start of the server must not wait for it.
   onApplicationBootstrap(): void {
     this.run();
   }

@@ -74,7 +74,7 @@ export class RetentionService {
         const report = options.dryRun
           ? await this.countDue(runner, effectiveAsOf, options)
           : await this.applyPolicy(runner, effectiveAsOf, options);
-        // Unlocked explicitly, because the server releases the lock of a closed connection with a delay.
+        // The lock is released explicitly, because the server releases that of a closed connection with a delay.
         await runner.query('select pg_advisory_unlock($1)', [LOCKS.retention]);
         return report;
       } finally {

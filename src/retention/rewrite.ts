@@ -26,7 +26,7 @@ export const REWRITTEN_TABLES: readonly string[] = [
 export const LARGE_TABLE_BYTES = 16 * 1024 * 1024;
 /** With hourly runs, a file is rewritten within 24 hours of any erasure. */
 const SMALL_TABLE_INTERVAL_MS = 20 * 60 * 60_000;
-/** Leaves nine nights for retries before the promised 30 days are over. */
+/** After this time, nine nights remain for retries within the promised 30 days. */
 const LARGE_TABLE_INTERVAL_MS = 21 * DAY_MS;
 
 /** How long each attempt waits for the exclusive lock; all requests for the table wait behind it. */
@@ -56,8 +56,8 @@ export async function tablesToRewrite(
 ): Promise<string[]> {
   await runner.query(UPSERT_FILE_STATE, [REWRITTEN_TABLES, LARGE_TABLE_BYTES, now]);
   const files = await queryRows<FileState>(runner, 'select * from file_rewrite');
-  const known = files.filter(({ table_name }) => REWRITTEN_TABLES.includes(table_name));
-  return known
+  const rewritten = files.filter(({ table_name }) => REWRITTEN_TABLES.includes(table_name));
+  return rewritten
     .filter(({ is_large, rewritten_at }) => {
       // A time in the future was recorded by a clock that was ahead.
       const age = Math.abs(now.getTime() - rewritten_at.getTime());

@@ -22,7 +22,7 @@ const printMessage = (sentence: string) => void process.stderr.write(`${sentence
 const resources = new AsyncDisposableStack();
 const shutdown = new AbortController();
 let delayMs = 0;
-/** Replaced by a logger with the level of the settings. */
+/** `start` replaces this logger by one with the level of the settings. */
 let log = new AppLogger('fatal');
 let starting: Promise<void> | undefined;
 

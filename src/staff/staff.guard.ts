@@ -25,7 +25,7 @@ export class StaffGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<StaffRequest>();
-    // First, so that the page of another site cannot find out whether a staff member is signed in.
+    // The origin is checked first, so that the page of another site cannot find out whether a staff member is signed in.
     demandSameOrigin(request, this.config);
     const route = context.getHandler();
     if (this.reflector.get(AllowedWithoutSession, route)) return true;

@@ -77,14 +77,14 @@ export class LicenseChangeRequest {
 
 export function toLicenseQuery(request: SearchRequest, keys: LicenseKeys): LicenseQuery {
   const { email, license_key, license_id, transaction_id, activation_id } = request;
-  const given: LicenseQuery = {
+  const query: LicenseQuery = {
     ...(email !== undefined && { email }),
     ...(license_key !== undefined && { key_hash: keys.hash(license_key) }),
     ...(license_id !== undefined && { id: license_id }),
     ...(transaction_id !== undefined && { transaction_id }),
     ...(activation_id !== undefined && { activation_id }),
   };
-  if (Object.keys(given).length === 1) return given;
+  if (Object.keys(query).length === 1) return query;
   const names = SEARCH_MEMBERS.filter((name) => request[name] !== undefined);
   throw createProblem(
     names.length > 0 ? names : SEARCH_MEMBERS,

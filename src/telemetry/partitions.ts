@@ -18,11 +18,11 @@ export function partitionOf(day: string): string {
 /** Creates the missing partitions of `telemetry`, from the month of `from` to `MONTHS_AHEAD` months after `until`. */
 export async function createPartitions(runner: QueryRunner, from: Date, until: Date): Promise<void> {
   const last = monthStart(until, MONTHS_AHEAD);
-  const known = await queryRows<Partition>(runner, PARTITIONS);
+  const existing = await queryRows<Partition>(runner, PARTITIONS);
   for (let month = monthStart(from, 0); month <= last; month = monthStart(month, 1)) {
     const first = utcDay(month);
     const name = partitionOf(first);
-    const state = known.find((partition) => partition.name === name)?.state ?? 'detached';
+    const state = existing.find((partition) => partition.name === name)?.state ?? 'detached';
     if (state !== 'detached') continue;
     // Creating it as a partition would lock `telemetry` exclusively, and inserts would wait behind each long query.
     await runner.query(`create table if not exists ${name} (like telemetry)`);

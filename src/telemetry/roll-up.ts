@@ -11,19 +11,19 @@ export async function rollUpWeeks(runner: QueryRunner, asOf: Date): Promise<numb
   return weekEnds.length;
 }
 
-// The first week is the one after the last counted week, or else the week of the oldest row. A week that still has rows in
-// the inbox has not ended.
+// The first week is the one after the last counted week, or the week of the oldest row if none is counted. A week that still
+// has rows in the inbox has not ended.
 async function findWeeksToCount(runner: QueryRunner, asOf: Date): Promise<string[]> {
-  const known = await queryOne<{ next: string | null; first: string | null; waiting: string | null }>(
+  const weeks = await queryOne<{ next: string | null; first: string | null; waiting: string | null }>(
     runner,
     `select (select max(week_end) + 7 from fleet_week)::text as next,
             (select date_trunc('week', min(received_on))::date + 6 from telemetry)::text as first,
             (select min(received_on) from telemetry_waiting)::text as waiting`,
   );
-  const from = known.next ?? known.first;
+  const from = weeks.next ?? weeks.first;
   if (from === null) return [];
   const today = utcDay(asOf);
-  const firstOpenDay = known.waiting !== null && known.waiting < today ? known.waiting : today;
+  const firstOpenDay = weeks.waiting !== null && weeks.waiting < today ? weeks.waiting : today;
   const weekEnds: string[] = [];
   for (let end = from; end < firstOpenDay; end = utcDay(new Date(Date.parse(end) + 7 * DAY_MS)))
     weekEnds.push(end);
@@ -78,7 +78,7 @@ const INSERT_LATENCY = `
           (select value_2 from fleet_cell where week_end = $1::date and dimension = 'hardware' and not is_other)
         group by soc_name having count(*) >= ${SMALL_CELL_THRESHOLD}) chip`;
 
-/** Limits the work of the page when a client sends crashes with ever new signatures. */
+/** The limit keeps the page fast if a client sends many crashes with different signatures. */
 const MAX_CRASH_GROUPS_PER_WEEK = 2_000;
 
 // Crash groups have no minimum count: a group identifies a place in the application and no machine.

@@ -22,11 +22,12 @@ export interface ShownCell extends Cell {
 export function suppressSmallCells(cells: readonly Cell[], rest: number): ShownCell[] {
   // Equal counts are ordered by value, so that the choice of the suppressed cell reveals nothing.
   const kept = cells.toSorted((a, b) => b.heartbeats - a.heartbeats || (key(a) < key(b) ? -1 : 1));
-  let other = rest;
-  while (other > 0 && other < SMALL_CELL_THRESHOLD && kept.length > 0) other += kept.pop()!.heartbeats;
+  let suppressed = rest;
+  while (suppressed > 0 && suppressed < SMALL_CELL_THRESHOLD && kept.length > 0)
+    suppressed += kept.pop()!.heartbeats;
   const shown = kept.map((cell) => ({ ...cell, is_other: false }));
-  if (other < SMALL_CELL_THRESHOLD) return shown;
-  return [...shown, { value: null, value_2: null, is_other: true, heartbeats: other }];
+  if (suppressed < SMALL_CELL_THRESHOLD) return shown;
+  return [...shown, { value: null, value_2: null, is_other: true, heartbeats: suppressed }];
 }
 
 const key = ({ value, value_2 }: Cell) => JSON.stringify([value, value_2]);

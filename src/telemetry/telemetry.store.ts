@@ -15,7 +15,7 @@ const MAX_BLOCK_BYTES = 8 * 1024;
 
 const COLUMNS = ['id', 'received_on', ...TELEMETRY_NAMES];
 const TYPES = ['uuid', 'date', ...TELEMETRY_NAMES.map((name) => TELEMETRY_FIELDS[name].type)];
-// A separate statement, and so a separate transaction, that writes telemetry and nothing else.
+// This statement is a transaction of its own, which writes only telemetry.
 const INSERT_ROWS = `insert into telemetry_inbox (${COLUMNS.join(', ')})
   select * from unnest(${TYPES.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})`;
 

@@ -21,7 +21,7 @@ import {
   printMessage,
 } from '../terminal/output.js';
 
-/** Far more than a row needs. The limit stops a quotation mark that is never closed from consuming the whole file. */
+/** A row needs far less. Without this limit, a missing closing quotation mark would make the whole file one row. */
 const MAX_ROW_BYTES = 16_384;
 
 export function importCommand(license: Command): void {
@@ -53,7 +53,7 @@ async function openFile(path: string): Promise<FileHandle> {
   const refuse = (error: unknown): never => {
     throw fileError(path, error);
   };
-  // Checked before opening, because opening a pipe would wait for its writer.
+  // The type is checked before the file is opened, because opening a pipe would wait for its writer.
   if (!(await stat(path).catch(refuse)).isFile()) throw new Refused(`${path} is not a file.`);
   return open(path).catch(refuse);
 }

@@ -22,11 +22,11 @@ export async function readImage(
   await using handle = await open(file).catch((error: unknown) => refuse(file, error));
   const digest = createHash('sha256');
   let done = 0;
-  // One buffer for all chunks: a stream allocates one for each, and gigabytes of them wait for garbage collection.
+  // All chunks share one buffer. A stream would allocate one for each, and gigabytes of them would wait for garbage collection.
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   for (;;) {
     const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, done);
-    // Stops at the first size: reading a file that grows would never end.
+    // Reading stops at the size from the beginning, because reading a growing file might never end.
     if (bytesRead === 0 || done + bytesRead > size) break;
     digest.update(chunk.subarray(0, bytesRead));
     onProgress((done += bytesRead), size);

@@ -12,7 +12,7 @@ import { fetchManifest, readManifestFile } from './live-manifest.js';
 import { contentRows, differences, differenceText } from './manifest-text.js';
 import { auditContextOf, aligned, print, Refused, printMessage } from '../terminal/output.js';
 
-/** Every instance serves a published manifest within 5 seconds (docs/contract.md#update-manifest); a second more for the network. */
+/** Every instance serves a published manifest within 5 seconds (docs/contract.md#update-manifest). A second is for the network. */
 const SERVED_WITHIN_MS = 6_000;
 const POLL_INTERVAL_MS = 250;
 
@@ -40,7 +40,7 @@ export async function publish(file: string, options: PublishOptions, command: Co
         `Versions above ${content.version} are withdrawn: they are not offered any more. Installed copies stay until a higher version is published.`,
       );
     const url = `${context.config.publicUrl}/v1/manifest`;
-    // Checked before the embedded database is closed, because a running server may use it.
+    // The address is checked before the embedded database is closed, because a running server may use it.
     const fault = await checkPublicAddress(url, readDocument(document).signed, content.sequence, trusted);
     printMessage(fault === null ? `${url} serves it.` : `It is published, but ${fault}`);
     const { version, sequence, minimum_license_expiry, expires_at } = content;

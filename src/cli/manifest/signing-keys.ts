@@ -20,7 +20,7 @@ export async function makeKeyFile(
   file: string,
   ask: AskPassphrase | null,
 ): Promise<{ key_id: string; public_key: string }> {
-  // Checked before the passphrase is asked for.
+  // This is checked before the passphrase is asked for.
   if (existsSync(file)) throw fileError(file, { code: 'EEXIST' });
   const { privateKey } = generateKeyPairSync('ed25519');
   const passphrase = ask && (await ask('Passphrase of the new key: '));

@@ -120,7 +120,10 @@ export interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
   readonly first?: number;
 }
 
-/** Makes the manifest and signs it, writes its bytes (--prepare) or prints its changes (--dry-run). @throws PublishRefused if the server would refuse it */
+/**
+ * Makes a manifest, and signs it, writes its bytes (--prepare) or prints its changes (--dry-run).
+ * @throws PublishRefused if the server would refuse it
+ */
 export async function makeManifest(
   { first, ...offer }: SigningOffer,
   published: PublishedState,

@@ -12,7 +12,8 @@ const CTRL_U = '\u0015';
 export type AskPassphrase = (prompt: string) => Promise<string>;
 
 /**
- * @param fd the file descriptor of the passphrases: one line for each key, in the order of the keys, or one line for all; undefined: the terminal
+ * @param fd the file descriptor of the passphrases: one line for each key, in the order of the keys, or one line for all keys.
+ *   Without it, the terminal asks.
  */
 export function passphraseSource(fd: number | undefined): AskPassphrase {
   if (fd === undefined) return askTerminal;

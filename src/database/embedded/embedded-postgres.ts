@@ -123,8 +123,8 @@ async function takeOver(files: Files, settings: Record<string, string>): Promise
     return null;
   }
   const current = await currentSettings(urlOf(files, leftServer, 'postgres'));
-  const wanted = Object.entries({ ...settings, data_directory: files.cluster });
-  if (current && wanted.every(([name, value]) => current[name] === value)) return leftServer;
+  const required = Object.entries({ ...settings, data_directory: files.cluster });
+  if (current && required.every(([name, value]) => current[name] === value)) return leftServer;
   const signals: NodeJS.Signals[] = current ? ['SIGINT', 'SIGQUIT', 'SIGKILL'] : ['SIGQUIT', 'SIGKILL'];
   await endPostmaster(leftServer.pid, files.cluster, ...signals);
   return null;

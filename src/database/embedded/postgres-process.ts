@@ -97,8 +97,8 @@ async function launchOnce(cluster: string, logFile: string, settings: Record<str
   child.once('exit', () => (failure ??= ''));
   // The pid file is read instead of connecting: another process can listen on the port until the server reports it as its own.
   const isReady = () => {
-    const found = readPidFile(cluster);
-    return found?.pid === child.pid && found?.status === 'ready';
+    const pidFile = readPidFile(cluster);
+    return pidFile?.pid === child.pid && pidFile?.status === 'ready';
   };
   await until(() => failure !== undefined || isReady(), 5 * 60);
   if (failure === undefined && child.pid !== undefined && isReady()) return { pid: child.pid, port };
@@ -111,7 +111,7 @@ async function launchOnce(cluster: string, logFile: string, settings: Record<str
 export async function endPostmaster(pid: number, cluster: string, ...signals: NodeJS.Signals[]) {
   for (const signal of signals) {
     // A stopped process handles the signal only after SIGCONT.
-    for (const each of [signal, 'SIGCONT'] as const) if (isPostmaster(pid, cluster)) process.kill(pid, each);
+    for (const sent of [signal, 'SIGCONT'] as const) if (isPostmaster(pid, cluster)) process.kill(pid, sent);
     await until(() => !isPostmaster(pid, cluster), 8);
   }
 }
@@ -120,8 +120,10 @@ export async function endPostmaster(pid: number, cluster: string, ...signals: No
 export function isPostmaster(pid: number, cluster: string): boolean {
   try {
     if (!existsSync('/proc/self/cmdline')) {
-      const line = execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
-      return line.includes(`postgres -D ${cluster} -p `);
+      const commandLine = execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], {
+        encoding: 'utf8',
+      });
+      return commandLine.includes(`postgres -D ${cluster} -p `);
     }
     // The working directory of a server is its data directory. A zombie process has no command line.
     const [program = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');

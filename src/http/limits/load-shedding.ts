@@ -45,10 +45,10 @@ export function shedLoad(fastify: FastifyInstance, limits = LIMITS, load = new L
     load.shed[reason] += 1;
     return problem('unavailable');
   };
-  // Before the body is read, so that a refusal costs almost nothing.
+  // This hook runs before the body is read, so that a refusal costs almost nothing.
   fastify.addHook('onRequest', (request, _reply, done) => done(refusal(request)));
   const inProgress = new WeakSet<FastifyRequest>();
-  // Counted when the body has arrived, so that slow senders do not count.
+  // A request counts as in progress when its body has arrived, so that slow senders do not count.
   fastify.addHook('preHandler', (request, _reply, done) => {
     if (isProbe(request)) return done();
     const refused = refusal(request);
@@ -57,7 +57,7 @@ export function shedLoad(fastify: FastifyInstance, limits = LIMITS, load = new L
     inProgress.add(request);
     done();
   });
-  // Counted until the response is ready: clients that do not read do not count, and the work for a client that has
+  // A request counts until its response is ready: clients that do not read do not count, and the work for a client that has
   // disconnected counts.
   fastify.addHook('onSend', (request, _reply, _payload, done) => {
     if (inProgress.delete(request)) load.underWay -= 1;

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { problem } from '../problems/problem.js';
 
-/** Random for each process, so that hashed keys cannot be matched to identities later. */
+/** The key is random in each process, so that the hashes cannot be matched to identities later. */
 const HMAC_KEY = randomBytes(32);
 
 /** The largest number of identities that one `RateLimit` counts; they need about 20 MB. */
@@ -19,7 +19,7 @@ interface Window {
  * drops those with the fewest attempts first, and never one that has reached the limit.
  */
 export class RateLimit {
-  /** Ordered by their end, because all windows have the same length. */
+  /** The windows by key. They are ordered by their end, because all have the same length. */
   readonly #windows = new Map<string, Window>();
   /** The keys by number of attempts; each set is in the order of insertion. */
   readonly #byAttempts: readonly Set<string>[];

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { problem } from '../problems/problem.js';
 
-/** For a route whose body is signed: its guard gets the bytes, and `readJson` parses them. */
+/** The configuration of a route whose body is signed: its guard gets the bytes, and `readJson` parses them. */
 export const RAW_BODY = { rawBody: true, bodyLimit: 64 * 1024 };
 
 type RouteSettings = Partial<typeof RAW_BODY>;

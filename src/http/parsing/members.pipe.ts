@@ -42,8 +42,8 @@ export class MembersPipe extends ValidationPipe {
   }
 
   private namesOf(dto: Dto): string[] {
-    const known = this.#names.get(dto);
-    if (known) return known;
+    const cached = this.#names.get(dto);
+    if (cached) return cached;
     const metadata = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
     const names = [...new Set(metadata.map(({ propertyName }) => propertyName))];
     // `import type` of the class would leave `Object` here, which accepts everything.
@@ -53,7 +53,7 @@ export class MembersPipe extends ValidationPipe {
   }
 }
 
-/** For a parameter with `RawMember`: the canonical value of a field. @throws Problem `invalid_request` */
+/** Converts a parameter with `RawMember` to the canonical value of its field. @throws Problem `invalid_request` */
 export class FieldPipe<T> implements PipeTransform<unknown, T> {
   constructor(private readonly field: Field<T>) {}
 

@@ -51,7 +51,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-// Not logged, because an overload would write a line for each request. These are counted as refusals.
+// An expected error is counted as a refusal and not logged, because an overload would write a line for each request.
 function isExpected(thrown: unknown): boolean {
   return thrown instanceof Problem || thrown instanceof TooManyWait;
 }

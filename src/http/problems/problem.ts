@@ -296,13 +296,13 @@ export function problem(
   members: Members = {},
   headers: Record<string, string> = {},
 ): Problem {
-  const written = Object.entries(members).map(([name, value]) => [
+  const formatted = Object.entries(members).map(([name, value]) => [
     name,
     value instanceof Date ? rfc3339OrNull(value) : value,
   ]);
   const retryAfter = { 'retry-after': String(5 + Math.floor(Math.random() * 26)) };
-  const sent = PROBLEMS[code].status === 503 ? { ...retryAfter, ...headers } : headers;
-  return new Problem(code, Object.fromEntries(written) as Members, sent);
+  const allHeaders = PROBLEMS[code].status === 503 ? { ...retryAfter, ...headers } : headers;
+  return new Problem(code, Object.fromEntries(formatted) as Members, allHeaders);
 }
 
 /** Creates a 422 with a sentence for each invalid member. */

@@ -14,7 +14,10 @@ export function readCookie(request: FastifyRequest, config: Config, name: Cookie
   return request.cookies[fullName(config, name)];
 }
 
-/** Sets a cookie that scripts cannot read and other sites cannot send. @param seconds its lifetime; undefined: until the browser is closed */
+/**
+ * Sets a cookie that scripts cannot read and other sites cannot send.
+ * @param seconds its lifetime; undefined: until the browser is closed
+ */
 export function setCookie(
   reply: FastifyReply,
   config: Config,

@@ -89,7 +89,7 @@ function readEntry({ version, dmg, minimum_license_expiry }: Members, path: stri
   return { version, dmg: { url, size, sha256 }, minimum_license_expiry: minimum };
 }
 
-/** Each entry must be older and have a lower minimum than the entry before it; otherwise a client would be offered the wrong version. */
+/** Each entry must be older and have a lower minimum than the one before it, or clients would be offered the wrong version. */
 function readOlder(value: unknown, latest: ManifestEntry): ManifestEntry[] {
   need(Array.isArray(value), 'also_available', 'a list');
   let before = latest;

@@ -89,7 +89,7 @@ export class KeyRing {
     return true;
   }
 
-  /** Reloads every 2 seconds, so that a rotation needs no restart. A repeated error is reported once. @returns the function that stops it */
+  /** Reloads every 2 seconds, so that a rotation needs no restart. Reports a repeated error once. @returns a function that stops it */
   watch(onError: (error: Error) => void): () => void {
     let isReloading = false;
     let isStopped = false;

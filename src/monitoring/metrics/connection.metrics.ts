@@ -22,7 +22,7 @@ export class ConnectionMetrics implements MetricsSource {
     private readonly replica: Replica,
   ) {}
 
-  // Read before the scrape's own queries take a connection.
+  // The state is read before the queries of the scrape take a connection.
   prepare(): void {
     const { pool: replica } = this.replica;
     const pools = { primary: poolOf(this.dataSource), ...(replica && { replica }) };

@@ -29,7 +29,7 @@ export class PrivacyController {
       cached.data.catch(() => this.#cached === cached && (this.#cached = undefined));
     }
     const data = await this.#cached.data;
-    // Set only now, so that browsers do not cache a failure.
+    // The header is set after the query, so that browsers do not cache a failure.
     reply.header('cache-control', 'public, max-age=60');
     return data;
   }

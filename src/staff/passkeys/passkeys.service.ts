@@ -103,7 +103,7 @@ async function lockStaffAndSession(
 ): Promise<void> {
   // The staff row is locked first, as in each change of passkeys, links and staff.
   await manager.query('select 1 from staff where id = $1 for no key update', [id]);
-  // A separate statement, so that it sees the changes of the transaction that the lock waited for.
+  // This is a separate statement, so that it sees the changes of the transaction that the lock waited for.
   const sql = 'select 1 from session where id = $1 for key share';
   const sessions = await queryRows<unknown>(manager, sql, [session_id]);
   if (sessions.length === 0) throw problem('sign_in_required', {}, { 'www-authenticate': 'Bearer' });
@@ -111,7 +111,7 @@ async function lockStaffAndSession(
 
 /** Keeps the known transports. The library does not validate the value, which may not be a list. */
 function parseTransports({ transports }: { readonly transports?: unknown }): string[] {
-  return Array.isArray(transports) ? TRANSPORTS.filter((each) => transports.includes(each)) : [];
+  return Array.isArray(transports) ? TRANSPORTS.filter((transport) => transports.includes(transport)) : [];
 }
 
 function toColumns({ id, publicKey, counter }: WebAuthnCredential): [Buffer, Buffer, number] {
