@@ -20,7 +20,7 @@ export async function run(args: readonly string[]): Promise<number> {
   } catch (error) {
     // Commander has printed the message already; help and version are not errors.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    printMessage(sentence(error));
+    printMessage(errorSentence(error));
     if (/^(debug|trace)$/.test(process.env['LOG_LEVEL'] ?? '') && error instanceof Error)
       printMessage(error.stack!);
     return error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
@@ -107,7 +107,7 @@ function oneSentence(text: string): string {
   return /[.)?]$/.test(capitalized) ? capitalized : `${capitalized}.`;
 }
 
-function sentence(error: unknown): string {
+function errorSentence(error: unknown): string {
   if (!(error instanceof Error)) return 'An unknown error occurred.';
   if (error instanceof Problem)
     return (JSON.parse(problemDocument(error, '', '')) as { detail: string }).detail;

@@ -84,7 +84,7 @@ async function readStatus(context: CommandContext) {
     manifest: content
       ? { version: content.version, sequence: content.sequence, expires_at: content.expires_at }
       : null,
-    warnings: [...warnings.of(state), ...(ring.lastError ? [ring.lastError] : [])],
+    warnings: [...warnings.derive(state), ...(ring.lastError ? [ring.lastError] : [])],
   };
 }
 
@@ -102,7 +102,7 @@ function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
     ['Machines', `${bindings.active} active, ${bindings.ended} ended`],
     [
       'Telemetry',
-      `about ${telemetry.rows_estimate} rows, ${telemetry.inbox_rows} in the inbox${since(telemetry)}`,
+      `about ${telemetry.rows_estimate} rows, ${telemetry.inbox_rows} in the inbox${sinceText(telemetry)}`,
     ],
     ['Oldest', agesText(status.ages)],
     ['Staff', `${status.staff}`],
@@ -135,6 +135,6 @@ function failingText({ kind, about, reason, attempts, next_attempt_at }: Failing
   return `${kind} of ${about}: ${reason}; attempted ${attempts === 1 ? 'once' : `${attempts} times`}, ${next}`;
 }
 
-function since({ oldest_inbox_day }: Counts['telemetry']): string {
+function sinceText({ oldest_inbox_day }: Counts['telemetry']): string {
   return oldest_inbox_day ? ` since ${oldest_inbox_day}` : '';
 }

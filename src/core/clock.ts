@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 /** An offset of the wall clock from the monotonic clock, and the time since which it exists. */
 interface Offset {
   readonly milliseconds: number;
-  /** By the monotonic clock. */
+  /** In milliseconds of the monotonic clock. */
   readonly since: number;
 }
 

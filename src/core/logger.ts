@@ -45,7 +45,7 @@ export class AppLogger implements LoggerService {
    * Writes the line of a response in the format of `info`, without pino, because each request has one. No value needs an escape:
    * a route template, a method that Node's parser knows, numbers and a UUID.
    */
-  answered({ route, method, status, milliseconds, request_id }: ResponseRecord): void {
+  logResponse({ route, method, status, milliseconds, request_id }: ResponseRecord): void {
     if (!this.#logsResponses) return;
     const now = Date.now();
     if (now !== this.#lastTime) [this.#lastTime, this.#lastTimeText] = [now, new Date(now).toISOString()];
@@ -98,7 +98,7 @@ export class AppLogger implements LoggerService {
 
 /**
  * The parts of an error that may be logged: its class, its code (SQLSTATE or errno), the violated constraint, and the stack
- * frames. Never its message: PostgreSQL includes values of a key, and JSON.parse a part of the body.
+ * frames. The message is never logged: PostgreSQL includes values of a key, and JSON.parse a part of the body.
  */
 export function errorFields(error: unknown): Fields {
   if (!types.isNativeError(error)) return { error: typeof error };

@@ -104,7 +104,7 @@ export async function readTombstones(
     .split('\n\n')
     .map(parseBlock)
     .filter(({ origin }) => isRelevant(origin));
-  // The last line about a request decides.
+  // Of several lines about a request, the last one is valid.
   const lastKind = new Map(blocks.flatMap(({ lines }) => lines).map(([kind, value]) => [value, kind]));
   const erased = blocks.flatMap(({ origin, lines }) => {
     const valuesOf = (wanted: string) => lines.flatMap(([kind, value]) => (kind === wanted ? [value] : []));

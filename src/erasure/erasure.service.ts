@@ -61,7 +61,7 @@ export class ErasureService {
     return this.dataSource.transaction((manager) => this.createRequest(manager, email, audit));
   }
 
-  /** The same for the holder of a session. @throws Problem `sign_in_required` if the session has ended */
+  /** Requests the erasure for a signed-in holder. @throws Problem `sign_in_required` if the session has ended */
   async requestInSession(email: string, session_id: string): Promise<ErasureView> {
     return this.dataSource.transaction(async (manager) => {
       const request = await this.createRequest(manager, email);
@@ -78,7 +78,8 @@ export class ErasureService {
     email: string,
     audit?: AuditContext,
   ): Promise<ErasureView> {
-    // The job queue uses the clock of the database. With a slow service clock it would run before the three days are over.
+    // The job queue uses the clock of the database. If the clock of the service were slow, the job would run before the three
+    // days are over.
     if (!audit && !(await clocksAgree(this.clock, manager))) throw problem('unavailable');
     const newId = uuidv7();
     const now = this.clock.now();
@@ -90,7 +91,7 @@ export class ErasureService {
       [newId, email, audit ? 'staff' : 'holder', audit?.reason ?? null, utcDay(now), runs_at],
     );
     const { id, runs_at: requestRunsAt } = request;
-    // A due request gets no time, so that the clock of the database cannot delay it.
+    // The job of a due request gets no time, so that the clock of the database cannot delay it.
     const runAt = requestRunsAt > now ? requestRunsAt : undefined;
     await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: toJobKey(id), runAt });
     if (audit)
@@ -125,7 +126,7 @@ export class ErasureService {
   async run(id: string, audit?: AuditContext): Promise<ErasureView> {
     if (!isUuid(id)) throw problem('not_found');
     return this.inMaintenanceTransaction(async (manager) => {
-      // A short limit, because the job is tried again.
+      // The limit is short, because the job is tried again.
       await manager.query("set local lock_timeout = '800ms'");
       const locked = await queryRows<{ email: string | null }>(
         manager,

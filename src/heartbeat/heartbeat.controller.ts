@@ -42,7 +42,7 @@ export class HeartbeatController {
       now,
     );
     if (telemetry === undefined) return response;
-    // The time limit of telemetry is below that of the request: the license is confirmed at this point.
+    // The license is confirmed at this point, so telemetry gets less time than the request.
     const timeoutMs = REQUEST_TIMEOUTS_MS.telemetry - (performance.now() - startedAt);
     return { ...response, telemetry: await this.telemetry.store(telemetry, timeoutMs) };
   }

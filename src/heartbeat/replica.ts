@@ -103,7 +103,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     if (this.#isChecking) return;
     this.#isChecking = true;
     const startedAt = this.clock.now().getTime();
-    // Requests to the primary report its outage.
+    // A failure is ignored here, because requests to the primary report its outage.
     await this.recordPosition().catch(() => undefined);
     const errorBefore = this.#lastError;
     // The check runs the statement of heartbeats, so that it also fails where they would, such as on an older schema.

@@ -8,7 +8,7 @@ const REQUEST_ARRIVAL_TIMEOUT_MS = 1_000;
 
 /**
  * Closes connections at the shutdown: responses that are still sent close their connection, and connections without a complete
- * request (unused, half a request, a response that is not read) are destroyed.
+ * request are destroyed, such as unused ones, and those whose client does not read the response.
  */
 export function closeConnections(fastify: FastifyInstance, log: AppLogger): void {
   const sockets = new Set<Socket>();

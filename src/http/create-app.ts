@@ -39,7 +39,7 @@ export async function createApp(
     requestIdHeader: false,
     genReqId: () => uuidv4(),
     bodyLimit: BODY_LIMIT_BYTES,
-    // A slow sender does not count as a request in progress.
+    // A request may arrive slowly, because it does not count as a request in progress until it is complete.
     requestTimeout: 20_000,
     // This ends connections of clients that neither read nor send. It is longer than `requestTimeout`, which Node checks every
     // 30 seconds.

@@ -18,7 +18,7 @@ export const SECURITY_HEADERS = {
  * (docs/privacy.md#client-address). The listeners are registered before Fastify's, so that no other code runs before them.
  */
 export function stripClientAddress(server: Server): void {
-  server.prependListener('connection', hidePeer);
+  server.prependListener('connection', hideAddress);
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     removeForwardingHeaders(request);
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
@@ -29,7 +29,7 @@ export function stripClientAddress(server: Server): void {
  * Properties that hide the peer of a socket. They are on a prototype, because a socket with many properties of its own is
  * slower.
  */
-const HIDING = {
+const ADDRESS_HIDING_PROPERTIES = {
   remoteAddress: { get: () => undefined },
   remotePort: { get: () => undefined },
   remoteFamily: { get: () => undefined },
@@ -40,11 +40,14 @@ const HIDING = {
 let hidingPrototype: object | undefined;
 const failWithoutAddress = () => -1;
 
-function hidePeer(socket: Socket): void {
+function hideAddress(socket: Socket): void {
   // Replaces the native function that reads the address: the new one returns an error code and no address.
   const handle = Reflect.get(socket, '_handle') as { getpeername: () => number } | undefined;
   if (handle) handle.getpeername = failWithoutAddress;
-  hidingPrototype ??= Object.create(Object.getPrototypeOf(socket) as object, HIDING) as object;
+  hidingPrototype ??= Object.create(
+    Object.getPrototypeOf(socket) as object,
+    ADDRESS_HIDING_PROPERTIES,
+  ) as object;
   Object.setPrototypeOf(socket, hidingPrototype);
 }
 

@@ -2,7 +2,7 @@ import { createCipheriv, randomBytes, scryptSync, type KeyObject } from 'node:cr
 
 /**
  * scrypt uses 16 MiB, the largest power of two that OpenSSL reads without an option. A parallelization
- * of 10 makes up for it; OWASP recommends at least 5 for this N.
+ * of 10 compensates for the small memory; OWASP recommends at least 5 for this N.
  */
 const SCRYPT = { N: 2 ** 14, r: 8, p: 10 } as const;
 const SALT_BYTES = 16;
@@ -24,8 +24,8 @@ export function encryptedPrivateKey(key: KeyObject, passphrase: string): string 
   const iv = randomBytes(AES_BLOCK_BYTES);
   const secret = scryptSync(passphrase, salt, AES_KEY_BYTES, SCRYPT);
   const cipher = createCipheriv('aes-256-cbc', secret, iv);
-  const plain = key.export({ format: 'der', type: 'pkcs8' });
-  const encrypted = Buffer.concat([cipher.update(plain), cipher.final()]);
+  const unencrypted = key.export({ format: 'der', type: 'pkcs8' });
+  const encrypted = Buffer.concat([cipher.update(unencrypted), cipher.final()]);
   const { N, r, p } = SCRYPT;
   const kdf = sequence(
     objectId(SCRYPT_KDF),
@@ -43,20 +43,20 @@ function pem(der: Buffer): string {
 }
 
 /** Encodes a DER value: tag, length, contents. */
-function encoded(tag: number, contents: Buffer): Buffer {
+function encodeDer(tag: number, contents: Buffer): Buffer {
   const { length } = contents;
   // From 128 on, the first byte has the number of length bytes that follow.
-  const long = length < 0x80 ? [] : bytesOf(length);
-  const head = long.length === 0 ? [tag, length] : [tag, 0x80 | long.length, ...long];
-  return Buffer.concat([Buffer.from(head), contents]);
+  const lengthBytes = length < 0x80 ? [] : bytesOf(length);
+  const header = lengthBytes.length === 0 ? [tag, length] : [tag, 0x80 | lengthBytes.length, ...lengthBytes];
+  return Buffer.concat([Buffer.from(header), contents]);
 }
 
-const sequence = (...values: Buffer[]) => encoded(0x30, Buffer.concat(values));
-const objectId = (contents: Buffer) => encoded(0x06, contents);
-const octets = (contents: Buffer) => encoded(0x04, contents);
+const sequence = (...values: Buffer[]) => encodeDer(0x30, Buffer.concat(values));
+const objectId = (contents: Buffer) => encodeDer(0x06, contents);
+const octets = (contents: Buffer) => encodeDer(0x04, contents);
 
 /** Encodes a positive integer whose first bit is not set, as for all numbers above. */
-const integer = (value: number) => encoded(0x02, Buffer.from(bytesOf(value)));
+const integer = (value: number) => encodeDer(0x02, Buffer.from(bytesOf(value)));
 
 /** Big-endian, without leading zeros. */
 function bytesOf(value: number): number[] {

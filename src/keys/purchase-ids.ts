@@ -14,12 +14,12 @@ export interface PurchaseIds {
  */
 export function derivePurchaseIds(secret: Buffer, transactionId: string): PurchaseIds {
   return {
-    purchase_id: derived(secret, 'mooring purchase id v1\0', transactionId),
-    license_id: derived(secret, 'mooring license id v1\0', transactionId),
+    purchase_id: deriveId(secret, 'mooring purchase id v1\0', transactionId),
+    license_id: deriveId(secret, 'mooring license id v1\0', transactionId),
   };
 }
 
-function derived(secret: Buffer, domain: string, transactionId: string): string {
+function deriveId(secret: Buffer, domain: string, transactionId: string): string {
   const bytes = createHmac('sha256', secret).update(domain).update(transactionId).digest().subarray(0, 16);
   bytes[6] = 0x70 | (bytes[6]! & 0x0f);
   bytes[8] = 0x80 | (bytes[8]! & 0x3f);

@@ -15,10 +15,10 @@ export class SignInRequest {
   @Member(emailField)
   email!: string;
 
-  @Member(optional(licenseKeyField), { rule: exactlyOne })
+  @Member(optional(licenseKeyField), { rule: requireExactlyOne })
   license_key?: string;
 
-  @Member(optional(signInCode), { rule: exactlyOne })
+  @Member(optional(signInCode), { rule: requireExactlyOne })
   code?: string;
 }
 
@@ -34,6 +34,7 @@ export class ReleaseRequestBody {
   reason?: string | null;
 }
 
-function exactlyOne({ license_key, code }: SignInRequest): string | undefined {
+/** Checks that a request has either a license key or a code. */
+function requireExactlyOne({ license_key, code }: SignInRequest): string | undefined {
   return (license_key === undefined) === (code === undefined) ? 'give either license_key or code' : undefined;
 }

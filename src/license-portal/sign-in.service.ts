@@ -25,8 +25,8 @@ export class SignInService {
   readonly #codeMails = new RateLimit(10, DAY_SECONDS);
   /** Limits codes for the address of a license in a session by its key. Requests without this session do not count. */
   readonly #ownCodeMails = new RateLimit(10, DAY_SECONDS);
-  // The tries of ten codes. A right code is neither counted nor refused, so that an attacker who knows an address cannot
-  // lock its owner out.
+  // The limit equals the tries of ten codes. A right code is neither counted nor refused, so that an attacker who knows an
+  // address cannot lock its owner out.
   readonly #wrongCodes = new RateLimit(50, DAY_SECONDS);
 
   constructor(

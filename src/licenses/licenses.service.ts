@@ -125,7 +125,7 @@ export class LicensesService {
         throw problem('license_erased');
       const at = this.clock.now();
       const ended_at = endedAt(
-        { ...before, ...change, purchase_state: await purchaseState(manager, id) },
+        { ...before, ...change, purchase_state: await readPurchaseState(manager, id) },
         at,
       );
       const end_changed_at = endChangedAt(before, { ...before, ...change, ended_at }, at);
@@ -238,7 +238,7 @@ async function notBeforeActivations(manager: EntityManager, id: string, at: Date
   return row.at;
 }
 
-async function purchaseState(manager: EntityManager, id: string): Promise<PurchaseState | null> {
+async function readPurchaseState(manager: EntityManager, id: string): Promise<PurchaseState | null> {
   const sql = 'select p.state from license l join purchase p on p.id = l.purchase_id where l.id = $1';
   const purchase = await queryRow<{ state: PurchaseState }>(manager, sql, [id]);
   return purchase?.state ?? null;

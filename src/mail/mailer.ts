@@ -15,7 +15,7 @@ const SMTP_TIMEOUTS_MS = {
   socketTimeout: 20_000,
   dnsTimeout: 5_000,
 };
-/** The default time limit for a delivery: each step may be in time although the whole is not. */
+/** The default time limit for a whole delivery, whose steps have their own limits. */
 const DELIVERY_TIMEOUT_MS = 60_000;
 
 interface DeliveryOptions {

@@ -30,7 +30,7 @@ const MANIFEST_POLL_MS = 2_000;
 
 /** The live manifest as it is sent. */
 export interface LiveManifest extends LiveContent {
-  /** A string: Node writes it together with the headers in one call, which takes half the time of a buffer. */
+  /** The body is a string, because Node writes it together with the headers, which takes half the time of a buffer. */
   readonly body: string;
   readonly etag: string;
 }

@@ -30,12 +30,12 @@ export class PublishedVersions {
     const { version, sequence, also_available } = content;
     for (const known of this.#versions.values()) {
       // A manifest with a lower version withdraws the higher versions. They are not offered again.
-      if (compareVersions(known.version, version) > 0) this.#keep({ ...known, isWithdrawn: true });
+      if (compareVersions(known.version, version) > 0) this.#set({ ...known, isWithdrawn: true });
     }
     for (const older of also_available) {
-      if (!this.find(older.version)) this.#keep({ ...older, sequence: 0, isWithdrawn: false });
+      if (!this.find(older.version)) this.#set({ ...older, sequence: 0, isWithdrawn: false });
     }
-    this.#keep({ ...entryOf(content), sequence, isWithdrawn: false });
+    this.#set({ ...entryOf(content), sequence, isWithdrawn: false });
   }
 
   /** The entry of a version (`3.2` equals `3.2.0`). A version that was never published has no requirements. */
@@ -61,7 +61,7 @@ export class PublishedVersions {
       .toSorted((a, b) => compareVersions(b.version, a.version));
   }
 
-  #keep(version: PublishedVersion): void {
+  #set(version: PublishedVersion): void {
     this.#versions.set(canonicalVersion(version.version), version);
   }
 }

@@ -38,7 +38,7 @@ export class MonitoringController {
   @Get('health/ready')
   async ready() {
     if (this.#isShuttingDown) throw problem('unavailable');
-    return { status: 'ready', warnings: await this.warnings.warnings() };
+    return { status: 'ready', warnings: await this.warnings.readWarnings() };
   }
 
   @Get('docs/errors')

@@ -31,7 +31,7 @@ export interface MonitoredState {
 /** The warnings of `/health/ready` and `mooring status`. They report the age of the data rather than the success of jobs. */
 @Injectable()
 export class WarningsService {
-  readonly #shared = new SharedResult(
+  readonly #sharedState = new SharedResult(
     () => this.readState(),
     () => this.clock.monotonic(),
   );
@@ -58,12 +58,12 @@ export class WarningsService {
   }
 
   /** The warnings, one sentence each, without personal data. The database is read at most once a second. */
-  async warnings(): Promise<string[]> {
-    return this.of(await this.#shared.get().catch(() => null));
+  async readWarnings(): Promise<string[]> {
+    return this.derive(await this.#sharedState.get().catch(() => null));
   }
 
-  /** The warnings of a state that was read before; null if the database did not answer. */
-  of(state: MonitoredState | null): string[] {
+  /** Derives the warnings from a state that was read before; null if the database did not answer. */
+  derive(state: MonitoredState | null): string[] {
     const dataWarnings = state
       ? [
           ...this.clockWarnings(state.ages),

@@ -53,7 +53,7 @@ export class PurchasesService {
         const email = isErased ? null : report.email!;
         await this.issue(manager, { ...ids, purchase_id: before.id }, email, state);
       }
-      const license_id = await licenseOf(manager, before.id);
+      const license_id = await findLicenseId(manager, before.id);
       if (state === 'refunded' && license_id) await endRefundedLicense(manager, license_id, now);
       if (audit) {
         const change = { purchase_id: before.id, status: report.status };
@@ -102,7 +102,7 @@ async function lockPurchase(
 }
 
 /** Finds the license of a purchase, in a statement after the lock: one that waits for a lock would read the earlier state. */
-async function licenseOf(manager: EntityManager, purchaseId: string): Promise<string | null> {
+async function findLicenseId(manager: EntityManager, purchaseId: string): Promise<string | null> {
   const sql = 'select id from license where purchase_id = $1';
   const license = await queryRow<{ id: string }>(manager, sql, [purchaseId]);
   return license?.id ?? null;

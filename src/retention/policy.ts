@@ -17,7 +17,7 @@ export interface RetentionRule {
   readonly beforeDelete?: string;
   /** SQL condition over the row that must also hold for the row to be due. */
   readonly condition?: string;
-  /** SQL condition over the row without which a row that is due is not deleted; `$2` is the time two weeks ago. */
+  /** SQL condition over the row that must hold before a due row is deleted; `$2` is the time two weeks ago. */
   readonly guard?: string;
 }
 

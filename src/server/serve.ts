@@ -12,7 +12,7 @@ import { exitOnUncaught } from '../core/uncaught-errors.js';
 import { openKeyRing } from '../keys/key-material.js';
 import { MonitoringController } from '../monitoring/monitoring.controller.js';
 import { makeSample } from './sample-data.js';
-import { welcome } from './welcome.js';
+import { welcomeText } from './welcome.js';
 
 /** The time limit of the shutdown, after SHUTDOWN_DELAY_SECONDS; then the process ends in any case. */
 const SHUTDOWN_TIMEOUT_MS = 10_000;
@@ -65,7 +65,7 @@ async function start(config: Config): Promise<void> {
     printMessage(
       'The web pages are not built (npm run build), so /portal/, /support/ and /privacy/ are unknown here.',
     );
-  if (!config.production) printMessage(welcome(config, await makeSample(app)));
+  if (!config.production) printMessage(welcomeText(config, await makeSample(app)));
 }
 
 /** Closes the opened resources once: Ctrl-C reaches the launcher and its child, so a signal may arrive twice. */

@@ -4,7 +4,7 @@ import { Config } from '../core/config.js';
 import type { Sample } from './sample-data.js';
 
 /** The text that `npm start` prints: the pages, a sample license, and a command to try it. */
-export function welcome({ publicUrl, smtpUrl, dataDir }: Config, sample: Sample): string {
+export function welcomeText({ publicUrl, smtpUrl, dataDir }: Config, sample: Sample): string {
   const { email, license_key, staff } = sample;
   const body = JSON.stringify({
     license_key,

@@ -93,9 +93,9 @@ export const TELEMETRY_NAMES = Object.keys(TELEMETRY_FIELDS) as TelemetryName[];
  * The weekly tables and the fields that each one counts. No two tables share a field, so no table can be subtracted from
  * another (docs/privacy.md#telemetry).
  */
-export const DIMENSIONS: Readonly<Record<string, readonly TelemetryName[]>> = dimensions();
+export const DIMENSIONS: Readonly<Record<string, readonly TelemetryName[]>> = collectDimensions();
 
-function dimensions(): Record<string, TelemetryName[]> {
+function collectDimensions(): Record<string, TelemetryName[]> {
   const tables: Record<string, TelemetryName[]> = {};
   for (const name of TELEMETRY_NAMES) {
     const { dimension }: TelemetryField = TELEMETRY_FIELDS[name];

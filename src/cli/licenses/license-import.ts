@@ -58,7 +58,7 @@ async function openFile(path: string): Promise<FileHandle> {
   return open(path).catch(refuse);
 }
 
-/** Yields the rows of a CSV file that are not empty, the header first; read as a stream, with a progress bar. */
+/** Reads a CSV file as a stream, with a progress bar. Yields the rows that are not empty, the header first. */
 async function* csvRows(file: FileHandle, path: string): AsyncGenerator<ImportRow, undefined> {
   const showProgress = progressBar(basename(path));
   let line = 1;

@@ -6,7 +6,7 @@ import { fileError, Refused } from '../terminal/output.js';
 const CHUNK_BYTES = 1 << 20;
 
 /**
- * Size and SHA-256 (hex) of an image, read as a stream.
+ * Reads an image in chunks. @returns its size and SHA-256 (hex)
  * @param onProgress called after each chunk with the bytes read and their total
  * @throws Refused if the path is not a file, or the file is empty or changed while it was read
  */
@@ -33,13 +33,13 @@ export async function readImage(
   }
   // Compares the file that was read and the file that has the name now.
   const after = [await handle.stat({ bigint: true }), await readStats().catch(() => null)];
-  if (done !== size || !after.every((stats) => stats && isSame(stats, before))) {
+  if (done !== size || !after.every((stats) => stats && isSameFile(stats, before))) {
     throw new Refused(`${file} changed while it was read: sign it once it is complete.`);
   }
   return { size, sha256: digest.digest('hex') };
 }
 
-function isSame(a: BigIntStats, b: BigIntStats): boolean {
+function isSameFile(a: BigIntStats, b: BigIntStats): boolean {
   return a.dev === b.dev && a.ino === b.ino && a.size === b.size && a.mtimeNs === b.mtimeNs;
 }
 

@@ -48,7 +48,7 @@ export interface Difference {
 
 /** Lists the members in which a manifest differs from the live one, which may be null. */
 export function differences(live: ManifestContent | null, next: ManifestContent): Difference[] {
-  const [from, to] = [members(live), members(next)];
+  const [from, to] = [flattenMembers(live), flattenMembers(next)];
   const names = new Set([...Object.keys(to), ...Object.keys(from)]);
   return [...names]
     .map((member) => ({ member, from: from[member] ?? null, to: to[member] ?? null }))
@@ -61,7 +61,7 @@ export function differenceText(changes: readonly Difference[]): string {
 }
 
 /** Flattens the members of a manifest. An older version is one member, so that adding or removing it is one difference. */
-function members(content: ManifestContent | null): Record<string, string | number | null> {
+function flattenMembers(content: ManifestContent | null): Record<string, string | number | null> {
   if (!content) return {};
   const { dmg, also_available, ...plain } = content;
   const older = also_available.map(({ version, dmg: { url }, minimum_license_expiry }) => [

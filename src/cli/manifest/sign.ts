@@ -28,9 +28,9 @@ export interface SignOptions extends SigningOptions, AttachOptions {
 export async function sign(options: SignOptions, command: Command): Promise<void> {
   if (options.prepared !== undefined || options.attach) return attach(options, command);
   const { first, sequence } = options;
-  const dmg = options.dmg ?? missing('--dmg <file>');
-  const version = options.version ?? missing('--version <v>');
-  const url = options.url ?? missing('--url <url>');
+  const dmg = options.dmg ?? throwMissingOption('--dmg <file>');
+  const version = options.version ?? throwMissingOption('--version <v>');
+  const url = options.url ?? throwMissingOption('--url <url>');
   if (sequence !== undefined && !first) throw new UsageError('--sequence needs --first.');
   checkSigningOptions(options);
   const context = await openSigningContext(options);
@@ -45,6 +45,6 @@ export async function sign(options: SignOptions, command: Command): Promise<void
   await makeManifest({ entry, also_available, first: sequence }, published, context, options, command);
 }
 
-function missing(option: string): never {
+function throwMissingOption(option: string): never {
   throw new UsageError(`Required option '${option}' not specified.`);
 }

@@ -84,4 +84,4 @@ function openPem(pem: string, passphrase: string | undefined): KeyObject | null 
   }
 }
 
-export const publicHalves = (keys: readonly KeyObject[]) => keys.map((key) => createPublicKey(key));
+export const toPublicKeys = (keys: readonly KeyObject[]) => keys.map((key) => createPublicKey(key));

@@ -22,7 +22,7 @@ import {
   type PublishContext,
 } from '../../manifest/manifest.rules.js';
 import { findLive, type FoundManifest } from './live-manifest.js';
-import { knownManifestKeys, publicHalves, publisherConfig, signingKeys } from './signing-keys.js';
+import { knownManifestKeys, toPublicKeys, publisherConfig, signingKeys } from './signing-keys.js';
 import { differenceText, differences, manifestText } from './manifest-text.js';
 import { passphraseSource } from '../terminal/passphrase.js';
 import {
@@ -77,7 +77,7 @@ export async function openSigningContext(options: SigningOptions): Promise<Signi
   const files = options.key ?? [];
   const ask = passphraseSource(options.passphraseFd);
   const keys = isUnsigned && files.length === 0 ? [] : await signingKeys(files, ask, config);
-  const trusted = [...publicHalves(keys), ...(options.publicKey ?? []), ...(await knownManifestKeys(config))];
+  const trusted = [...toPublicKeys(keys), ...(options.publicKey ?? []), ...(await knownManifestKeys(config))];
   const expires = options.expires ?? new Date(now.getTime() + MANIFEST_VALIDITY_DAYS * DAY_MS);
   return { config, now, expires, keys, trusted };
 }

@@ -20,7 +20,7 @@ import type { KeyObject } from 'node:crypto';
 /** Parses the text of an option. @throws UsageError that names the option and says what the value must be */
 type Reader<T> = (text: string) => T;
 
-function required<T>(value: T | null | undefined, name: string, what: string): T {
+function requireValue<T>(value: T | null | undefined, name: string, what: string): T {
   if (value === null || value === undefined) throw new UsageError(`${name} must be ${what}.`);
   return value;
 }
@@ -49,20 +49,20 @@ export const appVersion = (name: string) => fieldOption(name, appVersionField.pa
 export const actorName: Reader<string> = (text) => {
   const name = text.trim();
   const isValid = name !== '' && name.length <= 254 && !/\p{Cc}/u.test(name);
-  return required(isValid ? name : null, '--as', 'a name of 1 to 254 characters');
+  return requireValue(isValid ? name : null, '--as', 'a name of 1 to 254 characters');
 };
 
 /** The address of an image; the server publishes https addresses only. */
 export const httpsUrl =
   (name: string): Reader<string> =>
   (text) =>
-    required(text.startsWith('https://') && URL.canParse(text) ? text : null, name, 'an https address');
+    requireValue(text.startsWith('https://') && URL.canParse(text) ? text : null, name, 'an https address');
 
 /** A file descriptor to read from; 1 and 2 are standard output and standard error. */
 export const fileDescriptor =
   (name: string): Reader<number> =>
   (text) =>
-    required(
+    requireValue(
       /^([03-9]|[1-9]\d{1,3})$/.test(text) ? Number(text) : null,
       name,
       'an open file descriptor: 0, 3 or above',

@@ -46,8 +46,8 @@ export function refuseMalformed(
   traffic?: RequestCounts,
 ): void {
   const latest = latestResponses.get(socket);
-  // A client would take the response for that of an earlier, unanswered request. A request may also have been answered
-  // before it was complete.
+  // The socket is destroyed if the client could take the response for that of an earlier, unanswered request, or if the
+  // request was answered before it was complete.
   const isAnswered = latest !== undefined && latest.writableFinished && !latest.req.complete;
   if (error.code === 'ECONNRESET' || hasPendingResponse(socket) || isAnswered || !socket.writable)
     return void socket.destroy();

@@ -30,7 +30,7 @@ export class RequestCounts {
   readonly #seconds = new Map<string, Map<string, Map<number, Histogram>>>();
 
   /** Counts a response. */
-  answered(route: string, method: string, status: number, seconds: number): void {
+  count(route: string, method: string, status: number, seconds: number): void {
     const histogram =
       this.#seconds.get(route)?.get(method)?.get(status) ?? this.histogramOf(route, method, status);
     histogram.add(seconds);

@@ -16,12 +16,12 @@ export function logResponses(
 
 /** Writes one log line with the fields of ResponseRecord, and counts the response. */
 export function logResponse(
-  answer: ResponseRecord,
+  record: ResponseRecord,
   log: AppLogger,
   traffic: RequestCounts | undefined,
 ): void {
-  log.answered(answer);
-  traffic?.answered(answer.route, answer.method, answer.status, answer.milliseconds / 1000);
+  log.logResponse(record);
+  traffic?.count(record.route, record.method, record.status, record.milliseconds / 1000);
 }
 
 export function responseRecord(request: FastifyRequest, reply: FastifyReply): ResponseRecord {

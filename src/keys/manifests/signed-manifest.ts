@@ -32,7 +32,7 @@ export interface SignedManifest extends ManifestSignature {
   signatures: ManifestSignature[];
 }
 
-/** Signs the exact bytes of `signed` with each key; the first gives the outer pair. */
+/** Signs the exact bytes of `signed` with each key. The outer `signature` and `key_id` are those of the first key. */
 export function signManifest(signed: string, keys: readonly KeyObject[]): SignedManifest {
   return assembleManifest(
     signed,

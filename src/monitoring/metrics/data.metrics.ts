@@ -36,7 +36,7 @@ export class DataMetrics implements MetricsSource {
     registry.gauge(
       'mooring_warnings',
       'Warnings of /health/ready.',
-      () => this.warnings.of(this.#state).length,
+      () => this.warnings.derive(this.#state).length,
     );
     registry.gauge(
       'mooring_manifest_expires_in_days',
