@@ -62,9 +62,9 @@ export class ErasureMails implements OnModuleInit {
           ],
         },
         ...composeRetained(row.erased),
-        'Telemetry, where you sent any, holds no link to you, to a license or to a machine. So it cannot be found for one person; it leaves by itself after 24 months.',
-        'The last traces leave the files of the database within 25 days. Copies in backups leave with the backups; where one is ever restored, your data is deleted from it again.',
-        'This mail was the last thing your address was needed for. It is deleted as well, once the mail is on its way.',
+        'Telemetry, if you sent any, holds no link to you, to a license or to a machine, so it cannot be found for one person. It is deleted after 24 months.',
+        'The last traces are removed from the files of the database within 25 days. Copies in backups are deleted with the backups. If a backup is restored before, your data is deleted from it again.',
+        'Your address was needed only to send this mail. It is deleted as well, once the mail is sent.',
       ],
     };
   }
@@ -76,7 +76,7 @@ function composeRetained({ purchases_kept_until }: ErasureResult): Block[] {
   if (purchases_kept_until === null) return [licenses];
   const until = readableDay(new Date(`${purchases_kept_until}T00:00:00Z`));
   return [
-    `The law asks us to keep, for tax and refunds: of each purchase the payment processor’s transaction id, its status and its day, until ${until} at the latest.`,
+    `For tax and refunds, the law requires us to keep some data of each purchase: the payment processor’s transaction id, its status and its day, until ${until} at the latest.`,
     licenses,
   ];
 }

@@ -14,8 +14,8 @@ import {
 /** The export lists the data that it does not contain, so that holders need not ask for it. */
 const NOT_INCLUDED = [
   'License keys: they are not stored. To have one mailed to you once more, ask for it in the license portal.',
-  'Hashes by which keys and sessions are recognised, for they are secrets.',
-  'Which person of our staff did something, for that is about them.',
+  'Hashes by which keys and sessions are recognised, because they are secrets.',
+  'Which person of our staff did something, because that is data about the person.',
   'Telemetry: it holds no link to you, to a license or to a machine, so it cannot be found for one person.',
 ] as const;
 

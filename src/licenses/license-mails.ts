@@ -47,7 +47,7 @@ export class LicenseMails implements OnModuleInit {
       'license_key_replaced',
       keyMail(
         `Your new license key for ${product}`,
-        `Your license key for ${product} was replaced. The old one activates no further machine; those that are active stay so. This is the new one:`,
+        `Your license key for ${product} was replaced. The old key activates no further machine; machines that are active stay active. This is the new key:`,
       ),
     );
     this.mail.register('email_changed', async () => this.composeEmailChanged());
@@ -85,7 +85,7 @@ export class LicenseMails implements OnModuleInit {
       subject: `The e-mail address of your license for ${product} has changed`,
       body: [
         `The e-mail address of a license for ${product} has changed. This mail goes to the old address and to the new one.`,
-        'The license key stays as it is, and machines that are active stay so. To activate another machine, enter the key together with the new address.',
+        'The license key stays as it is, and machines that are active stay active. To activate another machine, enter the key together with the new address.',
         'If you did not ask for this, please answer this mail.',
       ],
     };

@@ -77,7 +77,7 @@ describe('the mails about a license', () => {
     [
       'license_key_replaced',
       'Your new license key for Example App',
-      'Your license key for Example App was replaced. The old one activates no further machine; those that are active stay so. This is the new one:',
+      'Your license key for Example App was replaced. The old key activates no further machine; machines that are active stay active. This is the new key:',
     ],
   ])('%s has the key, and all that is needed to enter it', async (kind, subject, opening) => {
     const mails = mailsOf(license);
@@ -126,7 +126,7 @@ describe('the mails about a license', () => {
       subject: 'The e-mail address of your license for Example App has changed',
       text: [
         'The e-mail address of a license for Example App has changed. This mail goes to the old address and to the new one.\n',
-        'The license key stays as it is, and machines that are active stay so. To activate another machine, enter the key together with the new address.\n',
+        'The license key stays as it is, and machines that are active stay active. To activate another machine, enter the key together with the new address.\n',
         'If you did not ask for this, please answer this mail.\n',
       ].join('\n'),
     });
@@ -218,15 +218,15 @@ describe('the mails about a deletion', () => {
     );
     expect(facts).toBe('Licenses: 2\nActivations: 5\nPurchases: 1');
     expect(law).toBe(
-      'The law asks us to keep, for tax and refunds: of each purchase the payment processor’s transaction id, its status and its day, until 31 December 2036 at the latest.',
+      'For tax and refunds, the law requires us to keep some data of each purchase: the payment processor’s transaction id, its status and its day, until 31 December 2036 at the latest.',
     );
     expect(left).toBe(
       'Of the licenses and activations, the data that is not personal (ids, states and dates) is kept for 12 months.',
     );
     expect(others).toEqual([
-      'Telemetry, where you sent any, holds no link to you, to a license or to a machine. So it cannot be found for one person; it leaves by itself after 24 months.',
-      'The last traces leave the files of the database within 25 days. Copies in backups leave with the backups; where one is ever restored, your data is deleted from it again.',
-      'This mail was the last thing your address was needed for. It is deleted as well, once the mail is on its way.\n',
+      'Telemetry, if you sent any, holds no link to you, to a license or to a machine, so it cannot be found for one person. It is deleted after 24 months.',
+      'The last traces are removed from the files of the database within 25 days. Copies in backups are deleted with the backups. If a backup is restored before, your data is deleted from it again.',
+      'Your address was needed only to send this mail. It is deleted as well, once the mail is sent.\n',
     ]);
     const free = { ...erased, purchases: 0, purchases_kept_until: null };
     const without = await (await mailsOf({ honoured_at, erased: free })).of('erasure_receipt');
