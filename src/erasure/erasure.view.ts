@@ -22,7 +22,7 @@ export interface ErasureRow {
   readonly erased: ErasureResult | null;
 }
 
-/** An erasure request in answers to staff. */
+/** An erasure request in responses to staff. */
 export interface ErasureView extends Omit<ErasureRow, 'runs_at' | 'honoured_at' | 'cancelled_at'> {
   readonly state: 'waiting' | 'honoured' | 'taken_back';
   /** Days until the deadline, negative when overdue; null for a finished or cancelled request. */
@@ -55,7 +55,7 @@ export function toErasureView(
   };
 }
 
-/** A waiting erasure request in answers to its holder. */
+/** A waiting erasure request in responses to its holder. */
 export type WaitingErasure = Pick<ErasureView, 'id' | 'received_on' | 'runs_at'>;
 
 export const toWaitingErasure = ({ id, received_on, runs_at }: ErasureView): WaitingErasure => ({

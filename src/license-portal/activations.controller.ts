@@ -17,7 +17,7 @@ export class HolderActivationsController {
     private readonly dataSource: DataSource,
   ) {}
 
-  /** Requests a release by staff. The answer is the same for an activation that has ended. */
+  /** Requests a release by staff. The response is the same for an activation that has ended. */
   @Post('release-request')
   @HttpCode(202)
   async requestRelease(

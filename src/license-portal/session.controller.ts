@@ -40,7 +40,7 @@ export class HolderSessionController {
   }
 
   /**
-   * Mails a code. The answer does not reveal whether a license has this address. A session is optional: one that was created
+   * Mails a code. The response does not reveal whether a license has this address. A session is optional: one that was created
    * with a key has limits of its own.
    */
   @Post('code')

@@ -76,7 +76,7 @@ export class SignInCodes implements OnModuleInit {
     return true;
   }
 
-  // The job, not the request, checks whether a license has this address, so that neither the answer nor its duration reveals
+  // The job, not the request, checks whether a license has this address, so that neither the response nor its duration reveals
   // it. No mail is sent for a code that expired while the mail server was unavailable.
   private async compose(id: string): Promise<MailMessage | null> {
     const sql = `select id, nonce, email from one_time_code c where id = $1 and expires_at > $2

@@ -18,7 +18,7 @@ export interface PasskeyAnswer {
 }
 
 /** Member `response` of `POST /support/api/session` and `POST /support/api/passkeys`. */
-export const passkeyAnswer: Field<PasskeyAnswer> = {
+export const passkeyAnswerField: Field<PasskeyAnswer> = {
   parse: (input) => {
     const { id, response } = (input ?? {}) as Partial<PasskeyAnswer>;
     const hasId = typeof id === 'string' && /^[\w-]{1,1400}$/.test(id);

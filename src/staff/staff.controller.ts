@@ -52,7 +52,7 @@ export class StaffController {
     await this.staffService.remove(id, { actor: staff.email, reason });
   }
 
-  /** Mails the link to the staff member. The answer does not contain it. */
+  /** Mails the link to the staff member. The response does not contain it. */
   @Post(':id/link')
   @AdminOnly()
   @HttpCode(202)

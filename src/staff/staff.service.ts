@@ -7,7 +7,7 @@ import { affectedRows, queryRow, queryRows } from '../database/sql.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
 import type { Role, Staff } from './staff.entity.js';
 
-/** A staff member in answers to admins. */
+/** A staff member in responses to admins. */
 export interface StaffView {
   readonly id: string;
   readonly email: string;

@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { rfc3339 } from '../core/clock.js';
 import { queryRows } from '../database/sql.js';
 
-/** An entry of the audit trail in answers to staff. */
+/** An entry of the audit trail in responses to staff. */
 export interface AuditEvent {
   readonly id: string;
   readonly at: string;

@@ -6,7 +6,7 @@ import { problem } from '../http/problems/problem.js';
 import type { PurchaseState, StaffStatus } from '../licenses/license.rules.js';
 import { readAuditTrail, type AuditEvent } from './audit-trail.js';
 
-/** A license in answers to staff. */
+/** A license in responses to staff. */
 export interface LicenseDetail extends LicenseView {
   /** The status that staff set; `status` also takes the purchase into account. */
   readonly staff_status: StaffStatus;

@@ -67,7 +67,7 @@ export class LicensesController {
     await this.licenses.sendKey(id, { actor: staff.email, reason: reason ?? null });
   }
 
-  /** Mails the new key to the holder. The answer does not contain it. */
+  /** Mails the new key to the holder. The response does not contain it. */
   @Post(':id/rekey')
   @AdminOnly()
   @HttpCode(202)

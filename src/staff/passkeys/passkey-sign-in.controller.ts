@@ -9,7 +9,7 @@ import { AllowedWithoutSession } from '../../http/sessions/same-origin.js';
 import { Sessions } from '../../http/sessions/sessions.js';
 import { CHALLENGE_LIFETIME_MINUTES } from './passkey-challenges.js';
 import { PasskeySignIn } from './passkey-sign-in.js';
-import { passkeyAnswer, type PasskeyAnswer } from '../sign-in.dto.js';
+import { passkeyAnswerField, type PasskeyAnswer } from '../sign-in.dto.js';
 import { StaffGuard } from '../staff.guard.js';
 
 /** Sign-in with a passkey, without a session (docs/contract.md#staff). */
@@ -35,7 +35,7 @@ export class PasskeySignInController {
   @AllowedWithoutSession()
   @HttpCode(204)
   async signIn(
-    @RawMember('response', new FieldPipe(passkeyAnswer)) response: PasskeyAnswer,
+    @RawMember('response', new FieldPipe(passkeyAnswerField)) response: PasskeyAnswer,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {

@@ -20,7 +20,7 @@ interface StoredPasskey {
 /** Sign-in of staff with a passkey. */
 @Injectable()
 export class PasskeySignIn {
-  /** Wrong answers for each staff member: 10 in 15 minutes. */
+  /** Limits the wrong answers of passkeys to 10 in 15 minutes for each staff member. */
   readonly #wrongAnswers = new RateLimit(10, 900);
 
   constructor(

@@ -9,7 +9,7 @@ import { problem } from '../../http/problems/problem.js';
 import { CHALLENGE_LIFETIME_MINUTES, PasskeyChallenges } from './passkey-challenges.js';
 import { PasskeysService } from './passkeys.service.js';
 import { RelyingParty } from './relying-party.js';
-import { passkeyAnswer, type PasskeyAnswer } from '../sign-in.dto.js';
+import { passkeyAnswerField, type PasskeyAnswer } from '../sign-in.dto.js';
 import type { AuthenticatedStaff } from '../staff-identity.js';
 import { SessionOnly, CurrentStaff, StaffGuard } from '../staff.guard.js';
 
@@ -42,7 +42,7 @@ export class PasskeysController {
   @Post()
   async register(
     @CurrentStaff() staff: AuthenticatedStaff,
-    @RawMember('response', new FieldPipe(passkeyAnswer)) response: PasskeyAnswer,
+    @RawMember('response', new FieldPipe(passkeyAnswerField)) response: PasskeyAnswer,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {

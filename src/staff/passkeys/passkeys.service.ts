@@ -10,7 +10,7 @@ import { enqueueMail } from '../../mail/mail.service.js';
 import { RelyingParty } from './relying-party.js';
 import type { AuthenticatedStaff } from '../staff-identity.js';
 
-/** A passkey in answers to its owner. */
+/** A passkey in responses to its owner. */
 export interface PasskeyView {
   readonly id: string;
   readonly created_at: string;
