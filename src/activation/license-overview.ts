@@ -62,12 +62,12 @@ interface LicenseRow extends LicenseFacts {
 
 /**
  * Finds the licenses that match one criterion, newest first.
- * @param forHolder omits activations that ended before the license got its current e-mail address
+ * @param isForHolder whether to omit activations that ended before the license got its current e-mail address
  */
 export async function findLicenses(
   dataSource: Pick<DataSource, 'query'>,
   query: LicenseQuery,
-  { forHolder = false } = {},
+  { isForHolder = false } = {},
 ): Promise<LicenseView[]> {
   const [[criterion, value]] = Object.entries(query) as [[keyof LicenseQuery, string | Buffer]];
   const licenses = await queryRows<LicenseRow>(
@@ -85,7 +85,7 @@ export async function findLicenses(
      from activation a join license l on l.id = a.license_id
      where a.license_id = any($1) and (not $2 or ${sinceCurrentHolder('a.ended_at')})
      order by a.ended_at is not null, a.activated_at desc, a.id desc`,
-    [licenses.map(({ id }) => id), forHolder],
+    [licenses.map(({ id }) => id), isForHolder],
   );
   const byLicense = Map.groupBy(activations, ({ license_id }) => license_id);
   return licenses.map((license) => licenseView(license, byLicense.get(license.id) ?? []));

@@ -41,10 +41,10 @@ export async function withDatabase<T>(
   work: (context: CommandContext) => Promise<T>,
   { config = new Config(process.env), migrates = false }: { config?: Config; migrates?: boolean } = {},
 ): Promise<T> {
-  const { url, embedded, close } = await openDatabase(config, printMessage, true);
+  const { url, isEmbedded, close } = await openDatabase(config, printMessage, true);
   try {
     const pending = migrates ? [] : await pendingMigrations(url);
-    if (pending.length > 0 && !embedded) {
+    if (pending.length > 0 && !isEmbedded) {
       throw new Refused(`The database lacks ${pending.join(', ')}: run mooring migrate first.`);
     }
     const applied = migrates || pending.length > 0 ? await migrateWhenThere(url, printMessage) : [];

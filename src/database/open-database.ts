@@ -11,7 +11,7 @@ const START_TIMEOUT_MS = 30_000;
 export interface OpenDatabase {
   readonly url: string;
   /** Whether it is the embedded server. */
-  readonly embedded: boolean;
+  readonly isEmbedded: boolean;
   /** Ends the embedded server if this process started it. */
   close(): Promise<void>;
 }
@@ -27,8 +27,8 @@ export async function openDatabase(
   mayUseRunningServer = false,
 ): Promise<OpenDatabase> {
   if (!config.databaseUrl)
-    return { ...(await openEmbedded(config, printMessage, mayUseRunningServer)), embedded: true };
-  return { url: config.databaseUrl, embedded: false, close: async () => undefined };
+    return { ...(await openEmbedded(config, printMessage, mayUseRunningServer)), isEmbedded: true };
+  return { url: config.databaseUrl, isEmbedded: false, close: async () => undefined };
 }
 
 // Imported here, because in production the packages of the embedded server are not installed.

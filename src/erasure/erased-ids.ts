@@ -134,8 +134,8 @@ async function readText(file: string): Promise<string> {
 
 function parseBlock(block: string): { origin: TombstoneOrigin; lines: [kind: string, value: string][] } {
   const lines = [...block.matchAll(LINE_PATTERN)].map(([line]) => line.split(' ') as [string, string]);
-  const first = (wanted: string) => lines.find(([kind]) => kind === wanted)?.[1];
-  const [database, at] = [first('database'), new Date(first('at') ?? NaN)];
+  const firstValueOf = (wanted: string) => lines.find(([kind]) => kind === wanted)?.[1];
+  const [database, at] = [firstValueOf('database'), new Date(firstValueOf('at') ?? NaN)];
   const isDated = !Number.isNaN(at.getTime());
   return { origin: { ...(database && { database }), ...(isDated && { at }) }, lines };
 }

@@ -44,11 +44,11 @@ export function toErasureView(
   now: Date,
 ): ErasureView {
   const today = Date.parse(utcDay(now));
-  const ended = honoured_at ?? cancelled_at;
+  const endedAt = honoured_at ?? cancelled_at;
   return {
     ...row,
     state: honoured_at ? 'honoured' : cancelled_at ? 'taken_back' : 'waiting',
-    days_left: ended ? null : Math.round((Date.parse(row.due_on) - today) / DAY_MS),
+    days_left: endedAt ? null : Math.round((Date.parse(row.due_on) - today) / DAY_MS),
     runs_at: rfc3339(runs_at),
     honoured_at: rfc3339OrNull(honoured_at),
     cancelled_at: rfc3339OrNull(cancelled_at),

@@ -45,7 +45,7 @@ export class HolderExportService {
   }
 
   private async readLicenses(manager: EntityManager, email: string) {
-    const found = await findLicenses(manager, { email }, { forHolder: true });
+    const found = await findLicenses(manager, { email }, { isForHolder: true });
     const ids = found.map(({ id }) => id);
     const activationFields = await readActivationFields(manager, ids);
     const licenseFields = await readLicenseFields(manager, ids);

@@ -64,7 +64,7 @@ export class HolderOverviewService {
   private async readInTransaction(manager: EntityManager, holder: Holder): Promise<Overview> {
     const isSignedInByCode = holder.email !== null;
     const query: LicenseQuery = isSignedInByCode ? { email: holder.email } : { id: holder.license_id! };
-    const licenses = await findLicenses(manager, query, { forHolder: true });
+    const licenses = await findLicenses(manager, query, { isForHolder: true });
     const email = isSignedInByCode ? holder.email : licenses[0]?.email;
     if (!email) throw problem('sign_in_required');
     const { taxRetentionYears } = this.config;

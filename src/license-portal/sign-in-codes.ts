@@ -42,10 +42,10 @@ export class SignInCodes implements OnModuleInit {
   /**
    * Creates a code and queues its mail.
    * @param email in the form of `canonicalEmail`
-   * @param urgent sends it before codes that are not urgent
+   * @param isUrgent whether the mail is sent before mails that are not urgent
    * @returns the id of the code
    */
-  async send(email: string, { urgent = false }: { readonly urgent?: boolean } = {}): Promise<string> {
+  async send(email: string, { isUrgent = false }: { readonly isUrgent?: boolean } = {}): Promise<string> {
     const [id, nonce] = [uuidv4(), newNonce()];
     const now = this.clock.now();
     const expires_at = new Date(now.getTime() + CODE_LIFETIME_MINUTES * 60_000);
@@ -54,7 +54,7 @@ export class SignInCodes implements OnModuleInit {
         'insert into one_time_code (id, nonce, email, created_at, expires_at) values ($1, $2, $3, $4, $5)',
         [id, nonce, email, now, expires_at],
       );
-      await enqueueMail(manager, 'sign_in_code', id, now, { urgent });
+      await enqueueMail(manager, 'sign_in_code', id, now, { isUrgent });
     });
     return id;
   }

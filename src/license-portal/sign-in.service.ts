@@ -66,7 +66,7 @@ export class SignInService {
   async requestCode(email: string, session: Session | null): Promise<string> {
     if (session?.license_id && (await this.#isAddressOf(session.license_id, email))) {
       this.#ownCodeMails.count(session.license_id);
-      return this.codes.send(email, { urgent: true });
+      return this.codes.send(email, { isUrgent: true });
     }
     // A request that one limit refuses does not count for the other.
     this.#codeMails.check(email);

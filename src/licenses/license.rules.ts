@@ -41,8 +41,8 @@ export function endedAt(
 ): Date | null {
   const status = licenseStatus(license);
   const isErased = license.email === null && !license.address_lost_at;
-  const ended = status === 'refunded' || status === 'revoked' || isErased;
-  return ended ? (license.ended_at ?? now) : null;
+  const hasEnded = status === 'refunded' || status === 'revoked' || isErased;
+  return hasEnded ? (license.ended_at ?? now) : null;
 }
 
 /** The time when a license ends or ended; null if it has no end. `LICENSE_END` is the same in SQL. */

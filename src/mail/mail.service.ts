@@ -14,7 +14,7 @@ interface MailOptions {
   /** The recipient, if no row contains it when the mail is sent. It is stored until then. */
   readonly to?: string;
   /** Sends the mail before others of its pool. Not for mails that can be requested without limit. */
-  readonly urgent?: boolean;
+  readonly isUrgent?: boolean;
 }
 
 /**
@@ -26,7 +26,7 @@ export async function enqueueMail(
   kind: string,
   about: string,
   at: Date,
-  { to, urgent }: MailOptions = {},
+  { to, isUrgent }: MailOptions = {},
 ): Promise<void> {
   const mail_id = uuidv4();
   if (to !== undefined) {
@@ -34,7 +34,7 @@ export async function enqueueMail(
     await manager.query(sql, [mail_id, to, at]);
   }
   const key = `${kind} ${about}${to === undefined ? '' : ` ${mail_id}`}`;
-  await addJob(manager, MAIL_TASK + kind, { mail_id, about }, { key, ...(urgent && { priority: -1 }) });
+  await addJob(manager, MAIL_TASK + kind, { mail_id, about }, { key, ...(isUrgent && { priority: -1 }) });
 }
 
 /** Options of a kind of mail. */

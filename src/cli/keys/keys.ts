@@ -37,9 +37,9 @@ async function rotate(_options: unknown, command: Command): Promise<void> {
   // Opens the existing key files first: an unusable key must not become active, and no ring is created in a wrong folder.
   const { active } = await existingKeyRing(config);
   const entries = await rotateKeys(dir, new Clock().now());
-  const rotated = entries.some(({ kid, state }) => state === 'active' && kid !== active.kid);
+  const isRotated = entries.some(({ kid, state }) => state === 'active' && kid !== active.kid);
   printMessage(
-    rotated
+    isRotated
       ? `Every instance that reads ${dir} follows within 2 seconds; all tokens stay valid.`
       : 'There was no next key: one was created, and nothing is rotated yet. Rotate again in 5 seconds.',
   );

@@ -36,7 +36,7 @@ export class StaffLinkMails implements OnModuleInit {
       const [id, nonce] = [uuidv4(), newNonce()];
       const secret = this.keys.staffLink({ id, nonce });
       await this.links.store(manager, { id, staff_id: staffId, secret, nonce }, audit);
-      await enqueueMail(manager, 'staff_link', id, this.clock.now(), { urgent: true });
+      await enqueueMail(manager, 'staff_link', id, this.clock.now(), { isUrgent: true });
     });
   }
 
