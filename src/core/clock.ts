@@ -7,7 +7,7 @@ interface Offset {
   readonly since: number;
 }
 
-/** The only source of the current time. Tests replace it; no other code reads the system clock. */
+/** The source of the current time for all rules and stored data. Tests replace it. */
 @Injectable()
 export class Clock {
   /** The accepted offset of the wall clock from the monotonic clock. */
@@ -26,9 +26,9 @@ export class Clock {
 
   /**
    * Whether the wall clock has moved ahead of the monotonic clock by more than an hour (docs/decisions/0030). The first call
-   * measures the offset of the two; retention runs call it at the start of the service and each hour. A changed
-   * offset is accepted once it has lasted for as long as the change: after a sleep of 8 hours, 8 hours later; after a jump of
-   * a year, a year later, or at a restart.
+   * measures the offset of the two; retention runs call it at the start of the service and each hour. A changed offset is
+   * accepted when it has lasted for as long as the change: a change of 8 hours after 8 hours, a change of a year after a year
+   * or at a restart.
    */
   hasJumpedAhead(): boolean {
     const monotonic = this.monotonic();

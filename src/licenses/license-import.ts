@@ -12,6 +12,7 @@ import { licenseKeyHash, licenseKeyHint } from '../keys/license-key.js';
 import { checkSymbolHolds, readLicenseKey } from '../keys/license-key-text.js';
 import type { NewLicense } from './licenses.service.js';
 
+/** The hash of a key that another license has or had. */
 type TakenKey = { readonly key_hash: Buffer };
 
 /** The number of rows in one statement. */
@@ -95,9 +96,9 @@ export function parseRow(
     return { faults: [`the number of cells must be ${columns.length}, as in the header`] };
   }
   const faults: string[] = [];
-  const read = <T>(name: ImportColumn, parse: Field<T>['parse'], empty?: T): T | undefined => {
+  const read = <T>(name: ImportColumn, parse: Field<T>['parse'], valueIfEmpty?: T): T | undefined => {
     const text = cells[columns.indexOf(name)]?.trim() ?? '';
-    const value = text === '' ? (empty ?? new Invalid('is missing')) : parse(text);
+    const value = text === '' ? (valueIfEmpty ?? new Invalid('is missing')) : parse(text);
     if (!(value instanceof Invalid)) return value;
     faults.push(`${name} ${value.sentence}`);
     return undefined;

@@ -7,8 +7,8 @@ import { revocableKey, revokeKey, rotateKeys } from '../../keys/tokens/rotation.
 import { aligned, print, printMessage } from '../terminal/output.js';
 
 /**
- * The commands of the token-signing keys. They change files only and need neither the database nor a restart; only the dry run
- * of a revocation reads the database.
+ * The commands of the token-signing keys. They change only files, and the service needs no restart. Only the dry run of a
+ * revocation needs the database.
  */
 export function keysCommands(keys: Command): void {
   keys.command('list').description('list the token-signing keys and their states').action(list);

@@ -6,8 +6,9 @@ import { fileError, Refused } from '../terminal/output.js';
 const CHUNK_BYTES = 1 << 20;
 
 /**
- * Reads an image in chunks. @returns its size and SHA-256 (hex)
+ * Reads an image in chunks.
  * @param onProgress called after each chunk with the bytes read and their total
+ * @returns the size and the SHA-256 (hex)
  * @throws Refused if the path is not a file, or the file is empty or changed while it was read
  */
 export async function readImage(

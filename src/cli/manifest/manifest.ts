@@ -10,7 +10,7 @@ import { verify } from './verify.js';
 import {
   appVersion,
   fileDescriptor,
-  files,
+  collectFiles,
   httpsUrl,
   moment,
   publicKeys,
@@ -91,7 +91,7 @@ function signCommand(manifest: Command): void {
       wholeNumber('--sequence', 1, 999_999_999),
     )
     .option('--prepared <file>', 'the file that --prepare wrote, with --attach')
-    .option('--attach <file>', 'a signature of that file, made elsewhere; may be repeated', files);
+    .option('--attach <file>', 'a signature of that file, made elsewhere; may be repeated', collectFiles);
   addSigningOptions(command).action(sign);
 }
 
@@ -100,7 +100,7 @@ function addSigningOptions(command: Command): Command {
   return command
     .option('--expires <when>', 'when the manifest expires (default: in 90 days)', moment('--expires'))
     .option('--previous <file|url>', 'the live manifest (default: from PUBLIC_URL, else from the database)')
-    .option('--key <file>', 'the private key to sign with; may be repeated', files)
+    .option('--key <file>', 'the private key to sign with; may be repeated', collectFiles)
     .option(...PASSPHRASE_OPTION)
     .option(
       '--public-key <x>',

@@ -68,8 +68,8 @@ export const fileDescriptor =
       'an open file descriptor: 0, 3 or above',
     );
 
-/** Collects the values of an option that can be repeated. */
-export const files = (text: string, before: readonly string[] | undefined): string[] => [
+/** Collects the file names of an option that can be repeated. */
+export const collectFiles = (text: string, before: readonly string[] | undefined): string[] => [
   ...(before ?? []),
   text,
 ];

@@ -21,10 +21,10 @@ const MIN_SEQUENCE_CHARACTERS = 4;
 /** The message for a weak passphrase. */
 export const WEAK_PASSPHRASE = `The passphrase is too weak: it needs at least ${MIN_CHARACTERS} characters, of which a repetition, a sequence such as 1234 or qwerty, and a common word such as password count as one.`;
 
-/** Whether a passphrase for a new key is refused. An estimate: it recognizes trivial patterns and uses no dictionary. */
+/** Whether a passphrase for a new key is refused. This is an estimate, which recognizes trivial patterns and uses no dictionary. */
 export function isWeakPassphrase(passphrase: string): boolean {
-  const left = passphrase.toLowerCase().replaceAll(COMMON_WORDS, ' ').replaceAll(REPETITIONS, '$1$2');
-  return countWithoutSequences([...left]) < MIN_CHARACTERS;
+  const remaining = passphrase.toLowerCase().replaceAll(COMMON_WORDS, ' ').replaceAll(REPETITIONS, '$1$2');
+  return countWithoutSequences([...remaining]) < MIN_CHARACTERS;
 }
 
 /** Counts the characters; a sequence counts as one. */

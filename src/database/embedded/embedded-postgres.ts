@@ -117,16 +117,16 @@ async function openServer(files: Files, server: Postmaster, end: () => Promise<v
  * server. Otherwise a running server is ended, a stale pid file is made harmless, and the result is null.
  */
 async function takeOver(files: Files, settings: Record<string, string>): Promise<Postmaster | null> {
-  const leftServer = readPidFile(files.cluster);
-  if (!leftServer || !isPostmaster(leftServer.pid, files.cluster)) {
+  const previousServer = readPidFile(files.cluster);
+  if (!previousServer || !isPostmaster(previousServer.pid, files.cluster)) {
     disownPidFile(files.cluster);
     return null;
   }
-  const current = await currentSettings(urlOf(files, leftServer, 'postgres'));
+  const current = await currentSettings(urlOf(files, previousServer, 'postgres'));
   const required = Object.entries({ ...settings, data_directory: files.cluster });
-  if (current && required.every(([name, value]) => current[name] === value)) return leftServer;
+  if (current && required.every(([name, value]) => current[name] === value)) return previousServer;
   const signals: NodeJS.Signals[] = current ? ['SIGINT', 'SIGQUIT', 'SIGKILL'] : ['SIGQUIT', 'SIGKILL'];
-  await endPostmaster(leftServer.pid, files.cluster, ...signals);
+  await endPostmaster(previousServer.pid, files.cluster, ...signals);
   return null;
 }
 

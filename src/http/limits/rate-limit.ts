@@ -25,6 +25,8 @@ export class RateLimit {
   readonly #byAttempts: readonly Set<string>[];
 
   /**
+   * @param attempts the largest number of attempts under one key in a window
+   * @param seconds the length of a window
    * @param maxKeys the largest number of keys
    * @param now milliseconds of a monotonic clock
    */
@@ -47,7 +49,7 @@ export class RateLimit {
     this.#byAttempts[window.attempts]!.add(key);
   }
 
-  /** Refuses as `count` would, without counting. @throws Problem `too_many_requests` */
+  /** Checks the limit of an identity without counting an attempt. @throws Problem `too_many_requests` */
   check(identity: string): void {
     this.#requireBelowLimit(hashIdentity(identity));
   }
@@ -66,7 +68,7 @@ export class RateLimit {
     this.#byAttempts[1]!.add(key);
   }
 
-  /** Drops a key if there are too many. @returns false if all keys have reached the limit; the new one is then not stored */
+  /** Drops the oldest of the keys with the fewest attempts. @returns false if all keys have reached the limit */
   #dropFewest(): boolean {
     const fewest = this.#byAttempts.slice(0, this.attempts).find(({ size }) => size > 0);
     if (!fewest) return false;
