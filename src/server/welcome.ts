@@ -34,7 +34,7 @@ export function welcomeText({ publicUrl, smtpUrl, dataDir }: Config, sample: Sam
     ...(smtpUrl ? [] : [`  Mail             is written to ${join(dataDir, 'outbox')}`]),
     ...(license_key ? tryIt : []),
     '',
-    '  The whole conversation of a client:  npm run demo',
+    '  The requests of a client, in order:  npm run demo',
     '  The command line:                    npm run --silent mooring -- --help',
     '',
   ].join('\n');

@@ -5,7 +5,7 @@ import type { RingEntry } from '../../src/keys/tokens/ring-file.js';
 import { Terminal, type RunOptions } from '../support/processes/cli-harness.js';
 
 const FOLLOWED = expect.stringMatching(
-  /^Every instance that reads \/.*tokens follows within 2 seconds; all tokens stay valid\.\n$/,
+  /^Every instance that reads \/.*tokens uses the new key within 2 seconds; all tokens stay valid\.\n$/,
 );
 const REACTIVATED =
   'Tokens of this key are refused. Clients that have one activate again by themselves and keep their activation.\n';

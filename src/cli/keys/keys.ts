@@ -40,7 +40,7 @@ async function rotate(_options: unknown, command: Command): Promise<void> {
   const isRotated = entries.some(({ kid, state }) => state === 'active' && kid !== active.kid);
   printMessage(
     isRotated
-      ? `Every instance that reads ${dir} follows within 2 seconds; all tokens stay valid.`
+      ? `Every instance that reads ${dir} uses the new key within 2 seconds; all tokens stay valid.`
       : 'There was no next key: one was created, and nothing is rotated yet. Rotate again in 5 seconds.',
   );
   printKeys(keyLines(entries), command);

@@ -54,7 +54,7 @@ export function licenseCommands(license: Command): void {
     .command('show')
     .argument(
       '[id|key|transaction]',
-      "the license's id, its key, or the processor's id of its purchase; - reads it from standard input, none asks the terminal",
+      "the license's id, its key, or the processor's id of its purchase; - reads it from standard input; without it, the terminal asks",
     )
     .description('print a license and its machines')
     .action(show);

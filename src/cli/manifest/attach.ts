@@ -59,7 +59,7 @@ function signatureOf(
     throw new Refused(`${file} is not an Ed25519 signature: 64 bytes, as they are or in base64.`);
   const key = keys.find((key) => verifyText(key, signed, signature));
   if (key) return { key_id: thumbprint(key), signature };
-  throw new Refused(`The signature in ${file} is not by a key named here, or it is over other bytes.`);
+  throw new Refused(`The signature in ${file} was not made with a given key, or it signs other bytes.`);
 }
 
 /** Reads a signature: raw bytes (openssl, PKCS#11), or base64 or base64url text (cloud key services). */

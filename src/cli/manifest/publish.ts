@@ -75,7 +75,8 @@ async function checkPublicAddress(
     } catch (error) {
       // There is no server, or one with other keys: waiting would not help. The manifest is published in spite of this.
       if (error instanceof Refused) return error.message;
-      if (error instanceof ManifestError) return `${url} serves what clients refuse: ${error.message}`;
+      if (error instanceof ManifestError)
+        return `${url} serves a manifest that clients refuse: ${error.message}`;
       throw error;
     }
   }

@@ -30,7 +30,7 @@ export function newPassphrase(fd: number | undefined): AskPassphrase {
   return async (prompt) => {
     const passphrase = await ask(prompt);
     if (isWeakPassphrase(passphrase)) throw new Refused(WEAK_PASSPHRASE);
-    if (fd === undefined && (await ask('The same again: ')) !== passphrase)
+    if (fd === undefined && (await ask('Repeat the passphrase: ')) !== passphrase)
       throw new Refused('The two passphrases differ.');
     return passphrase;
   };

@@ -94,7 +94,7 @@ describe('--attach', () => {
     writeFileSync(terminal.file('lined'), `${bytes}\n`);
     signature('lined.sig', 'lined');
     const foreign = (file: string) =>
-      `The signature in ${file} is not by a key named here, or it is over other bytes.\n`;
+      `The signature in ${file} was not made with a given key, or it signs other bytes.\n`;
     const none = (file: string) =>
       new RegExp(`^${file} is not an Ed25519 signature: 64 bytes, as they are or in base64\\.\\n$`, 'i');
     const refusals: [sentence: string | RegExp, code: number, files: string[], prepared?: string][] = [

@@ -84,7 +84,7 @@ describe('keygen', () => {
     if (error) return; // no such program on this machine
     expect(status).toBe(0);
     expect(stdout.replaceAll('\r', '').replace(/^(.*\n)?Passphrase/s, 'Passphrase')).toMatch(
-      /^Passphrase of the new key: \nThe same again: \nPrivate key  .*typed\.pem \(encrypted\)\n/,
+      /^Passphrase of the new key: \nRepeat the passphrase: \nPrivate key  .*typed\.pem \(encrypted\)\n/,
     );
   });
 });

@@ -134,13 +134,13 @@ describe('after publishing, the public address is looked at, and the answer is e
     ],
     [
       'the manifest of other keys',
-      '$URL serves what clients refuse: The manifest is signed by no trusted key.',
+      '$URL serves a manifest that clients refuse: The manifest is signed by no trusted key.',
       (response, { signed }) =>
         void response.end(JSON.stringify(forged(signed, JSON.parse(signed), untrusted))),
     ],
     [
       'changed bytes',
-      '$URL serves what clients refuse: The signature of the manifest is wrong: its bytes were changed.',
+      '$URL serves a manifest that clients refuse: The signature of the manifest is wrong: its bytes were changed.',
       (response, document) =>
         void response.end(JSON.stringify({ ...document, signed: document.signed.replace('1.', '2.') })),
     ],
