@@ -10,8 +10,8 @@ import {
 } from '../scripts/prepare.mjs';
 
 /**
- * Runs a bench: reads its options first, then installs and builds what is missing, and continues under Node 24 where this
- * Node is older.
+ * Runs a bench: reads its options first, then installs and builds what is missing. Where this Node is older than 24, the
+ * bench continues in a child process under Node 24.
  */
 export const benchCommand = (url, parseOptions, run) =>
   command(async () => {
@@ -23,10 +23,10 @@ export const benchCommand = (url, parseOptions, run) =>
     return (await step(node24(), [fileURLToPath(url), ...process.argv.slice(2)])).code;
   });
 
-/** An option of the command line that takes a text, for `parseArgs`. */
+/** A command-line option with a text value, for `parseArgs`. */
 export const option = (value) => ({ type: 'string', default: value });
 
-/** Options as whole numbers above 0. @throws Fault */
+/** The options converted to whole numbers above 0. @throws Fault */
 export const wholeNumbers = (options) =>
   Object.fromEntries(
     Object.entries(options).map(([name, value]) => {

@@ -5,15 +5,15 @@ import { Fault } from '../scripts/prepare.mjs';
 import { benchCommand } from './command.mjs';
 
 /**
- * Runs a bench whose result is a Markdown page: on its own PostgreSQL, in a temporary folder that is removed at the end and
- * on an interrupt. The page is printed, and stored with `--write`.
+ * Runs a bench whose result is a Markdown page. The bench has its own PostgreSQL in a temporary folder, which is removed at
+ * the end and on an interrupt. The page is printed, and stored with `--write`.
  * @param {string} url of the calling module
  * @param {object} bench
  * @param {string} bench.page file name of the page, beside the calling module
- * @param bench.parseOptions reads the command line; its `write` says whether the page is stored
- * @param bench.measureAll receives `{ url, folder, processes, progress }` (URL of the server, temporary folder, what starts
- *   child processes, what prints a line of progress) and the options
- * @param bench.report makes the page's text of what `measureAll` returned and the options
+ * @param bench.parseOptions reads the command line; `write` in its result says whether the page is stored
+ * @param bench.measureAll receives the options and `{ url, folder, processes, progress }`: the URL of the PostgreSQL server,
+ *   the temporary folder, a `Processes` that starts child processes, and a function that prints a line of progress
+ * @param bench.report makes the text of the page from the result of `measureAll` and the options
  */
 export const pageBench = (url, { page, parseOptions, measureAll, report }) =>
   benchCommand(url, parseOptions, (options) =>
@@ -39,7 +39,7 @@ export const pageBench = (url, { page, parseOptions, measureAll, report }) =>
 /**
  * Calls `work` with a temporary folder that is removed when it ends.
  * @param {string} prefix of the folder's name
- * @param work receives `{ folder, processes, interrupted }`: `interrupted` is a promise that rejects on an interrupt
+ * @param work receives `{ folder, processes, interrupted }`; the promise `interrupted` rejects on an interrupt
  */
 export async function inFolder(prefix, work) {
   let interrupt;
@@ -61,8 +61,8 @@ export async function formatMarkdown(text) {
   return format(text, { parser: 'markdown' });
 }
 
-const progressSince = (began) => (what) =>
-  console.error(`${String(Math.round((Date.now() - began) / 1000)).padStart(5)} s  ${what}`);
+const progressSince = (startedAt) => (text) =>
+  console.error(`${String(Math.round((Date.now() - startedAt) / 1000)).padStart(5)} s  ${text}`);
 
 /** The section of a page that is written by hand; a new run keeps it. */
 export function handwrittenPart(page) {

@@ -1,6 +1,6 @@
-// Measures what a flood of requests for sign-in codes costs other requests: npm run bench:code-flood [-- --rate N]
-// [--write]. It compares heartbeats and mails with and without the flood, on a service in production mode with a slow mail
-// server.
+// Measures how a flood of requests for sign-in codes affects other requests: npm run bench:code-flood [-- --rate N]
+// [--rounds N] [--seconds N] [--write]. The bench compares heartbeats and mails with and without the flood, on a service in
+// production mode with a slow mail server.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -11,10 +11,11 @@ import { count, loadAtEnd, machine, median, quantile, reached, sum, table, time 
 const SEATS = 1_000;
 const HEARTBEATS_PER_SECOND = 50;
 /** How long the mail server takes for each mail. */
-const MAIL_MS = 50;
-/** Limits: the slowest mail with a bought key, and the median heartbeat as a multiple of the one without the flood. */
-const KEY_MAIL_AT_MOST_MS = 5_000;
-const HEARTBEAT_AT_MOST = 2;
+const MAIL_DELAY_MS = 50;
+/** The goal for the slowest mail with a license key. */
+const MAX_KEY_MAIL_MS = 5_000;
+/** The goal for the median heartbeat during the flood, as a multiple of the one without it. */
+const MAX_HEARTBEAT_RATIO = 2;
 
 await pageBench(import.meta.url, { page: 'code-flood.md', parseOptions, measureAll, report });
 
@@ -37,7 +38,7 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
   progress('data');
   await migrate(url);
   const data = await makeData(url, folder, seatIds(SEATS));
-  const mails = new MailSink(MAIL_MS);
+  const mails = new MailSink(MAIL_DELAY_MS);
   const SMTP_URL = await mails.start();
   try {
     const mail = { SMTP_URL, MAIL_FROM: 'licenses@example.com' };
@@ -46,23 +47,23 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
     await heartbeats({ begin: { port, rates: { heartbeat: HEARTBEATS_PER_SECOND } } });
     progress('warming up');
     await pause(3_000);
-    await heartbeats({ take: true });
+    await heartbeats({ collect: true });
     const measured = { quiet: [], flood: [] };
     const keyMails = [];
     let codeMail;
-    // The two alternate, so that other load of the machine affects both alike.
+    // Rounds with and without the flood alternate, so that other work of the machine affects both alike.
     for (let round = 1; round <= rounds; round += 1) {
       progress(`round ${round} of ${rounds}`);
-      measured.quiet.push(await during(seconds, heartbeats, pid, processorTime));
+      measured.quiet.push(await measureHeartbeats(seconds, heartbeats, pid, processorTime));
       await flood({ begin: { port, rates: { code: rate } } });
-      const [beats, bought] = await Promise.all([
-        during(seconds, heartbeats, pid, processorTime),
+      const [floodMeasurements, times] = await Promise.all([
+        measureHeartbeats(seconds, heartbeats, pid, processorTime),
         keyMailTimes({ port, data, mails, seconds }),
       ]);
-      keyMails.push(...bought);
-      if (round === rounds) codeMail = await ownCodeTime({ port, mails, seat: data.seats[0] });
+      keyMails.push(...times);
+      if (round === rounds) codeMail = await holderCodeTime({ port, mails, seat: data.seats[0] });
       await flood({ end: true });
-      measured.flood.push({ ...beats, codes: (await flood({ take: true })).kinds.code });
+      measured.flood.push({ ...floodMeasurements, codes: (await flood({ collect: true })).kinds.code });
     }
     await heartbeats({ end: true });
     return { version: await versionOf(url), ...measured, keyMails, codeMail, mails: mails.count };
@@ -71,16 +72,16 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
   }
 }
 
-/** Heartbeats of some seconds, and the processor time that the service took for all that it did. */
-async function during(seconds, heartbeats, pid, processorTime) {
-  await heartbeats({ take: true });
+/** Measures heartbeats for some seconds. @returns their times, and the processor time of the service for all its work */
+async function measureHeartbeats(seconds, heartbeats, pid, processorTime) {
+  await heartbeats({ collect: true });
   const before = processorTime(pid);
   await pause(seconds * 1_000);
   const processorMs = processorTime(pid) - before;
-  return { ...(await heartbeats({ take: true })).kinds.heartbeat, processorMs };
+  return { ...(await heartbeats({ collect: true })).kinds.heartbeat, processorMs };
 }
 
-/** A purchase each second of the flood. @returns milliseconds from the report to the mail with the key */
+/** Reports a purchase each second of the flood. @returns milliseconds from each report to the mail with the license key */
 async function keyMailTimes({ port, data, mails, seconds }) {
   const { Webhook } = await import('standardwebhooks');
   const webhook = new Webhook(data.settings.PURCHASE_WEBHOOK_SECRET);
@@ -100,19 +101,20 @@ async function keyMailTimes({ port, data, mails, seconds }) {
       headers,
       body,
     });
-    if (status !== 204) throw new Error(`A purchase was answered ${status}.`);
+    if (status !== 204)
+      throw new Error(`The report of a purchase was answered with ${status} instead of 204.`);
     return (await mails.mailTo(email, began)) - began;
   };
-  const bought = [];
+  const purchases = [];
   for (let second = 1; second < seconds; second += 1) {
     await pause(1_000);
-    bought.push(buy());
+    purchases.push(buy());
   }
-  return Promise.all(bought);
+  return Promise.all(purchases);
 }
 
-/** A holder who is signed in by key asks for a code in the flood. @returns milliseconds until the mail is there */
-async function ownCodeTime({ port, mails, seat: { email, cookie } }) {
+/** A holder who signed in with a license key requests a code during the flood. @returns milliseconds until the mail arrives */
+async function holderCodeTime({ port, mails, seat: { email, cookie } }) {
   const headers = {
     'content-type': 'application/json',
     cookie: `mooring_holder=${cookie}`,
@@ -130,26 +132,26 @@ async function ownCodeTime({ port, mails, seat: { email, cookie } }) {
 
 function report({ version, quiet, flood, keyMails, codeMail, mails }, { rate, rounds, seconds }) {
   const p50 = ({ times }) => quantile(sorted(times), 0.5);
-  const ratio = median(flood.map((round, place) => p50(round) / p50(quiet[place])));
+  const ratio = median(flood.map((round, index) => p50(round) / p50(quiet[index])));
   const accepted = sum(flood.map(({ codes }) => codes.times.length));
   const refused = sum(flood.map(({ codes }) => codes.wrong[503] ?? 0));
-  const processor = (all) => sum(all.map(({ processorMs }) => processorMs));
+  const processor = (rounds) => sum(rounds.map(({ processorMs }) => processorMs));
   const keys = sorted(keyMails);
-  return `# What a flood of requests for sign-in codes costs others
+  return `# How a flood of requests for sign-in codes affects other requests
 
-Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:code-flood -- --rate ${rate} --rounds ${rounds} --seconds ${seconds} --write\`: ${rounds} times ${seconds} seconds without
-and with ${count(rate)} requests a second for codes, to made-up addresses and to those of ${count(SEATS)} licenses in turn; ${HEARTBEATS_PER_SECOND} heartbeats
-a second all the time, and a mail server that takes ${MAIL_MS} ms for each mail.
+Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:code-flood -- --rate ${rate} --rounds ${rounds} --seconds ${seconds} --write\`: ${rounds} rounds of ${seconds} seconds without
+the flood and ${seconds} seconds with it. The flood has ${count(rate)} requests for codes a second, alternately for made-up addresses and for
+those of ${count(SEATS)} licenses. The load has ${HEARTBEATS_PER_SECOND} heartbeats a second all the time, and the mail server takes ${MAIL_DELAY_MS} ms for each mail.
 
 ${machine(version)} (${loadAtEnd()})
 
-- Of the requests for codes ${count(accepted)} were taken and ${count(refused)} answered 503; ${count(mails)} mails were sent in all.
-- Mails with a bought key were there after ${time(quantile(keys, 0.5))} (median of ${keys.length}) and ${time(keys.at(-1))} at the latest; wanted within ${time(KEY_MAIL_AT_MOST_MS)}: ${reached(keys.at(-1) <= KEY_MAIL_AT_MOST_MS)}.
-- A holder signed in by key was answered ${codeMail.status}${codeMail.ms === null ? '' : `, and had a code after ${time(codeMail.ms)}`}.
-- The median heartbeat took ${ratio.toFixed(2)} times as long as without the flood (median of the rounds); wanted at most ${HEARTBEAT_AT_MOST} times: ${reached(ratio <= HEARTBEAT_AT_MOST)}.
-- A request for a code cost the service ${time((processor(flood) - processor(quiet)) / (accepted + refused))} of processor time, purchases and mails included.
+- Of the requests for codes, ${count(accepted)} were accepted and ${count(refused)} were answered with 503. In total ${count(mails)} mails were sent.
+- Mails with a license key arrived after ${time(quantile(keys, 0.5))} (median of ${keys.length}) and after ${time(keys.at(-1))} at the latest; the goal is at most ${time(MAX_KEY_MAIL_MS)}: ${reached(keys.at(-1) <= MAX_KEY_MAIL_MS)}.
+- The request of a holder who had signed in with a license key was answered with ${codeMail.status}${codeMail.ms === null ? '' : `, and the code arrived after ${time(codeMail.ms)}`}.
+- The median heartbeat took ${ratio.toFixed(2)} times as long as without the flood (median of the rounds); the goal is at most ${MAX_HEARTBEAT_RATIO} times: ${reached(ratio <= MAX_HEARTBEAT_RATIO)}.
+- Each request for a code took the service ${time((processor(flood) - processor(quiet)) / (accepted + refused))} of processor time, including the purchases and the mails.
 
-${table([['round', 'quiet p50', 'flood p50', 'quiet p99', 'flood p99'], ...quiet.map((round, place) => [String(place + 1), ...[0.5, 0.99].flatMap((share) => [round, flood[place]].map(({ times }) => time(quantile(sorted(times), share))))])])}
+${table([['round', 'p50 without', 'p50 with the flood', 'p99 without', 'p99 with the flood'], ...quiet.map((round, index) => [String(index + 1), ...[0.5, 0.99].flatMap((share) => [round, flood[index]].map(({ times }) => time(quantile(sorted(times), share))))])])}
 `;
 }
 

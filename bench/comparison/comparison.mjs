@@ -1,6 +1,6 @@
 // Compares the throughput of the service with that of other servers that do the same work: npm run bench [-- --rounds N]
-// [--seconds N] [--connections N] [--seats N] [--only ROW[,ROW]] [--profile FOLDER] [--write]. It starts and ends every
-// process itself and removes its files.
+// [--seconds N] [--connections N] [--seats N] [--only ROW[,ROW]] [--profile FOLDER] [--write]. The bench starts and ends
+// every process itself and removes its files.
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Fault } from '../../scripts/prepare.mjs';
@@ -9,7 +9,7 @@ import { report } from './report.mjs';
 import { pageBench, versionOf } from '../run.mjs';
 import { ROWS } from '../load/rows.mjs';
 
-/** Rows that only the service answers have nothing to be compared with. */
+/** The rows that other servers answer too. */
 const COMPARED = Object.keys(ROWS).filter((row) => ROWS[row].servers.length > 1);
 
 await pageBench(import.meta.url, { page: 'results.md', parseOptions, measureAll, report });
@@ -31,7 +31,7 @@ function parseOptions() {
   if (numbers.seats < 2) throw new Fault('--seats must be at least 2.');
   const only = values.only.split(',');
   const unknown = only.find((row) => !COMPARED.includes(row));
-  if (unknown) throw new Fault(`--only must name rows of ${COMPARED.join(', ')}.`);
+  if (unknown) throw new Fault(`--only must be a comma-separated list of ${COMPARED.join(', ')}.`);
   return { ...numbers, only, profile: values.profile && resolve(values.profile), write: values.write };
 }
 
@@ -40,29 +40,29 @@ async function measureAll({ url, folder, processes, progress }, options) {
   const { makeData, seatIds } = await import('../load/data.mjs');
   const { checkAnswers } = await import('../load/checks.mjs');
   const { measureRows } = await import('../load/measure-rows.mjs');
-  const { askDatabase } = await import('../load/pgbench.mjs');
+  const { measureDatabase } = await import('../load/pgbench.mjs');
   progress('data');
   await migrate(url);
   const data = await makeData(url, folder, seatIds(options.seats));
-  progress('servers start, and their answers are checked');
+  progress('start of the servers, and check of their responses');
   const flags = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
-  const rival = { ...data.settings, FLOOR_BODY: data.manifest };
+  const settings = { ...data.settings, FLOOR_BODY: data.manifest };
   const servers = [
     await processes.service(data.settings, flags),
-    await processes.rival('plain', 'plain.mjs', rival),
-    await processes.rival('idiomatic', 'idiomatic.ts', rival),
-    await processes.rival('floor', 'floor.mjs', rival),
+    await processes.comparisonServer('plain', 'plain.mjs', settings),
+    await processes.comparisonServer('idiomatic', 'idiomatic.ts', settings),
+    await processes.comparisonServer('floor', 'floor.mjs', settings),
   ];
-  const live = await fetch(`http://127.0.0.1:${servers[0].port}/v1/manifest`);
-  const etag = live.headers.get('etag');
+  const manifest = await fetch(`http://127.0.0.1:${servers[0].port}/v1/manifest`);
+  const etag = manifest.headers.get('etag');
   await checkAnswers(servers, { ...data, etag });
   const load = processes.load(data.file);
-  const asked = options.only.map((row) => ({
+  const plan = options.only.map((row) => ({
     row,
     servers: servers.filter(({ name }) => ROWS[row].servers.includes(name)),
   }));
-  const rows = await measureRows(asked, load, { ...options, etag, progress });
+  const rows = await measureRows(plan, load, { ...options, etag, progress });
   progress('the database without a server');
-  const database = await askDatabase(url, folder, options);
+  const database = await measureDatabase(url, folder, options);
   return { version: await versionOf(url), rows, database };
 }

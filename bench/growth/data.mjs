@@ -9,26 +9,26 @@ const TABLES = ['purchase', 'license', 'activation'];
 const YEARS_MS = 2 * 365 * 86_400_000;
 
 /**
- * Makes a database with `size` licenses, each with one machine, as two years of sales leave them. A random sample, spread
- * over all of them, has real keys and tokens for the load.
+ * Makes a database with `size` licenses, each with one machine, with the dates of two years of sales. The load uses a random
+ * sample, spread over all of them, which has real keys and tokens.
  */
-export async function makeGrown({ url: server, folder, progress }, name, size, sample) {
+export async function makeDatabase({ url: server, folder, progress }, name, size, sample) {
   const { migrate } = await import('../../dist/database/migrations.js');
   progress(`data: ${count(size)} licenses`);
   const url = await createDatabase(server, name);
   await migrate(url);
   mkdirSync(join(folder, name));
-  // Its functions and its table last as long as the connection.
+  // The temporary functions and the temporary table exist as long as this connection.
   const client = new pg.Client({ connectionString: url });
-  // Interrupted, the server goes first.
+  // On an interrupt the server ends before this connection, which is no error.
   client.on('error', () => undefined);
   await client.connect();
   try {
-    await client.query(idsOver(size));
+    await client.query(idFunctions(size));
     const { rows: ids } = await client.query(SAMPLE, [size, Math.min(sample, size)]);
-    const insert = (_client, seats) => insertGrown(client, size, seats);
+    const insert = (_client, seats) => insertRows(client, size, seats);
     const { ms, result: data } = await timed(() => makeData(url, join(folder, name), ids, insert));
-    // What was written goes to disk now, and not while others are measured.
+    // The changes are written to disk now, and not during the measurements.
     await client.query('checkpoint');
     const { rows: relations } = await client.query(SIZES, [TABLES]);
     return { name, url, size, ms, data, relations };
@@ -37,7 +37,10 @@ export async function makeGrown({ url: server, folder, progress }, name, size, s
   }
 }
 
-/** With space for the write-ahead log of a filling: as it is set, it would be written out every few seconds. */
+/**
+ * Creates a database on a server whose `max_wal_size` is large: with the default, filling the tables would cause a checkpoint
+ * every few seconds.
+ */
 async function createDatabase(server, name) {
   const client = new pg.Client({ connectionString: server });
   await client.connect();
@@ -53,24 +56,24 @@ const SIZES = `
   from pg_class c left join pg_index i on i.indexrelid = c.oid
   where coalesce(i.indrelid, c.oid) = any($1::regclass[]) order by coalesce(i.indrelid, c.oid)::regclass::text, 3, 1`;
 
-// As version 7 of the UUIDs has it, the time and then what is random; here the same for the same number. Nothing in the
-// functions is less than immutable, or PostgreSQL would call them for each row instead of writing them out.
-const idsOver = (size) => `
+// The ids have the form of UUIDv7, a time and then random bits; here they depend on the number alone. The functions use
+// immutable functions only, so that PostgreSQL inlines them instead of calling them for each row.
+const idFunctions = (size) => `
   create function pg_temp.ms(n bigint) returns bigint immutable language sql as
     $$ select (${Date.now() - YEARS_MS} + n * float8 '${YEARS_MS / size}')::bigint $$;
-  create function pg_temp.made(n bigint) returns timestamptz immutable language sql as
+  create function pg_temp.created_at(n bigint) returns timestamptz immutable language sql as
     $$ select to_timestamp(pg_temp.ms(n) / float8 '1000') $$;
   create function pg_temp.id(of text, n bigint) returns uuid immutable language sql as
     $$ select overlay(overlay(lpad(to_hex(pg_temp.ms(n)), 12, '0') || left(md5(of || n::text), 20)
          placing '7' from 13) placing '8' from 17)::uuid $$`;
 
-// One of each stretch: from the oldest to the newest, each as likely as its neighbours.
+// Divides the licenses into ranges by age, and picks a random one from each range.
 const SAMPLE = `
   select n, pg_temp.id('license', n) as lic, pg_temp.id('activation', n) as sub
-  from (select stretch * $1::bigint / $2::bigint + floor(random() * ($1::bigint / $2::bigint))::bigint as n
-        from generate_series(0, $2::bigint - 1) stretch) picked`;
+  from (select part * $1::bigint / $2::bigint + floor(random() * ($1::bigint / $2::bigint))::bigint as n
+        from generate_series(0, $2::bigint - 1) part) picked`;
 
-async function insertGrown(client, size, seats) {
+async function insertRows(client, size, seats) {
   const { licenseKeyHash } = await import('../../dist/keys/license-key.js');
   const column = columnsOf(seats);
   await client.query(`set maintenance_work_mem = '512MB'`);
@@ -89,22 +92,23 @@ async function insertGrown(client, size, seats) {
     ],
   );
   await client.query('analyze seat');
-  await indexesAfter(client, TABLES, () => client.query(grown(size)));
+  await indexesAfter(client, TABLES, () => client.query(insertAll(size)));
 }
 
-// Half were sold, half issued by staff; every fourth has an expiry. A seat's row is among its neighbours in time.
-const grown = (size) => `
+// Half of the licenses were sold and staff issued the other half; every fourth has an expiry. The rows of the sample are
+// inserted at their place in time.
+const insertAll = (size) => `
   insert into purchase (id, transaction_id, email, state, recorded_on, paid)
   select pg_temp.id('purchase', n), 'txn_' || left(md5('txn ' || n), 24), 'buyer' || n || '@example.com', 'paid',
-    pg_temp.made(n)::date, true
+    pg_temp.created_at(n)::date, true
   from generate_series(0, ${size - 1}, 2) n;
   insert into license (id, key_hash, key_hint, email, machines_allowed, expires_at, on_expiry, purchase_id, created_at)
   select pg_temp.id('license', n), coalesce(s.key_hash, sha256(convert_to('key ' || n, 'UTF8'))), '00',
     coalesce(s.email, 'buyer' || n || '@example.com'), case when s.n is null then 3 else 100000 end,
     case when s.n is not null then s.expires_at when n % 4 = 0 then now() + interval '1 year' end, 'keep',
-    case when n % 2 = 0 then pg_temp.id('purchase', n) end, pg_temp.made(n)
+    case when n % 2 = 0 then pg_temp.id('purchase', n) end, pg_temp.created_at(n)
   from generate_series(0, ${size - 1}) n left join seat s using (n);
   insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
   select pg_temp.id('activation', n), pg_temp.id('license', n),
-    coalesce(s.machine_id, sha256(convert_to('machine ' || n, 'UTF8'))), 'Studio Mac', '0.9.0', pg_temp.made(n)
+    coalesce(s.machine_id, sha256(convert_to('machine ' || n, 'UTF8'))), 'Studio Mac', '0.9.0', pg_temp.created_at(n)
   from generate_series(0, ${size - 1}) n left join seat s using (n)`;

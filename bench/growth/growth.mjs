@@ -1,6 +1,7 @@
 // Measures how the size of the database affects the service: npm run bench:growth [-- --sizes N,N] [--rounds N]
-// [--seconds N] [--due N] [--write]. One database of each size on one server, one service for each, measured in turn; then
-// the start of a service, and the answers during the nightly retention run. It removes its files.
+// [--seconds N] [--due N] [--write]. One server has a database of each size, each with its own service, and the rounds
+// alternate between them. Then it measures the start of a service, and heartbeats during the nightly retention run. The bench
+// removes its files.
 import { parseArgs } from 'node:util';
 import { Fault } from '../../scripts/prepare.mjs';
 import { option, wholeNumbers } from '../command.mjs';
@@ -9,10 +10,10 @@ import { report } from './report.mjs';
 import { retentionUnderLoad } from './retention.mjs';
 import { startTimes } from './start.mjs';
 
-/** Number of activations that the load uses, of each size. */
+/** Number of activations of each database that the load uses. */
 const SAMPLE = 20_000;
 const CONNECTIONS = 64;
-const ASKED = ['heartbeat', 'telemetry', 'activate_new', 'activate_again', 'portal', 'search'];
+const MEASURED_ROWS = ['heartbeat', 'telemetry', 'activate_new', 'activate_again', 'portal', 'search'];
 
 await pageBench(import.meta.url, {
   page: 'growth.md',
@@ -31,24 +32,25 @@ function parseOptions() {
     write: { type: 'boolean' },
   };
   const { sizes, rounds, seconds, due, write } = parseArgs({ options }).values;
-  const all = sizes.split(',').map((size) => wholeNumbers({ sizes: size }).sizes);
-  if (all.length < 2 || all.some((size, place) => size <= (all[place - 1] ?? 1)))
+  const numbers = sizes.split(',').map((size) => wholeNumbers({ sizes: size }).sizes);
+  if (numbers.length < 2 || numbers.some((size, index) => size <= (numbers[index - 1] ?? 1)))
     throw new Fault('--sizes must be two or more numbers, in ascending order.');
-  return { sizes: all, ...wholeNumbers({ rounds, seconds, due }), write };
+  return { sizes: numbers, ...wholeNumbers({ rounds, seconds, due }), write };
 }
 
-async function measureAll(stage, options) {
-  const { makeGrown } = await import('./data.mjs');
+async function measureAll(environment, options) {
+  const { makeDatabase } = await import('./data.mjs');
   const databases = [];
-  for (const size of options.sizes) databases.push(await makeGrown(stage, `growth_${size}`, size, SAMPLE));
-  const rows = await ask(stage, databases, options);
-  const starts = await startTimes(stage, databases);
-  const retention = await retentionUnderLoad(stage, options);
-  return { version: await versionOf(stage.url), databases, rows, starts, retention };
+  for (const size of options.sizes)
+    databases.push(await makeDatabase(environment, `growth_${size}`, size, SAMPLE));
+  const rows = await measureRequests(environment, databases, options);
+  const starts = await startTimes(environment, databases);
+  const retention = await retentionUnderLoad(environment, options);
+  return { version: await versionOf(environment.url), databases, rows, starts, retention };
 }
 
-/** Measures one service for each database in turn, and ends the services. */
-async function ask({ processes, progress }, databases, options) {
+/** Starts a service for each database, measures them, and ends them. */
+async function measureRequests({ processes, progress }, databases, options) {
   const { checkAnswers } = await import('../load/checks.mjs');
   const { measureRows } = await import('../load/measure-rows.mjs');
   const { endProcess } = await import('../load/processes.mjs');
@@ -61,8 +63,8 @@ async function ask({ processes, progress }, databases, options) {
     loads.set(server.port, processes.load(data.file));
   }
   const load = (round) => loads.get(round.port)(round);
-  const asked = ASKED.map((row) => ({ row, servers }));
-  const rows = await measureRows(asked, load, { ...options, connections: CONNECTIONS, progress });
+  const plan = MEASURED_ROWS.map((row) => ({ row, servers }));
+  const rows = await measureRows(plan, load, { ...options, connections: CONNECTIONS, progress });
   await Promise.all(servers.map(({ child }) => endProcess(child)));
   return rows;
 }

@@ -1,10 +1,10 @@
 import { ROWS } from '../load/rows.mjs';
 import { bytes, count, errors, loadAtEnd, machine, median, reached, sum, table, time } from '../measure.mjs';
 
-/** A heartbeat among ten million may take this many times as long as one among ten thousand. */
-const SLOWER_AT_MOST = 1.25;
-/** And this many times as long, in the 99th percentile, while the retention runs. */
-const SLOWER_DURING_RETENTION_AT_MOST = 2;
+/** How many times as long a heartbeat may take in the largest database as in the smallest. */
+const MAX_RATIO = 1.25;
+/** How many times as long the 99th percentile of heartbeats may be while retention runs. */
+const MAX_RATIO_DURING_RETENTION = 2;
 
 /** The measurements as a page of Markdown. */
 export function report({ version, databases, rows, starts, retention }, options) {
@@ -12,25 +12,25 @@ export function report({ version, databases, rows, starts, retention }, options)
   return `# What growth costs
 
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:growth -- --sizes ${sizes.join(',')} --rounds ${rounds} --seconds ${seconds} --due ${due} --write\`:
-a database of each size, all on one server, with a service for each; each row in ${rounds} rounds of ${seconds} s for each in turn, after
-a warm-up, ${connections} kept connections in a closed loop. The load is spread over ${count(sample)} activations, a random sample of all from the
-oldest to the newest. Each factor is the median over pairs of neighbouring rounds, with the minimum and the maximum.
+one server has a database of each size, each with its own service. Each row is measured in ${rounds} rounds of ${seconds} s that alternate between the
+services, after a warm-up, with ${connections} keep-alive connections in a closed loop. The load uses ${count(sample)} activations, a random sample of
+all from the oldest to the newest. Each ratio is the median over pairs of neighbouring rounds, with the minimum and the maximum.
 
-${machine(version)} Its \`max_wal_size\` is 16 GB, so that the filling is not held up; \`shared_buffers\` are 128 MB as
-ever. Load, services and database share the cores, so absolute measurements are noisy and low (${loadAtEnd()}); the
-ratios are what counts. ${errors(wrongOf(rows))}
+${machine(version)} Its \`max_wal_size\` is 16 GB, so that checkpoints do not slow the filling of the tables; \`shared_buffers\` are 128 MB as
+always. Load, services and database share the cores, so absolute measurements are noisy and low (${loadAtEnd()}); the
+ratios are comparable. ${errors(wrongOf(rows))}
 
-## Times as slow as among ${count(sizes[0])}
+## Slowdown relative to ${count(sizes[0])} licenses
 
 ${table([
-  ['', ...sizes.slice(1).map((size) => `among ${count(size)}`)],
-  ...Object.entries(rows).map(([row, measurements]) => slower(row, measurements, sizes)),
+  ['', ...sizes.slice(1).map((size) => `${count(size)} licenses`)],
+  ...Object.entries(rows).map(([row, measurements]) => slowdownRow(row, measurements, sizes)),
 ])}
 
 ## Absolute measurements
 
 ${table([
-  ['', 'licenses', 'answers a second', 'p50', 'p99'],
+  ['', 'licenses', 'responses a second', 'p50', 'p99'],
   ...Object.entries(rows).flatMap(([row, measurements]) =>
     sizes.map((size) => {
       const { perSecond, p50, p99 } = measurements[size];
@@ -47,14 +47,14 @@ ${retentionOf(retention)}
 `;
 }
 
-const slower = (row, measurements, sizes) => [
+const slowdownRow = (row, measurements, sizes) => [
   ROWS[row].title,
-  ...sizes.slice(1).map((size, place) => {
+  ...sizes.slice(1).map((size, index) => {
     const { ratio, least, most } = measurements[size];
-    const isGoal = row === 'heartbeat' || row === 'telemetry';
-    const isLast = place === sizes.length - 2;
+    const hasGoal = row === 'heartbeat' || row === 'telemetry';
+    const isLargest = index === sizes.length - 2;
     const verdict =
-      isGoal && isLast ? `; wanted at most ${SLOWER_AT_MOST}: ${reached(ratio <= SLOWER_AT_MOST)}` : '';
+      hasGoal && isLargest ? `; goal: at most ${MAX_RATIO}: ${reached(ratio <= MAX_RATIO)}` : '';
     return `${ratio.toFixed(2)} (${least.toFixed(2)} to ${most.toFixed(2)}${verdict})`;
   }),
 ];
@@ -75,9 +75,9 @@ function sizesOf(databases, sample) {
   const sizeOf = ({ relations }, name) => bytes(relations.find((relation) => relation.name === name).size);
   return `## Disk space
 
-Half of the licenses were sold, so there are half as many purchases; indexes are indented. Each heartbeat of the load may
-touch five pages that no other touches (binding, license and purchase, and an index page of two of them): ${bytes(5 * 8192 * sample)} among the
-most, which the operating system's cache holds and \`shared_buffers\` do not.
+Half of the licenses were sold, so there are half as many purchases as licenses; indexes are indented. Each activation of
+the load may need five pages that no other needs (activation, license, purchase, and an index page of two of them). In the
+largest database that makes ${bytes(5 * 8192 * sample)}, which fit in the cache of the operating system but not in \`shared_buffers\`.
 
 ${table([
   ['', ...databases.map(({ size }) => `${count(size)} licenses`)],
@@ -85,56 +85,56 @@ ${table([
     `${is_index ? '&nbsp;&nbsp;' : ''}\`${name}\``,
     ...databases.map((database) => sizeOf(database, name)),
   ]),
-  ['together', ...databases.map((database) => bytes(total(database)))],
-  ['bytes a license', ...databases.map((database) => count(total(database) / database.size))],
-  ['made in', ...databases.map(({ ms }) => time(ms))],
+  ['total', ...databases.map((database) => bytes(total(database)))],
+  ['bytes for each license', ...databases.map((database) => count(total(database) / database.size))],
+  ['time to fill', ...databases.map(({ ms }) => time(ms))],
 ])}`;
 }
 
-const startsOf = ({ starts, rows, first, second }) => `## Start-up
+const startsOf = ({ starts, rows, first, later }) => `## Start-up
 
-From the start of the process to the first \`200\` of \`/health/ready\`, ${starts} times each, in turn.
+The time from the start of the process to the first \`200\` of \`/health/ready\`, ${starts} times each, in alternation.
 
 ${table([
-  ['', 'median', 'least', 'most'],
+  ['', 'median', 'minimum', 'maximum'],
   ...rows.map(({ size, ...times }) => [`in production, ${count(size)} licenses`, ...spread(times)]),
-  ['in development, from the second time on', ...spread(second)],
+  ['in development, from the second start on', ...spread(later)],
 ])}
 
-The first time in development, with the database cluster to make, took ${time(first)}.`;
+The first start in development, which creates the database cluster, took ${time(first)}.`;
 
 const spread = ({ median, least, most }) => [time(median), time(least), time(most)];
 
 function retentionOf({ due, rates, quietMs, rounds }) {
-  const factor = median(rounds.map((round) => round.factor));
+  const ratio = median(rounds.map((round) => round.ratio));
   const perSecond = sum(Object.values(rates));
   const wrong = rounds.flatMap(({ without, during }) => [...without.wrong, ...during.wrong]);
   return `## The nightly run under load
 
-${perSecond} heartbeats a second, every other one with telemetry, whether they are answered or not (an open loop; a time counts from when the
-request was due), ${time(quietMs)} without and then as long as a run takes. Before each, ${count(due)} rows of telemetry became due (a month that goes
-whole, and days of the next one), ${count(due / 4)} rows waited in the inbox for the night, ${count(due / 20)} activations had reached the end of their retention period, and a week was to
-be counted. ${wrong.length === 0 ? 'Every heartbeat was answered rightly.' : `**Not every answer was right**: ${JSON.stringify(wrong)}.`}
+The load sends ${perSecond} heartbeats a second in an open loop, every other one with telemetry; a time counts from when the request was
+due. Each round measures ${time(quietMs)} without the nightly run, and then the time of one run. Before each round, ${count(due)} rows of telemetry
+reached the end of their retention period (one whole month, and days of the next one), and so did ${count(due / 20)} ended activations;
+${count(due / 4)} rows were in the inbox, and one week was not counted yet. ${wrong.length === 0 ? 'Every heartbeat got a correct response.' : `**Not every response was correct**: ${JSON.stringify(wrong)}.`}
 
 ${table([
   [
     '',
-    'the run took',
+    'time of the run',
     'rows deleted',
     'p50 without',
-    'p50 under it',
+    'p50 during the run',
     'p99 without',
-    'p99 under it',
+    'p99 during the run',
     'p99, ratio',
   ],
-  ...rounds.map(({ ms, deleted, without, during, factor }, place) => [
-    `round ${place + 1}`,
+  ...rounds.map(({ ms, deleted, without, during, ratio }, index) => [
+    `round ${index + 1}`,
     time(ms),
     count(sum(Object.values(deleted))),
-    ...[without.p50, during.p50, without.p99, during.p99].map((each) => `${each.toFixed(1)} ms`),
-    factor.toFixed(2),
+    ...[without.p50, during.p50, without.p99, during.p99].map((ms) => `${ms.toFixed(1)} ms`),
+    ratio.toFixed(2),
   ]),
 ])}
 
-The median of the factors is ${factor.toFixed(2)}; wanted less than ${SLOWER_DURING_RETENTION_AT_MOST}: ${reached(factor < SLOWER_DURING_RETENTION_AT_MOST)}.`;
+The median of the ratios is ${ratio.toFixed(2)}; the goal is less than ${MAX_RATIO_DURING_RETENTION}: ${reached(ratio < MAX_RATIO_DURING_RETENTION)}.`;
 }

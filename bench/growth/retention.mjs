@@ -8,47 +8,47 @@ import { makeTelemetry } from './telemetry-rows.mjs';
 const DAY_MS = 86_400_000;
 const LICENSES = 100_000;
 const SAMPLE = 20_000;
-/** Heartbeats a second; with both kinds a small part of what the machine can answer. */
+/** Heartbeats a second, a small part of what the machine can answer. */
 const RATES = { heartbeat: 200, telemetry: 200 };
 const QUIET_MS = 20_000;
 const PAUSE_MS = 3_000;
 
 /**
- * What a run of the retention, with much to do, does to heartbeats that go on at a steady rate: a stretch without, then
- * one as long as the run takes, several times.
+ * Measures how a large retention run affects heartbeats, which are sent at a steady rate. Each round measures them without
+ * the run first, and then during the run.
  */
-export async function retentionUnderLoad(stage, { due, rounds }) {
-  const { makeGrown } = await import('./data.mjs');
-  const { url, data } = await makeGrown(stage, 'growth_retention', LICENSES, SAMPLE);
-  const server = await stage.processes.service(data.settings);
-  const load = stage.processes.load(data.file, 'steady.mjs');
+export async function retentionUnderLoad(environment, { due, rounds }) {
+  const { makeDatabase } = await import('./data.mjs');
+  const { url, data } = await makeDatabase(environment, 'growth_retention', LICENSES, SAMPLE);
+  const server = await environment.processes.service(data.settings);
+  const load = environment.processes.load(data.file, 'steady.mjs');
   const client = new pg.Client({ connectionString: url });
-  // Interrupted, the server goes first.
+  // On an interrupt the server ends before this connection, which is no error.
   client.on('error', () => undefined);
   await client.connect();
   try {
     await load({ begin: { port: server.port, rates: RATES } });
-    const all = [];
+    const results = [];
     for (let round = 1; round <= Math.min(rounds, 5); round += 1) {
-      stage.progress(`retention under load, ${round}`);
-      await makeDue(url, client, due);
-      all.push(await oneRound(url, load));
+      environment.progress(`retention under load, round ${round}`);
+      await makeExpiredRows(url, client, due);
+      results.push(await measureRound(url, load));
     }
-    return { due, rates: RATES, quietMs: QUIET_MS, rounds: all };
+    return { due, rates: RATES, quietMs: QUIET_MS, rounds: results };
   } finally {
     await client.end();
     await endProcess(server.child);
   }
 }
 
-async function oneRound(url, load) {
+async function measureRound(url, load) {
   await pause(PAUSE_MS);
-  await load({ take: true });
+  await load({ collect: true });
   await pause(QUIET_MS);
-  const without = measurements(await load({ take: true }));
+  const without = measurements(await load({ collect: true }));
   const { ms, result } = await timed(() => runRetention(url));
-  const during = measurements(await load({ take: true }));
-  return { ms, without, during, factor: during.p99 / without.p99, ...result };
+  const during = measurements(await load({ collect: true }));
+  return { ms, without, during, ratio: during.p99 / without.p99, ...result };
 }
 
 async function runRetention(url) {
@@ -58,15 +58,15 @@ async function runRetention(url) {
   const service = new RetentionService(new DatabaseUrl(url), new Clock(), { taxRetentionYears: 10 });
   const report = await service.run();
   if (!report || report.failed.length > 0)
-    throw new Fault(`The retention failed: ${report?.failed.map(({ error }) => error)}`);
+    throw new Fault(`The retention run failed: ${report?.failed.map(({ error }) => error)}`);
   return { moved: report.telemetry_rows_moved, weeks: report.weeks_counted, deleted: report.deleted };
 }
 
-/** Of all kinds together. */
+/** Combines the results of all kinds of requests. */
 function measurements({ kinds }) {
-  const all = Object.values(kinds);
-  const times = all.flatMap((kind) => kind.times).toSorted((a, b) => a - b);
-  const wrong = all.flatMap((kind) => Object.entries(kind.wrong));
+  const results = Object.values(kinds);
+  const times = results.flatMap((kind) => kind.times).toSorted((a, b) => a - b);
+  const wrong = results.flatMap((kind) => Object.entries(kind.wrong));
   return {
     answers: times.length,
     p50: quantile(times, 0.5),
@@ -76,8 +76,11 @@ function measurements({ kinds }) {
   };
 }
 
-/** What is due: telemetry of a month that goes whole and of days of the next one, yesterday's inbox, ended bindings, a week to count. */
-async function makeDue(url, client, rows) {
+/**
+ * Makes the rows that the run processes: telemetry of one whole month and of days of the next one, ended activations,
+ * yesterday's inbox, and a week to count.
+ */
+async function makeExpiredRows(url, client, rows) {
   const { withMaintenanceConnection } = await import('../../dist/database/data-source.js');
   const { createPartitions } = await import('../../dist/telemetry/partitions.js');
   const now = new Date();
@@ -94,7 +97,7 @@ async function makeDue(url, client, rows) {
   await client.query(`update due set id = gen_random_uuid(), received_on = '${yesterday}'`);
   await client.query('insert into telemetry_inbox select * from due');
   await client.query('drop table due');
-  await client.query(ENDED, [Math.ceil(rows / 20)]);
+  await client.query(INSERT_ENDED_ACTIVATIONS, [Math.ceil(rows / 20)]);
   await client.query(
     `truncate fleet_week cascade; insert into fleet_week values (date_trunc('week', current_date)::date - 8)`,
   );
@@ -102,7 +105,7 @@ async function makeDue(url, client, rows) {
   await client.query('checkpoint');
 }
 
-const ENDED = `
+const INSERT_ENDED_ACTIVATIONS = `
   insert into activation (id, license_id, machine_id, app_version, activated_at, ended_at, ended_reason)
   select gen_random_uuid(), license_id, machine_id, app_version, activated_at, now() - interval '13 months', 'released'
   from activation where ended_at is null limit $1`;

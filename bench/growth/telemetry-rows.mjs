@@ -1,18 +1,18 @@
-// Telemetry as a fleet sends it: a few models make up most of it, new versions spread over weeks, two heartbeats in a
-// thousand tell of a crash.
+// Telemetry rows with the distribution of a real fleet: a few models are most frequent, new versions spread over weeks, and
+// two heartbeats in a thousand report a crash.
 
 const DAY_MS = 86_400_000;
 
-/** Rank 0 is the most frequent; each rank is rarer than the one before by the same factor. */
+/** SQL for a random rank: 0 is the most frequent, and each rank is rarer than the one before by the same factor. */
 const ranked = (chance, mean, last) => `least(${last}, floor(-ln(1 - ${chance}) * ${mean}))::integer`;
 
-// Forty models of eight chips: the last ones send fewer heartbeats a week than may be shown.
+// Forty models with eight chips. The rarest ones send so few heartbeats a week that their counts are small cells.
 const MODEL = `(array['Mac15,', 'Mac14,', 'MacBookPro18,', 'Mac16,', 'MacBookAir10,'])[1 + model % 5] || 1 + model / 5`;
 const CHIP = `(array['Apple M3', 'Apple M2', 'Apple M1 Pro', 'Apple M4', 'Apple M1', 'Apple M3 Max', 'Apple M2 Ultra',
   'Apple M4 Max'])[1 + model % 8]`;
 const MEMORY = `(array['16', '8', '32', '24', '64', '36', '48', '128', '96', '192'])[1 + memory]`;
 
-// `chances` is a query of its own with volatile columns, so that a row's values agree with each other.
+// The random numbers come from their own subquery, `chances`, so that the values of one row are consistent.
 const INSERT = `
   insert into telemetry
   select gen_random_uuid(), day, version, 'macOS ' || 14 + os / 12 || '.' || os % 12, ${MODEL}, 'arm64', 8 + model % 5 * 2,
@@ -44,19 +44,19 @@ const INSERT = `
   order by day, 1`;
 
 /**
- * Fills `telemetry` from `first` (a month's first day) up to the day before `end`, the same number of rows each day, a
- * month at a time and as the nightly runs leave them: day after day, each in the order of its random ids. The values
- * depend on the seed alone.
+ * Fills `telemetry` from `first` (the first day of a month) up to the day before `end`, with the same number of rows each
+ * day. The rows have the same order on disk as after nightly runs: by day, and within a day by random id. The values depend
+ * on the seed alone.
  */
 export async function makeTelemetry(runner, { rows, seed, first, end }, progress) {
   await runner.query('select setseed($1)', [(seed % 100_003) / 100_003]);
-  const aDay = Math.ceil(rows / ((end - first) / DAY_MS));
+  const rowsPerDay = Math.ceil(rows / ((end - first) / DAY_MS));
   const months =
     (end.getUTCFullYear() - first.getUTCFullYear()) * 12 + end.getUTCMonth() - first.getUTCMonth();
   for (let month = 0, from = 0; from < rows; month++) {
     const next = Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + month + 1, 1);
-    const until = Math.min(rows, ((next - first) / DAY_MS) * aDay);
-    await runner.query(INSERT, [first.toISOString().slice(0, 10), from, until - 1, aDay]);
+    const until = Math.min(rows, ((next - first) / DAY_MS) * rowsPerDay);
+    await runner.query(INSERT, [first.toISOString().slice(0, 10), from, until - 1, rowsPerDay]);
     from = until;
     progress(`rows of month ${month + 1} of ${months + 1}`);
   }

@@ -6,25 +6,25 @@ import { post, requestOf } from './requests.mjs';
 import { ROWS } from './rows.mjs';
 
 /**
- * Every server answers every row once, rightly and like the service, before anything is measured: what is fast and wrong
- * is not compared. An independent library, jose, verifies the tokens.
+ * Checks, before anything is measured, that every server answers every row correctly and as the service does. An
+ * independent library, jose, verifies the tokens.
  * @throws Fault
  */
 export async function checkAnswers(servers, { seats, ring, settings, manifest, etag }) {
   const { publicKey } = ring.active;
   const service = servers.find(({ name }) => name === 'service');
   for (const server of servers) {
-    const ask = async (request, port = server.port) => {
-      const line = new Connection(port);
-      const { status, body } = await line.ask(request);
-      line.end();
+    const send = async (request, port = server.port) => {
+      const connection = new Connection(port);
+      const { status, body } = await connection.send(request);
+      connection.end();
       return { status, text: body.toString() };
     };
     try {
       const rows = Object.entries(ROWS).filter(([, row]) => row.servers.includes(server.name));
       for (const [name, row] of rows) {
         const [seat] = seats;
-        const { status, text } = await ask(requestOf(name, seat, etag));
+        const { status, text } = await send(requestOf(name, seat, etag));
         strictEqual(status, row.status, name);
         if (name === 'manifest') strictEqual(text, manifest);
         if (status === 304 || name === 'manifest') continue;
@@ -35,38 +35,38 @@ export async function checkAnswers(servers, { seats, ring, settings, manifest, e
           strictEqual(Object.hasOwn(answer, 'telemetry'), name === 'telemetry');
           if (answer.telemetry) deepStrictEqual(answer.telemetry, { stored: true, dropped: [] });
         }
-        const model = await ask(requestOf(name, seat, etag), service.port);
-        deepStrictEqual(lasting(answer), lasting(JSON.parse(model.text)), name);
+        const reference = await send(requestOf(name, seat, etag), service.port);
+        deepStrictEqual(comparable(answer), comparable(JSON.parse(reference.text)), name);
       }
-      if (server.name !== 'floor') await checkRefusals(ask, seats[1]);
+      if (server.name !== 'floor') await checkRefusals(send, seats[1]);
     } catch (error) {
-      throw new Fault(`${server.name} answers wrongly: ${error.message}`);
+      throw new Fault(`The server "${server.name}" gives a wrong response: ${error.message}`);
     }
   }
 }
 
-// A signature is looked at, and so is the row.
-async function checkRefusals(ask, { token, license_key }) {
+// Checks that the server verifies the signature of a token, and that it looks up the license of an activation.
+async function checkRefusals(send, { token, license_key }) {
   const [header, payload, signature] = token.split('.');
   const forged = `${header}.${payload}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`;
-  const refused = await ask(post('/v1/heartbeat', { token: forged, app_version: '0.9.0' }));
+  const refused = await send(post('/v1/heartbeat', { token: forged, app_version: '0.9.0' }));
   deepStrictEqual([refused.status, JSON.parse(refused.text).code], [403, 'token_invalid']);
-  const claim = {
+  const body = {
     license_key,
     email: 'unknown@example.com',
     machine_id: '0'.repeat(64),
     app_version: '0.9.0',
   };
-  const unknown = await ask(post('/v1/activate', claim));
+  const unknown = await send(post('/v1/activate', body));
   deepStrictEqual([unknown.status, JSON.parse(unknown.text).code], [404, 'license_not_found']);
 }
 
-/** An answer without what differs from one to the next. */
-function lasting(answer) {
+/** The response without the values that differ from one request to the next. */
+function comparable(answer) {
   const { token, offline_until, server_time, activation, license, ...rest } = answer;
   const memberTypes = [token, offline_until, server_time].map((member) => typeof member);
   const { machines_in_use, ...terms } = license ?? {};
-  // A new machine gets a new binding.
-  const binding = activation && { ...activation, id: '', activated_at: '' };
-  return { ...rest, memberTypes, terms, counted: typeof machines_in_use, binding };
+  // Each new machine gets a new activation.
+  const sameActivation = activation && { ...activation, id: '', activated_at: '' };
+  return { ...rest, memberTypes, terms, countType: typeof machines_in_use, activation: sameActivation };
 }

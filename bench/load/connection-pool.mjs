@@ -4,7 +4,7 @@ import { Connection } from './connection.mjs';
 /** The service closes connections that are idle for over a minute; a request must not be sent on one that it closes. */
 const IDLE_MS = 30_000;
 
-/** Kept connections that are opened as they are needed, and the requests that wait for one while all are in use. */
+/** Keep-alive connections, opened as they are needed, and a queue of requests for the time when all are in use. */
 export class ConnectionPool {
   #port;
   #maxConnections;
@@ -15,32 +15,32 @@ export class ConnectionPool {
   #served = 0;
   #inProgress = 0;
 
-  constructor(port, most) {
+  constructor(port, maxConnections) {
     this.#port = port;
-    this.#maxConnections = most;
+    this.#maxConnections = maxConnections;
   }
 
-  /** Requests without an answer so far. */
-  get underWay() {
+  /** Number of requests without a response so far. */
+  get inProgress() {
     return this.#inProgress;
   }
 
-  /** @returns the answer, and the milliseconds from now until it was there, a wait for a connection among them */
-  async ask(request) {
+  /** @returns the response, when the request began, and the milliseconds it took, including the wait for a connection */
+  async send(request) {
     const began = performance.now();
     this.#inProgress += 1;
-    const connection = await this.#take();
-    const answer = await connection.ask(request);
+    const connection = await this.#acquire();
+    const response = await connection.send(request);
     this.#inProgress -= 1;
-    this.#giveBack(connection, answer);
-    return { ...answer, began, ms: performance.now() - began };
+    this.#release(connection, response);
+    return { ...response, began, ms: performance.now() - began };
   }
 
   end() {
     for (const connection of this.#open) connection.end();
   }
 
-  #take() {
+  #acquire() {
     for (let idle; (idle = this.#idle.pop());) {
       if (!idle.connection.isClosed && performance.now() - idle.since < IDLE_MS) return idle.connection;
       this.#drop(idle.connection);
@@ -55,12 +55,12 @@ export class ConnectionPool {
     return connection;
   }
 
-  #giveBack(connection, { status }) {
-    const gone = status === 0 || connection.isClosed;
-    if (gone) this.#drop(connection);
+  #release(connection, { status }) {
+    const isBroken = status === 0 || connection.isClosed;
+    if (isBroken) this.#drop(connection);
     if (this.#served < this.#waiting.length)
-      return void this.#serve(gone ? this.#openConnection() : connection);
-    if (!gone) this.#idle.push({ connection, since: performance.now() });
+      return void this.#serve(isBroken ? this.#openConnection() : connection);
+    if (!isBroken) this.#idle.push({ connection, since: performance.now() });
   }
 
   #drop(connection) {

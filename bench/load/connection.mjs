@@ -3,10 +3,13 @@ import { connect } from 'node:net';
 const END_OF_HEADERS = Buffer.from('\r\n\r\n');
 const BROKEN = { status: 0, head: '', body: Buffer.alloc(0) };
 
-/** One kept connection that asks one thing at a time. No HTTP client: it would cost more than what it measures. */
+/**
+ * One keep-alive connection that sends one request at a time. It uses a socket, because an HTTP client would cost more than
+ * what is measured.
+ */
 export class Connection {
   #socket;
-  #got = null;
+  #received = null;
   #pending = null;
 
   constructor(port) {
@@ -16,8 +19,8 @@ export class Connection {
     this.#socket.on('error', fail).on('close', () => fail());
   }
 
-  /** @returns the answer's status, 0 with a reason where the connection broke, its head as text, and its body */
-  ask(request) {
+  /** @returns the status of the response (0 with a reason where the connection broke), its head as text, and its body */
+  send(request) {
     return new Promise((resolve) => {
       if (this.isClosed) return resolve({ ...BROKEN, reason: 'closed' });
       this.#pending = resolve;
@@ -34,22 +37,22 @@ export class Connection {
   }
 
   #read(bytes) {
-    this.#got = this.#got ? Buffer.concat([this.#got, bytes]) : bytes;
-    const end = this.#got.indexOf(END_OF_HEADERS);
+    this.#received = this.#received ? Buffer.concat([this.#received, bytes]) : bytes;
+    const end = this.#received.indexOf(END_OF_HEADERS);
     if (end < 0) return;
-    const head = this.#got.latin1Slice(0, end);
+    const head = this.#received.latin1Slice(0, end);
     const status = Number(head.slice(9, 12));
     const length = status === 304 ? 0 : Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
     const start = end + END_OF_HEADERS.length;
-    if (this.#got.length < start + length) return;
-    const body = this.#got.subarray(start, start + length);
-    this.#got = null;
+    if (this.#received.length < start + length) return;
+    const body = this.#received.subarray(start, start + length);
+    this.#received = null;
     this.#finish({ status, head, body });
   }
 
-  #finish(answer) {
+  #finish(response) {
     const resolve = this.#pending;
     this.#pending = null;
-    resolve?.(answer);
+    resolve?.(response);
   }
 }

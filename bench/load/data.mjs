@@ -5,7 +5,11 @@ import pg from 'pg';
 
 const DAY_MS = 86_400_000;
 export const PRODUCT = 'com.example.app';
-/** The prefix of ids that pgbench can build too: prefix and a number of 12 digits. The ids have the names of claims: sub is the activation, lic the license, mch the machine's digest, lxp the license's expiry. */
+/**
+ * The prefix of ids that pgbench can build too: the prefix and a number of 12 digits. A seat is an activation on a license
+ * of its own. Its members have the names of the token's claims: `sub` is the id of the activation, `lic` the id of the
+ * license, `mch` the digest of the machine id, and `lxp` the expiry of the license.
+ */
 export const SEAT_ID_PREFIX = '0198c000-0000-7000-8000-';
 const LICENSE_ID = '0198c000-0000-7000-9000-';
 export const licenseId = (number) => id(LICENSE_ID, number);
@@ -16,7 +20,7 @@ const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), cre
 export const seatIds = (count) =>
   Array.from({ length: count }, (_, number) => ({ sub: id(SEAT_ID_PREFIX, number), lic: licenseId(number) }));
 
-/** The secrets and settings of a production deployment on this database, and the publisher's key. */
+/** Makes the secrets and settings of a production deployment on this database, and the publisher's key. */
 export async function makeDeployment(url, folder) {
   const { createKeyRing, KeyRing } = await import('../../dist/keys/tokens/key-ring.js');
   const tokens = join(folder, 'tokens');
@@ -38,10 +42,10 @@ export async function makeDeployment(url, folder) {
 }
 
 /**
- * Fills a migrated database with seats: licenses, each with one machine and one session; and with a manifest.
+ * Fills a migrated database with a manifest and with seats: licenses, each with one machine and one session.
  * @param ids of the seats
- * @param insert writes their rows, and others beside them where a bench wants more
- * @returns the settings of a service for it, the seats for the load, and the manifest's body
+ * @param insert writes the rows of the seats, and may write more rows
+ * @returns the settings of a service on this database, the seats for the load, and the body of the manifest
  */
 export async function makeData(url, folder, ids, insert = insertSeats) {
   const { deriveLicenseKey } = await import('../../dist/keys/license-key.js');
@@ -53,14 +57,14 @@ export async function makeData(url, folder, ids, insert = insertSeats) {
   const seats = ids.map((idsOfSeat, number) => {
     const { sub, lic } = idsOfSeat;
     const machine = randomBytes(32);
-    // Every fourth license has an expiry, so that its coverage of the version is checked too.
+    // Every fourth license has an expiry, so that the service checks its coverage of the version too.
     const lxp = number % 4 === 0 ? iat + 365 * 86_400 : null;
     const claims = { iss: 'mooring', aud: PRODUCT, sub, lic, mch: machineDigest(machine), lxp, iat };
     return {
       ...idsOfSeat,
       lxp,
       machines_allowed: 100_000,
-      // Half were sold, half issued by staff.
+      // Half of the licenses were sold, and staff issued the other half.
       sold: number % 2 === 0,
       token: signLicenseToken(ring.active, { ...claims, exp: iat + OFFLINE_SECONDS }),
       license_key: deriveLicenseKey(secret, 'MOOR', lic, 1),
@@ -75,7 +79,7 @@ export async function makeData(url, folder, ids, insert = insertSeats) {
   await client.connect();
   try {
     await insert(client, seats);
-    await signIn(client, seats, staff_token);
+    await insertSessions(client, seats, staff_token);
     await putManifest(client, manifest);
     await client.query('vacuum analyze');
   } finally {
@@ -86,7 +90,7 @@ export async function makeData(url, folder, ids, insert = insertSeats) {
   return { settings, seats, file, ring, manifest: JSON.stringify(manifest) };
 }
 
-/** A signed manifest that offers a version; @param live the published manifest that it replaces; none for the first */
+/** Makes a signed manifest that offers a version. @param live the published manifest that it replaces; null for the first */
 export async function makeManifest(publisher, version, live = null) {
   const { nextManifest } = await import('../../dist/manifest/manifest.rules.js');
   const { manifestBytes, parseSigned, signManifest } =
@@ -103,7 +107,7 @@ export async function makeManifest(publisher, version, live = null) {
   return signManifest(manifestBytes(nextManifest(before, offer, { product: PRODUCT, now })), [publisher]);
 }
 
-/** Makes a manifest the live one before there is a service. */
+/** Publishes a manifest in the database, without a service. */
 export async function putManifest(client, { signed, signatures }) {
   await client.query('insert into manifest values (1, $1, $2, now())', [signed, JSON.stringify(signatures)]);
 }
@@ -116,7 +120,7 @@ async function insertSeats(client, seats) {
   await fillMachines(client, seats);
 }
 
-/** The rows of licenses, with a purchase of the same id where they were sold. */
+/** Inserts licenses; each sold one has a purchase with the same id. */
 export async function fillLicenses(client, licenses) {
   const { licenseKeyHash } = await import('../../dist/keys/license-key.js');
   const column = columnsOf(licenses);
@@ -155,9 +159,9 @@ async function fillMachines(client, seats) {
   );
 }
 
-async function signIn(client, seats, staff_token) {
+async function insertSessions(client, seats, staff_token) {
   const column = columnsOf(seats);
-  // Their end is distant, so that requests do not extend them with a write: only the list is measured.
+  // The sessions end late, so that no request extends one with a write: only the list of licenses is measured.
   await client.query(
     `insert into session (id, token_hash, license_id, created_at, expires_at)
      select id, token_hash, id, now(), now() + interval '11 hours' from unnest($1::uuid[], $2::bytea[]) as t (id, token_hash)`,

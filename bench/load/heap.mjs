@@ -1,5 +1,5 @@
-// What a service's own process knows of its memory: node --expose-gc --import ./bench/load/heap.mjs dist/main.js. Asked over
-// its channel, it answers after everything was let go that can be.
+// Reports the memory of a service from inside its process: node --expose-gc --import ./bench/load/heap.mjs dist/main.js.
+// On the message `heap`, the process collects garbage and sends its heap size and its number of TCP sockets.
 process.on('message', (message) => {
   if (message !== 'heap') return;
   globalThis.gc();

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 
 /**
- * Fills tables in one transaction, and makes their indexes after the rows, as for a restored backup: it takes half the
- * time. Primary keys stay, for other tables refer to them; references are not looked at. What is made again is what
- * PostgreSQL itself says that it was.
+ * Fills tables in one transaction and creates their indexes after the rows, as a restore does, which takes half the time.
+ * Primary keys stay, because other tables reference them; foreign keys are not checked. The definitions of the indexes come
+ * from PostgreSQL.
  */
 export async function indexesAfter(
   client: Pick<pg.ClientBase, 'query'>,

@@ -5,42 +5,42 @@ import { ConnectionPool } from './connection-pool.mjs';
 import { post, requestsOf } from './requests.mjs';
 import { ROWS } from './rows.mjs';
 
-/** Kept connections that all kinds share. */
-const KEPT = 32;
+/** Number of keep-alive connections that the kinds share. */
+const KEEP_ALIVE_CONNECTIONS = 32;
 
 /**
- * What a steady load can ask for: every row, and what else meets a service. Each answers true, or the status that was not
- * the right one. And how to end the connections that are kept.
+ * The kinds of requests that a steady load can send: every row, and others that a service receives. Each kind is a function
+ * that sends one request and returns true, or the status where it is not the expected one. `end` closes the connections.
  */
 export function kindsOf(port, data) {
-  const connections = new ConnectionPool(port, KEPT);
-  const held = (status, ...right) => right.includes(status) || status;
-  const kept =
-    (nextRequest, ...right) =>
+  const connections = new ConnectionPool(port, KEEP_ALIVE_CONNECTIONS);
+  const check = (status, ...expected) => expected.includes(status) || status;
+  const pooled =
+    (nextRequest, ...expected) =>
     async () =>
-      held((await connections.ask(nextRequest())).status, ...right);
-  const rows = Object.entries(ROWS).map(([row, { status }]) => [row, kept(requestsOf(row, data), status)]);
-  const beat = requestsOf('telemetry', data);
+      check((await connections.send(nextRequest())).status, ...expected);
+  const rows = Object.entries(ROWS).map(([row, { status }]) => [row, pooled(requestsOf(row, data), status)]);
+  const nextHeartbeat = requestsOf('telemetry', data);
   const kinds = {
     ...Object.fromEntries(rows),
-    // More than the limits of code mails allow: that of all, and in a slow run that of an address.
-    code: kept(() => code(data.seats), 202, 429, 503),
-    purchase: kept(() => purchase(data.webhookSecret), 204),
-    malformed: kept(() => post('/v1/heartbeat', { token: randomUUID().repeat(9), telemetry: [{}] }), 422),
-    garbage: async () => held(await alone(port, Buffer.from(`\0${randomUUID()}\r\n\r\n`)), 400),
-    passing: async () => held(await alone(port, beat()), 200),
-    broken: () => broken(port, beat()),
+    // The load may exceed the limits of code mails: the one for all addresses and, in a slow run, the one for each address.
+    code: pooled(() => codeRequest(data.seats), 202, 429, 503),
+    purchase: pooled(() => purchase(data.webhookSecret), 204),
+    malformed: pooled(() => post('/v1/heartbeat', { token: randomUUID().repeat(9), telemetry: [{}] }), 422),
+    garbage: async () => check(await sendAlone(port, Buffer.from(`\0${randomUUID()}\r\n\r\n`)), 400),
+    own_connection: async () => check(await sendAlone(port, nextHeartbeat()), 200),
+    aborted: () => abortRequest(port, nextHeartbeat()),
   };
   return { kinds, end: () => connections.end() };
 }
 
-let codesAsked = 0;
+let codeRequests = 0;
 
-/** In turn for a made-up address and for one that a license has. */
-function code(seats) {
-  codesAsked += 1;
+/** Alternates between a made-up address and the address of a license. */
+function codeRequest(seats) {
+  codeRequests += 1;
   const { email } =
-    codesAsked % 2 ? { email: `${randomUUID()}@example.com` } : seats[codesAsked % seats.length];
+    codeRequests % 2 ? { email: `${randomUUID()}@example.com` } : seats[codeRequests % seats.length];
   return post('/portal/api/session/code', { email });
 }
 
@@ -54,16 +54,16 @@ function purchase(secret) {
   return post('/v1/purchases', body, headers);
 }
 
-/** One request on a connection that comes and goes with it. */
-async function alone(port, request) {
-  const line = new Connection(port);
-  const { status } = await line.ask(request);
-  line.end();
+/** Sends one request on a connection of its own. */
+async function sendAlone(port, request) {
+  const connection = new Connection(port);
+  const { status } = await connection.send(request);
+  connection.end();
   return status;
 }
 
-/** A client that breaks off in the middle of what it has to say. */
-function broken(port, request) {
+/** Resets the connection before the request is complete. */
+function abortRequest(port, request) {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' });
     socket.on('error', () => undefined).once('close', () => resolve(true));

@@ -1,5 +1,5 @@
-// The load, in a process of its own: it receives over its channel what to request, from which server and for how long, and answers how many were
-// answered. A closed loop: each connection asks again as soon as it has its answer.
+// A closed-loop load in its own process: each connection sends its next request as soon as it has a response. Each message
+// on the IPC channel describes one round, and the process sends back the number of responses and their times.
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { quantile } from '../measure.mjs';
@@ -18,26 +18,26 @@ process.on('message', async ({ row, port, etag, seconds, connections }) => {
 process.on('disconnect', () => process.exit(0));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(0));
 
-async function load(nextRequest, right, { port, seconds, connections }) {
-  const lines = Array.from({ length: connections }, () => new Connection(port));
+async function load(nextRequest, expectedStatus, { port, seconds, connections: connectionCount }) {
+  const connections = Array.from({ length: connectionCount }, () => new Connection(port));
   const times = [];
   const wrong = {};
   const began = performance.now();
   const until = began + seconds * 1000;
-  const ask = async (line) => {
+  const sendRequests = async (connection) => {
     for (let start = performance.now(); start < until;) {
-      const { status } = await line.ask(nextRequest());
+      const { status } = await connection.send(nextRequest());
       const now = performance.now();
-      if (status === right) times.push(now - start);
+      if (status === expectedStatus) times.push(now - start);
       else wrong[status] = (wrong[status] ?? 0) + 1;
-      // A connection that broke would spin.
+      // On a broken connection the loop would spin.
       if (status === 0) return;
       start = now;
     }
   };
-  await Promise.all(lines.map(ask));
+  await Promise.all(connections.map(sendRequests));
   const elapsed = (performance.now() - began) / 1000;
-  for (const line of lines) line.end();
+  for (const connection of connections) connection.end();
   times.sort((a, b) => a - b);
   const [p50, p99] = [0.5, 0.99].map((share) => quantile(times, share));
   return { answers: times.length, perSecond: times.length / elapsed, p50, p99, wrong };

@@ -2,11 +2,12 @@ import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:net';
 import { performance } from 'node:perf_hooks';
 
-/** A mail server that takes every mail, each after the same time, and keeps whom it was for and when it had come. */
+/** A mail server that accepts every mail after a fixed delay, and records when each address received one. */
 export class MailSink {
-  #arrived = new Map();
+  /** Arrival times by address. */
+  #arrivals = new Map();
   #events = new EventEmitter().setMaxListeners(0);
-  #server = createServer((socket) => this.#talk(socket));
+  #server = createServer((socket) => this.#serve(socket));
 
   /** @param delayMs from a mail's last line to the answer */
   constructor(delayMs) {
@@ -18,15 +19,15 @@ export class MailSink {
     return `smtp://127.0.0.1:${this.#server.address().port}`;
   }
 
-  /** How many mails came. */
+  /** Number of mails received. */
   get count() {
-    return [...this.#arrived.values()].flat().length;
+    return [...this.#arrivals.values()].flat().length;
   }
 
-  /** When the first mail to an address came that came after `since`, by the clock of `performance`. */
+  /** Waits for the first mail to an address after `since`. @returns when it arrived, by the clock of `performance` */
   async mailTo(email, since) {
     for (;;) {
-      const at = this.#arrived.get(email)?.find((each) => each > since);
+      const at = this.#arrivals.get(email)?.find((arrivedAt) => arrivedAt > since);
       if (at) return at;
       await once(this.#events, 'mail');
     }
@@ -36,19 +37,19 @@ export class MailSink {
     this.#server.close();
   }
 
-  #talk(socket) {
+  #serve(socket) {
     let [rest, to, isMessage] = ['', '', false];
-    const say = (text) => socket.writable && socket.write(`${text}\r\n`);
-    const take = () => {
-      this.#arrived.set(to, [...(this.#arrived.get(to) ?? []), performance.now()]);
+    const reply = (text) => socket.writable && socket.write(`${text}\r\n`);
+    const accept = () => {
+      this.#arrivals.set(to, [...(this.#arrivals.get(to) ?? []), performance.now()]);
       this.#events.emit('mail');
-      say('250 taken');
+      reply('250 accepted');
     };
     const command = (line) => {
       if (/^RCPT/i.test(line)) to = /<(.*)>/.exec(line)[1];
       isMessage = /^DATA/i.test(line);
       if (/^QUIT/i.test(line)) socket.end('221 bye\r\n');
-      else say(isMessage ? '354 go on' : '250 ok');
+      else reply(isMessage ? '354 go on' : '250 ok');
     };
     socket.setEncoding('latin1').on('error', () => undefined);
     socket.on('data', (chunk) => {
@@ -58,10 +59,10 @@ export class MailSink {
         if (!isMessage) command(line);
         else if (line === '.') {
           isMessage = false;
-          setTimeout(take, this.delayMs);
+          setTimeout(accept, this.delayMs);
         }
       }
     });
-    say('220 mail.example.com ESMTP');
+    reply('220 mail.example.com ESMTP');
   }
 }

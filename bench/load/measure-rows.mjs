@@ -3,53 +3,56 @@ import { processorTime } from './processes.mjs';
 import { ROWS } from './rows.mjs';
 
 /**
- * Rounds in turn (A, B, C, A, B, C …): whatever else the machine does hits all alike.
- * @param asked each row, and the servers that it is asked of; the others are held against the first
- * @returns what came of each row
+ * Measures each row in rounds that alternate between the servers (A, B, C, A, B, C …), so that other work of the machine
+ * affects all servers alike.
+ * @param plan each row with its servers; the first server is compared with each of the others
+ * @returns the measurements of each server, by row and server name
  */
-export async function measureRows(asked, load, { rounds, seconds, connections, etag, progress }) {
+export async function measureRows(plan, load, { rounds, seconds, connections, etag, progress }) {
   const measurements = {};
-  for (const { row, servers } of asked) {
+  for (const { row, servers } of plan) {
     progress(ROWS[row].title);
-    const ask = ({ port }, seconds) => load({ row, port, etag, seconds, connections });
-    for (const server of servers) await ask(server, Math.min(seconds, 2));
-    const all = Object.fromEntries(servers.map(({ name }) => [name, []]));
+    const runRound = ({ port }, seconds) => load({ row, port, etag, seconds, connections });
+    for (const server of servers) await runRound(server, Math.min(seconds, 2));
+    const results = Object.fromEntries(servers.map(({ name }) => [name, []]));
     for (let round = 0; round < rounds; round += 1) {
       for (const server of servers) {
         const before = processorTime(server.pid);
-        const result = await ask(server, seconds);
-        const used = before === null ? null : processorTime(server.pid) - before;
-        all[server.name].push({ ...result, used: used === null ? null : (used / result.answers) * 1000 });
+        const result = await runRound(server, seconds);
+        const usedMs = before === null ? null : processorTime(server.pid) - before;
+        const processorUs = usedMs === null ? null : (usedMs / result.answers) * 1000;
+        results[server.name].push({ ...result, processorUs });
       }
     }
     measurements[row] = Object.fromEntries(
-      Object.entries(all).map(([name, results]) => [name, summary(results)]),
+      Object.entries(results).map(([name, rounds]) => [name, summary(rounds)]),
     );
     const [first, ...others] = servers;
     for (const { name } of others) {
-      // Of neighbours in time, then the middle: a slow minute slows both halves of a pair.
-      const pairs = all[first.name].map(({ perSecond }, round) => perSecond / all[name][round].perSecond);
+      // The median of the ratios of neighbouring rounds: a slow minute of the machine slows both rounds of a pair.
+      const ratios = results[first.name].map(
+        ({ perSecond }, round) => perSecond / results[name][round].perSecond,
+      );
       Object.assign(measurements[row][name], {
-        ratio: median(pairs),
-        least: Math.min(...pairs),
-        most: Math.max(...pairs),
+        ratio: median(ratios),
+        least: Math.min(...ratios),
+        most: Math.max(...ratios),
       });
     }
   }
   return measurements;
 }
 
-function summary(results) {
-  const middle = (of) => median(results.map(of));
+function summary(rounds) {
+  const medianOf = (name) => median(rounds.map((round) => round[name]));
   const wrong = {};
-  for (const result of results)
-    for (const [status, count] of Object.entries(result.wrong)) wrong[status] = (wrong[status] ?? 0) + count;
-  const used = results[0].used === null ? null : middle(({ used }) => used);
+  for (const round of rounds)
+    for (const [status, count] of Object.entries(round.wrong)) wrong[status] = (wrong[status] ?? 0) + count;
   return {
-    perSecond: middle(({ perSecond }) => perSecond),
-    p50: middle(({ p50 }) => p50),
-    p99: middle(({ p99 }) => p99),
-    used,
+    perSecond: medianOf('perSecond'),
+    p50: medianOf('p50'),
+    p99: medianOf('p99'),
+    processorUs: rounds[0].processorUs === null ? null : medianOf('processorUs'),
     wrong,
   };
 }

@@ -5,11 +5,10 @@ import { promisify } from 'node:util';
 import { SEAT_ID_PREFIX } from './data.mjs';
 
 /**
- * What the database alone does with the statements of a heartbeat, one at a time over as many connections as the service
- * has.
+ * Measures how fast the database alone runs the statements of a heartbeat, over as many connections as the service has.
  * @returns transactions a second of each statement; null where no pgbench is installed
  */
-export async function askDatabase(url, folder, { seats, seconds }) {
+export async function measureDatabase(url, folder, { seats, seconds }) {
   if (spawnSync('pgbench', ['--version']).status !== 0) return null;
   const { READ_ACTIVATIONS } = await import('../../dist/heartbeat/activation-reads.js');
   const seat = `('${SEAT_ID_PREFIX}' || lpad(:n::text, 12, '0'))::uuid`;
@@ -21,7 +20,6 @@ export async function askDatabase(url, folder, { seats, seconds }) {
   const result = {};
   for (const [name, script] of Object.entries(statements)) {
     const file = join(folder, `${name}.sql`);
-    // A statement is one line, and so is a setting.
     writeFileSync(file, script);
     const args = ['--no-vacuum', '--protocol=prepared', '--client=12', `--time=${seconds}`, `--file=${file}`];
     const { stdout } = await promisify(execFile)('pgbench', [...args, url]);

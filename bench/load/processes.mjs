@@ -7,59 +7,60 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../scripts/demo-output.mjs';
 import { Fault, node24, root, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
 
-/** Linux counts processor time in hundredths of a second; elsewhere it is not read. */
+/** Linux counts processor time in hundredths of a second; on other systems the bench does not read it. */
 const TICK_MS = 10;
 
-/** Everything that the bench started, each by its own id, and how it is ended. */
+/** Starts the child processes of a bench, and ends them. */
 export class Processes {
   #children = [];
   #ended = false;
 
   /**
-   * The service, as it runs in production.
-   * @param flags of Node's
-   * @returns with the milliseconds from the start of the process to the first answer that it is ready
+   * Starts the service, as it runs in production.
+   * @param flags of Node
+   * @returns the process, with the milliseconds from its start to the first 200 of `/health/ready`
    */
   async service(settings, flags = []) {
     const port = await freePort();
     const environment = { ...settings, PORT: String(port), PUBLIC_URL: `http://localhost:${port}` };
     const began = performance.now();
-    // In development it prints a greeting.
+    // In development the service prints a welcome text, which the output of a bench should not have.
     const stderr = settings.NODE_ENV === 'development' ? 'ignore' : 'inherit';
     const child = this.#start([...SERVICE_FLAGS, ...flags, join(root, 'dist/main.js')], environment, stderr);
     while (performance.now() - began < 30_000 && isAlive(child)) {
-      const answer = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => null);
+      const response = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => null);
       const readyMs = performance.now() - began;
-      if (answer?.ok) return { name: 'service', port, pid: child.pid, readyMs, child };
+      if (response?.ok) return { name: 'service', port, pid: child.pid, readyMs, child };
       await pause(20);
     }
-    throw new Fault('The service did not start.');
+    throw new Fault('The service ended or was not ready within 30 seconds.');
   }
 
-  async rival(name, file, settings) {
+  /** Starts one of the servers that the service is compared with. */
+  async comparisonServer(name, file, settings) {
     return this.program(name, [join(root, 'bench/comparison/servers/run.mjs'), file], settings);
   }
 
-  /** A program of ours, which says over its channel where it listens. */
+  /** Starts a program that sends its port over the IPC channel. */
   async program(name, args, settings) {
     const child = this.#start(args, settings);
-    const { port } = await reported(child, name);
+    const { port } = await nextMessage(child, name);
     return { name, port, pid: child.pid, child };
   }
 
-  /** A command that is run to its end. @throws Fault what it says where it fails */
+  /** Runs a command to its end. @throws Fault with the command's standard error, if it fails */
   async command(args, settings) {
     const child = this.#start(args, settings, 'pipe');
     const [output, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
     if (code !== 0) throw new Fault(output.trim());
   }
 
-  /** @returns a function that has one round run, and answers what came of it */
+  /** Starts a load process. @returns a function that sends it a message, and returns its reply */
   load(file, program = 'load.mjs') {
     const child = this.#start([join(root, 'bench/load', program), file], {});
-    return (round) => {
-      child.send(round);
-      return reported(child, 'load');
+    return (message) => {
+      child.send(message);
+      return nextMessage(child, 'load');
     };
   }
 
@@ -68,39 +69,39 @@ export class Processes {
     await Promise.all(this.#children.map(endProcess));
   }
 
-  // Not the settings of the caller's shell. Output goes where production's does not cost a terminal either.
+  // The process does not inherit the settings of the shell. Its standard output is discarded, because a terminal would slow it.
   #start(args, settings, stderr = 'inherit') {
-    // Interrupted between two of them.
+    // An interrupt between two starts has ended the others already.
     if (this.#ended) throw new Fault('Interrupted.');
     const { PATH, HOME, TMPDIR } = process.env;
     const env = { PATH, HOME, ...(TMPDIR && { TMPDIR }), NODE_ENV: 'production', ...settings };
     const stdio = ['ignore', 'ignore', stderr, 'ipc'];
-    // A group of its own: Ctrl-C ends the bench, which ends them.
+    // Its own process group: Ctrl-C ends the bench, and the bench ends its processes.
     const child = spawn(node24(), args, { cwd: root, env, stdio, detached: true });
     this.#children.push(child);
     return child;
   }
 }
 
-/** Tells one of them to end, and waits until it has. */
+/** Ends a process, and waits until it has ended. */
 export async function endProcess(child) {
-  const gone = new Promise((resolve) => child.once('exit', resolve));
+  const exited = new Promise((resolve) => child.once('exit', resolve));
   if (!child.pid || !isAlive(child)) return;
   child.kill('SIGTERM');
-  const late = setTimeout(() => child.kill('SIGKILL'), 12_000);
-  await gone;
-  clearTimeout(late);
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), 12_000);
+  await exited;
+  clearTimeout(killTimer);
 }
 
 const isAlive = ({ exitCode, signalCode }) => exitCode === null && signalCode === null;
 
-/** What a child says next over its channel. @throws Fault where it ends without a word */
-export function reported(child, name) {
+/** Waits for the next message of a child process. @throws Fault if the process ends first */
+export function nextMessage(child, name) {
   return new Promise((resolve, reject) => {
-    const gone = () => reject(new Fault(`The process "${name}" ended early.`));
-    child.once('exit', gone);
+    const onExit = () => reject(new Fault(`The process "${name}" ended early.`));
+    child.once('exit', onExit);
     child.once('message', (message) => {
-      child.removeListener('exit', gone);
+      child.removeListener('exit', onExit);
       resolve(message);
     });
   });
@@ -119,8 +120,8 @@ export function residentMemory(pid) {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
 }
 
-/** What a service started with `heap.mjs` says of its memory, after everything was let go that can be. */
+/** The heap size and the number of TCP sockets of a service started with `heap.mjs`, after a garbage collection. */
 export function heapOf(child) {
   child.send('heap');
-  return reported(child, 'service');
+  return nextMessage(child, 'service');
 }

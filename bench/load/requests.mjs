@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 const APP_VERSION = '0.9.0';
-/** Every member that an ordinary heartbeat has; those of a crash are rare. */
+/** Every telemetry field of a heartbeat without a crash report. */
 export const TELEMETRY = {
   app_version: APP_VERSION,
   os_version: 'macOS 26.1',
@@ -20,7 +20,7 @@ export const TELEMETRY = {
   unlock_retry_outcome: 'not_needed',
 };
 
-/** One request of a row as it travels; `seats` are the activations it is spread over. */
+/** Functions that make one request of a row as bytes, for one seat. */
 const MAKERS = {
   heartbeat: ({ token }) => post('/v1/heartbeat', { token, app_version: APP_VERSION }),
   telemetry: ({ token }) => post('/v1/heartbeat', { token, app_version: APP_VERSION, telemetry: TELEMETRY }),
@@ -33,17 +33,22 @@ const MAKERS = {
     post('/support/api/licenses/search', { email }, `authorization: Bearer ${staff_token}\r\n`),
 };
 
-/** A function that gives the next request of a row as bytes. What can be, is made before anything is measured. */
+/**
+ * Returns a function that gives the next request of a row as bytes. All requests are made before the measurement, except
+ * those of new machines.
+ */
 export function requestsOf(row, { seats, etag }) {
   const make = MAKERS[row];
-  const fixed = row.startsWith('manifest') ? [make(undefined, etag)] : seats.map((seat) => make(seat, etag));
-  let next = Math.floor(Math.random() * fixed.length);
-  // Each machine is a new one once only.
+  const requests = row.startsWith('manifest')
+    ? [make(undefined, etag)]
+    : seats.map((seat) => make(seat, etag));
+  let next = Math.floor(Math.random() * requests.length);
+  // Each request needs a machine id that was not used before.
   if (row === 'activate_new') return () => make(seats[(next = (next + 1) % seats.length)]);
-  return () => fixed[(next = (next + 1) % fixed.length)];
+  return () => requests[(next = (next + 1) % requests.length)];
 }
 
-/** The same request for one seat, for a check of the answer. */
+/** One request of a row for one seat. */
 export const requestOf = (row, seat, etag) => MAKERS[row](seat, etag);
 
 function activate({ license_key, email }, machine_id) {
@@ -56,7 +61,7 @@ function activate({ license_key, email }, machine_id) {
   });
 }
 
-/** @param headers more of them, each with its end of line */
+/** @param headers further header lines, each with its line end */
 export function post(path, body, headers = '') {
   const text = JSON.stringify(body);
   return Buffer.from(

@@ -1,6 +1,6 @@
 /**
- * What is measured: each row a kind of request, who answers it, the status that is right, and how many times as fast as
- * a rival the service wants to be.
+ * The rows of the result tables. Each row is a kind of request, with the servers that answer it, the expected status and the
+ * goals: how many times as fast as another server the service should be.
  */
 export const ROWS = {
   heartbeat: {

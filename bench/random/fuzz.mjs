@@ -1,4 +1,4 @@
-// npm run bench:fuzz: tokens, manifests, webhooks, requests and bytes on the wire, made wrong at random.
-import { longForm } from './run-tests.mjs';
+// npm run bench:fuzz: random invalid tokens, manifests, webhooks, requests and bytes on the wire.
+import { runLonger } from './run-tests.mjs';
 
-await longForm(['test/fuzz/', 'test/http/hostile-corpus']);
+await runLonger(['test/fuzz/', 'test/http/hostile-corpus']);

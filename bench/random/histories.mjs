@@ -1,4 +1,4 @@
-// npm run bench:histories: concurrent clients of two instances while faults strike; each license's history is checked.
-import { longForm } from './run-tests.mjs';
+// npm run bench:histories: concurrent clients of two instances while faults are injected; each license's history is checked.
+import { runLonger } from './run-tests.mjs';
 
-await longForm(['test/model/histories/faults.test.ts'], { counted: 'operations', standard: 10_000 });
+await runLonger(['test/model/histories/faults.test.ts'], { unit: 'operations', defaultCount: 10_000 });

@@ -1,4 +1,4 @@
-// npm run bench:model: random histories of licenses against two instances, held against a plain model of the contract.
-import { longForm } from './run-tests.mjs';
+// npm run bench:model: random histories of licenses on two instances, compared with a model of the contract.
+import { runLonger } from './run-tests.mjs';
 
-await longForm(['test/model/model.test.ts']);
+await runLonger(['test/model/model.test.ts']);

@@ -4,30 +4,31 @@ import { bytes, count, loadAtEnd, machine, median, sum, table, time, times } fro
 export function report(measurements, { rows, months, seed }) {
   const { version, dropped, batches, batchesVacuum, plain, plainVacuum, whole } = measurements;
   const wal = (step) => bytes(step.wal);
-  const both = (key) => times(plain[key] + plainVacuum[key], dropped[key]);
+  const timesTheDrop = (key) => times(plain[key] + plainVacuum[key], dropped[key]);
   return `# What retention costs
 
-${count(measurements.rows.rows)} rows of telemetry over ${months} months, ${bytes(measurements.rows.size)} with indexes, in ${measurements.rows.partitions} partitions (three of them ahead), made in ${time(measurements.rows.ms)}.
+${count(measurements.rows.rows)} rows of telemetry over ${months} months, ${bytes(measurements.rows.size)} with indexes, in ${measurements.rows.partitions} partitions (three of them for later months), filled in ${time(measurements.rows.ms)}.
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:retention -- --rows ${rows} --months ${months} --seed ${seed} --write\`.
 
-${machine(version)} Absolute times are noisy (${loadAtEnd()}), the shortest most of all; the bytes are not.
+${machine(version)} Absolute times are noisy (${loadAtEnd()}), above all the shortest; the bytes are not.
 
-## A month leaves
+## Delete a month
 
-The oldest month is dropped as the nightly run does it (detached concurrently, then dropped); of the next two months
-as many rows are deleted, by the run's own batches of 5,000 and by one plain \`delete\`. Each begins after a checkpoint, as
-rows do that were not touched for two years. A \`delete\` gives the space back for reuse only, and only after a vacuum.
+The oldest month is dropped as the nightly run does it: its partition is detached concurrently and dropped. From each of the
+next two months the same number of rows is deleted, once in the batches of 5,000 rows of the nightly run and once by a
+single \`delete\`. A checkpoint precedes each measurement, because such old rows have not changed since the last one. The space
+of deleted rows can be reused only after a vacuum, and is not returned to the file system.
 
 ${table([
   ['', 'rows', 'time', 'WAL', 'time, as a multiple', 'WAL, as a multiple'],
   ['dropped', count(dropped.result), time(dropped.ms), wal(dropped), '1', '1'],
   ...[
-    ['deleted at once', plain],
+    ['one `delete`', plain],
     ['and the vacuum', plainVacuum],
     ['deleted in batches', batches],
     ['and the vacuum', batchesVacuum],
-  ].map(([what, step]) => [
-    what,
+  ].map(([name, step]) => [
+    name,
     typeof step.result === 'number' ? count(step.result) : '',
     time(step.ms),
     wal(step),
@@ -36,21 +37,21 @@ ${table([
   ]),
 ])}
 
-One \`delete\` and its vacuum cost ${both('ms')} times the time of the drop, and ${both('wal')} times its WAL.
+One \`delete\` and its vacuum take ${timesTheDrop('ms')} times as long as the drop, and write ${timesTheDrop('wal')} times as much WAL.
 
-## A day leaves
+## Delete a day
 
-The days of a month that is partly kept are deleted, a day each night; here ${measurements.nights.length} nights in a row, without a vacuum between.
+From a month that is partly kept, one day is deleted each night; here ${measurements.nights.length} nights in a row, without a vacuum between.
 
-${nights(measurements.nights)}
+${nightsTable(measurements.nights)}
 
-A whole run after a long outage, through the front door: ${time(whole.ms)}, ${wal(whole)} of WAL, for ${count(whole.result.deleted.telemetry)} rows of telemetry
-(months that are wholly past dropped, days of the next one deleted) and ${count(whole.result.deleted.fleet_week)} weekly counts.
+A complete run of the retention service after a long outage takes ${time(whole.ms)} and writes ${wal(whole)} of WAL. It removes ${count(whole.result.deleted.telemetry)} rows of telemetry
+(whole months are dropped, days of the next month deleted) and ${count(whole.result.deleted.fleet_week)} weekly counts.
 
-## A week is counted
+## Count a week
 
 ${table([
-  ['weeks', 'rows a week', 'median', 'slowest', 'all'],
+  ['weeks', 'rows a week', 'median', 'slowest', 'total'],
   [
     count(measurements.weeks.length),
     count(measurements.rows.rows / measurements.weeks.length),
@@ -62,30 +63,30 @@ ${table([
 
 ## The fleet page
 
-What the page asks (median of 20, over the connections that requests use), and what the same counts cost when asked of the
-rows themselves.
+The queries of the page read the weekly counts (median of 20, on connections with the limits of requests). For comparison,
+the second table has the times of the same counts computed from the telemetry rows.
 
 ${table([
-  ['of the weekly counts', 'time', 'answer', 'given up after 0.8 s'],
-  ...measurements.page.map(({ weeks, ms, size, tooLate }) => [
+  ['from the weekly counts', 'time', 'size of the result', 'timed out after 0.8 s'],
+  ...measurements.page.map(({ weeks, ms, size, timeouts }) => [
     `${weeks} weeks`,
     time(ms),
     size === null ? '' : bytes(size),
-    `${tooLate} of 20`,
+    `${timeouts} of 20`,
   ]),
 ])}
 
-${table([['of the rows', 'time'], ...measurements.raw.map(({ span, ms }) => [span, time(ms)])])}
+${table([['from the rows', 'time'], ...measurements.raw.map(({ span, ms }) => [span, time(ms)])])}
 `;
 }
 
-const nights = (all) =>
+const nightsTable = (nights) =>
   table([
     ['rows a night', 'time, median', 'time, slowest', 'WAL, median'],
     [
-      count(median(all.map(({ result }) => result))),
-      time(median(all.map(({ ms }) => ms))),
-      time(Math.max(...all.map(({ ms }) => ms))),
-      bytes(median(all.map(({ wal }) => wal))),
+      count(median(nights.map(({ result }) => result))),
+      time(median(nights.map(({ ms }) => ms))),
+      time(Math.max(...nights.map(({ ms }) => ms))),
+      bytes(median(nights.map(({ wal }) => wal))),
     ],
   ]);

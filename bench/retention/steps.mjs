@@ -1,5 +1,5 @@
-// The steps of the bench. Each gets the same `stage`: where the database is, a connection to it, whom to tell of progress,
-// the first day of the n-th month, and the night that it is.
+// The steps of the bench. Each receives the same context: the URL of the database, a query runner on it, a function that
+// prints progress, `month(n)` for the first day of the n-th month, and the night `asOf` on which retention runs.
 import { Fault } from '../../scripts/prepare.mjs';
 import { measured, median, timed } from '../measure.mjs';
 import { makeTelemetry } from '../growth/telemetry-rows.mjs';
@@ -15,7 +15,7 @@ export async function fill({ runner, progress, month, asOf }, { rows, seed }) {
   await createPartitions(runner, first, asOf);
   const end = new Date(day(asOf));
   const { ms } = await timed(() => makeTelemetry(runner, { rows, seed, first, end }, progress));
-  // As the server does by itself in the course of months.
+  // In production, autovacuum does this in the course of months.
   await runner.query('vacuum (analyze) telemetry');
   progress('vacuumed');
   const [size] = await runner.query(
@@ -26,7 +26,7 @@ export async function fill({ runner, progress, month, asOf }, { rows, seed }) {
   return { ...size, ms };
 }
 
-// As if there had been a run each night.
+// Counts the weeks as one run each night would have done.
 export async function countWeeks({ runner, progress, month, asOf: last }) {
   const { rollUpWeeks } = await import('../../dist/telemetry/roll-up.js');
   const weeks = [];
@@ -39,40 +39,40 @@ export async function countWeeks({ runner, progress, month, asOf: last }) {
   return weeks;
 }
 
-// Over the connections that requests use, with their limits.
+// Measures the queries of the fleet page on connections with the limits of requests.
 export async function measureFleetPage({ url, progress }) {
   const { DataSource } = await import('typeorm');
   const { requestDataSource } = await import('../../dist/database/data-source.js');
   const { readFleet } = await import('../../dist/telemetry/fleet.queries.js');
   const dataSource = await new DataSource(requestDataSource(url)).initialize();
-  const asked = [];
+  const measurements = [];
   for (const weeks of [12, 105]) {
-    const answers = [];
-    for (let turn = 0; turn < 20; turn++)
-      answers.push(await timed(() => readFleet(dataSource, weeks).catch(nullWhereTooLate)));
-    const answered = answers.filter(({ result }) => result !== null);
-    const size = answered.length > 0 ? JSON.stringify(answered[0].result).length : null;
-    const ms = median(answers.map((each) => each.ms));
-    asked.push({ weeks, ms, size, tooLate: answers.length - answered.length });
+    const runs = [];
+    for (let run = 0; run < 20; run++)
+      runs.push(await timed(() => readFleet(dataSource, weeks).catch(nullOnTimeout)));
+    const completed = runs.filter(({ result }) => result !== null);
+    const size = completed.length > 0 ? JSON.stringify(completed[0].result).length : null;
+    const ms = median(runs.map((run) => run.ms));
+    measurements.push({ weeks, ms, size, timeouts: runs.length - completed.length });
     progress(`fleet page of ${weeks} weeks`);
   }
   await dataSource.destroy();
-  return asked;
+  return measurements;
 }
 
-function nullWhereTooLate(error) {
+function nullOnTimeout(error) {
   const queryCanceled = '57014';
   if (error.code === queryCanceled) return null;
   throw error;
 }
 
-// What the page would ask, were there no roll-ups: the same counts, by week, of the rows themselves.
+// Measures the same counts by week, computed from the telemetry rows instead of the roll-ups.
 export async function measureRawRows({ runner, progress }) {
   const { DIMENSIONS } = await import('../../dist/telemetry/telemetry.fields.js');
   const since = (from) =>
     `from telemetry where received_on >= date '${from}' and received_on < date '2026-11-16'`;
   const week = `(received_on - date '2024-01-01') / 7`;
-  const asked = [];
+  const measurements = [];
   for (const [span, from] of [
     ['one week', '2026-11-09'],
     ['24 months', '2024-11-18'],
@@ -88,29 +88,30 @@ export async function measureRawRows({ runner, progress }) {
     const { ms } = await timed(async () => {
       for (const statement of statements) await runner.query(statement);
     });
-    asked.push({ span, ms });
-    progress(`the same of the rows, ${span}`);
+    measurements.push({ span, ms });
+    progress(`counts from the rows, ${span}`);
   }
-  return asked;
+  return measurements;
 }
 
-// A month, by three ways: the oldest is dropped, of the two after it as many rows are deleted. Then the nights of a month.
+// Measures three ways to delete a month: the partition of the oldest is dropped, and the same number of rows of the next two
+// is deleted in batches and by one statement. Then measures the nights of a month, which delete one day each.
 export async function expire({ runner, progress, month }) {
   const { deleteExpired } = await import('../../dist/retention/deletion.js');
   const { partitionOf } = await import('../../dist/telemetry/partitions.js');
   const { createRetentionPolicy } = await import('../../dist/retention/policy.js');
   const rule = createRetentionPolicy({ taxRetentionYears: 10 }).find(({ table }) => table === 'telemetry');
-  // The run of the night after which this day is the first one kept.
-  const upTo = (first, days = 0) => {
+  // Runs the deletion of the night after which this day is the first one kept.
+  const deleteBefore = (first, days = 0) => {
     const asOf = new Date(first.getTime() + (days - 1) * DAY_MS);
     asOf.setUTCFullYear(asOf.getUTCFullYear() + YEARS_KEPT);
     return deleteExpired(runner, rule, { asOf, now: asOf });
   };
   const days = Math.min(30, (month(1) - month(0)) / DAY_MS);
   const vacuum = (first) => measured(runner, () => runner.query(`vacuum ${partitionOf(day(first))}`));
-  const dropped = await measured(runner, () => upTo(month(1)));
+  const dropped = await measured(runner, () => deleteBefore(month(1)));
   progress('a month dropped');
-  const batches = await measured(runner, () => upTo(month(1), days));
+  const batches = await measured(runner, () => deleteBefore(month(1), days));
   const batchesVacuum = await vacuum(month(1));
   progress('a month deleted in batches');
   const [from, to] = [day(month(2)), day(month(2), days)];
@@ -119,27 +120,27 @@ export async function expire({ runner, progress, month }) {
     return (await runner.query(sql, [from, to]))[1];
   });
   const plainVacuum = await vacuum(month(2));
-  progress('a month deleted at once');
-  await upTo(month(3));
+  progress('a month deleted by one statement');
+  await deleteBefore(month(3));
   const nights = [];
   for (let night = 1; night <= NIGHTS; night++)
-    nights.push(await measured(runner, () => upTo(month(3), night)));
+    nights.push(await measured(runner, () => deleteBefore(month(3), night)));
   progress('days deleted, night after night');
   return { dropped, batches, batchesVacuum, plain, plainVacuum, nights };
 }
 
-// All of it through the front door, as after a long outage; it must leave nothing that is past its day.
+// Measures a complete run of `RetentionService` after a long outage, and checks that no expired row is left.
 export async function wholeRun({ url, runner, progress, asOf }) {
   const { DatabaseUrl } = await import('../../dist/database/data-source.js');
   const { firstDayKept } = await import('../../dist/retention/cutoff.js');
   const { RetentionService } = await import('../../dist/retention/retention.service.js');
-  // The data's time is its own: the database is taken to share it.
+  // The data has its own time, so the clock accepts the time of the database without a check.
   const clock = { now: () => asOf, agreesWith: () => true, hasJumpedAhead: () => false };
   const service = new RetentionService(new DatabaseUrl(url), clock, { taxRetentionYears: 10 });
   const run = await measured(runner, () => service.run(asOf));
   const [{ oldest }] = await runner.query('select min(received_on)::text as oldest from telemetry');
   if (run.result.failed.length > 0 || oldest !== firstDayKept(asOf, YEARS_KEPT * 12))
     throw new Fault(`The run left rows of ${oldest}: ${run.result.failed.map(({ error }) => error)}`);
-  progress('a whole run');
+  progress('a complete run');
   return run;
 }

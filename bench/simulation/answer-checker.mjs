@@ -1,18 +1,18 @@
-import { BINDING, SALE } from './expected-state.mjs';
+import { ACTIVATION, SALE } from './expected-state.mjs';
 
-/** A client gives up after this, and would never see the answer. */
-const CALL_TIMEOUT_MS = 10_000;
-/** A 503 says when to come back, spread over this. */
-const SHED_SECONDS = [5, 30];
+/** The timeout of a client, which would never receive a later response. */
+const CLIENT_TIMEOUT_MS = 10_000;
+/** The range of `retry-after` in a 503. */
+const RETRY_AFTER_SECONDS = [5, 30];
 /**
- * Answers are dated to the second, by a clock that is set a few times a second. Before it, `Pace.slack` counts
- * too: where a day takes seconds, as in the short form of `npm test`, only a date of another day is found.
+ * The tolerance of the time in responses, which is in seconds and comes from a clock that messages set. An earlier time may
+ * differ by `Pace.clockToleranceMs` too; in the short simulation of `npm test` that is most of a day.
  */
-const DATED_WITHIN_MS = 2_000;
+const TIME_TOLERANCE_MS = 2_000;
 
-/** Compares every answer with the expected state, counts what contradicts it, and returns what the answer means for the client. */
+/** Compares every response with the expected state, counts the differences, and returns what it means for the client. */
 export class AnswerChecker {
-  /** How often each kind of answer came that should not have come. */
+  /** The number of wrong responses of each kind. */
   findings = new Map();
   #expected;
   #counters;
@@ -26,139 +26,150 @@ export class AnswerChecker {
     this.#epoch = epoch;
   }
 
-  found(what, count = 1) {
-    if (count > 0) this.findings.set(what, (this.findings.get(what) ?? 0) + count);
+  addFinding(finding) {
+    this.findings.set(finding, (this.findings.get(finding) ?? 0) + 1);
   }
 
-  /** What is true of a client as it asks. */
+  /** Counts a request. @returns the expected state of its client before the request */
   before(client) {
-    const { sale, license, binding, unsure } = this.#expected;
-    this.#counters.asked(this.#pace.now);
+    const { sale, license, activation, unconfirmed } = this.#expected;
+    this.#counters.countRequest(this.#pace.now);
     return {
       now: this.#pace.now,
       sale: sale[license[client]],
-      binding: binding[client],
-      unsure: unsure[client],
+      activation: activation[client],
+      unconfirmed: unconfirmed[client],
     };
   }
 
-  activation(client, before, answer) {
+  activation(client, before, response) {
     const expected = this.#expected;
-    const end = this.#general('activate', answer, this.#mayStop(client));
-    // It may have been made all the same.
-    if (end.kind === 'broken' || end.kind === 'later') expected.unsure[client] = 1;
-    if (end.kind !== 'ok') return end;
-    const { activation, license, token } = end.json;
-    const isKnown = before.binding === BINDING.active || (before.unsure && answer.status === 200);
-    this.#must(
-      answer.status === (isKnown ? 200 : 201),
-      `activate: ${answer.status} instead of the other 2xx`,
+    const outcome = this.#checkStatus('activate', response, this.#allowedStops(client));
+    // The service may have activated the machine without a confirmation.
+    if (outcome.kind === 'broken' || outcome.kind === 'later') expected.unconfirmed[client] = 1;
+    if (outcome.kind !== 'ok') return outcome;
+    const { activation, license, token } = outcome.json;
+    const isRepeated =
+      before.activation === ACTIVATION.active || (before.unconfirmed && response.status === 200);
+    this.#expect(
+      response.status === (isRepeated ? 200 : 201),
+      `activate: ${response.status} instead of ${isRepeated ? 200 : 201}`,
     );
-    this.#must(before.sale !== SALE.refunded, 'activate: a refunded license was activated');
+    this.#expect(before.sale !== SALE.refunded, 'activate: a refunded license was activated');
     const seats = expected.seats[expected.license[client]];
-    this.#must(license.machines_allowed === seats, 'activate: another number of machines allowed');
-    this.#must(license.machines_in_use <= seats, 'activate: more machines in use than allowed');
-    this.#must(subjectOf(token) === activation.id, 'activate: a token of another activation');
-    this.#dated('activate', before, end.json);
+    this.#expect(license.machines_allowed === seats, 'activate: a wrong number of machines allowed');
+    this.#expect(license.machines_in_use <= seats, 'activate: more machines in use than allowed');
+    this.#expect(subjectOf(token) === activation.id, 'activate: a token of another activation');
+    this.#checkTime('activate', before, outcome.json);
     expected.activated(client, activation.id);
-    return end;
+    return outcome;
   }
 
-  heartbeat(client, before, answer, hasTelemetry) {
-    const { telemetry, id } = this.#expected;
-    const end = this.#general('heartbeat', answer, this.#mayStop(client));
-    if (end.kind === 'broken' && hasTelemetry) telemetry.unsure += 1;
-    if (end.kind !== 'ok') return end;
-    this.#must(answer.status === 200, `heartbeat: ${answer.status} instead of 200`);
-    this.#must(before.sale !== SALE.refunded, 'heartbeat: a refunded license goes on');
-    this.#must(before.binding !== BINDING.released, 'heartbeat: a released machine goes on');
-    this.#must(subjectOf(end.json.token) === id[client], 'heartbeat: a token of another activation');
-    this.#must(Boolean(end.json.telemetry) === hasTelemetry, 'heartbeat: telemetry not as asked');
-    this.#dated('heartbeat', before, end.json);
-    if (!hasTelemetry) return end;
-    this.#must(end.json.telemetry?.dropped.length === 0, 'heartbeat: telemetry dropped');
-    if (end.json.telemetry?.stored) telemetry.stored += 1;
-    else this.#notStored(answer);
-    return end;
+  heartbeat(client, before, response, hasTelemetry) {
+    const { telemetry, activationId } = this.#expected;
+    const outcome = this.#checkStatus('heartbeat', response, this.#allowedStops(client));
+    if (outcome.kind === 'broken' && hasTelemetry) telemetry.unconfirmed += 1;
+    if (outcome.kind !== 'ok') return outcome;
+    this.#expect(response.status === 200, `heartbeat: ${response.status} instead of 200`);
+    this.#expect(before.sale !== SALE.refunded, 'heartbeat: a refunded license was confirmed');
+    this.#expect(before.activation !== ACTIVATION.released, 'heartbeat: a released machine was confirmed');
+    this.#expect(
+      subjectOf(outcome.json.token) === activationId[client],
+      'heartbeat: a token of another activation',
+    );
+    this.#expect(
+      Boolean(outcome.json.telemetry) === hasTelemetry,
+      'heartbeat: the result of telemetry is missing or not expected',
+    );
+    this.#checkTime('heartbeat', before, outcome.json);
+    if (!hasTelemetry) return outcome;
+    this.#expect(outcome.json.telemetry?.dropped.length === 0, 'heartbeat: telemetry dropped');
+    if (outcome.json.telemetry?.stored) telemetry.stored += 1;
+    else this.#countNotStored(response);
+    return outcome;
   }
 
-  /** @param kept the sequence that the client has in hand, 0 for none @returns also the sequence it has now */
-  manifest(before, answer, kept) {
-    const end = this.#general('manifest', answer, []);
-    if (end.kind !== 'ok') return end;
+  /** @param held sequence of the manifest that the client has, 0 for none @returns the outcome, with the new sequence */
+  manifest(before, response, held) {
+    const outcome = this.#checkStatus('manifest', response, []);
+    if (outcome.kind !== 'ok') return outcome;
     const [, most] = this.#expected.sequences;
-    const sequence = answer.status === 304 ? kept : sequenceOf(end.json);
-    this.#must(answer.status === 200 || kept > 0, 'manifest: 304 to one who has none');
-    this.#must(sequence >= before.least && sequence <= most, 'manifest: not the live one');
-    this.#must(answer.status === 304 || sequence !== kept, 'manifest: 200 to one who has it');
-    return { ...end, sequence };
+    const sequence = response.status === 304 ? held : sequenceOf(outcome.json);
+    this.#expect(response.status === 200 || held > 0, 'manifest: 304 to a client without a manifest');
+    this.#expect(sequence >= before.least && sequence <= most, 'manifest: not the published one');
+    this.#expect(
+      response.status === 304 || sequence !== held,
+      'manifest: 200 to a client that has it already',
+    );
+    return { ...outcome, sequence };
   }
 
-  /** An answer to the vendor's side. @returns whether to ask again */
-  vendor(route, answer) {
-    return ['later', 'broken'].includes(this.#general(route, answer, []).kind);
+  /** Checks a response to the vendor. @returns whether to repeat the request */
+  vendor(route, response) {
+    return ['later', 'broken'].includes(this.#checkStatus(route, response, []).kind);
   }
 
-  // The codes that may stop this client at this moment.
-  #mayStop(client) {
-    const { sale, license, binding } = this.#expected;
+  // The error codes that may stop this client now.
+  #allowedStops(client) {
+    const { sale, license, activation } = this.#expected;
     return [
       ...(sale[license[client]] !== SALE.paid ? ['license_refunded'] : []),
-      ...(binding[client] >= BINDING.beingReleased ? ['binding_released'] : []),
+      ...(activation[client] >= ACTIVATION.beingReleased ? ['binding_released'] : []),
     ];
   }
 
-  #general(route, answer, stops) {
-    const { status, head, ms, began, reason } = answer;
-    const json = readJson(answer);
+  #checkStatus(route, response, stops) {
+    const { status, head, ms, began, reason } = response;
+    const json = readJson(response);
     const code = status >= 400 ? ` ${json?.code}` : '';
-    this.#counters.answered({
+    this.#counters.countResponse({
       route,
       code: status ? `${status}${code}` : `no answer (${reason})`,
       now: this.#pace.now,
       ms,
       status,
     });
-    if (ms > CALL_TIMEOUT_MS) this.#counters.late += 1;
+    if (ms > CLIENT_TIMEOUT_MS) this.#counters.late += 1;
     if (status === 0) {
-      this.#must(
+      this.#expect(
         this.#expected.wasUnavailable('service', began),
-        `${route}: no answer from a service that was there`,
+        `${route}: no answer while the service was available`,
       );
       return { kind: 'broken' };
     }
     if (status === 503) {
       const seconds = Number(/\r\nretry-after: (\d+)/i.exec(head)?.[1] ?? NaN);
-      this.#must(
-        seconds >= SHED_SECONDS[0] && seconds <= SHED_SECONDS[1],
-        `${route}: 503 without its retry-after`,
+      this.#expect(
+        seconds >= RETRY_AFTER_SECONDS[0] && seconds <= RETRY_AFTER_SECONDS[1],
+        `${route}: 503 without a correct retry-after`,
       );
       if (!this.#expected.wasUnavailable('database', began)) this.#counters.shed += 1;
       return { kind: 'later', retry_after_seconds: seconds };
     }
     if (status < 400 && (json || [204, 304].includes(status))) return { kind: 'ok', json };
     if (stops.includes(json?.code) && json.client_action === 'stop') return { kind: 'stop', code: json.code };
-    this.found(`${route}: ${status}${code}`);
+    this.addFinding(`${route}: ${status}${code}`);
     return { kind: 'wrong' };
   }
 
-  #dated(route, { now }, { server_time }) {
+  #checkTime(route, { now }, { server_time }) {
     const time = Date.parse(server_time) - this.#epoch;
-    this.#must(
-      time >= now - DATED_WITHIN_MS - this.#pace.slack && time <= this.#pace.now + DATED_WITHIN_MS,
-      `${route}: an answer of another time`,
+    this.#expect(
+      time >= now - TIME_TOLERANCE_MS - this.#pace.clockToleranceMs &&
+        time <= this.#pace.now + TIME_TOLERANCE_MS,
+      `${route}: a wrong server_time`,
     );
   }
 
-  // What came of a row whose transaction broke is not to be learnt.
-  #notStored({ began }) {
-    this.#expected.telemetry.unsure += 1;
+  // The service reports a row as not stored if its transaction failed, but the commit may have succeeded.
+  #countNotStored({ began }) {
+    this.#expected.telemetry.unconfirmed += 1;
     this.#counters.notStored += 1;
-    if (!this.#expected.wasUnavailable('database', began)) this.#counters.notStoredOtherwise += 1;
+    if (!this.#expected.wasUnavailable('database', began)) this.#counters.notStoredOutsideOutage += 1;
   }
 
-  #must(holds, what) {
-    if (!holds) this.found(what);
+  #expect(isTrue, finding) {
+    if (!isTrue) this.addFinding(finding);
   }
 }
 

@@ -1,33 +1,33 @@
 import { licenseId } from '../load/data.mjs';
-import { BINDING, SALE } from './expected-state.mjs';
+import { ACTIVATION, SALE } from './expected-state.mjs';
 
 /**
- * Holds what is left in the database against what was acknowledged.
- * @param end the moment when the last day was over
- * @returns what was looked at, what was seen, and how many are wrong
+ * Compares the database with the expected state.
+ * @param end the end of the last simulated day
+ * @returns the checks, each with what it checks, the number of rows checked, and the number of wrong ones
  */
 export async function checkDatabase(client, expected, end) {
-  const ask = async (sql, values) => (await client.query(sql, values)).rows;
-  const rows = await ask(
+  const query = async (sql, values) => (await client.query(sql, values)).rows;
+  const rows = await query(
     `select id::text, license_id::text, encode(machine_id, 'hex') as machine, ended_reason from activation`,
   );
   return [
     ...activations(new Map(rows.map((row) => [row.id, row])), expected),
-    await limits(ask),
-    await telemetry(ask, expected),
-    await refunds(ask, expected),
-    await releases(ask, expected),
-    await retention(ask, end),
+    await limits(query),
+    await telemetry(query, expected),
+    await refunds(query, expected),
+    await releases(query, expected),
+    await retention(query, end),
   ];
 }
 
 function* activations(rows, expected) {
-  const { id, former, license, binding, sale } = expected;
+  const { activationId, formerActivations, license, activation, sale } = expected;
   const wrong = { lost: 0, other: 0 };
   const known = new Set();
-  const look = (activation, client, reason) => {
-    known.add(activation);
-    const row = rows.get(activation);
+  const check = (id, client, reason) => {
+    known.add(id);
+    const row = rows.get(id);
     if (!row) wrong.lost += 1;
     else if (
       row.license_id !== licenseId(license[client]) ||
@@ -36,64 +36,70 @@ function* activations(rows, expected) {
     )
       wrong.other += 1;
   };
-  for (const [client, activation] of id.entries()) {
+  for (const [client, id] of activationId.entries()) {
     const isRefunded = sale[license[client]] === SALE.refunded;
-    const reason = isRefunded ? 'refunded' : binding[client] === BINDING.released ? 'released' : null;
-    if (activation !== null) look(activation, client, reason);
+    const reason = isRefunded ? 'refunded' : activation[client] === ACTIVATION.released ? 'released' : null;
+    if (id !== null) check(id, client, reason);
   }
-  for (const [activation, client] of former) look(activation, client, 'released');
+  for (const [id, client] of formerActivations) check(id, client, 'released');
   yield { what: 'every acknowledged activation is there', seen: known.size, wrong: wrong.lost };
-  yield { what: 'as its client knows it: license, machine, end', seen: known.size, wrong: wrong.other };
-  // One whose answer was lost is known once its client has asked again, and never before.
-  const unsure = new Set();
-  for (const [client, is] of expected.unsure.entries()) if (is) unsure.add(expected.machineId(client));
-  const orphans = [...rows.values()].filter((row) => !known.has(row.id) && !unsure.has(row.machine)).length;
-  yield { what: 'no unknown activation', seen: rows.size, wrong: orphans };
+  yield { what: 'each has the license, machine and end of its client', seen: known.size, wrong: wrong.other };
+  // An activation whose response was lost is known only after its client has repeated the request.
+  const unconfirmed = new Set();
+  for (const [client, isUnconfirmed] of expected.unconfirmed.entries())
+    if (isUnconfirmed) unconfirmed.add(expected.machineId(client));
+  const unknown = [...rows.values()].filter((row) => !known.has(row.id) && !unconfirmed.has(row.machine));
+  yield { what: 'no unknown activation', seen: rows.size, wrong: unknown.length };
 }
 
-async function limits(ask) {
-  const [{ seen, wrong }] = await ask(
+async function limits(query) {
+  const [{ seen, wrong }] = await query(
     `select count(*)::int as seen, count(*) filter (where in_use > machines_allowed)::int as wrong
      from (select machines_allowed, count(a.id) filter (where a.ended_at is null) as in_use
            from license l left join activation a on a.license_id = l.id group by l.id)`,
   );
-  return { what: 'no license on more machines than it allows', seen, wrong };
+  return { what: 'no license is active on more machines than it allows', seen, wrong };
 }
 
-// A row whose commit was cut off may be there or not: no answer confirmed it.
-async function telemetry(ask, { telemetry: { stored, unsure } }) {
-  const [{ seen }] = await ask(
+// A row whose heartbeat got no confirmation may be stored or not.
+async function telemetry(query, { telemetry: { stored, unconfirmed } }) {
+  const [{ seen }] = await query(
     `select (select count(*) from telemetry_inbox)::int + (select count(*) from telemetry)::int as seen`,
   );
-  const wrong = Math.max(stored - seen, seen - stored - unsure, 0);
-  return { what: 'each acknowledged row of telemetry is there, once', seen, wrong };
+  const wrong = Math.max(stored - seen, seen - stored - unconfirmed, 0);
+  return { what: 'each acknowledged row of telemetry is stored once', seen, wrong };
 }
 
-async function refunds(ask, { sale }) {
-  const rows = await ask(`select id::text from purchase where state <> 'paid'`);
-  const there = new Set(rows.map(({ id }) => id));
-  const wanted = [...sale.keys()].filter((license) => sale[license] === SALE.refunded).map(licenseId);
-  const missing = wanted.filter((id) => !there.has(id)).length;
-  const wrong = missing + (there.size - (wanted.length - missing));
-  return { what: 'exactly the refunded licenses are refunded', seen: there.size, wrong };
+async function refunds(query, { sale }) {
+  const rows = await query(`select id::text from purchase where state <> 'paid'`);
+  const refunded = new Set(rows.map(({ id }) => id));
+  const expected = [...sale.keys()].filter((license) => sale[license] === SALE.refunded).map(licenseId);
+  const missing = expected.filter((id) => !refunded.has(id)).length;
+  const wrong = missing + (refunded.size - (expected.length - missing));
+  return {
+    what: 'the purchases that were reported as refunded are refunded, and no others',
+    seen: refunded.size,
+    wrong,
+  };
 }
 
-async function releases(ask, { former, binding }) {
-  const [{ seen }] = await ask(
+async function releases(query, { formerActivations, activation }) {
+  const [{ seen }] = await query(
     `select count(*)::int as seen from audit_event where action = 'activation.release'`,
   );
-  const wanted = former.size + binding.filter((each) => each === BINDING.released).length;
-  return { what: 'every release is in the audit trail, once', seen, wrong: Math.abs(seen - wanted) };
+  const released = activation.filter((state) => state === ACTIVATION.released).length;
+  const expected = formerActivations.size + released;
+  return { what: 'every release is in the audit trail once', seen, wrong: Math.abs(seen - expected) };
 }
 
-/** The last run comes after the last day: whatever outages kept from earlier ones, it has made up for. */
-async function retention(ask, end) {
-  const [{ seen, wrong }] = await ask(
+/** The last run comes after the last day, so it must also do the work that earlier runs missed during outages. */
+async function retention(query, end) {
+  const [{ seen, wrong }] = await query(
     `select count(*)::int as seen, (select count(*)::int from telemetry_inbox where received_on < $1)
        + coalesce((select (finished_at is null or cardinality(failed) > 0)::int
                    from retention_run order by started_at desc limit 1), 1) as wrong
      from retention_run`,
     [new Date(end).toISOString().slice(0, 10)],
   );
-  return { what: 'after the last run of retention nothing waits in the inbox', seen, wrong };
+  return { what: 'the last run of retention left no older row in the inbox', seen, wrong };
 }

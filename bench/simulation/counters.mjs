@@ -3,19 +3,19 @@ const STEPS_A_DOUBLING = 8;
 const SHORTEST_MS = 0.1;
 const STEPS = 20 * STEPS_A_DOUBLING;
 
-/** How many slices of time the picture has. */
+/** Number of slices of time in the picture. */
 export const SLICES = 288;
 
-/** Counts what was asked and answered: by route and code over all, and in slices of simulated time. */
+/** Counts requests and responses: by route and code in total, and by slice of simulated time. */
 export class Counters {
-  /** Requests refused while everything was available. */
+  /** Requests answered with 503 while the database was available. */
   shed = 0;
-  /** Answers that came when the client had given up. */
+  /** Responses that arrived after the client's timeout. */
   late = 0;
-  /** Telemetry that an answer reported as not stored, and of that what no outage explains. */
+  /** Telemetry that a response reported as not stored, and the part of it outside of an outage of the database. */
   notStored = 0;
-  notStoredOtherwise = 0;
-  /** route → code → how many */
+  notStoredOutsideOutage = 0;
+  /** route → code → count */
   codes = new Map();
   slices;
   #routes = new Map();
@@ -25,9 +25,9 @@ export class Counters {
   constructor(span) {
     this.#span = span;
     this.slices = Array.from({ length: SLICES }, () => ({
-      asked: 0,
-      later: 0,
-      broken: 0,
+      sent: 0,
+      refused: 0,
+      unanswered: 0,
       times: new Uint32Array(STEPS),
     }));
   }
@@ -36,30 +36,30 @@ export class Counters {
     return this.#span / SLICES;
   }
 
-  asked(now) {
-    this.#slice(now).asked += 1;
+  countRequest(now) {
+    this.#slice(now).sent += 1;
   }
 
-  answered({ route, code, now, ms, status }) {
+  countResponse({ route, code, now, ms, status }) {
     if (!this.codes.has(route)) this.codes.set(route, new Map());
     const codes = this.codes.get(route);
     codes.set(code, (codes.get(code) ?? 0) + 1);
     const slice = this.#slice(now);
-    if (status === 503) slice.later += 1;
-    if (status === 0) return void (slice.broken += 1);
-    const step = Math.round(Math.log2(Math.max(ms, SHORTEST_MS) / SHORTEST_MS) * STEPS_A_DOUBLING);
-    const place = Math.min(step, STEPS - 1);
-    slice.times[place] += 1;
+    if (status === 503) slice.refused += 1;
+    if (status === 0) return void (slice.unanswered += 1);
+    const exactStep = Math.round(Math.log2(Math.max(ms, SHORTEST_MS) / SHORTEST_MS) * STEPS_A_DOUBLING);
+    const step = Math.min(exactStep, STEPS - 1);
+    slice.times[step] += 1;
     if (!this.#routes.has(route)) this.#routes.set(route, new Uint32Array(STEPS));
-    this.#routes.get(route)[place] += 1;
+    this.#routes.get(route)[step] += 1;
   }
 
-  /** How many answers a route gave, those that broke among them. */
-  of(route) {
-    return [...(this.codes.get(route)?.values() ?? [])].reduce((sum, each) => sum + each, 0);
+  /** Number of requests of a route, including those without a response. */
+  totalOf(route) {
+    return [...(this.codes.get(route)?.values() ?? [])].reduce((sum, number) => sum + number, 0);
   }
 
-  /** Milliseconds within which so large a share of the route's answers came; null where there are none. */
+  /** Milliseconds within which a share of the route's responses arrived; null where there are none. */
   quantile(route, share) {
     return quantile(this.#routes.get(route) ?? new Uint32Array(STEPS), share);
   }
@@ -69,11 +69,11 @@ export class Counters {
   }
 }
 
-/** The same of a histogram of a slice. */
+/** The quantile of a histogram of response times in milliseconds; null where it is empty. */
 export function quantile(times, share) {
-  const total = times.reduce((sum, each) => sum + each, 0);
+  const total = times.reduce((sum, number) => sum + number, 0);
   if (total === 0) return null;
   let left = share * total;
-  const place = times.findIndex((each) => (left -= each) <= 0);
-  return SHORTEST_MS * 2 ** (place / STEPS_A_DOUBLING);
+  const step = times.findIndex((number) => (left -= number) <= 0);
+  return SHORTEST_MS * 2 ** (step / STEPS_A_DOUBLING);
 }

@@ -1,18 +1,18 @@
-/** Which of many timers is due first: a binary heap in typed arrays that knows the position of each timer. */
+/** Finds the timer that is due first: a binary heap in typed arrays that knows the position of each timer. */
 export class DueTimes {
   #due;
   #heap;
   #place;
   #size = 0;
 
-  /** @param timers how many there are; each is named by its number */
+  /** @param timers number of timers; a timer is a number below it */
   constructor(timers) {
     this.#due = new Float64Array(timers);
     this.#heap = new Int32Array(timers);
     this.#place = new Int32Array(timers).fill(-1);
   }
 
-  /** Sets a timer, or sets it anew. */
+  /** Sets a timer, or changes its time. */
   set(timer, at) {
     this.#due[timer] = at;
     if (this.#place[timer] < 0) this.#put(timer, this.#size++);
@@ -29,7 +29,7 @@ export class DueTimes {
     this.#settle(last);
   }
 
-  /** Takes out the timer that is due first. @returns its number, -1 where none is due by then */
+  /** Removes and returns the timer that is due first; -1 where none is due at `until`. */
   take(until) {
     if (this.#size === 0 || this.#due[this.#heap[0]] > until) return -1;
     const [first] = this.#heap;
@@ -42,7 +42,7 @@ export class DueTimes {
     this.#place[timer] = place;
   }
 
-  // Up past those that are due later, then down past those that are due earlier: one of the two moves nothing.
+  // Moves a timer up past those that are due later, or down past those that are due earlier.
   #settle(timer) {
     const due = this.#due[timer];
     let place = this.#place[timer];

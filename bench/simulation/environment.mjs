@@ -8,13 +8,13 @@ import { deriveLicenseKey } from '../../dist/keys/license-key.js';
 import { freePort } from '../../scripts/demo-output.mjs';
 import { Fault, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
 import { fillLicenses, licenseId, makeManifest, makeDeployment, putManifest } from '../load/data.mjs';
-import { reported } from '../load/processes.mjs';
+import { nextMessage } from '../load/processes.mjs';
 import { Vendor } from './vendor.mjs';
 import { VERSIONS } from './fleet.mjs';
 
 const SERVICE = fileURLToPath(new URL('service.mjs', import.meta.url));
 
-/** PostgreSQL and the service, each in its own process, which can be ended and started again where they were. */
+/** PostgreSQL and the service, each in its own process, which can be killed and started again with the same data and port. */
 export class Environment {
   settings;
   publisher;
@@ -26,13 +26,13 @@ export class Environment {
   #ended = false;
   #service;
 
-  /** @param processes ends what was started, PostgreSQL apart: `end` does */
+  /** @param processes starts and ends the service; PostgreSQL is ended by `end` */
   constructor(folder, processes) {
     this.#data = folder;
     this.#processes = processes;
   }
 
-  /** Starts PostgreSQL with licenses that were never activated. @returns key and e-mail of each license */
+  /** Starts PostgreSQL with licenses that were never activated. @returns the licenses, with their keys and addresses */
   async fill(seats, folder) {
     await this.#launch();
     const { url } = this.#server;
@@ -57,7 +57,7 @@ export class Environment {
     await this.withDatabase(async (client) => {
       await fillLicenses(client, licenses);
       await putManifest(client, this.live);
-      await Vendor.staff(client);
+      await Vendor.insertStaff(client);
       await client.query('vacuum analyze');
     });
     return licenses;
@@ -65,7 +65,7 @@ export class Environment {
 
   async withDatabase(work) {
     const client = new pg.Client({ connectionString: this.#server.url });
-    // Interrupted, it loses its server between two queries.
+    // On an interrupt the server ends before this connection, which is no error.
     client.on('error', () => {});
     await client.connect();
     try {
@@ -79,7 +79,7 @@ export class Environment {
     return Number(this.settings.PORT);
   }
 
-  /** @param at what time it is, in milliseconds @returns when it listens */
+  /** Starts the service and waits until it listens. @param at the simulated time, in milliseconds */
   async startService(at) {
     this.#service = await this.#processes.program(
       'service',
@@ -88,15 +88,15 @@ export class Environment {
     );
   }
 
-  tellTime(at) {
-    // One that has died is found by those who ask it.
+  setTime(at) {
+    // An error of a killed service is ignored here: the requests of clients detect it.
     this.#service?.child.send({ at }, () => {});
   }
 
-  /** Has the service do what it does after midnight, and waits for that. */
-  async lastNight(at) {
+  /** Sets the time to after the last midnight, and waits until the service has run retention. */
+  async runLastNight(at) {
     const { child } = this.#service;
-    const done = reported(child, 'service');
+    const done = nextMessage(child, 'service');
     child.send({ at, isLast: true });
     await done;
   }
@@ -104,13 +104,13 @@ export class Environment {
   /** Ends the service as a crash would, in the middle of its work. */
   async killService() {
     const { child } = this.#service;
-    // Its clock is not set any more.
+    // `setTime` no longer sends to this process.
     this.#service = undefined;
     child.kill('SIGKILL');
     await once(child, 'exit');
   }
 
-  /** Ends PostgreSQL as a crash would: what it was doing is not finished. */
+  /** Ends PostgreSQL as a crash would, in the middle of its work. */
   async killDatabase() {
     const { pid } = readPidFile(this.#cluster);
     await endPostmaster(pid, this.#cluster, 'SIGQUIT', 'SIGKILL');
@@ -125,7 +125,7 @@ export class Environment {
   async end() {
     this.#ended = true;
     await this.#processes.end();
-    // Interrupted in the middle of a start: what is starting has to end as well.
+    // On an interrupt during a start, the server that is starting must end as well.
     await this.#launching?.catch(() => {});
     await this.#server?.stop();
   }

@@ -1,46 +1,53 @@
 import { createHash } from 'node:crypto';
 
-/** What became of a binding, as far as the simulation knows; between a request and its answer both sides may be true. */
-export const BINDING = { none: 0, active: 1, beingReleased: 2, released: 3 };
+/** The state of an activation. While a release is requested and not confirmed, the activation may be active or released. */
+export const ACTIVATION = { none: 0, active: 1, beingReleased: 2, released: 3 };
 export const SALE = { paid: 0, beingRefunded: 1, refunded: 2 };
 
-/** Of a hundred licenses, so many allow three machines, and have them. */
-const FAMILIES = 8;
-const FAMILY = 3;
+/** The percentage of licenses that allow three machines and have three clients; the others have one. */
+const THREE_MACHINES_PERCENT = 8;
+const THREE_MACHINES = 3;
 
-/** What is true of every client and license: answers are held against it while the simulation runs, the database after. */
+/**
+ * The expected state of every client and license. Responses are compared with it during the simulation, and the database
+ * after it. A client is an index of the arrays, and so is a license.
+ */
 export class ExpectedState {
-  /** The license of each client, and of each license its machines and its sale. */
+  /** The license of each client. */
   license;
+  /** The machine limit of each license. */
   seats = [];
+  /** The state of the sale of each license. */
   sale;
-  binding;
-  /** Activations of each client to which no answer came. */
-  unsure;
-  /** The current activation of each client, and whose an acknowledged one was that has ended. */
-  id;
-  former = new Map();
-  /** Rows of telemetry that were acknowledged, and those of which that was not to be learnt. */
-  telemetry = { stored: 0, unsure: 0 };
-  /** The lowest and the highest sequence that may be live. */
+  /** The state of the activation of each client. */
+  activation;
+  /** Whether an activation request of the client got no response, so that its result is unknown. */
+  unconfirmed;
+  /** The id of the current activation of each client, or null. */
+  activationId;
+  /** The client of each acknowledged activation that has ended. */
+  formerActivations = new Map();
+  /** Number of telemetry rows that a response confirmed, and of those with an unknown result. */
+  telemetry = { stored: 0, unconfirmed: 0 };
+  /** The lowest and the highest manifest sequence that may be published now. */
   sequences = [1, 1];
-  /** By the machine's clock: since when a part of the service is available again; Infinity while it is not. */
-  back = { service: 0, database: 0 };
+  /** By real time: since when the service and the database are available; Infinity while they are not. */
+  availableSince = { service: 0, database: 0 };
 
   constructor(clients, random) {
     this.license = new Int32Array(clients);
     for (let client = 0, seats; client < clients; client += seats) {
-      seats = random.below(100) < FAMILIES ? Math.min(FAMILY, clients - client) : 1;
+      seats = random.below(100) < THREE_MACHINES_PERCENT ? Math.min(THREE_MACHINES, clients - client) : 1;
       this.license.fill(this.seats.push(seats) - 1, client, client + seats);
     }
     this.sale = new Uint8Array(this.seats.length);
-    this.binding = new Uint8Array(clients);
-    this.unsure = new Uint8Array(clients);
-    this.id = Array.from({ length: clients }, () => null);
+    this.activation = new Uint8Array(clients);
+    this.unconfirmed = new Uint8Array(clients);
+    this.activationId = Array.from({ length: clients }, () => null);
   }
 
   get clients() {
-    return this.id.length;
+    return this.activationId.length;
   }
 
   machineId(client) {
@@ -48,14 +55,15 @@ export class ExpectedState {
   }
 
   activated(client, id) {
-    if (this.id[client] !== null && this.id[client] !== id) this.former.set(this.id[client], client);
-    this.id[client] = id;
-    this.binding[client] = BINDING.active;
-    this.unsure[client] = 0;
+    if (this.activationId[client] !== null && this.activationId[client] !== id)
+      this.formerActivations.set(this.activationId[client], client);
+    this.activationId[client] = id;
+    this.activation[client] = ACTIVATION.active;
+    this.unconfirmed[client] = 0;
   }
 
-  /** Whether a part was unavailable at any time since then, by the machine's clock. */
+  /** Whether the service or the database was unavailable at any time since a moment of real time. */
   wasUnavailable(part, since) {
-    return this.back[part] > since;
+    return this.availableSince[part] > since;
   }
 }

@@ -9,189 +9,194 @@ import {
 import { get, post, TELEMETRY } from '../load/requests.mjs';
 import { DueTimes } from './due-times.mjs';
 import { MachineSchedule } from './machine-schedule.mjs';
-import { BINDING } from './expected-state.mjs';
+import { ACTIVATION } from './expected-state.mjs';
 
 const HOUR = 3_600_000;
 const TIMERS = ['license', 'manifest', 'power', 'install'];
 const [LICENSE, MANIFEST, POWER, INSTALL] = TIMERS.keys();
 export const VERSIONS = ['1.0.0', '1.1.0'];
-/** One machine in so many loses its power. */
-const CUT = 4;
+/** One machine in this many loses power. */
+const POWER_CUT_EVERY = 4;
 
-/** Every client, as the reference client behaves: its own schedule says when each calls (client/src/schedule.ts). */
+/** The clients of the simulation. They use the schedule of the reference client (client/src/schedule.ts). */
 export class Fleet {
   #expected;
-  #scene;
+  #context;
   #due;
-  #days;
+  #schedule;
   #token = [];
-  /** A byte of each for every client. */
-  #its;
+  /** Arrays with one byte for each client. */
+  #states;
   #etags = [];
 
-  /** @param scene judge, lines, pace, random; key and e-mail of each license; the number of days */
-  constructor(expected, scene) {
+  /** @param context checker, connections, pace, random; the licenses with their keys and addresses; the number of days */
+  constructor(expected, context) {
     this.#expected = expected;
-    this.#scene = scene;
-    const { random, days } = scene;
+    this.#context = context;
+    const { random, days } = context;
     const { clients } = expected;
     this.#due = new DueTimes(clients * TIMERS.length);
-    this.#days = new MachineSchedule(clients, random);
-    // `kept` is the sequence of the manifest in memory, 0 for none; `seen` the highest one ever.
-    const names = ['isOn', 'isAsking', 'isStopped', 'failures', 'version', 'kept', 'seen'];
-    this.#its = Object.fromEntries(names.map((name) => [name, new Uint8Array(clients)]));
+    this.#schedule = new MachineSchedule(clients, random);
+    // `held` is the sequence of the manifest in the client's memory, 0 for none; `highest` is the highest one ever received.
+    const names = ['isOn', 'isSending', 'isStopped', 'failures', 'version', 'held', 'highest'];
+    this.#states = Object.fromEntries(names.map((name) => [name, new Uint8Array(clients)]));
     for (let client = 0; client < clients; client += 1)
-      this.#set(client, LICENSE, this.#days.opened(client, days));
+      this.#set(client, LICENSE, this.#schedule.firstStart(client, days));
   }
 
-  /** Has everyone act whose time has come. */
+  /** Runs the timers that are due. */
   act() {
-    for (let timer; (timer = this.#due.take(this.#scene.pace.now)) >= 0;) {
+    for (let timer; (timer = this.#due.take(this.#context.pace.now)) >= 0;) {
       const client = Math.floor(timer / TIMERS.length);
       const kind = timer % TIMERS.length;
-      if (kind === LICENSE) void this.#call(client);
+      if (kind === LICENSE) void this.#sendLicenseRequest(client);
       else if (kind === MANIFEST) void this.#readManifest(client);
-      else if (kind === POWER) this.#switch(client);
+      else if (kind === POWER) this.#switchPower(client);
       else this.#start(client);
     }
   }
 
-  /** How many run the version that was published last. */
+  /** Number of clients that run the version that was published last. */
   get updated() {
-    return this.#its.version.reduce((sum, each) => sum + each, 0);
+    return this.#states.version.reduce((sum, version) => sum + version, 0);
   }
 
-  /** The power goes in one part of the world … */
+  /** Switches off a part of the machines, as a power cut does. */
   cutPower() {
-    this.#inTheDark((client) => this.#off(client));
+    this.#forEachInPowerCut((client) => this.#switchOff(client));
   }
 
-  /** … and comes back: all its machines start together. @returns how many */
+  /** Starts the same machines, all at once. @returns the number of machines */
   restorePower() {
-    return this.#inTheDark((client) => this.#start(client));
+    return this.#forEachInPowerCut((client) => this.#start(client));
   }
 
-  #inTheDark(act) {
+  #forEachInPowerCut(act) {
     let count = 0;
-    for (let client = 0; client < this.#expected.clients; client += CUT) {
-      if (this.#expected.binding[client] === BINDING.none) continue;
+    for (let client = 0; client < this.#expected.clients; client += POWER_CUT_EVERY) {
+      if (this.#expected.activation[client] === ACTIVATION.none) continue;
       act(client);
       count += 1;
     }
     return count;
   }
 
-  // One call at a time: a call that is due meanwhile is not made.
-  async #call(client) {
-    if (this.#its.isAsking[client]) return;
-    this.#its.isAsking[client] = 1;
+  // A client sends one request at a time, and skips one that is due meanwhile.
+  async #sendLicenseRequest(client) {
+    if (this.#states.isSending[client]) return;
+    this.#states.isSending[client] = 1;
     const isActivated = this.#token[client] !== undefined;
-    const end = isActivated ? await this.#heartbeat(client) : await this.#activate(client);
-    this.#its.isAsking[client] = 0;
-    this.#its.failures[client] = end.kind === 'ok' ? 0 : this.#its.failures[client] + 1;
-    if (end.kind === 'ok') this.#confirmed(client, end.json, isActivated);
-    else if (end.kind === 'stop') this.#stopped(client, end.code);
-    else this.#tryLater(client, end, isActivated);
+    const outcome = isActivated ? await this.#heartbeat(client) : await this.#activate(client);
+    this.#states.isSending[client] = 0;
+    this.#states.failures[client] = outcome.kind === 'ok' ? 0 : this.#states.failures[client] + 1;
+    if (outcome.kind === 'ok') this.#confirmed(client, outcome.json, isActivated);
+    else if (outcome.kind === 'stop') this.#stopped(client, outcome.code);
+    else this.#retryLater(client, outcome, isActivated);
   }
 
   #activate(client) {
-    const before = this.#scene.checker.before(client);
+    const before = this.#context.checker.before(client);
     const body = {
-      ...this.#scene.licenses[this.#expected.license[client]],
+      ...this.#context.licenses[this.#expected.license[client]],
       machine_id: this.#expected.machineId(client),
-      app_version: VERSIONS[this.#its.version[client]],
+      app_version: VERSIONS[this.#states.version[client]],
     };
-    return this.#scene.connections
-      .ask(post('/v1/activate', body))
-      .then((answer) => this.#scene.checker.activation(client, before, answer));
+    return this.#context.connections
+      .send(post('/v1/activate', body))
+      .then((response) => this.#context.checker.activation(client, before, response));
   }
 
   #heartbeat(client) {
-    const before = this.#scene.checker.before(client);
-    const app_version = VERSIONS[this.#its.version[client]];
+    const before = this.#context.checker.before(client);
+    const app_version = VERSIONS[this.#states.version[client]];
     const hasTelemetry = client % 2 === 0;
     const telemetry = hasTelemetry ? { ...TELEMETRY, app_version } : undefined;
     const body = { token: this.#token[client], app_version, telemetry };
-    return this.#scene.connections
-      .ask(post('/v1/heartbeat', body))
-      .then((answer) => this.#scene.checker.heartbeat(client, before, answer, hasTelemetry));
+    return this.#context.connections
+      .send(post('/v1/heartbeat', body))
+      .then((response) => this.#context.checker.heartbeat(client, before, response, hasTelemetry));
   }
 
   #confirmed(client, { token, heartbeat_after_seconds }, wasActivated) {
     this.#token[client] = token;
-    this.#its.isStopped[client] = 0;
+    this.#states.isStopped[client] = 0;
     if (!wasActivated) {
-      this.#its.isOn[client] = 1;
-      this.#set(client, POWER, this.#days.nextOff(client, this.#scene.pace.now));
-      this.#in(client, MANIFEST, firstManifestMs(this.#scene.random.unit()));
+      this.#states.isOn[client] = 1;
+      this.#set(client, POWER, this.#schedule.nextOff(client, this.#context.pace.now));
+      this.#setIn(client, MANIFEST, firstManifestMs(this.#context.random.unit()));
     }
-    if (this.#its.isOn[client])
-      this.#in(client, LICENSE, nextHeartbeatMs(heartbeat_after_seconds, this.#scene.random.unit()));
+    if (this.#states.isOn[client])
+      this.#setIn(client, LICENSE, nextHeartbeatMs(heartbeat_after_seconds, this.#context.random.unit()));
   }
 
-  // The user of a machine released by mistake clicks Activate; a refund is final.
+  // Half of the users of released machines click Activate again; a refund is final.
   #stopped(client, code) {
-    this.#its.isStopped[client] = 1;
-    if (code !== 'binding_released' || !this.#scene.random.chance(0.5)) return;
+    this.#states.isStopped[client] = 1;
+    if (code !== 'binding_released' || !this.#context.random.chance(0.5)) return;
     this.#token[client] = undefined;
-    this.#in(client, LICENSE, this.#scene.random.between(5, 60) * 60_000);
+    this.#setIn(client, LICENSE, this.#context.random.between(5, 60) * 60_000);
   }
 
-  #tryLater(client, { retry_after_seconds }, isActivated) {
-    if (isActivated && !this.#its.isOn[client]) return;
-    // A person who has clicked Activate waits for it.
+  #retryLater(client, { retry_after_seconds }, isActivated) {
+    if (isActivated && !this.#states.isOn[client]) return;
+    // An activation is repeated sooner, because its user is waiting.
     const retry = isActivated ? retryHeartbeatMs : retryLateRestartMs;
-    this.#in(
+    this.#setIn(
       client,
       LICENSE,
-      retry(this.#its.failures[client], retry_after_seconds, this.#scene.random.unit()),
+      retry(this.#states.failures[client], retry_after_seconds, this.#context.random.unit()),
     );
   }
 
   async #readManifest(client) {
-    this.#in(client, MANIFEST, nextManifestMs(this.#scene.random.unit()));
-    const kept = this.#its.kept[client];
-    const before = { ...this.#scene.checker.before(client), least: this.#expected.sequences[0] };
-    const etag = this.#etags[kept];
-    const answer = await this.#scene.connections.ask(
+    this.#setIn(client, MANIFEST, nextManifestMs(this.#context.random.unit()));
+    const held = this.#states.held[client];
+    const before = { ...this.#context.checker.before(client), least: this.#expected.sequences[0] };
+    const etag = this.#etags[held];
+    const response = await this.#context.connections.send(
       get('/v1/manifest', etag ? `if-none-match: ${etag}\r\n` : ''),
     );
-    const { kind, sequence } = this.#scene.checker.manifest(before, answer, kept);
+    const { kind, sequence } = this.#context.checker.manifest(before, response, held);
     if (kind !== 'ok') return;
-    if (sequence < this.#its.seen[client]) this.#scene.checker.found('manifest: went back for a client');
-    this.#etags[sequence] ??= /\r\netag: (\S+)/i.exec(answer.head)?.[1];
-    this.#its.kept[client] = this.#its.seen[client] = sequence;
-    // The user sees the offer, and installs it some time within the day.
-    const isNews = sequence - 1 > this.#its.version[client] && this.#its.isOn[client];
-    if (isNews) this.#in(client, INSTALL, this.#scene.random.span(5 * 60_000, 8 * HOUR));
+    if (sequence < this.#states.highest[client])
+      this.#context.checker.addFinding('manifest: older than one that the client received before');
+    this.#etags[sequence] ??= /\r\netag: (\S+)/i.exec(response.head)?.[1];
+    this.#states.held[client] = this.#states.highest[client] = sequence;
+    // The user installs a new version within eight hours.
+    const isNewVersion = sequence - 1 > this.#states.version[client] && this.#states.isOn[client];
+    if (isNewVersion) this.#setIn(client, INSTALL, this.#context.random.span(5 * 60_000, 8 * HOUR));
   }
 
-  #switch(client) {
-    if (this.#its.isOn[client]) {
-      this.#off(client);
-      this.#set(client, POWER, this.#days.nextOn(client, this.#scene.pace.now));
+  #switchPower(client) {
+    if (this.#states.isOn[client]) {
+      this.#switchOff(client);
+      this.#set(client, POWER, this.#schedule.nextOn(client, this.#context.pace.now));
     } else this.#start(client);
   }
 
-  #off(client) {
-    this.#its.isOn[client] = 0;
+  #switchOff(client) {
+    this.#states.isOn[client] = 0;
     for (const kind of TIMERS.keys()) this.#due.clear(client * TIMERS.length + kind);
   }
 
   #start(client) {
-    this.#its.isOn[client] = 1;
-    this.#its.kept[client] = 0;
-    this.#its.failures[client] = 0;
-    // What was downloaded is installed at the next start at the latest.
-    this.#its.version[client] = Math.max(this.#its.seen[client] - 1, 0);
-    this.#set(client, POWER, this.#days.nextOff(client, this.#scene.pace.now));
-    this.#in(client, MANIFEST, firstManifestMs(this.#scene.random.unit()));
-    // After a stop the start asks at once.
-    this.#in(client, LICENSE, this.#its.isStopped[client] ? 0 : firstHeartbeatMs(this.#scene.random.unit()));
+    this.#states.isOn[client] = 1;
+    this.#states.held[client] = 0;
+    this.#states.failures[client] = 0;
+    // A start installs the version that was downloaded.
+    this.#states.version[client] = Math.max(this.#states.highest[client] - 1, 0);
+    this.#set(client, POWER, this.#schedule.nextOff(client, this.#context.pace.now));
+    this.#setIn(client, MANIFEST, firstManifestMs(this.#context.random.unit()));
+    // A client that was stopped checks its license at once.
+    this.#setIn(
+      client,
+      LICENSE,
+      this.#states.isStopped[client] ? 0 : firstHeartbeatMs(this.#context.random.unit()),
+    );
   }
 
-  #in(client, kind, milliseconds) {
-    this.#set(client, kind, this.#scene.pace.now + milliseconds);
+  #setIn(client, kind, milliseconds) {
+    this.#set(client, kind, this.#context.pace.now + milliseconds);
   }
 
   #set(client, kind, at) {

@@ -1,13 +1,13 @@
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** Of a hundred, so many are there for the launch, and how long that takes. */
-const EARLY = 80;
-const LAUNCH = 6 * HOUR;
-/** The simulated days begin on a Thursday, so that the third is one on which offices are closed. */
+/** The percentage of clients that start during the launch, and the duration of the launch. */
+const LAUNCH_PERCENT = 80;
+const LAUNCH_MS = 6 * HOUR;
+/** The simulation begins on a Thursday, so that offices are closed on its third day. */
 const THURSDAY = 4;
 const WEEKEND = [6, 0];
 
-/** Where users are: hours from UTC, and how many of a hundred. */
+/** The time zones of users: hours from UTC, and the percentage of users. */
 const REGIONS = [
   [-8, 14],
   [-6, 9],
@@ -21,14 +21,14 @@ const REGIONS = [
   [9, 5],
 ];
 
-/** How machines are used: of a hundred, and from when to when they are on; none for those that are never off. */
+/** How machines are used: the percentage of machines, and the local hours when they are on; null for always on. */
 const HABITS = [
   { share: 75, hours: null },
   { share: 15, hours: [8.5, 17.5], isOffice: true },
   { share: 10, hours: [16.5, 23] },
 ];
 
-/** When each machine is on: some always, some in office hours, some in the evening, each in its own time zone. */
+/** The hours in which each machine is on: always, in office hours or in the evening, in its own time zone. */
 export class MachineSchedule {
   #zone;
   #habit;
@@ -36,22 +36,22 @@ export class MachineSchedule {
 
   constructor(count, random) {
     this.#random = random;
-    const drawn = (shares) => {
+    const draw = (shares) => {
       let left = random.below(100);
       return shares.findIndex((share) => (left -= share) < 0);
     };
     const zones = REGIONS.map(([, share]) => share);
     const habits = HABITS.map(({ share }) => share);
-    this.#zone = Int8Array.from({ length: count }, () => drawn(zones));
-    this.#habit = Int8Array.from({ length: count }, () => drawn(habits));
+    this.#zone = Int8Array.from({ length: count }, () => draw(zones));
+    this.#habit = Int8Array.from({ length: count }, () => draw(habits));
   }
 
   /**
-   * When its user first opens the application: within hours of its launch, with which the simulation begins, or on one of
-   * the days but the last, by daylight or when the machine is on.
+   * When the user first opens the application: during the launch, with which the simulation begins, or on any day but the
+   * last, in the daytime or when the machine is on.
    */
-  opened(machine, days) {
-    if (this.#random.below(100) < EARLY) return this.#random.between(0, LAUNCH);
+  firstStart(machine, days) {
+    if (this.#random.below(100) < LAUNCH_PERCENT) return this.#random.between(0, LAUNCH_MS);
     const day = this.#random.below(Math.max(days - 1, 1));
     const [from, to] = HABITS[this.#habit[machine]].hours ?? [8, 22];
     const local = this.#random.between(from, to) * HOUR;
@@ -59,17 +59,17 @@ export class MachineSchedule {
     return day * DAY + ((moment + DAY) % DAY);
   }
 
-  /** When it is next switched off; Infinity for one that never is. */
+  /** When the machine is next switched off; Infinity if it is always on. */
   nextOff(machine, now) {
     return this.#next(machine, now, 1);
   }
 
-  /** When it is next switched on. */
+  /** When the machine is next switched on; Infinity if it is always on. */
   nextOn(machine, now) {
     return this.#next(machine, now, 0);
   }
 
-  // A quarter of an hour early or late, for no person is exact to the minute.
+  // Each time varies by up to a quarter of an hour, as people do not act at exact times.
   #next(machine, now, end) {
     const { hours, isOffice } = HABITS[this.#habit[machine]];
     if (!hours) return Infinity;

@@ -1,16 +1,19 @@
-/** Slows simulated time so that reconnecting clients are a few times what the service can serve, and not a hundred times. */
-const OPEN = 0.25;
+/**
+ * Slows simulated time in an open loop, so that reconnecting clients send a few times as many requests as the service can
+ * serve, and not a hundred times as many.
+ */
+const OPEN_LOOP_FACTOR = 0.25;
 
 /**
- * Simulated time, in milliseconds since it began. It goes so many times as fast as the machine's, stops while the
- * service is behind, and never passes what was not done yet. While it `isOpen`, clients come whether the service keeps up
- * or not, and time goes slower.
+ * Simulated time, in milliseconds since the start of the simulation. It runs faster than real time by a factor, stops while
+ * the service is behind, and stops at the limit that the scenario sets. In an open loop, time does not wait for the service
+ * and runs slower.
  */
 export class Pace {
   now = 0;
-  isOpen = false;
-  /** Milliseconds of the machine's clock for which the service was waited for. */
-  waited = 0;
+  isOpenLoop = false;
+  /** Milliseconds of real time for which simulated time waitedMs for the service. */
+  waitedMs = 0;
   #factor;
   #limit = 0;
   #reached = () => {};
@@ -19,29 +22,29 @@ export class Pace {
     this.#factor = factor;
   }
 
-  /** How far a clock may be behind that is set by messages, which a busy process sends late. */
-  get slack() {
+  /** How far the service's clock may be behind: messages set it, and a busy process sends them late. */
+  get clockToleranceMs() {
     return 2_000 * this.#factor;
   }
 
-  /** Lets time go on up to a moment. @returns a promise of that moment */
-  reach(moment) {
-    this.allow(moment);
+  /** Sets the limit of time. @returns a promise that resolves when time reaches it */
+  waitUntil(moment) {
+    this.setLimit(moment);
     return new Promise((resolve) => {
       this.#reached = resolve;
       if (this.now >= moment) resolve();
     });
   }
 
-  /** Lets time go on up to a moment at which nothing is due. */
-  allow(moment) {
+  /** Sets the moment that time does not pass before the next limit is set. */
+  setLimit(moment) {
     this.#limit = moment;
   }
 
-  /** @param elapsed milliseconds of the machine's clock @param isBehind whether the service is */
+  /** @param elapsed milliseconds of real time @param isBehind whether the service is behind */
   advance(elapsed, isBehind) {
-    if (isBehind && !this.isOpen) return void (this.waited += elapsed);
-    const factor = this.isOpen ? this.#factor * OPEN : this.#factor;
+    if (isBehind && !this.isOpenLoop) return void (this.waitedMs += elapsed);
+    const factor = this.isOpenLoop ? this.#factor * OPEN_LOOP_FACTOR : this.#factor;
     this.now = Math.min(this.now + elapsed * factor, this.#limit);
     if (this.now >= this.#limit) this.#reached();
   }

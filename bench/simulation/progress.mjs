@@ -1,9 +1,9 @@
 import { progressBar } from '../../dist/cli/terminal/progress-bar.js';
 
-/** Lines where there is no bar to be seen: one for each tenth. */
+/** Number of progress lines where the output is no terminal. */
 const STEPS = 10;
 
-/** @returns a function to call with how much of the simulated time has passed */
+/** @returns a function that receives the simulated time that has passed and the total */
 export function showProgress({ clients, days }, stream = process.stderr) {
   const label = `${clients.toLocaleString('en-GB')} clients, ${days} ${days === 1 ? 'day' : 'days'}`;
   if (stream.isTTY) return progressBar(label, stream);

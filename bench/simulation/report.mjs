@@ -3,7 +3,7 @@ import { bytes, count, machine, table, time } from '../measure.mjs';
 
 const HOUR = 3_600_000;
 
-/** Of what kind the requests are, in the order in which a client sends them. */
+/** The names of the routes, in the order of the tables. */
 const ROUTES = {
   activate: 'activation',
   heartbeat: 'heartbeat',
@@ -12,44 +12,45 @@ const ROUTES = {
   release: 'machine released',
 };
 
-/** The run as a page of Markdown. */
+/** The results as a page of Markdown. */
 export function report(result, options) {
   const { counters, checker, expected, phases, checks, elapsed, pace, version, fleet } = result;
   const { clients, days, seed, minutes } = options;
-  const answers = Object.keys(ROUTES).reduce((sum, route) => sum + counters.of(route), 0);
+  const requests = Object.keys(ROUTES).reduce((sum, route) => sum + counters.totalOf(route), 0);
   const times = count((days * 24 * 60) / minutes);
-  return `# Days of a fleet
+  return `# Simulation of a fleet of clients
 
-${count(clients)} clients over ${days} simulated ${days === 1 ? 'day' : 'days'}, played on ${new Date().toISOString().slice(0, 10)} in ${time(elapsed)} by
-\`npm run simulate -- --clients ${clients} --days ${days} --minutes ${minutes} --seed ${seed} --write\`: ${count(answers)} requests, ${count(answers / (elapsed / 1000))} a second in the mean.
+${count(clients)} clients over ${days} simulated ${days === 1 ? 'day' : 'days'}, run on ${new Date().toISOString().slice(0, 10)} in ${time(elapsed)} by
+\`npm run simulate -- --clients ${clients} --days ${days} --minutes ${minutes} --seed ${seed} --write\`: ${count(requests)} requests, on average ${count(requests / (elapsed / 1000))} a second.
 
 ${machine(version)} Load, service and database share the cores; at the end the load average was ${loadavg()[0].toFixed(1)},
-and the load held ${bytes(process.memoryUsage.rss())}.
+and the load process used ${bytes(process.memoryUsage.rss())} of memory.
 
 **${verdict(checker, checks)}**
 
-![Latencies and arrivals over simulated time](simulation.svg)
+![Latencies and requests over simulated time](simulation.svg)
 
-## What happened
+## Events and responses
 
 ${table([
   ['', 'simulated time (UTC)', ''],
-  ...phases.map(({ name, from, to, count: many }) => [
+  ...phases.map(({ name, from, to, count: number }) => [
     name,
     `${moment(from)} to ${moment(Math.min(to, result.span))}`,
-    happened(name, many, { counters, from, to, fleet }),
+    describePhase(name, number, { counters, from, to, fleet }),
   ]),
 ])}
 
 ${table([
   ['', 'answer', 'how many'],
   ...Object.entries(ROUTES).flatMap(([route, name]) =>
-    [...(counters.codes.get(route) ?? [])].toSorted().map(([code, many]) => [name, code, count(many)]),
+    [...(counters.codes.get(route) ?? [])].toSorted().map(([code, number]) => [name, code, count(number)]),
   ),
 ])}
 
-${count(counters.shed)} of the 503 came while everything was there: load that was shed. The others, and every missing answer, fall
-into an outage. ${count(counters.late)} answers took more than the 10 s after which a client gives up. Of ${count(expected.telemetry.stored)} blocks of telemetry the service reported that they are stored, of ${count(counters.notStored)} that they are not${counters.notStored > 0 ? ` (${count(counters.notStoredOtherwise)} outside of an outage)` : ''}.
+${count(counters.shed)} of the responses with 503 came outside of outages: load that was shed. The others, and all requests without a response, were
+during an outage. ${count(counters.late)} responses took more than the 10 s after which a client stops waiting. The service reported ${count(expected.telemetry.stored)}
+telemetry blocks as stored and ${count(counters.notStored)} as not stored${counters.notStored > 0 ? ` (${count(counters.notStoredOutsideOutage)} of those outside of an outage)` : ''}.
 
 ${table([
   ['', 'p50', 'p90', 'p99'],
@@ -61,54 +62,53 @@ ${table([
     ]),
 ])}
 
-Latencies are the machine's own milliseconds, a wait for a connection among them, to an eighth of a doubling.
+Latencies are in real time and include the wait for a connection. They are rounded to steps of an eighth of a doubling.
 
-## What was held against what is true
+## Comparison with the expected state
 
-Each answer was held against a model of what it must be at that moment: status, code, activation, seats, time, stored or
-not; and no manifest ever went back for a client.
+Each response was compared with the expected state at that moment: status, code, activation, machine limit, time, and whether
+telemetry was stored. No client may receive an older manifest than before.
 
 ${
   checker.findings.size === 0
     ? 'Every answer was as it must be.'
-    : table([['finding', 'how often'], ...[...checker.findings].map(([what, many]) => [what, count(many)])])
+    : table([['finding', 'count'], ...[...checker.findings].map(([what, number]) => [what, count(number)])])
 }
 
-And the database, after the last day:
+After the last day, the database was compared with it:
 
 ${table([['', 'seen', 'wrong'], ...checks.map(({ what, seen, wrong }) => [what, count(seen), count(wrong)])])}
 
 ## What is compressed, and what is not
 
-Time goes ${times} times as fast for the clients and for the service's clock: arrivals, back-off, \`retry-after\`, days and the hourly
-run of retention. Clients that come back within minutes of their time come back within as many parts of a second here, so
-clients that reconnect at once would be as many times as dense as in reality; for the hour after an outage time goes a quarter as fast. Not compressed are latencies, timeouts, the service's polling and
-PostgreSQL's own clock. Time stops while a killed process starts, and outside of reconnections while more requests are under
-way than the machine keeps up with (here for ${time(pace.waited)}). Clients behave as the reference client does: its own schedule says
-when each calls.
+Time runs ${times} times as fast as in reality for the clients and for the service's clock. That compresses the times of requests,
+back-off, \`retry-after\`, days and the hourly run of retention, so clients that reconnect after an outage would be ${times} times as dense.
+In the hour after an outage, time therefore runs at a quarter of that speed. Latencies, timeouts, the service's polling and
+PostgreSQL's own clock are not compressed. Time stops while a killed process starts and, outside of reconnections, while the
+service is behind (here for ${time(pace.waitedMs)}). The clients use the schedule of the reference client.
 `;
 }
 
-/** Whether anything came out other than it must. */
+/** Whether every response and every check of the database was right. */
 export const isRight = ({ checker, checks }) =>
   checker.findings.size === 0 && checks.every(({ wrong }) => wrong === 0);
 
 function verdict(checker, checks) {
   if (isRight({ checker, checks }))
-    return 'Nothing acknowledged was lost, and no client was refused but by shedding, or for a refund or a release.';
+    return 'Nothing acknowledged was lost. Clients were refused only because of an outage, load shedding, a refund or a release.';
   const wrong = checks.filter((check) => check.wrong > 0).length;
-  return `Not all is as it must be: ${checker.findings.size} kinds of wrong answers, ${wrong} checks of the database that fail.`;
+  return `Not all is as it must be: ${checker.findings.size} kinds of wrong responses, ${wrong} failed checks of the database.`;
 }
 
-function happened(name, many, { counters, from, to, fleet }) {
-  if (name === 'update') return `${count(fleet.updated)} clients run it at the end`;
-  if (name !== 'reconnection') return many === undefined ? '' : `${count(many)} of them`;
+function describePhase(name, number, { counters, from, to, fleet }) {
+  if (name === 'update') return `${count(fleet.updated)} clients run the new version at the end`;
+  if (name !== 'reconnection') return number === undefined ? '' : count(number);
   const slices = counters.slices.filter((_, number) => {
     const start = number * counters.sliceMs;
     return start + counters.sliceMs > from && start < to;
   });
-  const most = Math.max(...slices.map(({ asked }) => asked)) / (counters.sliceMs / 60_000);
-  const started = many === undefined ? '' : `${count(many)} machines start together; `;
+  const most = Math.max(...slices.map(({ sent }) => sent)) / (counters.sliceMs / 60_000);
+  const started = number === undefined ? '' : `${count(number)} machines start together; `;
   return `${started}up to ${count(most)} requests a simulated minute`;
 }
 

@@ -4,38 +4,38 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const OUTAGE = 2 * HOUR;
 const RECONNECTION_MS = HOUR;
-/** When, as a share of all days, to the whole hour. */
+/** When each event happens, as a share of the simulated days; it is rounded to the hour. */
 const AT = { killed: 0.31, update: 0.46, outage: 0.57, refunds: 0.76, releases: 0.85 };
 
-/** Has what is to happen happen in its order: time never passes a step before the one before it is done. */
-export async function direct(steps, pace, span, phases) {
-  for (const [number, { at, act, name, isStill, lasts = 0 }] of steps.entries()) {
-    await pace.reach(at);
-    if (!isStill) pace.allow(steps[number + 1]?.at ?? span);
+/** Runs the steps in order. Time does not pass the next step before a step is done; with `stopsTime` it stops meanwhile. */
+export async function runSteps(steps, pace, span, phases) {
+  for (const [number, { at, act, name, stopsTime, lasts = 0 }] of steps.entries()) {
+    await pace.waitUntil(at);
+    if (!stopsTime) pace.setLimit(steps[number + 1]?.at ?? span);
     const phase = { name, from: at, to: at + lasts };
     if (name) phases.push(phase);
     phase.count = await act();
     phase.to = Math.max(pace.now, phase.to);
   }
-  pace.allow(span);
+  pace.setLimit(span);
 }
 
-/** What happens, and when. A start takes its time by the machine's clock, and simulated time stops for it. */
-export function scenario(scene) {
-  const { environment, vendor, expected, plant, days } = scene;
+/** The events of the simulation, with their times. Simulated time stops while a process starts. */
+export function scenario(context) {
+  const { environment, vendor, expected, hasPlantedFault, days } = context;
   const hour = (share) => Math.round(share * days * 24) * HOUR;
   return [
-    ...serviceOutage(hour(AT.killed), scene),
+    ...serviceOutage(hour(AT.killed), context),
     {
       name: 'update',
       at: hour(AT.update),
       lasts: DAY,
       async act() {
-        if (plant) await environment.withDatabase((client) => plantFault(client, expected));
-        await vendor.publish(scene);
+        if (hasPlantedFault) await environment.withDatabase((client) => plantFault(client, expected));
+        await vendor.publish(context);
       },
     },
-    ...databaseOutage(hour(AT.outage), scene),
+    ...databaseOutage(hour(AT.outage), context),
     {
       name: 'refunds',
       at: hour(AT.refunds),
@@ -45,23 +45,23 @@ export function scenario(scene) {
   ];
 }
 
-/** The service is killed under load, and the power goes where a part of the machines are: those come back together. */
+/** The service is killed under load, and a part of the machines lose power at the same time and start together later. */
 function serviceOutage(at, { environment, fleet, expected, pace, epoch }) {
   return [
     {
       name: 'service killed',
       at,
       lasts: OUTAGE,
-      isStill: true,
+      stopsTime: true,
       async act() {
-        expected.back.service = Infinity;
+        expected.availableSince.service = Infinity;
         fleet.cutPower();
         await environment.killService();
       },
     },
     ...reconnection(at + OUTAGE, pace, async () => {
       await environment.startService(epoch + pace.now);
-      expected.back.service = performance.now();
+      expected.availableSince.service = performance.now();
       return fleet.restorePower();
     }),
   ];
@@ -74,36 +74,36 @@ function databaseOutage(at, { environment, expected, pace }) {
       at,
       lasts: OUTAGE,
       async act() {
-        expected.back.database = Infinity;
+        expected.availableSince.database = Infinity;
         await environment.killDatabase();
       },
     },
     ...reconnection(at + OUTAGE, pace, async () => {
       await environment.startDatabase();
-      expected.back.database = performance.now();
+      expected.availableSince.database = performance.now();
     }),
   ];
 }
 
-/** For an hour after an outage clients come whether the service keeps up or not. */
-function reconnection(at, pace, comeBack) {
+/** For an hour after an outage, clients send requests even if the service does not keep up. */
+function reconnection(at, pace, restore) {
   return [
     {
       name: 'reconnection',
       at,
       lasts: RECONNECTION_MS,
-      isStill: true,
+      stopsTime: true,
       async act() {
-        const count = await comeBack();
-        pace.isOpen = true;
+        const count = await restore();
+        pace.isOpenLoop = true;
         return count;
       },
     },
-    { at: at + RECONNECTION_MS, act: async () => void (pace.isOpen = false) },
+    { at: at + RECONNECTION_MS, act: async () => void (pace.isOpenLoop = false) },
   ];
 }
 
-/** Proves that the checks find a fault: an acknowledged activation is lost. */
-async function plantFault(client, { id }) {
-  await client.query('delete from activation where id = $1', [id.find((each) => each !== null)]);
+/** Deletes an acknowledged activation, to prove that the checks of the database find a loss. */
+async function plantFault(client, { activationId }) {
+  await client.query('delete from activation where id = $1', [activationId.find((id) => id !== null)]);
 }

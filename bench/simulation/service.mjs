@@ -1,5 +1,4 @@
-// The service as in production, but for its clock: that is set over the channel. What the schedule does
-// hourly by the system's clock is done hourly by this one too.
+// The service as in production, except that messages set its clock. The hourly retention job also runs by this clock.
 import 'reflect-metadata';
 import { AppModule } from '../../dist/app.module.js';
 import { Clock } from '../../dist/core/clock.js';
@@ -10,8 +9,8 @@ import { BACKLOG } from '../../dist/http/limits/load-shedding.js';
 import { RetentionJob } from '../../dist/retention/retention.job.js';
 
 const HOUR = 3_600_000;
-/** Minutes past the hour, as of the job. */
-const RETENTION_AT = 5 * 60_000;
+/** Retention runs five minutes past the hour, as `RetentionJob` does. */
+const RETENTION_OFFSET_MS = 5 * 60_000;
 
 class SettableClock extends Clock {
   at = Number(process.argv[2]);
@@ -20,12 +19,11 @@ class SettableClock extends Clock {
     return new Date(this.at);
   }
 
-  /** The time that was set. */
   monotonic() {
     return this.at;
   }
 
-  /** The database's clock stays behind, and is no second source of time here. */
+  /** The clock of the database has the real time, so it cannot confirm the simulated time. */
   agreesWith() {
     return true;
   }
@@ -38,14 +36,14 @@ const core = { config, clock, log, databaseUrl: config.databaseUrl };
 const app = await createApp(AppModule.forRoot(core), config, log);
 await app.init();
 const retention = app.get(RetentionJob);
-const hourOf = (time) => Math.floor((time - RETENTION_AT) / HOUR);
+const hourOf = (time) => Math.floor((time - RETENTION_OFFSET_MS) / HOUR);
 
 process.on('message', async ({ at, isLast }) => {
   const isDue = hourOf(at) > hourOf(clock.at);
   clock.at = at;
   if (isDue) retention.run();
   if (!isLast) return;
-  // One that was under way had begun before this moment.
+  // A run that is still in progress began before this moment, so another run follows it.
   await retention.whenIdle();
   retention.run();
   await retention.whenIdle();
@@ -59,7 +57,7 @@ const end = async () => {
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.once(signal, end);
 process.once('disconnect', end);
 
-// The job queue prints a stack for each of its tries while the database is unavailable, beside the log.
+// The job queue prints a stack trace for each of its retries while the database is unavailable, in addition to the log.
 console.trace = () => {};
 
 await app.listen({ port: config.port, host: config.host, backlog: BACKLOG });

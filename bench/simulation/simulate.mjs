@@ -1,5 +1,5 @@
 // Simulates a fleet of clients in compressed time: npm run simulate -- --clients N --days D [--minutes M] [--seed N]
-// [--write]. It starts every process itself and leaves nothing but its results. Exit code 1: some result is wrong.
+// [--write]. The command starts every process itself and leaves only its resultFolder. Exit code 1 means that a result is wrong.
 import { randomInt } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,11 +10,11 @@ import { Fault } from '../../scripts/prepare.mjs';
 import { benchCommand, option, wholeNumbers } from '../command.mjs';
 import { formatMarkdown, handwrittenPart, inFolder } from '../run.mjs';
 
-/** Requests of a client in a day, and the rate, in requests a second, from which the length of a day follows. */
+/** Requests of a client in a day, and the rate in requests a second; they determine the default of `--minutes`. */
 const REQUESTS_A_DAY = 5;
 const REQUESTS_A_SECOND = 1_600;
-/** The shortest day, for small fleets. */
-const LEAST_MINUTES_A_DAY = 0.05;
+/** The shortest duration of a simulated day, for small fleets. */
+const MIN_MINUTES_A_DAY = 0.05;
 
 await benchCommand(import.meta.url, parseOptions, run);
 
@@ -34,15 +34,15 @@ function parseOptions() {
     seed: values.seed,
   });
   if (clients < 100) throw new Fault('--clients must be at least 100.');
-  const usual = Math.max(
+  const defaultMinutes = Math.max(
     (clients * days * REQUESTS_A_DAY) / REQUESTS_A_SECOND / 60,
-    days * LEAST_MINUTES_A_DAY,
+    days * MIN_MINUTES_A_DAY,
   );
-  const minutes = Number(values.minutes ?? usual.toFixed(2));
+  const minutes = Number(values.minutes ?? defaultMinutes.toFixed(2));
   if (!(minutes > 0)) throw new Fault('--minutes must be a number above 0.');
   // Only the test of this program sets this variable.
-  const plant = process.env.MOORING_SIMULATE_PLANT === 'lost-activation';
-  return { clients, days, seed, minutes, write: values.write, plant };
+  const hasPlantedFault = process.env.MOORING_SIMULATE_PLANT === 'lost-activation';
+  return { clients, days, seed, minutes, write: values.write, hasPlantedFault };
 }
 
 async function run(options) {
@@ -54,17 +54,17 @@ async function run(options) {
   return inFolder('mooring-simulate-', async (folders) => {
     const result = await simulate({ ...folders, onProgress: showProgress(options) }, options);
     const text = await formatMarkdown(report(result, options));
-    const into = options.write ? fileURLToPath(new URL('.', import.meta.url)) : results();
-    const page = join(into, 'simulation.md');
+    const target = options.write ? fileURLToPath(new URL('.', import.meta.url)) : resultFolder();
+    const page = join(target, 'simulation.md');
     writeFileSync(page, text + handwrittenPart(page));
-    writeFileSync(join(into, 'simulation.svg'), picture(result, options));
+    writeFileSync(join(target, 'simulation.svg'), picture(result, options));
     process.stdout.write(text);
-    console.error(`The report and its picture: ${into}`);
+    console.error(`The report and its picture are in ${target}`);
     return isRight(result) ? 0 : 1;
   });
 }
 
-function results() {
+function resultFolder() {
   const folder = join(tmpdir(), `mooring-simulation-${process.pid}`);
   mkdirSync(folder, { recursive: true });
   return folder;

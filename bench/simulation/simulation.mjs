@@ -8,45 +8,45 @@ import { Vendor } from './vendor.mjs';
 import { Fleet } from './fleet.mjs';
 import { AnswerChecker } from './answer-checker.mjs';
 import { Pace } from './pace.mjs';
-import { direct, scenario } from './scenario.mjs';
+import { runSteps, scenario } from './scenario.mjs';
 import { Environment } from './environment.mjs';
 import { Counters } from './counters.mjs';
 import { ExpectedState } from './expected-state.mjs';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-/** How often the service's clock is set and the clients act that are due. */
+/** How often the service's clock is set and the clients whose time has come send their requests. */
 const TICK_MS = 20;
-/** The most that a late tick makes up for: what the machine did meanwhile must not become simultaneous requests. */
-const LATE_MS = 60;
-/** With so many requests under way the service is behind; a small fleet never has as many, so with an eighth of it. */
-const BEHIND = 192;
-const PART_BEHIND = 1 / 8;
-const MOST_CONNECTIONS = 4_000;
+/** The longest tick that counts in full: a pause of the machine must not end in a burst of simultaneous requests. */
+const MAX_TICK_MS = 60;
+/** The service is behind when this many requests are in progress, or this share of a small fleet. */
+const BEHIND_REQUESTS = 192;
+const BEHIND_SHARE = 1 / 8;
+const MAX_CONNECTIONS = 4_000;
 
-/** The first midnight of a Thursday (UTC) from now on. */
+/** The next midnight (UTC) at which a Thursday begins. */
 export function nextThursday(now = Date.now()) {
   const midnight = Math.ceil(now / DAY) * DAY;
   return midnight + ((4 - new Date(midnight).getUTCDay() + 7) % 7) * DAY;
 }
 
-/** Plays so many clients over so many days; interrupted, it ends what it started. @returns all that was seen */
+/** Simulates a fleet of clients ended several days, and ends the processes that it started. @returns the results */
 export async function simulate({ folder, processes, onProgress, interrupted }, options) {
-  const over = new AbortController();
+  const ended = new AbortController();
   const environment = new Environment(`${folder}/data`, processes);
   try {
-    const whole = runSimulation(environment, options, { folder, processes, onProgress, over: over.signal });
-    return await Promise.race([whole, interrupted]);
+    const run = runSimulation(environment, options, { folder, processes, onProgress, ended: ended.signal });
+    return await Promise.race([run, interrupted]);
   } finally {
-    over.abort();
+    ended.abort();
     await environment.end();
   }
 }
 
 async function runSimulation(
   environment,
-  { clients, days, seed, minutes, plant },
-  { folder, processes, onProgress, over },
+  { clients, days, seed, minutes, hasPlantedFault },
+  { folder, processes, onProgress, ended },
 ) {
   const random = new Random(seed);
   const expected = new ExpectedState(clients, random);
@@ -57,36 +57,47 @@ async function runSimulation(
   const checker = new AnswerChecker(expected, { counters, pace, epoch });
   const licenses = await environment.fill(expected.seats, folder);
   await environment.startService(epoch);
-  const connections = new ConnectionPool(environment.port, MOST_CONNECTIONS);
-  over.addEventListener('abort', () => connections.end());
+  const connections = new ConnectionPool(environment.port, MAX_CONNECTIONS);
+  ended.addEventListener('abort', () => connections.end());
   const fleet = new Fleet(expected, { checker, connections, pace, random, licenses, days });
-  const vendor = new Vendor(expected, { checker, connections, random, licenses, over });
-  const scene = { environment, fleet, vendor, expected, pace, epoch, processes, folder, plant, days };
+  const vendor = new Vendor(expected, { checker, connections, random, licenses, ended });
+  const context = {
+    environment,
+    fleet,
+    vendor,
+    expected,
+    pace,
+    epoch,
+    processes,
+    folder,
+    hasPlantedFault,
+    days,
+  };
   const phases = [];
-  const directed = direct(scenario(scene), pace, span, phases);
+  const steps = runSteps(scenario(context), pace, span, phases);
   const began = performance.now();
-  // A scene that fails ends the play.
+  // A step that fails ends the simulation.
   await Promise.race([
-    advance({ fleet, connections, pace, environment, epoch, span, onProgress, over, clients }),
-    directed.then(() => new Promise(() => {})),
+    advance({ fleet, connections, pace, environment, epoch, span, onProgress, ended, clients }),
+    steps.then(() => new Promise(() => {})),
   ]);
-  await directed;
+  await steps;
   const elapsed = performance.now() - began;
-  for (; connections.underWay > 0 && !over.aborted; await pause(TICK_MS));
-  await environment.lastNight(epoch + span + 10 * MINUTE);
+  for (; connections.inProgress > 0 && !ended.aborted; await pause(TICK_MS));
+  await environment.runLastNight(epoch + span + 10 * MINUTE);
   const checks = await environment.withDatabase((client) => checkDatabase(client, expected, epoch + span));
   const version = await versionOf(environment.settings.DATABASE_URL);
   return { counters, checker, expected, fleet, phases, checks, elapsed, pace, span, epoch, version };
 }
 
-async function advance({ fleet, connections, pace, environment, epoch, span, onProgress, over, clients }) {
-  const behind = Math.min(BEHIND, clients * PART_BEHIND);
-  for (let last = performance.now(); pace.now < span && !over.aborted;) {
+async function advance({ fleet, connections, pace, environment, epoch, span, onProgress, ended, clients }) {
+  const behind = Math.min(BEHIND_REQUESTS, clients * BEHIND_SHARE);
+  for (let last = performance.now(); pace.now < span && !ended.aborted;) {
     await pause(TICK_MS);
     const now = performance.now();
-    pace.advance(Math.min(now - last, LATE_MS), connections.underWay > behind);
+    pace.advance(Math.min(now - last, MAX_TICK_MS), connections.inProgress > behind);
     last = now;
-    environment.tellTime(epoch + pace.now);
+    environment.setTime(epoch + pace.now);
     fleet.act();
     onProgress(pace.now, span);
   }

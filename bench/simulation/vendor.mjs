@@ -7,15 +7,14 @@ import { root } from '../../scripts/prepare.mjs';
 import { makeManifest } from '../load/data.mjs';
 import { post } from '../load/requests.mjs';
 import { VERSIONS } from './fleet.mjs';
-import { BINDING, SALE } from './expected-state.mjs';
+import { ACTIVATION, SALE } from './expected-state.mjs';
 
-/** Of a hundred purchases, and of a hundred machines. */
-const REFUNDED = 1;
-const RELEASED = 0.5;
-/** How many are asked for at once. */
-const LANES = 4;
-/** What was not done is asked for again after this, by the machine's clock. */
-const AGAIN_MS = 200;
+/** The percentage of purchases that are refunded, and of activations that support releases. */
+const REFUNDED_PERCENT = 1;
+const RELEASED_PERCENT = 0.5;
+const CONCURRENT_REQUESTS = 4;
+/** The delay, in real time, before a request that failed is repeated. */
+const RETRY_DELAY_MS = 200;
 
 const STAFF = '0198c000-0000-7000-a000-000000000001';
 const STAFF_TOKEN = 'mst_of-the-simulated-support';
@@ -27,20 +26,20 @@ export class Vendor {
   #connections;
   #random;
   #licenses;
-  #over;
+  #ended;
 
-  /** @param over a signal that nothing will be answered any more */
-  constructor(expected, { checker, connections, random, licenses, over }) {
+  /** @param ended signal that the simulation has ended, so that no request is repeated */
+  constructor(expected, { checker, connections, random, licenses, ended }) {
     this.#expected = expected;
     this.#checker = checker;
     this.#connections = connections;
     this.#random = random;
     this.#licenses = licenses;
-    this.#over = over;
+    this.#ended = ended;
   }
 
-  /** Makes who may release machines. */
-  static async staff(client) {
+  /** Inserts the staff member whose token releases machines. */
+  static async insertStaff(client) {
     await client.query(`insert into staff values ($1, 'support@example.com', 'support', now())`, [STAFF]);
     await client.query(`insert into staff_token values ($1, $1, $2, now(), now() + interval '90 days')`, [
       STAFF,
@@ -48,15 +47,15 @@ export class Vendor {
     ]);
   }
 
-  /** The processor reports refunds. @returns how many */
+  /** The payment processor reports refunds. @returns the number of refunds */
   refund(secret) {
     const { sale } = this.#expected;
     const webhook = new Webhook(secret);
-    const wave = this.#drawn(sale.length, REFUNDED, () => true);
-    return this.#each(wave, async (license) => {
+    const licenses = this.#draw(sale.length, REFUNDED_PERCENT, () => true);
+    return this.#forEach(licenses, async (license) => {
       sale[license] = SALE.beingRefunded;
       const body = { transaction_id: `transaction-${this.#licenses[license].lic}`, status: 'refunded' };
-      await this.#ask('purchases', () => {
+      await this.#sendUntilDone('purchases', () => {
         const [id, now] = [`msg_${randomUUID()}`, new Date()];
         const signature = webhook.sign(id, now, JSON.stringify(body));
         const timestamp = Math.floor(now.getTime() / 1000);
@@ -67,21 +66,22 @@ export class Vendor {
     });
   }
 
-  /** Support releases machines. @returns how many */
+  /** Support releases machines. @returns the number of machines */
   release() {
-    const { binding, id, sale, license } = this.#expected;
-    const isThere = (client) => binding[client] === BINDING.active && sale[license[client]] === SALE.paid;
-    const wave = this.#drawn(binding.length, RELEASED, isThere);
-    return this.#each(wave, async (client) => {
-      binding[client] = BINDING.beingReleased;
-      const path = `/support/api/activations/${id[client]}/release`;
+    const { activation, activationId, sale, license } = this.#expected;
+    const isActive = (client) =>
+      activation[client] === ACTIVATION.active && sale[license[client]] === SALE.paid;
+    const clients = this.#draw(activation.length, RELEASED_PERCENT, isActive);
+    return this.#forEach(clients, async (client) => {
+      activation[client] = ACTIVATION.beingReleased;
+      const path = `/support/api/activations/${activationId[client]}/release`;
       const request = post(
         path,
         { reason: 'asked for' },
         headers({ authorization: `Bearer ${STAFF_TOKEN}` }),
       );
-      await this.#ask('release', () => request);
-      binding[client] = BINDING.released;
+      await this.#sendUntilDone('release', () => request);
+      activation[client] = ACTIVATION.released;
     });
   }
 
@@ -95,32 +95,33 @@ export class Vendor {
     sequences[0] = 2;
   }
 
-  #drawn(count, percent, fits) {
+  /** Draws at random a percentage of the numbers below `count` that have a property. */
+  #draw(count, percent, hasProperty) {
     const drawn = new Set();
-    const wanted = Math.max(2, Math.round((count * percent) / 100));
-    for (let tries = 0; drawn.size < wanted && tries < count * 10; tries += 1) {
-      const one = this.#random.below(count);
-      if (fits(one)) drawn.add(one);
+    const size = Math.max(2, Math.round((count * percent) / 100));
+    for (let tries = 0; drawn.size < size && tries < count * 10; tries += 1) {
+      const number = this.#random.below(count);
+      if (hasProperty(number)) drawn.add(number);
     }
     return [...drawn];
   }
 
-  async #each(wave, act) {
+  async #forEach(numbers, act) {
     let next = 0;
-    const lane = async () => {
-      while (next < wave.length) await act(wave[next++]);
+    const worker = async () => {
+      while (next < numbers.length) await act(numbers[next++]);
     };
-    await Promise.all(Array.from({ length: LANES }, lane));
-    return wave.length;
+    await Promise.all(Array.from({ length: CONCURRENT_REQUESTS }, worker));
+    return numbers.length;
   }
 
-  async #ask(route, makeRequest) {
-    while (this.#checker.vendor(route, await this.#connections.ask(makeRequest())))
-      await pause(AGAIN_MS, undefined, { signal: this.#over });
+  async #sendUntilDone(route, makeRequest) {
+    while (this.#checker.vendor(route, await this.#connections.send(makeRequest())))
+      await pause(RETRY_DELAY_MS, undefined, { signal: this.#ended });
   }
 }
 
-const headers = (named) =>
-  Object.entries(named)
+const headers = (values) =>
+  Object.entries(values)
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('');

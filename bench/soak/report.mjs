@@ -11,15 +11,16 @@ import {
   table,
 } from '../measure.mjs';
 
-const RESIDENT_AT_MOST = 200 * 2 ** 20;
-/** What the last third may hold more than the middle one. */
-const GROWTH_AT_MOST = 1.05;
+const MAX_RESIDENT_BYTES = 200 * 2 ** 20;
+/** How many times as much memory the service may hold in the last third of the time as in the middle third. */
+const MAX_GROWTH = 1.05;
 
-const WHAT = {
-  malformed: 'bodies that are refused',
-  garbage: 'bytes that are no HTTP',
-  passing: 'heartbeats on a connection of their own',
-  broken: 'clients that break off in the middle of a request',
+/** Descriptions of the kinds whose names do not describe them; the report shows the names of the others. */
+const KIND_DESCRIPTIONS = {
+  malformed: 'invalid bodies',
+  garbage: 'requests that are not HTTP',
+  own_connection: 'heartbeats, each on its own connection',
+  aborted: 'requests that the client aborts in the middle',
   purchase: 'reports of purchases',
 };
 
@@ -29,30 +30,30 @@ export function report({ version, before, minutes, after }, options) {
   const third = Math.floor(resident.length / 3);
   const [middle, last] = [resident.slice(third, -third), resident.slice(-third)].map(median);
   const most = Math.max(...resident);
-  const isFlat = last <= middle * GROWTH_AT_MOST;
+  const isFlat = last <= middle * MAX_GROWTH;
   return `# What a service holds in memory
 
-Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:soak -- --minutes ${options.minutes} --write\`: a service as in production, ${count(options.seats)} activations,
-${count(sum(Object.values(options.rates)))} requests a second, whether they are answered or not: ${mix(options.rates)}.
+Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:soak -- --minutes ${options.minutes} --write\`: a service in production mode, ${count(options.seats)} activations,
+${count(sum(Object.values(options.rates)))} requests a second in an open loop (they are sent whether earlier ones were answered or not): ${mix(options.rates)}.
 Resident memory (\`VmRSS\`) is read each second.
 
 ${machine(version)} (${loadAtEnd()})
 
-- At most ${bytes(most)} resident; wanted under ${bytes(RESIDENT_AT_MOST)}: ${reached(most < RESIDENT_AT_MOST)}.
-- The median of the last third, ${bytes(last)}, is ${(last / middle).toFixed(3)} times that of the middle third, ${bytes(middle)}; wanted at most ${GROWTH_AT_MOST} (flat): ${reached(isFlat)}.
+- At most ${bytes(most)} resident; the goal is less than ${bytes(MAX_RESIDENT_BYTES)}: ${reached(most < MAX_RESIDENT_BYTES)}.
+- The median of the last third, ${bytes(last)}, is ${(last / middle).toFixed(3)} times that of the middle third, ${bytes(middle)}; the goal is at most ${MAX_GROWTH} (flat): ${reached(isFlat)}.
 - Resident before the load: ${bytes(before.resident)}. The heap after a full collection: ${bytes(before.heap)} before the load, ${bytes(after.heap)} after it.
-- Sockets of all kinds: ${before.sockets} before the load, ${after.sockets} under it. ${errors(wrongOf(minutes))}
+- TCP sockets of the service: ${before.sockets} before the load, ${after.sockets} after it, with its keep-alive connections still open. ${errors(wrongOf(minutes))}
 
 ${table([
-  ['minute', 'answers', 'p50', 'p99', 'resident, median', 'most'],
-  ...minutes.map((minute, place) => [String(place + 1), ...measurements(minute)]),
+  ['minute', 'correct responses', 'p50', 'p99', 'resident, median', 'resident, maximum'],
+  ...minutes.map((minute, index) => [String(index + 1), ...measurements(minute)]),
 ])}
 `;
 }
 
 const mix = (rates) =>
   Object.entries(rates)
-    .map(([kind, rate]) => `${rate} ${WHAT[kind] ?? `\`${kind}\``}`)
+    .map(([kind, rate]) => `${rate} ${KIND_DESCRIPTIONS[kind] ?? `\`${kind}\``}`)
     .join(', ');
 
 function measurements({ kinds, resident }) {
@@ -71,5 +72,5 @@ function wrongOf(minutes) {
         const name = `${kind} ${status}`;
         wrong[name] = (wrong[name] ?? 0) + times;
       }
-  return Object.entries(wrong).map(([what, times]) => `${what}: ${times} times`);
+  return Object.entries(wrong).map(([name, times]) => `${name}: ${times} times`);
 }

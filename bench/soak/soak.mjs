@@ -1,5 +1,6 @@
 // Measures whether the memory of the service stays constant: npm run bench:soak [-- --minutes N] [--write]. A service in
-// production mode answers a steady load of every kind of request, malformed and aborted ones included. It removes its files.
+// production mode answers a steady load of every kind of request, malformed and aborted ones included. The bench removes its
+// files.
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -9,7 +10,7 @@ import { pageBench, versionOf } from '../run.mjs';
 import { report } from './report.mjs';
 
 const SEATS = 10_000;
-/** Requests a second. */
+/** Requests a second of each kind (`kinds.mjs`). */
 const RATES = {
   heartbeat: 60,
   telemetry: 60,
@@ -22,11 +23,11 @@ const RATES = {
   purchase: 2,
   malformed: 10,
   garbage: 5,
-  passing: 10,
-  broken: 10,
+  own_connection: 10,
+  aborted: 10,
 };
 const MINUTE_S = 60;
-const KEEPS_HEAP = ['--expose-gc', '--import', join(root, 'bench/load/heap.mjs')];
+const HEAP_FLAGS = ['--expose-gc', '--import', join(root, 'bench/load/heap.mjs')];
 
 await pageBench(import.meta.url, {
   page: 'soak.md',
@@ -46,25 +47,25 @@ async function measureAll({ url, folder, processes, progress }, { minutes }) {
   const { makeData, seatIds } = await import('../load/data.mjs');
   const { residentMemory, heapOf } = await import('../load/processes.mjs');
   if (residentMemory(process.pid) === null)
-    throw new Fault('The memory of a process is read from /proc, which only Linux has.');
+    throw new Fault('This bench reads the memory of a process from /proc, which only Linux has.');
   progress('data');
   await migrate(url);
   const data = await makeData(url, folder, seatIds(SEATS));
-  const server = await processes.service(data.settings, KEEPS_HEAP);
+  const server = await processes.service(data.settings, HEAP_FLAGS);
   const load = processes.load(data.file, 'steady.mjs');
   const etag = (await fetch(`http://127.0.0.1:${server.port}/v1/manifest`)).headers.get('etag');
   const before = { ...(await heapOf(server.child)), resident: residentMemory(server.pid) };
   await load({ begin: { port: server.port, etag, rates: RATES } });
-  const all = [];
+  const results = [];
   for (let minute = 1; minute <= minutes; minute += 1) {
     const resident = [];
     for (let second = 0; second < MINUTE_S; second += 1) {
       await pause(1_000);
       resident.push(residentMemory(server.pid));
     }
-    all.push({ resident, ...(await load({ take: true })) });
+    results.push({ resident, ...(await load({ collect: true })) });
     progress(`minute ${minute} of ${minutes}`);
   }
   await load({ end: true });
-  return { version: await versionOf(url), before, minutes: all, after: await heapOf(server.child) };
+  return { version: await versionOf(url), before, minutes: results, after: await heapOf(server.child) };
 }

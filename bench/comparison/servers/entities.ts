@@ -3,7 +3,7 @@ import type { OnExpiry } from '../../../src/core/config.js';
 import { TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../../src/telemetry/telemetry.fields.js';
 import type { PurchaseState, StaffStatus } from '../../../src/licenses/license.rules.js';
 
-// The same tables as entities with relations, as TypeORM's guide writes them.
+// The tables of the service as entities with relations, as in TypeORM's guide.
 
 @Entity('purchase')
 export class Purchase {
@@ -73,7 +73,7 @@ export class Telemetry {
   @PrimaryColumn('uuid') id!: string;
   @Column('date') received_on!: string;
 }
-// The other columns by name: the members of the block.
+// The other columns are the telemetry fields.
 for (const name of TELEMETRY_NAMES)
   Column(TELEMETRY_FIELDS[name].type, { nullable: true })(Telemetry.prototype, name);
 

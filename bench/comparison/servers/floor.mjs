@@ -1,4 +1,4 @@
-// The floor: Fastify, and nothing but Fastify, answering a constant of the manifest's size.
+// The "floor" server: Fastify alone, with one route that answers a constant of the manifest's size.
 import Fastify from 'fastify';
 
 const CACHE_CONTROL = 'public, max-age=300, stale-if-error=86400';

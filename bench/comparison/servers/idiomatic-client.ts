@@ -22,7 +22,7 @@ import { readLicenseKey } from '../../../src/keys/license-key-text.js';
 import { machineDigest } from '../../../src/keys/tokens/license-token.js';
 import { canonicalEmail } from '../../../src/fields/email.js';
 import { Activation, License, Telemetry } from './entities.ts';
-import { answerFor, claimsOf, demandLicense } from './shared.ts';
+import { tokenResponseFor, claimsOf, checkLicense } from './shared.ts';
 
 const VERSION = /^\d{1,9}(\.\d{1,9}){0,3}$/;
 
@@ -58,9 +58,9 @@ export class HeartbeatController {
     const binding = await this.activations.findOne({ where: { id: claims.sub }, relations });
     if (!binding) throw problem('token_invalid');
     const { license } = binding;
-    demandLicense(factsOf(license), app_version, now, binding.ended_at);
+    checkLicense(factsOf(license), app_version, now, binding.ended_at);
     const { expires_at } = license;
-    const answer = answerFor(
+    const answer = tokenResponseFor(
       { activation_id: binding.id, license_id: license.id, machine: claims.mch, expires_at },
       now,
     );
@@ -90,11 +90,11 @@ export class ActivationController {
         lock: { mode: 'pessimistic_write', tables: ['license'] },
       });
       if (!license) throw problem('license_not_found');
-      demandLicense(factsOf(license), request.app_version, now);
+      checkLicense(factsOf(license), request.app_version, now);
       const active = { license: { id: license.id }, ended_at: IsNull() };
-      const same = await manager.findOne(Activation, { where: { ...active, machine_id } });
+      const existing = await manager.findOne(Activation, { where: { ...active, machine_id } });
       const count = await manager.count(Activation, { where: active });
-      if (same) return { license, binding: same, count, created: false };
+      if (existing) return { license, binding: existing, count, created: false };
       if (count >= license.machines_allowed) throw problem('machine_limit_reached', {});
       const binding = manager.create(Activation, {
         id: uuidv7(),
@@ -111,8 +111,8 @@ export class ActivationController {
     reply.status(created ? 201 : 200);
     const { expires_at, machines_allowed } = license;
     const machine = machineDigest(machine_id);
-    const bound = { activation_id: binding.id, license_id: license.id, machine, expires_at };
-    const { license: shown, ...answer } = answerFor(bound, now);
+    const tokenData = { activation_id: binding.id, license_id: license.id, machine, expires_at };
+    const { license: shown, ...answer } = tokenResponseFor(tokenData, now);
     const { id, hostname_hint } = binding;
     return {
       ...answer,

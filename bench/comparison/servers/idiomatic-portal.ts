@@ -31,7 +31,7 @@ export class LicensesController {
       where: { activation: { license: { id: license.id }, ended_at: IsNull() }, decided_at: IsNull() },
       relations: { activation: true },
     });
-    const asked = new Map(requests.map(({ activation, asked_at }) => [activation.id, asked_at]));
+    const requestTimes = new Map(requests.map(({ activation, asked_at }) => [activation.id, asked_at]));
     const { id, key_hint, email, expires_at, on_expiry, machines_allowed, staff_status, purchase } = license;
     return {
       signed_in_by: 'key',
@@ -47,9 +47,9 @@ export class LicensesController {
           on_expiry,
           machines_allowed,
           machines_in_use: bindings.filter(({ ended_at }) => ended_at === null).length,
-          // The bench's service allows none, as is the default.
+          // The service allows no self-release by default, and the bench keeps that.
           self_releases_left: 0,
-          activations: bindings.map((binding) => bindingView(binding, asked.get(binding.id) ?? null)),
+          activations: bindings.map((binding) => bindingView(binding, requestTimes.get(binding.id) ?? null)),
         },
       ],
     };
@@ -62,16 +62,16 @@ export class LicensesController {
       relations: { license: { purchase: true } },
     });
     if (!session) throw problem('sign_in_required');
-    const wanted = Math.min(now.getTime() + 1_800_000, session.created_at.getTime() + 43_200_000);
-    if (wanted - session.expires_at.getTime() >= 60_000) {
-      session.expires_at = new Date(wanted);
+    const newExpiry = Math.min(now.getTime() + 1_800_000, session.created_at.getTime() + 43_200_000);
+    if (newExpiry - session.expires_at.getTime() >= 60_000) {
+      session.expires_at = new Date(newExpiry);
       await this.sessions.save(session);
     }
     return session;
   }
 }
 
-function bindingView(binding: Activation, asked: Date | null) {
+function bindingView(binding: Activation, requestedAt: Date | null) {
   const { id, hostname_hint, app_version, activated_at, ended_at, ended_reason } = binding;
   return {
     id,
@@ -81,6 +81,6 @@ function bindingView(binding: Activation, asked: Date | null) {
     state: ended_reason ?? 'active',
     ended_at: rfc3339OrNull(ended_at),
     ended_reason,
-    release_requested_at: rfc3339OrNull(asked),
+    release_requested_at: rfc3339OrNull(requestedAt),
   };
 }

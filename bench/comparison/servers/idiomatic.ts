@@ -11,11 +11,11 @@ import { problem } from '../../../src/http/problems/problem.js';
 import { ENTITIES, Manifest } from './entities.ts';
 import { ActivationController, HeartbeatController } from './idiomatic-client.ts';
 import { LicensesController } from './idiomatic-portal.ts';
-import { databaseUrl, POOL_SIZE, publish } from './shared.ts';
+import { databaseUrl, POOL_SIZE, loadVersions } from './shared.ts';
 
-// The idiomatic way: NestJS controllers, repositories, entities that are found and saved, DTOs with class-validator.
+// The "idiomatic" server: NestJS controllers, repositories, entities that are found and saved, DTOs with class-validator.
 
-/** What ValidationPipe does, which wants class-transformer. */
+/** Replaces ValidationPipe, which needs class-transformer. */
 @Injectable()
 class DtoPipe implements PipeTransform {
   async transform(value: unknown, { type, metatype }: ArgumentMetadata): Promise<unknown> {
@@ -56,8 +56,10 @@ export async function listen(): Promise<number> {
   });
   app.useGlobalPipes(new DtoPipe());
   app.useGlobalFilters(new RefusalFilter());
-  const [live] = await app.get(DataSource).manager.find(Manifest, { order: { sequence: 'desc' }, take: 1 });
-  publish(live!.signed);
+  const [manifest] = await app
+    .get(DataSource)
+    .manager.find(Manifest, { order: { sequence: 'desc' }, take: 1 });
+  loadVersions(manifest!.signed);
   await app.listen(0, '127.0.0.1');
   return (app.getHttpServer().address() as AddressInfo).port;
 }

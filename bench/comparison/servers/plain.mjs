@@ -1,4 +1,4 @@
-// The plain way: Fastify and pg by hand, one query after the other for each request.
+// The "plain" server: handwritten Fastify and pg, with one query after the other for each request.
 import { randomUUID } from 'node:crypto';
 import Fastify from 'fastify';
 import pg from 'pg';
@@ -13,7 +13,7 @@ import { machineDigest } from '../../../src/keys/tokens/license-token.js';
 import { isVersion } from '../../../src/keys/manifests/signed-manifest.js';
 import { canonicalEmail } from '../../../src/fields/email.js';
 import { overview } from './plain-portal.mjs';
-import { answerFor, claimsOf, databaseUrl, demandLicense, POOL_SIZE, publish } from './shared.ts';
+import { tokenResponseFor, claimsOf, databaseUrl, checkLicense, POOL_SIZE, loadVersions } from './shared.ts';
 
 const COLUMNS = ['id', 'received_on', ...TELEMETRY_NAMES];
 const INSERT_TELEMETRY = `insert into telemetry_inbox (${COLUMNS.join(', ')})
@@ -35,8 +35,8 @@ async function heartbeat({ token, app_version, telemetry }) {
   const now = new Date();
   const [binding] = (await pool.query(READ_BINDING, [claims.sub])).rows;
   if (!binding) throw problem('token_invalid');
-  demandLicense(binding, app_version, now, binding.ended_at);
-  const answer = answerFor({ ...binding, machine: claims.mch }, now);
+  checkLicense(binding, app_version, now, binding.ended_at);
+  const answer = tokenResponseFor({ ...binding, machine: claims.mch }, now);
   if (telemetry === undefined) return answer;
   const { values, dropped } = readTelemetry(telemetry);
   await pool.query(INSERT_TELEMETRY, [randomUUID(), utcDay(now), ...values]);
@@ -52,9 +52,9 @@ async function activate(body, reply) {
   const client = await pool.connect();
   try {
     await client.query('begin');
-    const seat = await takeSeat(client, { key, email, machineId }, body, reply);
+    const response = await activateMachine(client, { key, email, machineId }, body, reply);
     await client.query('commit');
-    return seat;
+    return response;
   } catch (error) {
     await client.query('rollback');
     throw error;
@@ -63,7 +63,7 @@ async function activate(body, reply) {
   }
 }
 
-async function takeSeat(client, { key, email, machineId }, { hostname_hint, app_version }, reply) {
+async function activateMachine(client, { key, email, machineId }, { hostname_hint, app_version }, reply) {
   const now = new Date();
   const [license] = (
     await client.query(
@@ -74,8 +74,8 @@ async function takeSeat(client, { key, email, machineId }, { hostname_hint, app_
     )
   ).rows;
   if (!license) throw problem('license_not_found');
-  demandLicense(license, app_version, now);
-  const [same] = (
+  checkLicense(license, app_version, now);
+  const [existing] = (
     await client.query(
       `select id, activated_at, hostname_hint from activation
        where license_id = $1 and machine_id = $2 and ended_at is null`,
@@ -88,22 +88,22 @@ async function takeSeat(client, { key, email, machineId }, { hostname_hint, app_
       [license.id],
     )
   ).rows;
-  if (same) return seatAnswer(license, same, count, machineId, now);
+  if (existing) return activationResponse(license, existing, count, machineId, now);
   if (count >= license.machines_allowed) throw problem('machine_limit_reached', {});
-  const made = { id: uuidv7(), activated_at: now, hostname_hint: hostnameHintField.parse(hostname_hint) };
+  const created = { id: uuidv7(), activated_at: now, hostname_hint: hostnameHintField.parse(hostname_hint) };
   await client.query(
     `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
      values ($1, $2, $3, $4, $5, $6)`,
-    [made.id, license.id, machineId, made.hostname_hint, app_version, now],
+    [created.id, license.id, machineId, created.hostname_hint, app_version, now],
   );
   reply.code(201);
-  return seatAnswer(license, made, count + 1, machineId, now);
+  return activationResponse(license, created, count + 1, machineId, now);
 }
 
-function seatAnswer({ id, expires_at, machines_allowed }, binding, machines_in_use, machineId, now) {
+function activationResponse({ id, expires_at, machines_allowed }, binding, machines_in_use, machineId, now) {
   const machine = machineDigest(machineId);
-  const bound = { activation_id: binding.id, license_id: id, machine, expires_at };
-  const { license, ...answer } = answerFor(bound, now);
+  const tokenData = { activation_id: binding.id, license_id: id, machine, expires_at };
+  const { license, ...answer } = tokenResponseFor(tokenData, now);
   const { hostname_hint } = binding;
   const activation = { id: binding.id, activated_at: rfc3339(binding.activated_at), hostname_hint };
   return { ...answer, activation, license: { ...license, machines_allowed, machines_in_use } };
@@ -111,7 +111,7 @@ function seatAnswer({ id, expires_at, machines_allowed }, binding, machines_in_u
 
 export async function listen() {
   const { rows } = await pool.query('select signed from manifest order by sequence desc limit 1');
-  publish(rows[0].signed);
+  loadVersions(rows[0].signed);
   const fastify = Fastify();
   fastify.setErrorHandler((error, _request, reply) =>
     reply.code(error.status ?? 500).send({ code: error.code ?? 'internal_error' }),

@@ -1,5 +1,6 @@
-// Runs one of the rivals: node bench/comparison/servers/run.mjs plain.mjs. What they share with the service, its pure rules, they take
-// from the build; their own TypeScript is compiled as it is read. Ends with the process that started it.
+// Runs one of the servers that the service is compared with: node bench/comparison/servers/run.mjs plain.mjs. It imports the
+// rules of the service from the build, and compiles TypeScript of this folder as it is loaded. It ends with the process that
+// started it.
 import 'reflect-metadata';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';

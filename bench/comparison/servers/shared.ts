@@ -7,22 +7,22 @@ import { covers, parseSigned } from '../../../src/keys/manifests/signed-manifest
 import { expiryRefusal, statusRefusal, type LicenseFacts } from '../../../src/licenses/license.rules.js';
 import { PublishedVersions } from '../../../src/manifest/published-versions.js';
 
-// What the rivals have in common with the service: its pure rules, so that the same work is compared and the answers are
-// the same. How they read, verify, lock and write is their own.
+// The servers use the pure rules of the service, so that they do the same work and give the same responses. Each has its own
+// code to read, verify, lock and write.
 
 const { DATABASE_URL, TOKEN_KEYS_DIR, PRODUCT } = process.env as Record<string, string>;
 export const databaseUrl = DATABASE_URL!;
-/** As many connections as the service has. */
+/** The pool size of the service. */
 export const POOL_SIZE = 12;
 const ring = await KeyRing.open(TOKEN_KEYS_DIR!);
 let versions = new PublishedVersions();
 
-/** In memory, as the service has it: nothing is published while the bench runs. */
-export function publish(signed: string): void {
+/** Keeps the published versions in memory, as the service does; no version is published while the bench runs. */
+export function loadVersions(signed: string): void {
   versions = PublishedVersions.of(parseSigned(signed));
 }
 
-/** The claims of a token, verified the plain way. @throws Problem `token_invalid` */
+/** Verifies a token and returns its claims. @throws Problem `token_invalid` */
 export function claimsOf(token: string): LicenseClaims {
   const [header, payload, signature] = token.split('.');
   const key = header && ring.byHeader(header);
@@ -35,8 +35,8 @@ export function claimsOf(token: string): LicenseClaims {
   return claims;
 }
 
-/** Throws what the license's row says against it, in the contract's order. */
-export function demandLicense(license: LicenseFacts, appVersion: string, now: Date, ended_at?: Date | null) {
+/** Throws the first reason to refuse the license, in the order of the contract. */
+export function checkLicense(license: LicenseFacts, appVersion: string, now: Date, ended_at?: Date | null) {
   const refusal =
     statusRefusal(license) ??
     (ended_at ? problem('binding_released') : undefined) ??
@@ -46,5 +46,5 @@ export function demandLicense(license: LicenseFacts, appVersion: string, now: Da
   if (!covers(minimum, license.expires_at)) throw problem('version_not_covered');
 }
 
-type Bound = Parameters<typeof tokenResponse>[2];
-export const answerFor = (binding: Bound, now: Date) => tokenResponse(ring, PRODUCT!, binding, now);
+type TokenData = Parameters<typeof tokenResponse>[2];
+export const tokenResponseFor = (data: TokenData, now: Date) => tokenResponse(ring, PRODUCT!, data, now);
