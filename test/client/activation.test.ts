@@ -33,7 +33,7 @@ describe('activate', () => {
     expect(computer.service.calls[0]!.body).not.toHaveProperty('hostname_hint');
   });
 
-  test('is only ever called by the user: a start, a day and a restart make none', async () => {
+  test('is called only by the user: a start, a day and a restart make no such call', async () => {
     const computer = await Computer.make();
     expect(await computer.open()).toEqual({ kind: 'not_activated' });
     await computer.pass(24 * HOUR);
@@ -63,7 +63,7 @@ describe('activate', () => {
     await expect(computer.client.activate(KEY, EMAIL)).rejects.toBeInstanceOf(ServiceUnreachable);
   });
 
-  test('with a mistyped key takes nothing from an application that runs', async () => {
+  test('with a mistyped key does not stop an application that runs', async () => {
     const computer = await Computer.activated();
     computer.service.answer['/v1/activate'] = () => problem(404, 'license_not_found', 'stop');
     await expect(computer.client.activate('MOOR_0000-0000-0000-0000', EMAIL)).rejects.toThrow(
@@ -94,7 +94,7 @@ describe('activate', () => {
   });
 });
 
-/** One heartbeat now, answered with these in turn, and with confirmations after them. */
+/** Sends one heartbeat now. The service gives these answers one after the other, and then confirmations. */
 async function answered(computer: Computer, ...answers: (() => Response)[]) {
   computer.service.answer['/v1/heartbeat'] = () => answers.shift() ?? (() => computer.service.confirm());
   return computer.client.heartbeatNow();
@@ -175,7 +175,7 @@ describe('client_action', () => {
     },
   );
 
-  test('reactivate answered by machine_limit_reached with a retry is no refusal yet', async () => {
+  test('reactivate answered by machine_limit_reached with a retry is not a refusal', async () => {
     const computer = await Computer.activated();
     computer.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');
     computer.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'retry');
@@ -234,7 +234,7 @@ describe('after a stop', () => {
     expect(computer.service.heartbeats).toHaveLength(1);
   });
 
-  test('the user’s retry lifts it where the service confirms again, and the heartbeats go on', async () => {
+  test('a retry by the user ends it where the service confirms again, and the heartbeats go on', async () => {
     const computer = await stoppedBy();
     computer.service.answer['/v1/heartbeat'] = () => computer.service.confirm();
     expect((await computer.client.heartbeatNow()).kind).toBe('running');
@@ -242,7 +242,7 @@ describe('after a stop', () => {
     expect(computer.service.heartbeats).toHaveLength(3);
   });
 
-  test('a restart asks with a heartbeat, and lifts it', async () => {
+  test('a restart sends a heartbeat, whose confirmation ends it', async () => {
     const computer = await stoppedBy();
     computer.service.answer['/v1/heartbeat'] = () => computer.service.confirm();
     expect((await computer.restart()).kind).toBe('running');
@@ -251,7 +251,7 @@ describe('after a stop', () => {
     expect((await computer.restart()).kind).toBe('running');
   });
 
-  test('a reactivate is not followed in the background: a released machine takes no seat back by itself', async () => {
+  test('a reactivate is not followed in the background, so a released machine does not activate itself again', async () => {
     const computer = await stoppedBy('binding_released');
     computer.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');
     expect((await computer.restart()).kind).toBe('stopped');

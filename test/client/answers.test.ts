@@ -99,7 +99,7 @@ describe('a problem', () => {
     return outcome.kind === 'problem' ? outcome.problem : outcome;
   };
 
-  test('says the first of detail, title and code that is a text', () => {
+  test('is reported with the first of detail, title and code that is a text', () => {
     expect(problemOf(409, {})).toMatchObject({ detail: 'A detail' });
     for (const none of ['', undefined, 7]) {
       expect(problemOf(409, { detail: none })).toMatchObject({ detail: 'A title' });
@@ -130,7 +130,7 @@ describe('a problem', () => {
     [409, undefined, 'retry'],
     [500, 'stop', 'retry'],
     [503, 'reactivate', 'retry'],
-  ])('of status %i that asks to %s is followed with %s', (status, client_action, followed) =>
+  ])('of status %i that asks for %s leads to %s', (status, client_action, followed) =>
     expect(problemOf(status, { client_action })).toMatchObject({ client_action: followed }),
   );
 
@@ -140,11 +140,11 @@ describe('a problem', () => {
     ['an empty code', 409, { code: '' }, undefined],
     ['a number for a code', 409, { code: 7 }, undefined],
     ['another media type', 409, {}, 'application/json'],
-  ])('with %s is none', (_what, status, change, media_type) => {
+  ])('with %s is not a problem', (_what, status, change, media_type) => {
     expect(problemOf(status, change, media_type)).toMatchObject({ kind: 'unreachable', answered: true });
   });
 
-  test('keeps how long to wait, and so does what is none only at 429 and 503', () => {
+  test('keeps its retry-after; another answer keeps it only at 429 and 503', () => {
     expect(read(409, body, 'application/problem+json', 7)).toMatchObject({ retry_after_seconds: 7 });
     for (const [status, seconds] of [
       [429, 7],
@@ -175,7 +175,7 @@ const OPTIONS: ClientOptions = {
 describe('what an application gives the client', () => {
   const options = OPTIONS;
 
-  test('is refused where its version is none', () =>
+  test('is refused where its version is not a version', () =>
     expect(() => completed({ ...options, appVersion: '3.1-beta' })).toThrow('appVersion must be dotted'));
 
   test('may be no more than that: the rest is the system’s', async () => {
@@ -207,7 +207,7 @@ describe('what an application gives the client', () => {
     }
   });
 
-  test('cannot hurt the client where it throws', async () => {
+  test('does not harm the client where it throws', async () => {
     const log: string[] = [];
     const work: (() => void)[] = [];
     const timers = { set: (each: () => void) => void work.push(each), clear: () => undefined };
@@ -278,7 +278,7 @@ describe('the state file', () => {
     expect(await readBack(part)).toMatchObject({ license: null, stopped: null }),
   );
 
-  test('loses a part that is damaged alone, and keeps the license', async () => {
+  test('loses only a part that is damaged, and keeps the license', async () => {
     const none = { highest_seen: null, clock_ahead_seconds: 0 };
     for (const time of [7, null, {}, { ...none, clock_ahead_seconds: 'x' }, { ...none, highest_seen: 'x' }])
       expect(await readBack({ license, time })).toMatchObject({ license, time: none });
@@ -321,11 +321,11 @@ describe('before it has started, and after it was closed', () => {
     await computer.open();
     expect(await computer.client.heartbeatNow()).toEqual({ kind: 'not_activated' });
     expect(computer.service.calls).toEqual([]);
-    // The daily look for an update.
+    // The daily check for an update.
     expect(computer.time.pending.size).toBe(1);
   });
 
-  test('a body that is too large is given up', async () => {
+  test('a body that is too large is not read to its end', async () => {
     const { clock, timers } = new FakeTime();
     let isCancelled = false;
     const body = new ReadableStream({
@@ -477,7 +477,7 @@ describe('a file whose token is of another machine', () => {
     expect(licensing[0]!.body).toMatchObject({ license_key: KEY, email: EMAIL, machine_id: here });
     expect(licensing[0]!.body).not.toHaveProperty('hostname_hint');
     expect(computer.log).toContain('the license was activated on another machine: activating on this one');
-    // Its own token is sent from now on.
+    // The client sends this machine's own token from now on.
     await computer.pass(7 * DAY - 1);
     expect(computer.service.heartbeats.length).toBeGreaterThan(0);
     for (const { body } of computer.service.heartbeats) expect(body).toMatchObject({ token: tokenOf(here) });
@@ -518,7 +518,7 @@ describe('a file whose token is of another machine', () => {
       expect((await computer.client.activate(KEY, EMAIL)).kind).toBe('running');
     });
 
-    test('tells the newest refusal, where the user asks again', async () => {
+    test('reports the newest refusal where the user asks again', async () => {
       const computer = await stoppedElsewhere('license_expired');
       computer.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop');
       expect(await computer.client.heartbeatNow()).toMatchObject({

@@ -19,7 +19,7 @@ export interface Answered extends Seen {
 /** A computer with the reference client, whose calls reach a real service over a socket, and whose clock follows the service's. */
 export class ConnectedComputer extends Computer {
   readonly answered: Answered[] = [];
-  /** The hardware that the machine id is made of. Null: it cannot be read. */
+  /** The hardware id from which the machine id is made; null where it cannot be read. */
   hardware: string | null;
   isOnline = true;
   /** By how much the user's clock is ahead of the service's. */

@@ -12,13 +12,13 @@ export class Exchange {
     readonly response: ServerResponse,
   ) {}
 
-  /** A whole answer; its `date` is the service's own. */
+  /** Sends a complete answer, whose `date` is the time of the service. */
   send(status: number, headers: Headers, body: string | Buffer): void {
     this.begin(status, headers);
     this.response.end(body);
   }
 
-  /** The head of an answer alone. */
+  /** Sends only the head of an answer. */
   begin(status: number, headers: Headers): void {
     this.response.sendDate = false;
     this.response.writeHead(status, { date: new Date(this.service.now()).toUTCString(), ...headers });
@@ -54,7 +54,7 @@ export class Exchange {
     this.page(status, { 'retry-after': retryAfter });
   }
 
-  /** An answer whose end never comes, though the connection stays; or no answer at all. */
+  /** Sends an answer that never ends, or no answer, and keeps the connection open. */
   stall(beginning?: string): void {
     if (beginning !== undefined) {
       this.begin(200, { 'content-type': 'application/json' });
@@ -63,13 +63,13 @@ export class Exchange {
     this.service.events.emit('stalled', this.received.path);
   }
 
-  /** Hangs up, after these bytes have left. */
+  /** Closes the connection after these bytes are sent. */
   cut(beginning?: string | Buffer): void {
     if (beginning === undefined) this.response.destroy();
     else this.response.write(beginning, () => this.response.destroy());
   }
 
-  /** Bytes that are no HTTP at all. */
+  /** Sends bytes that are not HTTP. */
   garbage(bytes: string): void {
     this.response.socket!.end(bytes);
   }

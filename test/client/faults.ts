@@ -107,7 +107,7 @@ export const RETRY_PROBLEMS = {
     exchange.problem(403, 'license_asleep', '', { client_action: ['stop'] }),
 } as const satisfies Record<string, Fault>;
 
-/** A request that is a bug of the client’s, it says. */
+/** Problem documents that report a bug of the client. */
 export const FIXES = {
   not_found: (exchange) => exchange.problem(404, 'not_found', 'fix'),
   invalid_request: (exchange) =>

@@ -51,7 +51,7 @@ export class FakeTime {
   }
 
   #move(milliseconds: number): void {
-    // What fell due while the computer slept comes at once when it wakes.
+    // Timers that became due while the computer slept run as soon as it wakes.
     if (milliseconds <= 0) return;
     this.wall += milliseconds;
     this.measured += milliseconds;
@@ -63,7 +63,7 @@ export interface Seen {
   method: string;
   body: Record<string, unknown> | undefined;
   headers: Record<string, string>;
-  /** By the measured clock. */
+  /** The time of the measured clock. */
   when: number;
 }
 

@@ -106,7 +106,7 @@ describe('the schedule', () => {
     expect(second).toBeGreaterThan(5 * HOUR);
   });
 
-  test('a server that keeps asking for haste is believed less each time', async () => {
+  test('a server that repeatedly asks for a short interval gets a longer wait each time', async () => {
     const { computer } = await started();
     computer.service.answer['/v1/heartbeat'] = () =>
       new Response('', { status: 503, headers: { 'retry-after': '0' } });
@@ -156,7 +156,7 @@ describe('telemetry', () => {
     expect(computer.log.filter((line) => line.startsWith('heartbeat'))).toEqual([SENT_ON]);
   });
 
-  test('with APP_TELEMETRY_DISABLED=1 the block is absent, and the log says exactly so', async () => {
+  test('with APP_TELEMETRY_DISABLED=1 the block is absent, and the log reports it', async () => {
     const environment = { EXAMPLE_TELEMETRY_DISABLED: '1' };
     const computer = await Computer.activated({ telemetry: () => EVERYTHING, environment });
     await computer.client.reportCrash(CRASH);
@@ -180,11 +180,14 @@ describe('telemetry', () => {
     expect(blocks(computer)[0] === undefined).toBe(off);
   });
 
-  test.each(['My App', 'my-app', 'My – App'])('the application %p is MY_APP there', (app) => {
-    expect(telemetryDisabled(app, { MY_APP_TELEMETRY_DISABLED: '1' })).toBe(true);
-  });
+  test.each(['My App', 'my-app', 'My – App'])(
+    'the application %p is MY_APP in the name of the variable',
+    (app) => {
+      expect(telemetryDisabled(app, { MY_APP_TELEMETRY_DISABLED: '1' })).toBe(true);
+    },
+  );
 
-  test('the switch is read at the start, and a restart takes it up', async () => {
+  test('the opt-out is read at the start, so a change takes effect after a restart', async () => {
     const environment: Record<string, string> = {};
     const computer = await Computer.activated({ environment });
     environment['EXAMPLE_TELEMETRY_DISABLED'] = '1';
@@ -275,7 +278,7 @@ describe('a crash signature', () => {
     expect(blocks(computer)).toEqual([{ ...bare, ...CRASH }, { ...bare, ...newer }, bare]);
   });
 
-  test('that waits is dropped by the opt-out', async () => {
+  test('that is not yet sent is dropped by the opt-out', async () => {
     const computer = await Computer.activated();
     await computer.client.reportCrash(CRASH);
     await computer.restart({ environment: { EXAMPLE_TELEMETRY_DISABLED: '1' } });

@@ -85,7 +85,7 @@ async function runCommands(
   expect(computer.broken).toEqual([]);
 }
 
-test('no order of answers, clicks, restarts and failing writes stops who paid or brings an older state back', () =>
+test('no order of answers, clicks, restarts and failing writes stops a paid application or brings an older state back', () =>
   fc.assert(
     fc.asyncProperty(fc.scheduler(), faults(oneIn(4)), scenario(ALL), async (scheduler, faulty, commands) => {
       const computer = new ScheduledComputer(scheduler);
@@ -95,7 +95,7 @@ test('no order of answers, clicks, restarts and failing writes stops who paid or
     runs(150),
   ));
 
-test('an activation while the state cannot be read stays, whatever is read later', () =>
+test('an activation made while the state cannot be read is kept, whatever is read later', () =>
   fc.assert(
     fc.asyncProperty(
       fc.scheduler(),

@@ -56,7 +56,7 @@ describe('the machine id', () => {
     expect(await readMachineId(linux)).toBe(digestOf(UUID));
   });
 
-  test('is looked up by texts: what a file holds, and what a command prints', async () => {
+  test('is read from the text of a file or from the output of a command', async () => {
     const file = import.meta.filename;
     expect(await systemHost.read(file)).toBe((await readFile(file)).toString());
     expect(await systemHost.run(process.execPath, ['-p', '"printed"'])).toBe('printed\n');

@@ -22,7 +22,7 @@ async function offered(): Promise<{ computer: SocketComputer; checks: UpdateChec
 
 const untrusted = makeKey();
 
-/** What the service hands out instead, long after the good one was seen. */
+/** The manifest that the service serves instead, long after the client has seen the good one. */
 const BAD: [string, NoUpdateReason, (computer: SocketComputer) => object][] = [
   ['an older manifest again', 'sequence_too_low', ({ remote }) => manifest({ sequence: 1 }, [remote.key])],
   [

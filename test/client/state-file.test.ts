@@ -82,7 +82,7 @@ describe('the state file', () => {
     expect(log).toEqual(['the license state is damaged and was kept aside']);
   });
 
-  test('that another program holds for a moment is read after it, and is tried five times', async () => {
+  test('that another program locks for a moment is read after that, in at most five attempts', async () => {
     const file = join(await folder(), 'license.json');
     await mkdir(file);
     let pauses = 0;
@@ -97,7 +97,7 @@ describe('the state file', () => {
     expect(await readState(file, quiet, pauseUntil(4))).toEqual(stateWith('one'));
   });
 
-  test('that cannot be read just now stays as it is, until it can be or a new license takes its place', async () => {
+  test('that cannot be read at present is not changed until it can be read or a new license replaces it', async () => {
     const file = join(await folder(), 'license.json');
     // A folder in its place cannot be read, also by root.
     await mkdir(file);
@@ -106,7 +106,7 @@ describe('the state file', () => {
     const store = new Store(fileStorage(file, note), note);
     const began = performance.now();
     await store.load();
-    // Four pauses of 100 ms, which a program that holds the file may need.
+    // The client waits four times 100 ms for a program that has locked the file.
     expect(performance.now() - began).toBeGreaterThan(390);
     expect(store.state).toEqual(emptyState());
     await store.save({ sequences: { key: { sequence: 2, digest: 'd' } } });
@@ -165,7 +165,7 @@ describe('the state file', () => {
     expect(await readdir(computer.folder)).toEqual([]);
   });
 
-  test('that cannot be written stops nothing', async () => {
+  test('that cannot be written does not stop the application', async () => {
     const computer = await Computer.make();
     await writeFile(join(computer.folder, 'file'), '');
     await computer.open({ stateFile: join(computer.folder, 'file', 'license.json') });

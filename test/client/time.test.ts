@@ -108,7 +108,7 @@ describe('an RFC 3339 time', () => {
     START,
     null,
     ['2026-11-20T13:00:00Z'],
-  ])('%p is none', (value) => expect(parseTime(value)).toBeUndefined());
+  ])('%p is not a time', (value) => expect(parseTime(value)).toBeUndefined());
 
   test('is written from 1970 to the end of the year 9999', () => {
     expect([-1, 0, START, LATEST, LATEST + 1].map(representable)).toEqual([0, 0, START, LATEST, LATEST]);
@@ -133,7 +133,7 @@ describe('a retry-after', () => {
     expect(of(value, date)).toBe(seconds),
   );
 
-  test('that is missing is none', () => {
+  test('that is missing gives no number of seconds', () => {
     expect(parseRetryAfter({ headers: new Headers() }, START)).toBeUndefined();
   });
 });

@@ -147,7 +147,7 @@ describe('an answer', () => {
   const answered = (body: string | Uint8Array<ArrayBuffer>, init?: ResponseInit) =>
     call(async () => new Response(body, init));
 
-  test.each([200, 201, 299, 304, 400, 503])('of status %d is handed on', async (status) => {
+  test.each([200, 201, 299, 304, 400, 503])('of status %d is returned to the caller', async (status) => {
     const response = { status, body: null, headers: new Headers() } as Response;
     expect(await call(async () => response)).toEqual({
       kind: 'answer',
@@ -159,7 +159,7 @@ describe('an answer', () => {
     });
   });
 
-  test.each([0, 199, 300, 302, 303, 305, 399])('of status %d is a redirect at best', async (status) => {
+  test.each([0, 199, 300, 302, 303, 305, 399])('of status %d is refused as a redirect', async (status) => {
     const response = { status, body: null, headers: new Headers() } as Response;
     const none = { kind: 'unreachable', answered: true, retry_after_seconds: undefined };
     expect(await call(async () => response)).toEqual({ ...none, reason: 'redirect' });
@@ -197,7 +197,7 @@ describe('an answer', () => {
     [{}, 'no connection'],
     [null, 'no connection'],
     [undefined, 'no connection'],
-  ])('that never came (%j) is named by the code of the system: %s', async (error, reason) => {
+  ])('that never came (%j) is reported by its system error code: %s', async (error, reason) => {
     expect(await call(() => Promise.reject(error))).toEqual({
       kind: 'unreachable',
       reason,

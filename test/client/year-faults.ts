@@ -37,13 +37,13 @@ export const loseTheSeat: FaultAction = (service, random) => {
   service.misbehave((exchange) => exchange.problem(status, code, 'stop'), ['/v1/activate']);
 };
 
-/** All of them come after the good one was seen. */
+/** Manifests that are served after the client has seen the good one. */
 export const forgeTheManifest: FaultAction = (service, random) => {
   const bad = random.pick(BAD_MANIFESTS)(service);
   service.misbehave((exchange) => exchange.json(200, bad), ['/v1/manifest']);
 };
 
-/** What can be wrong for a while with the service, or with an intermediary. */
+/** Faults that the service or an intermediary can have for a while. */
 export const TROUBLES: readonly FaultAction[] = [
   // One fault everywhere.
   (service, random) => service.misbehave(random.pick(EVERY_FAULT)),

@@ -5,7 +5,7 @@ import type { Attempt } from './socket-computer.js';
 
 /** One run of the application, from its start to its end. */
 export interface Run {
-  /** By the measured clock, and by the one that stops in sleep. */
+  /** The duration by the measured clock, and by the clock that stops during sleep. */
   start: number;
   startAwake: number;
   endAwake: number;
@@ -20,7 +20,7 @@ export interface Run {
 }
 
 const SECOND = 1000;
-/** A call, with the activation it may ask for, lasts so long at most. */
+/** The longest duration of a call together with the activation that its answer may ask for. */
 const CALLS = 25 * SECOND;
 
 /** The promises of the client that a run broke, one sentence each. */
@@ -59,7 +59,7 @@ function* startOf({ start, mustAsk }: Run, heartbeats: Attempt[]): Generator<str
   if (mustAsk && heartbeats[0]?.when !== start) yield 'a restart after seven days that did not ask';
 }
 
-/** Two heartbeats in a row: five hours, unless the user or the service asked for another. */
+/** Two consecutive heartbeats are five hours apart, unless the user or the service asked for an earlier one. */
 function* paceOf(before: Attempt, last: Attempt, call: Attempt): Generator<string> {
   const gap = call.when - before.when;
   if (call.clicked || gap > 5 * HOUR) return;
@@ -97,7 +97,7 @@ function* dailyOf(run: Run, manifests: Attempt[]): Generator<string> {
     if (when - daily[i]!.when < 23 * HOUR - CALLS) yield 'the manifest read twice a day';
 }
 
-/** A seat is taken by a click, or where the service just asked for it. */
+/** The client activates only after a click, or when the service has just asked for it. */
 function* activationOf(call: Attempt, before: Attempt | undefined): Generator<string> {
   if (call.path !== '/v1/activate' || call.clicked) return;
   const asked = before?.received?.action === 'reactivate' && call.when - before.when <= CALLS;

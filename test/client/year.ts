@@ -45,7 +45,7 @@ export class Year {
     return year;
   }
 
-  /** Quiet days and faults in turn, for so many days. */
+  /** Alternates quiet days and faults for this number of days. */
   async live(days: number): Promise<void> {
     const end = this.computer.trueTime + days * DAY;
     while (this.computer.trueTime < end) {

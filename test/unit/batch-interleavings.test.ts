@@ -9,7 +9,7 @@ type Outcome = 'answered' | 'rejected' | 'thrown at once';
 interface Plan {
   /** How many callers arrive in the same turn of the event loop, for each arrival. */
   readonly arrivals: number[];
-  /** What becomes of the batches, in the order in which they start; then again from the first. */
+  /** The outcome of each batch, in the order in which the batches start. The list repeats from its first entry. */
   readonly outcomes: Outcome[];
   readonly maxItems: number;
   readonly maxRunning: number;
@@ -30,7 +30,7 @@ const PLAN: fc.Arbitrary<Plan> = fc.record({
   maxWaiting: fc.integer({ min: 1, max: 12 }),
 });
 
-/** Some rows have no answer of their own, as an activation that the database does not have. */
+/** Every fifth item has no answer, like an activation that is not in the database. */
 const answerOf = (item: number) => (item % 5 === 4 ? undefined : `answer to ${item}`);
 
 class BatchFailed extends Error {}
@@ -39,7 +39,7 @@ class BatchFailed extends Error {}
 class ScheduledBatch {
   readonly batch: Batch<number, string | undefined>;
   readonly starts: number[][] = [];
-  readonly mostRunning: number[] = [];
+  readonly runningCounts: number[] = [];
   /** What each item's caller must get: an answer, the error of its batch, or TooManyWait. */
   readonly expected = new Map<number, unknown>();
   #waiting: number[] = [];
@@ -53,7 +53,7 @@ class ScheduledBatch {
     this.batch = new Batch((items) => this.#run(items), maxItems, maxRunning, maxWaiting);
   }
 
-  /** One caller. @returns its item, and what it got: an answer or an error */
+  /** Makes one call. @returns the item, and the answer or error that the caller got */
   async call(item: number): Promise<[number, unknown]> {
     if (this.#waiting.length >= this.plan.maxWaiting) this.expected.set(item, TooManyWait);
     else this.#waiting.push(item);
@@ -64,8 +64,8 @@ class ScheduledBatch {
   #run(items: number[]): Promise<(string | undefined)[]> {
     const outcome = this.plan.outcomes[this.starts.length % this.plan.outcomes.length]!;
     this.starts.push(items);
-    this.mostRunning.push((this.#running += 1));
-    // In the order of arrival, and each item once.
+    this.runningCounts.push((this.#running += 1));
+    // A batch takes items in their order of arrival, and each item once.
     expect(this.#waiting.splice(0, items.length)).toEqual(items);
     if (outcome === 'thrown at once') throw this.#fail(items);
     return this.scheduler.schedule(Promise.resolve(), `batch of ${items.join()}`).then(() => {
@@ -76,7 +76,7 @@ class ScheduledBatch {
     });
   }
 
-  /** A failure reaches its own callers and those who wait for a batch at that moment, and no others. */
+  /** A failure rejects the callers of its batch and the callers that wait at that moment, and no others. */
   #fail(items: number[]): BatchFailed {
     const error = new BatchFailed(`batch ${this.starts.length}`);
     this.#running -= 1;
@@ -103,7 +103,7 @@ test('each caller gets its own answer, or the error of a batch that it waited fo
       const sizes = scheduled.starts.map(({ length }) => length);
       expect(Math.min(...sizes)).toBeGreaterThan(0);
       expect(Math.max(...sizes)).toBeLessThanOrEqual(plan.maxItems);
-      expect(Math.max(...scheduled.mostRunning)).toBeLessThanOrEqual(plan.maxRunning);
+      expect(Math.max(...scheduled.runningCounts)).toBeLessThanOrEqual(plan.maxRunning);
     }),
     runs(300),
   ));

@@ -4,7 +4,7 @@ import { isConnectionError } from '../../src/database/connection-errors.js';
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test('no more wait for a batch than may: the next is asked to retry, until there is capacity again', async () => {
+test('a caller above the limit of waiting callers gets a connection error, until there is capacity again', async () => {
   const underWay: (() => void)[] = [];
   const batch = new Batch<number, number>(
     (items) => new Promise((resolve) => underWay.push(() => resolve(items))),
@@ -19,15 +19,15 @@ test('no more wait for a batch than may: the next is asked to retry, until there
   underWay.shift()!();
   expect(await first).toBe(0);
   while (underWay.length === 0) await settle();
-  const all = Promise.all([...waiting, batch.add(5)]);
+  const answers = Promise.all([...waiting, batch.add(5)]);
   for (let turn = 0; turn < 20; turn += 1) {
     underWay.shift()?.();
     await settle();
   }
-  expect(await all).toEqual([1, 2, 3, 5]);
+  expect(await answers).toEqual([1, 2, 3, 5]);
 });
 
-test('a failure that rejects all who wait starts no batch of none', async () => {
+test('after a failure rejects all waiting callers, no empty batch starts', async () => {
   const sizes: number[] = [];
   const failing = new Batch<number, number>((items) => {
     sizes.push(items.length);

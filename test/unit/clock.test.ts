@@ -26,7 +26,7 @@ describe('a moment that a person writes', () => {
     '0000-01-01',
     '1969-12-31T23:59:59Z',
     '9999-12-31T23:59:59-12:00',
-  ])('%p is none', (text) => {
+  ])('%p is not a moment', (text) => {
     expect(parseMoment(text)).toBeNull();
   });
 });
@@ -35,7 +35,7 @@ test('a day is the day in UTC', () => {
   expect(utcDay(new Date('2026-12-31T23:59:59.999Z'))).toBe('2026-12-31');
 });
 
-describe('a wall clock that the monotonic clock watches', () => {
+describe('a wall clock that is compared with the monotonic clock', () => {
   const HOUR_MS = 3_600_000;
   const YEAR_MS = 365 * DAY_MS;
 
@@ -58,7 +58,7 @@ describe('a wall clock that the monotonic clock watches', () => {
     }
   }
 
-  /** One that has run for a day, and was looked at each hour. */
+  /** A clock that has run for a day, and was checked each hour. */
   function running(): TwoClocks {
     const clock = new TwoClocks();
     for (let hour = 0; hour < 24; hour++) {
@@ -84,7 +84,7 @@ describe('a wall clock that the monotonic clock watches', () => {
     expect(clock.hasJumpedAhead()).toBe(false);
   });
 
-  test('a jump of a year is not believed for months, and is no jump once it was taken back', () => {
+  test('a jump of a year is not believed for months, and is no longer reported once the clock is set back', () => {
     const clock = running();
     clock.wall += YEAR_MS;
     for (let day = 0; day < 100; day++) {
@@ -95,7 +95,7 @@ describe('a wall clock that the monotonic clock watches', () => {
     expect(clock.hasJumpedAhead()).toBe(false);
   });
 
-  test('the time that a jump has to wait for begins anew with another jump', () => {
+  test('a second jump restarts the time until the wall clock is believed', () => {
     const clock = running();
     clock.wall += 8 * HOUR_MS;
     expect(clock.hasJumpedAhead()).toBe(true);

@@ -3,25 +3,25 @@ import fc from 'fast-check';
 import { utcDay } from '../../src/core/clock.js';
 import { firstDayKept } from '../../src/retention/cutoff.js';
 
-/** Whether a row of a day is still there. */
+/** Whether retention still keeps a row of this day. */
 function stays(day: string, asOf: string, months: number): boolean {
   return day >= firstDayKept(new Date(asOf), months);
 }
 
-describe('a row leaves on the day, so many months later', () => {
+describe('a row is deleted on the same day of the month, when its months are over', () => {
   test.each([
-    // row, months, the last instant it stays, the first it does not
+    // day of the row, months, last instant at which it is kept, first instant at which it is not
     ['2024-11-20', 24, '2026-11-19T23:59:59.999Z', '2026-11-20T00:00:00.000Z'],
     ['2025-11-20', 12, '2026-11-19T23:59:59.999Z', '2026-11-20T00:00:00.000Z'],
     ['2016-11-20', 120, '2026-11-19T23:59:59.999Z', '2026-11-20T00:00:00.000Z'],
-    // 29 February ends on 28 February, but where that year has one too.
+    // A row of 29 February ends on 28 February, unless the last year is a leap year too.
     ['2024-02-29', 24, '2026-02-27T23:59:59.999Z', '2026-02-28T00:00:00.000Z'],
     ['2024-02-28', 24, '2026-02-27T23:59:59.999Z', '2026-02-28T00:00:00.000Z'],
     ['2024-03-01', 24, '2026-02-28T23:59:59.999Z', '2026-03-01T00:00:00.000Z'],
     ['2024-02-29', 12, '2025-02-27T23:59:59.999Z', '2025-02-28T00:00:00.000Z'],
     ['2024-02-29', 48, '2028-02-28T23:59:59.999Z', '2028-02-29T00:00:00.000Z'],
     ['2024-02-29', 120, '2034-02-27T23:59:59.999Z', '2034-02-28T00:00:00.000Z'],
-    // 29 February as today: of the 28th leaves the day before, of 1 March the day after.
+    // Today is around 29 February: a row of the 28th ends the day before it, a row of 1 March the day after.
     ['2026-02-28', 24, '2028-02-27T23:59:59.999Z', '2028-02-28T00:00:00.000Z'],
     ['2026-03-01', 24, '2028-02-29T23:59:59.999Z', '2028-03-01T00:00:00.000Z'],
     // Ends of months and of years.
@@ -29,7 +29,7 @@ describe('a row leaves on the day, so many months later', () => {
     ['2026-08-31', 6, '2027-02-27T23:59:59.999Z', '2027-02-28T00:00:00.000Z'],
     ['2024-12-31', 24, '2026-12-30T23:59:59.999Z', '2026-12-31T00:00:00.000Z'],
     ['2025-01-01', 24, '2026-12-31T23:59:59.999Z', '2027-01-01T00:00:00.000Z'],
-  ])('of %s, kept %i months: there at %s, gone at %s', (day, months, last, first) => {
+  ])('a row of %s with a period of %i months is kept at %s and deleted at %s', (day, months, last, first) => {
     expect([stays(day, last, months), stays(day, first, months)]).toEqual([true, false]);
   });
 });
@@ -44,11 +44,11 @@ test.each([
   ['2028-02-28T12:00:00Z', 12, '2027-03-01'],
   ['2026-12-31T12:00:00Z', 12, '2026-01-01'],
   ['2027-01-01T12:00:00Z', 120, '2017-01-02'],
-])('at %s, of what is kept %i months, %s is the first day that stays', (asOf, months, day) => {
+])('at %s, with a period of %i months, the first day kept is %s', (asOf, months, day) => {
   expect(firstDayKept(new Date(asOf), months)).toBe(day);
 });
 
-/** The day so many months on, by the calendar on the wall: where there is no such day, the last of that month. */
+/** The same day of the month, this many months later; the last day of that month where it has no such day. */
 function monthsOn(day: string, months: number): string {
   const [year, month, date] = day.split('-').map(Number) as [number, number, number];
   const count = year * 12 + (month - 1) + months;
@@ -59,7 +59,7 @@ function monthsOn(day: string, months: number): string {
   return `${toYear}-${two(toMonth)}-${two(Math.min(date, lengths[toMonth - 1]!))}`;
 }
 
-test('whatever the day and the term: a row is there the day before its last month is over, and gone that day', () => {
+test('for any day and any number of months: a row is kept until the day before its period ends, and deleted that day', () => {
   const DAY_MS = 86_400_000;
   const someDay = fc
     .integer({ min: Date.UTC(1995, 0, 1) / DAY_MS, max: Date.UTC(2105, 0, 1) / DAY_MS })
@@ -67,12 +67,12 @@ test('whatever the day and the term: a row is there the day before its last mont
   const term = fc.oneof(fc.constantFrom(12, 24, 120), fc.integer({ min: 1, max: 1200 }));
   const timeOfDay = fc.integer({ min: 0, max: DAY_MS - 1 });
   const property = fc.property(someDay, term, timeOfDay, (day, months, time) => {
-    const leaves = Date.parse(monthsOn(day, months)) + time;
-    expect(stays(day, new Date(leaves - DAY_MS).toISOString(), months)).toBe(true);
-    expect(stays(day, new Date(leaves).toISOString(), months)).toBe(false);
-    // Once gone it does not come back, and what is older goes with it.
-    expect(firstDayKept(new Date(leaves + DAY_MS), months) > day).toBe(true);
+    const end = Date.parse(monthsOn(day, months)) + time;
+    expect(stays(day, new Date(end - DAY_MS).toISOString(), months)).toBe(true);
+    expect(stays(day, new Date(end).toISOString(), months)).toBe(false);
+    // The first day kept only moves forward, so a deleted row stays outside the period.
+    expect(firstDayKept(new Date(end + DAY_MS), months) > day).toBe(true);
   });
-  // A failure prints the seed, with which it can be had again.
+  // A failure prints the seed, with which it can be repeated.
   fc.assert(property, { numRuns: 5_000 });
 });

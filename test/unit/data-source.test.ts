@@ -2,24 +2,24 @@ import { expect, test } from '@jest/globals';
 import { maintenanceDataSource, requestDataSource } from '../../src/database/data-source.js';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 
-const SESSION = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
-const OF_REQUESTS = `${SESSION} -c jit=off -c max_parallel_workers_per_gather=0`;
+const SESSION_OPTIONS = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
+const REQUEST_OPTIONS = `${SESSION_OPTIONS} -c jit=off -c max_parallel_workers_per_gather=0`;
 
-test('parameters of DATABASE_URL do not take the place of the session that the code counts on', () => {
+test('parameters of DATABASE_URL do not replace the session settings that the code needs', () => {
   const url = 'postgres://u:p@h:5432/d?options=-c%20search_path%3Dx&statement_timeout=60000&sslmode=require';
   const { url: address, extra } = requestDataSource(url);
   expect(address).toBe('postgres://u:p@h:5432/d?sslmode=require');
   expect(extra).toMatchObject({
     statement_timeout: REQUEST_TIMEOUTS_MS.statement,
-    options: `-c search_path=x ${OF_REQUESTS}`,
+    options: `-c search_path=x ${REQUEST_OPTIONS}`,
   });
   expect(maintenanceDataSource(url).options).toMatchObject({
     url: 'postgres://u:p@h:5432/d?sslmode=require',
-    extra: { options: `-c search_path=x ${SESSION}` },
+    extra: { options: `-c search_path=x ${SESSION_OPTIONS}` },
   });
 });
 
-test('an address without any stays as it is', () => {
+test('an address without such parameters is not changed', () => {
   const socket = 'postgres:///mooring?host=%2Fvar%2Frun%2Fpostgresql';
-  expect(requestDataSource(socket)).toMatchObject({ url: socket, extra: { options: OF_REQUESTS } });
+  expect(requestDataSource(socket)).toMatchObject({ url: socket, extra: { options: REQUEST_OPTIONS } });
 });

@@ -7,13 +7,13 @@ const PASSPHRASE = 'corréct hörse, staple';
 const openssl = (args: string[], input: string) =>
   spawnSync('openssl', args, { input, encoding: 'utf8', env: { PATH: process.env['PATH'] } });
 
-/** Of Ed25519, and of a key whose encryption takes a length of two bytes. */
+/** An Ed25519 key, and an RSA key, whose encrypted form has DER lengths of two bytes. */
 const KEYS = {
   ed25519: generateKeyPairSync('ed25519').privateKey,
   rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,
 };
 
-/** Made once: each encryption and each opening costs a third of a second of the processor. */
+/** The files are made once, because each encryption and decryption takes a third of a second of CPU time. */
 const FILES = Object.entries(KEYS).map(([kind, key]) => {
   return { kind, key, pem: encryptedPrivateKey(key, PASSPHRASE) };
 });
@@ -37,7 +37,7 @@ test.each(FILES)('$kind: openssl opens it without an option, and names scrypt', 
   expect(named).toEqual(['PBES2', 'scrypt', '4000', '08', '0A', '20', 'aes-256-cbc']);
 });
 
-test('two files of one key and passphrase have another salt and another text', () => {
+test('two files of the same key and passphrase differ in salt and ciphertext', () => {
   const [one, two] = [FILES[0]!.pem, encryptedPrivateKey(KEYS.ed25519, PASSPHRASE)].map((pem) =>
     pem.split('\n'),
   );
@@ -45,11 +45,11 @@ test('two files of one key and passphrase have another salt and another text', (
   for (const [i, line] of one!.slice(1, -2).entries()) expect(two![i + 1]).not.toBe(line);
 });
 
-/** Where a DER value begins and ends, that within `[from, to)` each length is in its shortest form. */
+/** Checks that each DER length within `[from, to)` is in its shortest form. */
 function expectShortestLengths(der: Buffer, from: number, to: number): void {
   for (let at = from; at < to;) {
     const [tag, first] = [der[at]!, der[at + 1]!];
-    expect(first).not.toBe(0x80); // no length at all, in BER
+    expect(first).not.toBe(0x80); // the indefinite length of BER
     const bytes = first < 0x80 ? 0 : first & 0x7f;
     const length = bytes === 0 ? first : der.readUIntBE(at + 2, bytes);
     if (bytes > 0) expect(length).toBeGreaterThanOrEqual(Math.max(0x80, 2 ** (8 * (bytes - 1))));
@@ -61,9 +61,12 @@ function expectShortestLengths(der: Buffer, from: number, to: number): void {
 }
 
 // Of prime192v1 the encrypted key has 128 bytes, the first number that does not fit into one byte with a length.
-test.each(['prime192v1', 'secp224r1'])('%s: it is DER, each length in its shortest form', (namedCurve) => {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve });
-  const pem = encryptedPrivateKey(privateKey, PASSPHRASE);
-  const der = Buffer.from(pem.split('\n').slice(1, -2).join(''), 'base64');
-  expectShortestLengths(der, 0, der.length);
-});
+test.each(['prime192v1', 'secp224r1'])(
+  '%s: the file is DER, with each length in its shortest form',
+  (namedCurve) => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve });
+    const pem = encryptedPrivateKey(privateKey, PASSPHRASE);
+    const der = Buffer.from(pem.split('\n').slice(1, -2).join(''), 'base64');
+    expectShortestLengths(der, 0, der.length);
+  },
+);

@@ -31,7 +31,7 @@ interface Identity {
   readonly since: Date;
 }
 
-/** Answers what is asked for an identity, as a database with these rows would. */
+/** A fake database that answers the identity queries as one with these rows would. */
 function databaseOf(rows: Identity[], incarnation: string, cancelled: readonly string[] = []) {
   const asked: string[] = [];
   const query = async (sql: string, values: unknown[] = []) => {
@@ -49,7 +49,7 @@ function databaseOf(rows: Identity[], incarnation: string, cancelled: readonly s
 }
 
 describe('a database', () => {
-  test('that knows itself is asked once, and given no other name', async () => {
+  test('that has an identity is queried once, and keeps its name', async () => {
     const [first, own] = [randomUUID(), randomUUID()];
     const rows = [
       { id: first, incarnation: 'a', since: before(2_000) },
@@ -61,7 +61,7 @@ describe('a database', () => {
     expect(database.asked).toEqual(["select concat_ws('", 'select id,']);
   });
 
-  test('that is a copy is given a name beside that of the other', async () => {
+  test('that is a copy gets a name of its own beside the name of the original', async () => {
     const first = randomUUID();
     const rows = [{ id: first, incarnation: 'a', since: before(2_000) }];
     const { id, lineage, since } = await identifyDatabase(databaseOf(rows, 'b'), NOON);
@@ -82,7 +82,7 @@ describe('of TOMBSTONE_FILE', () => {
     ...origin,
   });
 
-  test('what another restored copy wrote does not count, unless it is of before the copy was made', async () => {
+  test('a block of another restored copy does not count, unless it was written before the copy was made', async () => {
     const file = join(directory, randomUUID());
     const [own, theirs] = [randomUUID(), randomUUID()];
     const blocks = {
@@ -101,7 +101,7 @@ describe('of TOMBSTONE_FILE', () => {
     });
   });
 
-  test('an erasure whose request was taken back here does not count', async () => {
+  test('an erasure whose request was cancelled in this database does not count', async () => {
     const file = join(directory, randomUUID());
     const [kept, cancelled] = [block(), block()];
     for (const each of [kept, cancelled]) await recordErased(file, each);
@@ -132,13 +132,13 @@ describe('of TOMBSTONE_FILE', () => {
   });
 });
 
-describe('addresses that came back', () => {
+describe('addresses that a restore brought back', () => {
   const erased = (email: string, at: Date, id: string = randomUUID()): ErasedIds => {
     const ids = { license: [], purchase: [], erasure_request: [id] };
     return { ...ids, at, address: hash(email) };
   };
 
-  /** Answers as a database would that holds these addresses, and knows these requests. */
+  /** A fake manager of a database that has these addresses and these erasure requests. */
   function managerOf(addresses: Record<string, string[]>, known: string[] = []) {
     const tables: string[] = [];
     const repeated: unknown[] = [];
@@ -172,7 +172,7 @@ describe('addresses that came back', () => {
     expect(did.repeated).toEqual([blocks.flatMap(({ erasure_request }) => erasure_request), NOON]);
   });
 
-  test('are looked for once: not those of a request that the database knows, nor of a block without an address', async () => {
+  test('are searched once; a request that the database has, or a block without an address, is not searched', async () => {
     const [known, fresh] = [randomUUID(), randomUUID()];
     const holding = { license: ['ada@example.com', 'bob@example.com'] };
     const nameless = { license: [], purchase: [], erasure_request: [randomUUID()] };
@@ -192,7 +192,7 @@ describe('addresses that came back', () => {
     expect(some.repeated).toEqual([[fresh], NOON]);
   });
 
-  test('are taken from licenses and purchases, and what is on its way to them is forgotten', async () => {
+  test('are removed from licenses and purchases, and their codes, sessions and mail recipients are deleted', async () => {
     const [ids, asked] = [[randomUUID(), randomUUID()], new Map<string, unknown[]>()];
     const query = async (sql: string, values: unknown[]) => {
       asked.set(sql.trim().split(/\s+/, 3).join(' '), values);
@@ -207,7 +207,7 @@ describe('addresses that came back', () => {
       expect([table, asked.get(`delete from ${table}`)]).toEqual([table, [[email], at]]);
   });
 
-  test('are read to the last, 10,000 at a time', async () => {
+  test('are all read, 10,000 at a time', async () => {
     const license = Array.from({ length: 20_000 }, (_, i) => `${String(i).padStart(5, '0')}@example.com`);
     const [first, last] = [license[0]!, license.at(-1)!];
     const { manager, tables } = managerOf({ license });

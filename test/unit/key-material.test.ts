@@ -32,18 +32,18 @@ const config = (more: Record<string, string> = {}) => new Config({ DATA_DIR: dir
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
 
 describe('the secret of license keys', () => {
-  test('is the one of the settings, and no file is made then', async () => {
+  test('is read from the settings, and then no file is made', async () => {
     const secret = randomBytes(32);
     const given = config({ LICENSE_KEY_SECRET: secret.toString('base64') });
     expect(await licenseKeySecret(given)).toEqual(secret);
     expect(await readdir(dir)).toEqual([]);
   });
 
-  test('is made once in development, 32 bytes for its owner alone', async () => {
+  test('is made once in development: 32 bytes that only the owner may read', async () => {
     const secrets = await Promise.all(Array.from({ length: 40 }, () => licenseKeySecret(config())));
     const one = await licenseKeySecret(config());
     expect(one).toHaveLength(32);
-    // Programs that start at once have the same one, and not each its own.
+    // Programs that start at the same time share one secret.
     expect(secrets).toEqual(secrets.map(() => one));
     const file = join(dir, 'keys/license-key.secret');
     expect(Buffer.from(await readFile(file, 'utf8'), 'base64')).toEqual(one);
@@ -58,17 +58,17 @@ describe('the secret of license keys', () => {
     await expect(licenseKeySecret(config())).rejects.toMatchObject({ code: 'EEXIST' });
   });
 
-  test('is made in a file of its own, and not through a link to another place', async () => {
+  test('is made in a new file, never through a symbolic link to another place', async () => {
     await mkdir(join(dir, 'keys'));
     await symlink(join(dir, 'elsewhere'), join(dir, 'keys/license-key.secret'));
     await expect(licenseKeySecret(config())).rejects.toMatchObject({ code: 'ENOENT' });
     expect(await readdir(dir)).toEqual(['keys']);
   });
 
-  test('that cannot be written whole is not there, and no half of it is', async () => {
+  test('that cannot be written completely leaves no file and no part of one', async () => {
     const script = `import('${KEY_MATERIAL}').then((m) => m.licenseKeySecret({ dataDir: process.argv[1] }))
       .catch((error) => console.log(error.code))`;
-    // A process that may not write a single byte to a file.
+    // The process may not write a single byte to a file.
     const limited = ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, '-e', script, dir];
     const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] });
     expect(await text(child.stdout)).toBe('EFBIG\n');
@@ -79,7 +79,7 @@ describe('the secret of license keys', () => {
 });
 
 describe('the key ring', () => {
-  test('is made in development, once where two programs start', async () => {
+  test('is made in development, and only once where two programs start together', async () => {
     expect(tokenKeysDir(config())).toBe(join(dir, 'keys/tokens'));
     const [one, two] = await Promise.all([openKeyRing(config(), NOW), openKeyRing(config(), NOW)]);
     expect(two.active.kid).toBe(one.active.kid);
@@ -104,7 +104,7 @@ describe('the key ring', () => {
     expect((await openKeyRing(given, NOW)).active.state).toBe('active');
   });
 
-  test('that is broken is reported, and stays as it is', async () => {
+  test('that is broken is reported, and its file is not changed', async () => {
     await mkdir(join(dir, 'keys/tokens'), { recursive: true });
     await writeFile(join(dir, 'keys/tokens/ring.json'), '{');
     await expect(openKeyRing(config(), NOW)).rejects.toThrow('ring.json is not JSON.');
@@ -115,7 +115,7 @@ describe('the key ring', () => {
 });
 
 describe('the keys of manifests', () => {
-  test('are those of the settings, by key_id, and none is made then', async () => {
+  test('are read from the settings, by key_id, and then none is made', async () => {
     const keys = [0, 1].map(() => generateKeyPairSync('ed25519').publicKey);
     const given = config({ MANIFEST_PUBLIC_KEYS: keys.map((key) => publicJwk(key).x).join(',') });
     const trusted = await trustedManifestKeys(given);
@@ -124,7 +124,7 @@ describe('the keys of manifests', () => {
     expect(await readdir(dir)).toEqual([]);
   });
 
-  test('are one made in development, whose private half the publishing commands read', async () => {
+  test('are a single key in development, whose private half the publishing commands read', async () => {
     const trusted = await trustedManifestKeys(config());
     const file = developmentManifestKey(config());
     expect(file).toBe(join(dir, 'keys/manifest-private.pem'));
@@ -138,14 +138,14 @@ describe('the keys of manifests', () => {
 describe('a public key', () => {
   const { x } = publicJwk(generateKeyPairSync('ed25519').publicKey);
 
-  test('is taken in one spelling, of its 32 bytes in base64url', () => {
+  test('is accepted in one spelling only: its 32 bytes in base64url', () => {
     expect(publicJwk(publicKeyFromX(x))).toEqual({ kty: 'OKP', crv: 'Ed25519', x });
     const spelledOtherwise = `${'A'.repeat(42)}B`;
     for (const wrong of ['', x.slice(1), `${x}A`, `A${x}`, `${x}=`, ` ${x}`, spelledOtherwise])
       expect(() => publicKeyFromX(wrong)).toThrow('43 characters of base64url');
   });
 
-  test('of another kind has no JWK of ours', () => {
+  test('of another kind cannot become a JWK', () => {
     for (const { publicKey } of [
       generateKeyPairSync('x25519'),
       generateKeyPairSync('ed448'),
@@ -155,7 +155,7 @@ describe('a public key', () => {
   });
 });
 
-test('what a deployment derives is made with its own secret and prefix', () => {
+test('keys, ids and codes are derived with the secret of the deployment, and license keys with its prefix', () => {
   const [secret, nonce] = [randomBytes(32), randomBytes(32)];
   const id = '019a0000-0000-7000-8000-000000000001';
   const keys = new LicenseKeys(secret, 'ABC');

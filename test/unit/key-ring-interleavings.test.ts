@@ -58,7 +58,7 @@ const PLAN = fc.record({
   ),
 });
 
-/** The directory of a ring, in memory. A read sees the files as they are when it is asked for, and answers late. */
+/** The directory of a ring, in memory. A read returns the files as they were when it was called, but resolves later. */
 class KeyDirectory {
   readonly #files = new Map<string, string>();
   /** What each ring.json lists, undefined where it is broken. */
@@ -73,7 +73,7 @@ class KeyDirectory {
   #reads = 0;
   #made = 0;
 
-  /** Whether a read fails, in the order of the reads; then again from the first. */
+  /** Whether each read fails, in the order of the reads. The list repeats from its first entry. */
   failures = [false];
 
   constructor(private readonly scheduler: fc.Scheduler) {
@@ -132,7 +132,7 @@ class KeyDirectory {
     this.#entries = entries.map((entry) => ({ ...entry, since }));
     this.#files.set('ring.json', JSON.stringify({ keys: this.#entries }));
     this.versions.push(this.#entries);
-    // A reload that has read the version before may miss the file of a key.
+    // A reload that read the previous ring.json may miss the file of a key.
     this.faults += 1;
   }
 
@@ -170,7 +170,7 @@ class RingObserver {
     return version;
   }
 
-  /** A reload that succeeds has seen what was written before it began; one that nothing spoiled succeeds. */
+  /** A reload that succeeds has read what was written before it began. A reload without a fault succeeds. */
   async reload(): Promise<void> {
     const { directory, ring } = this;
     const { version, faults } = directory;
@@ -184,7 +184,7 @@ class RingObserver {
     else expect(isReadable && faults === directory.faults).toBe(false);
   }
 
-  /** A token that is signed by the key of a moment holds later, unless the ring in use says that its key is revoked. */
+  /** A token stays valid after later rotations, unless the ring in use says that its key is revoked. */
   async sign(pause: () => Promise<void>): Promise<void> {
     const { ring, directory } = this;
     const key = ring.active;
@@ -234,7 +234,7 @@ const ALL_BUT_INTERVALS = [
   'setImmediate', 'clearImmediate', 'setTimeout', 'clearTimeout',
 ] as const;
 
-test('a watch looks one at a time, reports each error once, and does nothing after its end', () =>
+test('a watcher runs one reload at a time, reports each error once, and does nothing after it is stopped', () =>
   fc.assert(
     fc.asyncProperty(
       fc.scheduler(),

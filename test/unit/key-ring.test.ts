@@ -39,7 +39,7 @@ async function entries(): Promise<RingEntry[]> {
   return parseRing(await readFile(join(dir, 'ring.json'), 'utf8'));
 }
 
-/** Puts every key of the ring in the state given for the one it has. */
+/** Changes the state of every key whose present state is listed. */
 async function setStates(change: Partial<Record<KeyState, KeyState>>): Promise<void> {
   const changed = (await entries()).map((entry) => ({ ...entry, state: change[entry.state] ?? entry.state }));
   await writeRing(dir, changed);
@@ -70,7 +70,7 @@ const otherPem = (): string =>
 const activeFile = async (): Promise<string> => join(dir, (await entries())[0]?.file ?? '');
 
 describe('a new key ring', () => {
-  test('holds one active and one next key, for its owner alone', async () => {
+  test('has one active and one next key, in files that only the owner may read', async () => {
     await createKeyRing(dir, NOW);
     const ring = await KeyRing.open(dir);
     expect(ring.keys.map(({ state, since }) => ({ state, since }))).toEqual([
@@ -84,7 +84,7 @@ describe('a new key ring', () => {
     expect(new Set(modes)).toEqual(new Set([0o600]));
   });
 
-  test('never replaces a ring there is', async () => {
+  test('never replaces an existing ring', async () => {
     await createKeyRing(dir, NOW);
     const before = await readFile(join(dir, 'ring.json'), 'utf8');
     await expect(createKeyRing(dir, NOW)).rejects.toThrow(`${dir} holds a key ring already.`);
@@ -92,7 +92,7 @@ describe('a new key ring', () => {
     expect(await readdir(dir)).toHaveLength(3);
   });
 
-  test('is refused without a change of the folder where there is a ring', async () => {
+  test('is refused where a ring exists, and the folder is not changed', async () => {
     await createKeyRing(dir, NOW);
     await utimes(dir, NOW, NOW);
     await expect(createKeyRing(dir, NOW)).rejects.toThrow(`${dir} holds a key ring already.`);
@@ -100,7 +100,7 @@ describe('a new key ring', () => {
     expect((await stat(dir)).mtime).toEqual(NOW);
   });
 
-  test('fails with the error of the system where no ring is in the way, and leaves no key behind', async () => {
+  test('fails with the system error where another cause prevents it, and leaves no key behind', async () => {
     await mkdir(dir);
     await symlink('missing', join(dir, 'ring.json'));
     await expect(createKeyRing(dir, NOW)).rejects.toMatchObject({ code: 'EEXIST', syscall: 'link' });
@@ -174,7 +174,7 @@ describe('an open key ring', () => {
     );
   });
 
-  test('publishes next, active and verifying, and forgets the revoked, whose file may be gone', async () => {
+  test('publishes next, active and verifying keys, but not a revoked one, whose file may be missing', async () => {
     await createKeyRing(dir, NOW);
     const before = await KeyRing.open(dir);
     const revoked = before.active;
@@ -196,7 +196,7 @@ describe('an open key ring', () => {
     expect(key?.publicKey.asymmetricKeyType).toBe('ed25519');
   });
 
-  test('reads itself again only where ring.json changed', async () => {
+  test('is read again only after ring.json has changed', async () => {
     await createKeyRing(dir, NOW);
     const ring = await KeyRing.open(dir);
     const old = ring.active;
@@ -208,7 +208,7 @@ describe('an open key ring', () => {
     expect(await ring.reload()).toBe(false);
   });
 
-  test('keeps the old keys where the new ring is broken, and takes it once it is repaired', async () => {
+  test('keeps the old keys while the new ring is broken, and uses the new ring once it is repaired', async () => {
     await createKeyRing(dir, NOW);
     const ring = await KeyRing.open(dir);
     const old = ring.active.kid;
@@ -222,7 +222,7 @@ describe('an open key ring', () => {
     expect(ring.active.kid).not.toBe(old);
   });
 
-  test('watches every 2 seconds: takes a rotation, reports an error once, and stops when asked', async () => {
+  test('is watched every 2 seconds: the watcher loads a rotation, reports an error once, and can be stopped', async () => {
     jest.useFakeTimers({ doNotFake: [...ALL_BUT_INTERVALS] });
     await createKeyRing(dir, NOW);
     const ring = await KeyRing.open(dir);
@@ -295,7 +295,7 @@ describe('a ring that is wrong is refused in one sentence:', () => {
   });
 });
 
-/** Lets time pass for the watcher, and the files be read after it, until something holds. */
+/** Advances the watcher's timers, and then waits for file reads until a condition holds. */
 async function pass(milliseconds: number, holds = () => true): Promise<void> {
   jest.advanceTimersByTime(milliseconds);
   do await new Promise((resolve) => setTimeout(resolve, 100));
@@ -306,7 +306,7 @@ describe('an entry of ring.json', () => {
   const good = { kid: 'k', file: 'k.pem', state: 'active', since: '2026-11-20T13:00:00Z' };
   const read = (entry: unknown) => parseRing(JSON.stringify({ keys: [entry] }));
 
-  test('has a kid, a file of this folder, a state and the time of it', () => {
+  test('has a kid, a file of this folder, a state and the time of that state', () => {
     for (const since of [good.since, '2026-11-20T13:00:00.500Z'])
       expect(read({ ...good, since })).toEqual([{ ...good, since }]);
   });

@@ -26,7 +26,7 @@ test('all searches of a file together find something by chance in less than one 
   const before = LeakSearch.chance;
   search.in(randomBytes(1_000_000));
   const ofAMegabyte = LeakSearch.chance - before;
-  // Of the hundred megabytes that test/http/address.test.ts searches.
+  // test/http/address.test.ts searches a hundred megabytes.
   expect(100 * ofAMegabyte).toBeLessThan(1e-6);
 });
 

@@ -41,7 +41,7 @@ describe('a header', () => {
     expect(() => importColumns(header)).toThrow(new ImportRefused(sentence));
   });
 
-  test('that is a row is refused, and neither key nor address is repeated', () => {
+  test('that is really a row is refused, and the message repeats neither its key nor its address', () => {
     const rows = [
       [KEY, 'ada@example.com'],
       ['license_key', KEY, 'email'],
@@ -88,7 +88,7 @@ describe('a row', () => {
     expect(parseRow(ALL, cells, DEFAULTS).license!.machines_allowed).toBe(Number(cell));
   });
 
-  test('may have a key of another maker, whose last symbol checks nothing', () => {
+  test('may have a key of another vendor, whose last symbol is not a check symbol', () => {
     const { key, faults } = parseRow(ALL, ['x1_0OIL-uuuu-AAAA-AAAA', 'a@b', '', '', ''], DEFAULTS);
     expect({ key, faults }).toEqual({ key: 'X1_0011-UUUU-AAAA-AAAA', faults: [] });
   });
@@ -131,7 +131,7 @@ describe('a row', () => {
     expect(parseRow(ALL, cells, DEFAULTS).faults).toEqual([must[name]]);
   });
 
-  test('tells all its faults, in one order', () => {
+  test('reports all its faults, in a fixed order', () => {
     expect(parseRow(ALL, ['x', '', '0', 'x', 'x'], DEFAULTS).faults).toEqual([
       must.license_key,
       'email is missing',
@@ -142,14 +142,14 @@ describe('a row', () => {
     expect(parseRow(ALL, ['', 'a@b', '', '', ''], DEFAULTS).faults).toEqual(['license_key is missing']);
   });
 
-  test('of another length is not read', () => {
+  test('with another number of cells is refused', () => {
     const sentence = 'the number of cells must be 2, as in the header';
     const fault = (cells: string[]) => parseRow(['license_key', 'email'], cells, DEFAULTS);
     expect(fault([KEY])).toEqual({ faults: [sentence] });
     expect(fault([KEY, 'a@b', ''])).toEqual({ faults: [sentence] });
   });
 
-  test('whatever it holds, it never throws, and no fault repeats a cell', () => {
+  test('never makes the parser throw, and no fault repeats a cell', () => {
     const cell = fc.oneof(fc.string({ unit: 'binary', minLength: 6 }), fc.emailAddress(), fc.constant(KEY));
     fc.assert(
       fc.property(fc.array(cell, { minLength: 2, maxLength: 6 }), (cells) => {

@@ -24,7 +24,7 @@ const vectors = JSON.parse(
   readFileSync(new URL('../vectors/license-keys.json', import.meta.url), 'utf8'),
 ) as Vectors;
 
-/** Any key this product can make. */
+/** Any license key that the product can derive. */
 const derivedKey = fc
   .record({
     secret: fc.uint8Array({ minLength: 32, maxLength: 32 }),
@@ -37,7 +37,7 @@ function replaceAt(text: string, index: number, symbol: string): string {
   return text.slice(0, index) + symbol + text.slice(index + 1);
 }
 
-/** Where the sixteen symbols stand in `MOOR_XXXX-XXXX-XXXX-XXXX`. */
+/** The indexes of the sixteen symbols in `MOOR_XXXX-XXXX-XXXX-XXXX`. */
 const POSITIONS = [...'MOOR_XXXX-XXXX-XXXX-XXXX'].flatMap((symbol, i) => (symbol === 'X' ? [i] : []));
 
 describe('a license key', () => {
@@ -108,7 +108,7 @@ describe('a license key', () => {
     );
   });
 
-  test('no text at all makes it throw', () => {
+  test('no text makes the parser throw', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const canonical = readLicenseKey(text);

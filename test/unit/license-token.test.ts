@@ -63,13 +63,13 @@ beforeAll(async () => {
 });
 afterAll(async () => rm(dir, { recursive: true }));
 
-/** A token with a payload of our own choosing and a genuine signature. */
+/** A token with any payload and a genuine signature. */
 function forge(payload: string, header = ring.active.header): string {
   const input = `${header}.${Buffer.from(payload).toString('base64url')}`;
   return `${input}.${sign(null, Buffer.from(input), privateKey).toString('base64url')}`;
 }
 
-/** A good token made longer by spaces that JSON does not mind. */
+/** A valid token that is longer because its JSON has extra spaces. */
 function padded(length: number): string {
   return forge(`${' '.repeat(length)}${vector.claims}`);
 }
@@ -97,12 +97,12 @@ describe('a license token', () => {
     expect(claims.exp - claims.iat).toBe(OFFLINE_SECONDS);
   });
 
-  test('has its members in one order, whatever order the caller has', () => {
+  test('has its members in a fixed order, whatever order the caller gives', () => {
     const reversed = Object.fromEntries(Object.entries(claims).toReversed()) as unknown as LicenseClaims;
     expect(signLicenseToken(ring.active, reversed)).toBe(vector.token);
   });
 
-  test('is what jose verifies, and what we read back from either half of the key', async () => {
+  test('is verified by jose, and read back with either half of the key', async () => {
     await fc.assert(
       fc.asyncProperty(anyClaims, async (some) => {
         const token = signLicenseToken(ring.active, some);
@@ -128,7 +128,7 @@ describe('a license token', () => {
     expect(payload).toEqual(claims);
   });
 
-  test('is refused by us and by jose after a change of any one character', async () => {
+  test('is refused by the service and by jose after a change of any one character', async () => {
     const { token } = vector;
     const symbols = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     for (let i = 0; i < token.length; i += 1) {
@@ -151,7 +151,7 @@ describe('a license token', () => {
     }
   });
 
-  test('is good at any age', () => {
+  test('is accepted at any age', () => {
     const old = { ...claims, iat: 1, exp: 1 + OFFLINE_SECONDS };
     expect(verifyLicenseToken(ring, PRODUCT, signLicenseToken(ring.active, old))).toEqual(old);
   });
@@ -170,7 +170,7 @@ describe('a license token', () => {
     expect(verifyLicenseToken(ring, PRODUCT, forge(vector.claims, header({ kid: next })))).toBeNull();
   });
 
-  test('needs the private half to be signed', () => {
+  test('cannot be signed without the private half of the key', () => {
     const key = publicRing.byHeader(ring.active.header);
     expect(key).toBeDefined();
     if (key) expect(() => signLicenseToken(key, claims)).toThrow('held without its private half');
@@ -178,7 +178,7 @@ describe('a license token', () => {
 });
 
 describe('a genuine signature over wrong claims is no license token:', () => {
-  test('the same way of making one is accepted where the claims are right', () => {
+  test('a token made in the same way is accepted where the claims are right', () => {
     expect(verifyLicenseToken(ring, PRODUCT, forge(vector.claims))).toEqual(claims);
   });
 

@@ -5,7 +5,7 @@ const { sharedMs } = SHARED_RESULT_LIMITS;
 beforeAll(() => void (SHARED_RESULT_LIMITS.sharedMs = 1_000));
 afterAll(() => void (SHARED_RESULT_LIMITS.sharedMs = sharedMs));
 
-/** A look whose answers come when the test gives them, by a clock that the test moves. */
+/** A shared query that the test answers, with a clock that the test moves. */
 function shared() {
   const asked: PromiseWithResolvers<string>[] = [];
   const time = { now: 0 };
@@ -20,7 +20,7 @@ function shared() {
   return { look, asked, time };
 }
 
-test('callers that come while it is being asked wait for that answer, however long it takes', async () => {
+test('callers that arrive while a query is under way wait for its answer, however long it takes', async () => {
   const { look, asked, time } = shared();
   const first = look.get();
   time.now = 5_000;
@@ -30,7 +30,7 @@ test('callers that come while it is being asked wait for that answer, however lo
   expect(await Promise.all([first, second])).toEqual(['one', 'one']);
 });
 
-test('an answer is shared for a second from when it was asked, and then asked for anew', async () => {
+test('an answer is shared for a second after its query began; then there is a new query', async () => {
   const { look, asked, time } = shared();
   const first = look.get();
   time.now = 600;
@@ -45,7 +45,7 @@ test('an answer is shared for a second from when it was asked, and then asked fo
   expect(await second).toBe('two');
 });
 
-test('a failure is shared too, and asked again after a second', async () => {
+test('a failure is shared too, and the query is repeated after a second', async () => {
   const { look, asked, time } = shared();
   const callers = [look.get(), look.get()];
   asked[0]!.reject(new Error('unavailable'));

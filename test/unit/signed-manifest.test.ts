@@ -90,7 +90,7 @@ function byteChanged(buffer: Buffer, index: number): Buffer {
   return copy;
 }
 
-/** A JSON.parse reviver that turns the order of every object's members round. */
+/** A JSON.parse reviver that reverses the order of the members of every object. */
 function reverse(_name: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).toReversed());
@@ -118,7 +118,7 @@ describe('a signed manifest', () => {
     }
   });
 
-  test('is refused by us after a change of any one byte', () => {
+  test('is refused by the service after a change of any one byte', () => {
     const bytes = Buffer.from(manifest.signed);
     for (let i = 0; i < bytes.length; i += 1) {
       const doc = { ...manifest, signed: byteChanged(bytes, i).toString() };
@@ -126,7 +126,7 @@ describe('a signed manifest', () => {
     }
   });
 
-  test('is ASCII whatever its product is called, and says the same when it is read again', () => {
+  test('is ASCII whatever its product is called, and has the same content when it is read again', () => {
     const product = anyText({ minLength: 1, maxLength: 30 });
     fc.assert(
       fc.property(product, (name) => {
@@ -138,7 +138,7 @@ describe('a signed manifest', () => {
     expect(manifestBytes({ ...content, product: 'Ä🦭' })).toContain('"\\u00c4\\ud83e\\uddad"');
   });
 
-  test('has its members in one order, also the inner ones, whatever order the caller has', () => {
+  test('has its members in a fixed order, also in nested objects, whatever order the caller gives', () => {
     const reversed = JSON.parse(JSON.stringify(content), reverse) as ManifestContent;
     expect(JSON.stringify(reversed)).not.toBe(manifest.signed);
     expect(manifestBytes(reversed)).toBe(manifest.signed);
@@ -155,7 +155,7 @@ describe('a signed manifest', () => {
       expect(withSignatures([signature, wrong])).toThrow("The manifest's signatures must be ");
   });
 
-  test('needs a signature', () => {
+  test('has at least one signature', () => {
     expect(() => signManifest(manifest.signed, [])).toThrow('A manifest needs at least one signature.');
   });
 });
@@ -169,7 +169,7 @@ describe('verifying a manifest', () => {
     );
   });
 
-  test('takes any signature of any trusted key, so keys can be rotated', () => {
+  test('accepts any signature of any trusted key, so that keys can be rotated', () => {
     const both = signManifest(manifest.signed, [other.privateKey, privateKey]);
     expect(both.key_id).toBe(thumbprint(other.publicKey));
     expect(both.signature).toBe(both.signatures[0]?.signature);
@@ -178,7 +178,7 @@ describe('verifying a manifest', () => {
     }
   });
 
-  test('is content with one good signature, whatever is beside it', () => {
+  test('needs one good signature, whatever other signatures are beside it', () => {
     const both = signManifest(manifest.signed, [other.privateKey, privateKey]);
     const signatures = both.signatures.map(({ key_id }) => ({ key_id, signature: manifest.signature }));
     expect(verifyManifest({ ...both, signatures }, trustedKeys([other.publicKey, publicKey]))).toEqual(
@@ -186,7 +186,7 @@ describe('verifying a manifest', () => {
     );
   });
 
-  test('says which it is: an untrusted key, or a wrong signature', () => {
+  test('distinguishes an untrusted key from a wrong signature', () => {
     const foreign = signManifest(manifest.signed, [other.privateKey]);
     expect(() => verifyManifest(foreign, trusted)).toThrow('The manifest is signed by no trusted key.');
     const posing = assembleManifest(manifest.signed, [
@@ -361,7 +361,7 @@ describe('the copies outside', () => {
   });
 });
 
-/** Any text, signed by the trusted key: what our own tools refuse to make. */
+/** Signs any text with the trusted key, also text that the publishing commands refuse to sign. */
 function signManifestUnchecked(signed: string): unknown {
   return {
     ...manifest,

@@ -49,7 +49,7 @@ describe('a label of a machine', () => {
     ['\u200d x', '\u200d x'],
   ])('%j is shown as %j', (typed, shown) => expect(hostnameHintField.parse(typed)).toBe(shown));
 
-  test('has at most 100 characters, of which an emoji is one', () => {
+  test('has at most 100 characters, and an emoji counts as one', () => {
     expect(hostnameHintField.parse('😀'.repeat(100))).toBe('😀'.repeat(100));
     expect(hostnameHintField.parse('x'.repeat(101))).toEqual(new Invalid('must have at most 100 characters'));
   });
@@ -59,7 +59,7 @@ describe('a label of a machine', () => {
   });
 });
 
-test('of two states of a purchase the one that is later in the list wins, in either order', () => {
+test('of two states of a purchase, the one later in the list wins, whichever is given first', () => {
   expect(PURCHASE_STATES).toEqual(['paid', 'disputed', 'dispute_won', 'refunded']);
   for (const [low, state] of PURCHASE_STATES.entries())
     for (const other of PURCHASE_STATES.slice(low)) {
@@ -72,7 +72,7 @@ describe('a limit per day', () => {
   const midnight = new Date('2026-11-20T00:00:00Z');
   const after = (milliseconds: number) => new Date(midnight.getTime() + milliseconds);
 
-  test('says once a day that it is reached', () => {
+  test('reports once a day that it is reached', () => {
     const limit = new DailyLimit(2);
     const taken = [0, 1, 2, 3, DAY_MS - 1].map((milliseconds) => limit.count(after(milliseconds)));
     expect(taken).toEqual(['counted', 'counted', 'reached', 'over', 'over']);
@@ -80,7 +80,7 @@ describe('a limit per day', () => {
     expect(nextDay).toEqual(['counted', 'counted', 'reached', 'over']);
   });
 
-  test('begins anew also where the clock was set back a day', () => {
+  test('starts again from zero when the clock is set back a day', () => {
     const limit = new DailyLimit(0);
     expect(limit.count(midnight)).toBe('reached');
     expect(limit.count(after(-1))).toBe('reached');

@@ -24,7 +24,7 @@ function nameOf({ value, value_2 }: Cell): string {
 
 const sum = (cells: readonly Cell[]) => cells.reduce((total, { heartbeats }) => total + heartbeats, 0);
 
-/** What is shown of all that was counted, and what is not. */
+/** The cells that are shown, and the cells that are hidden. */
 function publish(counted: readonly Cell[]) {
   const small = counted.filter(({ heartbeats }) => heartbeats < SMALL_CELL_THRESHOLD);
   const cells = counted.filter(({ heartbeats }) => heartbeats >= SMALL_CELL_THRESHOLD);
@@ -49,14 +49,14 @@ describe('what is shown of a table', () => {
     });
   });
 
-  test('adds up to all there was, or is nothing, where all there was is too little', () => {
+  test('adds up to the total, or is empty where the total is too small', () => {
     always((counted) => {
       const { shown } = publish(counted);
       expect(sum(shown)).toBe(sum(counted) < 280 ? 0 : sum(counted));
     });
   });
 
-  test('is what was counted, each value with its own count', () => {
+  test('shows each value with the count that was counted for it', () => {
     always((counted) => {
       for (const { is_other: _, ...cell } of publish(counted).named) expect(counted).toContainEqual(cell);
     });
@@ -71,7 +71,7 @@ describe('what is shown of a table', () => {
     });
   });
 
-  // Total minus what is shown is what is hidden, together. It must be no single value's count, and no small one.
+  // The total minus the shown cells gives the hidden sum. It must cover several values and must not be small.
   test('hides no value alone, and no few: by subtraction only 280 or more of two or more values can be found', () => {
     always((counted) => {
       const { shown, hidden } = publish(counted);
@@ -90,7 +90,7 @@ describe('what is shown of a table', () => {
     });
   });
 
-  test('is the same in whatever order it was counted', () => {
+  test('does not depend on the order of the counts', () => {
     const orders = table.chain((counted) =>
       fc.tuple(
         fc.constant(counted),

@@ -3,7 +3,7 @@ import { TokenBucket } from '../../src/http/limits/token-bucket.js';
 
 const RATE = { perSecond: 2, capacity: 3 };
 
-/** A bucket, and how many of so many attempts it lets through after a time. */
+/** A bucket, and a function that counts how many attempts it allows after some time. */
 function bucket() {
   let now = 1_000;
   const tokens = new TokenBucket(RATE, () => now);
@@ -13,13 +13,13 @@ function bucket() {
   };
 }
 
-test('lets through what it holds, and then none', () => {
+test('allows as many attempts as it has tokens, and then none', () => {
   const taken = bucket();
   expect(taken(0, 10)).toBe(3);
   expect(taken(0, 10)).toBe(0);
 });
 
-test('fills again at its rate, in parts of a second too', () => {
+test('refills at its rate, also for fractions of a second', () => {
   const taken = bucket();
   taken(0, 3);
   expect(taken(499, 10)).toBe(0);
@@ -27,7 +27,7 @@ test('fills again at its rate, in parts of a second too', () => {
   expect(taken(1_000, 10)).toBe(2);
 });
 
-test('holds no more than its capacity, however long it was quiet', () => {
+test('never has more tokens than its capacity, however long it was unused', () => {
   const taken = bucket();
   taken(0, 3);
   expect(taken(86_400_000, 10)).toBe(3);

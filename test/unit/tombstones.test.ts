@@ -31,18 +31,18 @@ const some = (): ErasedIds => ({
   purchase: [randomUUID()],
   erasure_request: [randomUUID()],
 });
-test('where nothing was erased there is no file, and nothing to read', async () => {
+test('without an erasure there is no file, and nothing is read', async () => {
   expect((await readTombstones(file)).erased).toEqual([]);
 });
 
-test('what was erased is read again, a block each, in its order', async () => {
+test('erased ids are read back, one block for each erasure, in the order written', async () => {
   const [first, second] = [some(), some()];
   await recordErased(file, first);
   await recordErased(file, second);
   expect((await readTombstones(file)).erased).toEqual([first, second]);
 });
 
-test('a request that was taken back is reported, and what was written last of it holds', async () => {
+test('a cancelled request is reported, and the last block of a request decides', async () => {
   const [one, two] = [some(), some()];
   const [never, first, second] = [randomUUID(), one.erasure_request[0]!, two.erasure_request[0]!];
   await recordErased(file, one);
@@ -55,7 +55,7 @@ test('a request that was taken back is reported, and what was written last of it
   expect(new Set(cancelled)).toEqual(new Set([never, first]));
 });
 
-test('of a request that was written down twice the last whole block counts: the first attempt was not committed', async () => {
+test('if a request was written twice, the last complete block counts, because the first attempt was not committed', async () => {
   const [first, erasure_request] = [some(), [randomUUID()]];
   await recordErased(file, { ...first, erasure_request });
   const second = { ...some(), erasure_request };
@@ -71,7 +71,7 @@ test('a block says when it was written, by which database, and the keyed hash of
   expect((await readTombstones(file)).erased).toEqual([block]);
 });
 
-test('a block of an origin that does not count is none, nor does it lift another', async () => {
+test('a block of an origin that does not count is ignored, and cancels no other block', async () => {
   const [ours, theirs] = [randomUUID(), randomUUID()];
   const [one, two] = [some(), some()];
   await recordErased(file, { ...one, database: ours });
@@ -82,13 +82,13 @@ test('a block of an origin that does not count is none, nor does it lift another
   expect(cancelled).toEqual([]);
 });
 
-test('the file is its owner’s alone, and so is the folder that is made for it', async () => {
+test('only the owner may read the file and the folder that is made for it', async () => {
   await recordErased(file, some());
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700);
 });
 
-test('a line that a crash cut short is none, wherever it was cut, and the next begins on its own', async () => {
+test('a line that a crash cut short is ignored, wherever it was cut, and the next block begins on a new line', async () => {
   const [before, lost, after] = [some(), randomUUID(), some()];
   await recordErased(file, before);
   const line = `license ${lost}`;
@@ -100,7 +100,7 @@ test('a line that a crash cut short is none, wherever it was cut, and the next b
   expect((await readTombstones(file)).erased).toEqual([before, after]);
 });
 
-test('a line whose end alone is missing counts', async () => {
+test('a line that lacks only its line break counts', async () => {
   const erased = some();
   await recordErased(file, erased);
   writeFileSync(file, readFileSync(file, 'utf8').trimEnd());
@@ -113,7 +113,7 @@ test.each([
   ['an id and more', `license ${randomUUID()}0`],
   ['a word before', `x license ${randomUUID()}`],
   ['a statement', "license ' or true --"],
-])('a line with %s is none', async (_what, line) => {
+])('a line with %s is ignored', async (_what, line) => {
   mkdirSync(join(file, '..'));
   writeFileSync(file, `${line}\n`);
   expect((await readTombstones(file)).erased).toEqual([]);
@@ -129,7 +129,7 @@ test('a file that cannot be read is reported plainly, and one that cannot be wri
   );
 });
 
-test('ten burials at once lose none', async () => {
+test('ten concurrent writes lose no block', async () => {
   const erased = Array.from({ length: 10 }, some);
   await Promise.all(erased.map((each) => recordErased(file, each)));
   const { erased: found } = await readTombstones(file);

@@ -18,7 +18,7 @@ describe('a loopback host', () => {
     '0:0:0:0:0:0:0:1',
     '::ffff:127.0.0.1',
     '[::ffff:7f00:1]',
-  ])('%s is one', (host) => expect(isLoopbackHost(host)).toBe(true));
+  ])('%s is a loopback host', (host) => expect(isLoopbackHost(host)).toBe(true));
 
   test.each([
     '',
@@ -38,7 +38,7 @@ describe('a loopback host', () => {
     'fe80::1',
     'db',
     'db.example.com',
-  ])('%s is none', (host) => expect(isLoopbackHost(host)).toBe(false));
+  ])('%s is not a loopback host', (host) => expect(isLoopbackHost(host)).toBe(false));
 });
 
 describe.each(['DATABASE_URL', 'DATABASE_READ_URL'] as const)('%s', (name) => {
@@ -68,7 +68,7 @@ describe.each(['DATABASE_URL', 'DATABASE_READ_URL'] as const)('%s', (name) => {
     'postgres:///mooring?host=%2Fvar%2Frun%2Fpostgresql',
     'postgres://u:p@%2Fvar%2Frun%2Fpostgresql/mooring',
     'postgres://u:p@db.example.com/mooring?host=localhost',
-  ])('%s stays on this machine, and stays as it is', (url) => expect(used(url)).toBe(url));
+  ])('%s names this machine, and is not changed', (url) => expect(used(url)).toBe(url));
 
   test.each([
     ['require', 'verify-full'],
@@ -153,11 +153,11 @@ describe('a production', () => {
     (PUBLIC_URL) => expect(new Config({ ...production, PUBLIC_URL }).production).toBe(true),
   );
 
-  test('is the only one that is refused a PUBLIC_URL of http', () => {
+  test('is the only environment in which a PUBLIC_URL of http is refused', () => {
     expect(new Config({ PUBLIC_URL: 'http://licensing.example.com' }).production).toBe(false);
   });
 
-  test('does not start with certificates unverified everywhere', () => {
+  test('does not start if the verification of certificates is switched off for the process', () => {
     expect(() => new Config({ ...production, NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toThrow(
       /^In production NODE_TLS_REJECT_UNAUTHORIZED must not be 0/,
     );

@@ -29,8 +29,8 @@ function read<T>(file: string): T {
 const problems = read<{ public_url: string; of_the_service: Case[]; hostile: Case[] }>('problems.json');
 const confirmations = read<{ cases: Case[] }>('confirmations.json').cases;
 
-/** What the reference client makes of an answer, through its own transport. */
-async function madeOf({ status, headers, body, body_base64 }: Case) {
+/** How the reference client reads an answer, through its own transport. */
+async function readByClient({ status, headers, body, body_base64 }: Case) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const bytes = body_base64 === undefined ? text : Buffer.from(body_base64, 'base64');
   // As it comes from the wire: a text given to Response would bring a content type along.
@@ -43,7 +43,7 @@ async function madeOf({ status, headers, body, body_base64 }: Case) {
 
 describe('problems.json, to the reference client', () => {
   test.each([...problems.of_the_service, ...problems.hostile])('$name', async (vector) => {
-    const outcome = await madeOf(vector);
+    const outcome = await readByClient(vector);
     expect(outcome.kind).toBe(vector.expected['believed'] ? 'problem' : 'unreachable');
     if (outcome.kind === 'confirmed') throw new Error('never');
     expect(outcome.retry_after_seconds).toBe(vector.expected['retry_after_seconds']);
@@ -54,7 +54,7 @@ describe('problems.json, to the reference client', () => {
     expect(outcome.problem.status).toBe(vector.status);
   });
 
-  test('only a 4xx that is declared as a problem ever stops', () => {
+  test('only a 4xx with the media type of a problem ever stops the client', () => {
     const stopping = [...problems.of_the_service, ...problems.hostile].filter(
       ({ expected }) => expected['client_action'] === 'stop',
     );
@@ -78,14 +78,14 @@ describe('problems.json, to the service', () => {
     expect(made.status).toBe(status);
     expect(PROBLEMS[code].client_action).toBe(expected['client_action']);
     expect(problemDocument(made, problems.public_url, request_id)).toBe(JSON.stringify(body));
-    // A 503 says for itself when to come back; a 429 comes from the rate limit.
+    // A 503 problem has its own retry-after; for a 429 the rate limit adds it.
     if (status !== 429) expect('retry-after' in made.headers).toBe('retry-after' in headers);
   });
 });
 
 describe('confirmations.json, to the reference client', () => {
   test.each(confirmations)('$name', async (vector) => {
-    const outcome = await madeOf(vector);
+    const outcome = await readByClient(vector);
     const { believed, ...expected } = vector.expected;
     expect(outcome.kind).toBe(believed ? 'confirmed' : 'unreachable');
     if (outcome.kind === 'confirmed') expect(outcome.confirmation).toEqual(expected);

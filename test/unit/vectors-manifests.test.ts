@@ -78,7 +78,7 @@ describe('a manifest, to the publisher’s tools and the service', () => {
     expect(publisherVerifies(textOf(body), state.trusted_keys)).toBe(expected.verifies);
   });
 
-  /** What `mooring manifest verify` asks, but for the time. */
+  /** The checks of `mooring manifest verify`, without the check of the time. */
   function publisherVerifies(text: string, trusted: string[]): boolean {
     try {
       const document: unknown = JSON.parse(text);
@@ -121,7 +121,7 @@ describe('a manifest, to a program written elsewhere', () => {
 
   function holds(key: ReturnType<typeof createPublicKey>, signed: string, signature: string): boolean {
     const bytes = Buffer.from(signature, 'base64url');
-    // openssl sees bytes; that they are written in their one spelling is ours to look at.
+    // openssl receives decoded bytes, so this test checks the base64url spelling itself.
     if (bytes.toString('base64url') !== signature) return false;
     if (!hasOpenssl) return verify(null, Buffer.from(signed), key, bytes);
     const [pem, input, sigfile] = ['key.pem', 'signed', 'signature'].map((name) => join(dir, name)) as [

@@ -59,7 +59,7 @@ describe('telemetry.json, to the reference client', () => {
     return sent && 'app_version' in values;
   });
 
-  test.each(good)('sends it as it is: $name', ({ telemetry: block }) => {
+  test.each(good)('sends the block unchanged: $name', ({ telemetry: block }) => {
     const fields = block as Telemetry & CrashSignature;
     expect(
       telemetryBlock(

@@ -52,7 +52,7 @@ describe('token-reading.json, to the reference client', () => {
   });
 });
 
-test('jose agrees with what is believed under a shipped key', async () => {
+test('jose accepts the same tokens under a shipped key as the client', async () => {
   const publicKeys = [key, second_key, unknown_key].map(({ x }) => ({
     kid: trustedKey(x).key_id,
     key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }),

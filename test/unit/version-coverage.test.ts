@@ -17,7 +17,7 @@ const published = (version: string, minimum: string | null): ManifestContent => 
   previous: null,
 });
 
-/** What this instance knows, and what the primary says when it is asked. */
+/** The versions that this instance knows, and those that the primary database has. */
 function coverageOf(known: PublishedVersions, primary = known) {
   const manifests = {
     versions: known,
@@ -52,7 +52,7 @@ describe('whether a license covers a version', () => {
     expect(coverage.covers(version, expiry)).toBe(isCovered);
     const refusal = await coverage.refusal(version, expiry);
     expect(refusal?.code).toBe(isCovered ? undefined : 'version_not_covered');
-    // The primary is asked before anything is refused, and only then.
+    // The primary is queried before a refusal, and only then.
     expect(manifests.asked).toBe(isCovered ? 0 : 1);
   });
 
@@ -65,12 +65,12 @@ describe('whether a license covers a version', () => {
     });
   });
 
-  test('a refusal names none where the license has no version', async () => {
+  test('a refusal names no newest version where the license covers none', async () => {
     const refusal = await coverageOf(PublishedVersions.of(guarded)).coverage.refusal('3.2', EXPIRY);
     expect(refusal!.members).toMatchObject({ newest_covered_version: null, download_url: null });
   });
 
-  test('nothing is refused whose minimum the primary has lowered', async () => {
+  test('a version whose minimum the primary has lowered is not refused', async () => {
     const lowered = PublishedVersions.of({ ...guarded, minimum_license_expiry: null });
     const { coverage } = coverageOf(versions(old, guarded), lowered);
     expect(await coverage.refusal('3.2', EXPIRY)).toBeUndefined();
