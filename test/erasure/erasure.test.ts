@@ -178,7 +178,7 @@ test('the receipt says what was deleted, what is kept, why and until when, and g
   expect(more).toEqual([]);
   expect(receipt!.text).toContain('Licenses: 4\nActivations: 4\nPurchases: 3\n');
   expect(receipt!.text).toMatch(
-    /tax and refunds: .* transaction id, its status and its day, until 31 December 2036/,
+    /For tax and refunds, .* transaction id, its status and its day, until 31 December 2036/,
   );
   expect(receipt!.text).toMatch(/ids, states and dates\) is kept for 12 months/);
   expect(receipt!.text).toMatch(/Telemetry.* holds no link to you.* cannot be found for one person/);

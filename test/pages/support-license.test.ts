@@ -283,7 +283,7 @@ test('an admin changes a license, and only what is different', async () => {
   await dialog(page).getByLabel('After that').selectOption('stop');
   await dialog(page).getByLabel('E-mail of the holder').fill('given@example.com');
   await sayWhy(page, 'Given to a colleague', 'Change');
-  await page.getByText('Stopped working on 1 February 2026').waitFor();
+  await page.getByText('Ran through 31 January 2026').waitFor();
   await fact(page, 'Holder').getByText('given@example.com').waitFor();
 });
 
@@ -426,7 +426,7 @@ test('what the service refuses is explained in words', async () => {
   ]);
   await button(dialog(page), 'Send').click();
   await dialog(page)
-    .getByText(/^This key was imported/)
+    .getByText(/^This key was made elsewhere/)
     .waitFor();
 });
 
