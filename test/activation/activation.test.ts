@@ -14,14 +14,14 @@ afterAll(() => service.close());
 const post = (body: unknown, headers: Record<string, string> = {}) =>
   service.call('POST', '/v1/activate', body, headers);
 
-const bindings = (license: { license_id: string }) =>
+const activeMachines = (license: { license_id: string }) =>
   service.sql<{ id: string; hostname_hint: string | null; machine: string }>(
     `select id, hostname_hint, encode(machine_id, 'hex') as machine from activation
      where license_id = $1 and ended_at is null`,
     [license.license_id],
   );
 
-test('201 says what was bound, until when it holds offline, and how full the license is', async () => {
+test('201 returns the token, the activation and the state of the license', async () => {
   service.clock.set('2026-11-20T13:00:00.789Z');
   const license = await service.issue({ machines_allowed: 2, expires_at: new Date('2027-05-01T00:00:00Z') });
   const answer = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
@@ -48,7 +48,7 @@ test('201 says what was bound, until when it holds offline, and how full the lic
   expect(exp).toBe(Date.parse(answer.json.offline_until) / 1000);
 });
 
-test('200 gives a machine the seat it has, with a fresh token, whatever it says of itself now', async () => {
+test('200 returns the existing activation of a machine unchanged, with a new token', async () => {
   const license = await service.issue();
   const first = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
   service.clock.advance(3_600_000);
@@ -57,19 +57,19 @@ test('200 gives a machine the seat it has, with a fresh token, whatever it says 
   expect(again.json.activation).toEqual(first.json.activation);
   expect(again.json.license.machines_in_use).toBe(1);
   expect(Date.parse(again.json.offline_until) - Date.parse(first.json.offline_until)).toBe(3_600_000);
-  expect(await bindings(license)).toMatchObject([{ hostname_hint: 'Studio Mac' }]);
+  expect(await activeMachines(license)).toMatchObject([{ hostname_hint: 'Studio Mac' }]);
 });
 
-test('a machine_id in another case is the same machine, kept as the same 32 bytes', async () => {
+test('a machine_id in upper case is the same machine, stored as the same 32 bytes', async () => {
   const license = await service.issue();
   const upper = await service.activate(license, 'studio', { machine_id: machineId('studio').toUpperCase() });
   const lower = await service.activate(license, 'studio');
   expect([upper.status, lower.status]).toEqual([201, 200]);
   expect(decodeJwt(lower.json.token)['mch']).toBe(decodeJwt(upper.json.token)['mch']);
-  expect(await bindings(license)).toMatchObject([{ machine: machineId('studio') }]);
+  expect(await activeMachines(license)).toMatchObject([{ machine: machineId('studio') }]);
 });
 
-test('a release frees the seat, and the machine that had it takes a new one', async () => {
+test('after a release another machine can activate, and the released one gets a new activation', async () => {
   const license = await service.issue();
   const first = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
   expect((await service.activate(license, 'laptop')).status).toBe(409);
@@ -83,7 +83,7 @@ test('a release frees the seat, and the machine that had it takes a new one', as
   expect(back.json.activation.id).not.toBe(first.json.activation.id);
 });
 
-test('lowering the number of machines keeps the bindings there are, and lets no new one in', async () => {
+test('lowering the machine limit ends no activation, and allows no new machine', async () => {
   const license = await service.issue({ machines_allowed: 3 });
   for (const machine of ['a', 'b', 'c']) await service.activate(license, machine);
   await service.setLicense(license.license_id, { machines_allowed: 1 });
@@ -94,10 +94,10 @@ test('lowering the number of machines keeps the bindings there are, and lets no 
   expect(refused.status).toBe(409);
   expect(refused.json).toMatchObject({ machines_allowed: 1, machines_in_use: 3 });
   expect(refused.json.detail).toContain('active on 3 of 1 machines');
-  expect(await bindings(license)).toHaveLength(3);
+  expect(await activeMachines(license)).toHaveLength(3);
 });
 
-test('members it does not know are ignored, and leave no trace in database or log', async () => {
+test('unknown members are ignored, and are neither stored nor logged', async () => {
   const license = await service.issue();
   const body = JSON.stringify({
     ...activation(license),
@@ -106,24 +106,24 @@ test('members it does not know are ignored, and leave no trace in database or lo
   });
   const answer = await post(body.replace('{', '{"__proto__":{"canary7144":1},"constructor":"canary7145",'));
   expect(answer.status).toBe(201);
-  const kept = (await tables()) + service.logged.join('');
-  expect(kept).toContain(license.license_id);
-  expect(kept).not.toContain('canary71');
+  const recorded = (await allRows()) + service.logged.join('');
+  expect(recorded).toContain(license.license_id);
+  expect(recorded).not.toContain('canary71');
 });
 
 test.each([
-  ['400 for what is not JSON', '{"license_key":', {}, 400, 'malformed_request'],
-  ['400 for what is no object', '["license_key"]', {}, 400, 'malformed_request'],
+  ['400 for a body that is not JSON', '{"license_key":', {}, 400, 'malformed_request'],
+  ['400 for a body that is not an object', '["license_key"]', {}, 400, 'malformed_request'],
   [
-    '400 for what is not UTF-8',
+    '400 for a body that is not UTF-8',
     Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
     {},
     400,
     'malformed_request',
   ],
-  ['413 for more than 16 KiB', JSON.stringify({ more: 'x'.repeat(16_384) }), {}, 413, 'body_too_large'],
+  ['413 for a body over 16 KiB', JSON.stringify({ more: 'x'.repeat(16_384) }), {}, 413, 'body_too_large'],
   [
-    '415 for what is not declared as JSON',
+    '415 for a body that is not declared as JSON',
     '{}',
     { 'content-type': 'text/plain' },
     415,
@@ -134,7 +134,7 @@ test.each([
   expect([answer.status, answer.json.code, answer.json.client_action]).toEqual([status, code, 'fix']);
 });
 
-test('500 stops no client where the service itself is broken, and 503 where the database is unavailable', async () => {
+test('500 if a table is missing and 503 if it is locked ask the client to retry', async () => {
   const license = await service.issue();
   const broken = await whileGone(service, 'license', () => service.activate(license));
   expect([broken.status, broken.json.code, broken.json.client_action]).toEqual([
@@ -150,7 +150,7 @@ test('500 stops no client where the service itself is broken, and 503 where the 
   ]);
 });
 
-test('404 where no license has this key and e-mail, and 422 where a member is wrong', async () => {
+test('404 if no license has this key and e-mail, and 422 if a member is invalid', async () => {
   const license = await service.issue();
   const unknown = await service.activate({ ...license, email: 'eve@example.com' });
   expect([unknown.status, unknown.json.code]).toEqual([404, 'license_not_found']);
@@ -158,7 +158,7 @@ test('404 where no license has this key and e-mail, and 422 where a member is wr
   expect([wrong.status, wrong.json.code]).toEqual([422, 'invalid_request']);
 });
 
-test('403 from the moment staff revoke the license, on its own machine too', async () => {
+test('403 as soon as staff revoke the license, also for its active machine', async () => {
   const license = await service.issue({ machines_allowed: 2 });
   await service.activate(license, 'studio');
   await service.setLicense(license.license_id, { staff_status: 'revoked' });
@@ -168,14 +168,14 @@ test('403 from the moment staff revoke the license, on its own machine too', asy
   }
 });
 
-test('every documented answer is one that was seen here', () => {
+test('the tests of this file have seen every documented response', () => {
   const documented = documentedAnswers().filter((answer) => answer.startsWith('POST /v1/activate '));
   expect(documented.filter((answer) => !seenAnswers().has(answer))).toEqual([]);
   expect(documented).toHaveLength(11);
 });
 
-/** Every row of every table, as text. */
-async function tables(): Promise<string> {
+/** All rows of all tables, as text. */
+async function allRows(): Promise<string> {
   const names = await service.sql<{ name: string }>(
     "select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public'",
   );

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { activation, Service, type Answer } from '../support/harness.js';
 
-/** A key whose check symbol fits, of a license that is not here. */
+/** A key with a correct check symbol that no license has. */
 const UNKNOWN_KEY = 'MOOR_E6S7-Z8KJ-TB3R-QKX6';
 
 let service: Service;
@@ -10,7 +10,7 @@ afterAll(() => service.close());
 
 const post = (body: unknown) => service.call('POST', '/v1/activate', body);
 
-const bindings = (license: { license_id: string }) =>
+const activeMachines = (license: { license_id: string }) =>
   service.sql('select id from activation where license_id = $1 and ended_at is null', [license.license_id]);
 
 test.each([
@@ -18,9 +18,9 @@ test.each([
   ['lower case', 'moor_0101-0101-0101-0101', 'ada@example.com'],
   ['O, I and L', 'MOOR_OIOI-OLOL-oioi-olol', 'ada@example.com'],
   ['an e-mail address in capitals', 'MOOR_0101-0101-0101-0101', '\tADA@Example.COM'],
-])('reads %s kindly', async (_what, license_key, email) => {
+])('accepts %s', async (_what, license_key, email) => {
   const license = await service.issue();
-  // An imported key may lack the check symbol: it matters only where no license has the key.
+  // The check symbol matters only if no license has the key, so an imported key need not have one.
   await service.sql(
     'update license set key_hash = sha256(random()::text::bytea) where key_hash = sha256($1)',
     [Buffer.from('MOOR_0101-0101-0101-0101')],
@@ -31,10 +31,10 @@ test.each([
   ]);
   const answer = await post(activation({ license_key, email }));
   expect(answer.status).toBe(201);
-  expect(await bindings(license)).toHaveLength(1);
+  expect(await activeMachines(license)).toHaveLength(1);
 });
 
-test('unknown key and wrong e-mail are one answer, to the byte', async () => {
+test('an unknown key and a wrong e-mail have the same response', async () => {
   const license = await service.issue();
   const unknown = await post(activation({ license_key: UNKNOWN_KEY, email: license.email }));
   const foreign = await post(activation({ ...license, email: 'eve@example.com' }));
@@ -43,7 +43,7 @@ test('unknown key and wrong e-mail are one answer, to the byte', async () => {
   expect(withoutIds(foreign)).toEqual(withoutIds(unknown));
 });
 
-test('a typing error in the key is named as one, with the right e-mail too', async () => {
+test('422 says that the key has a typing error, with any e-mail', async () => {
   const license = await service.issue();
   const last = license.license_key.at(-1) === '2' ? '3' : '2';
   const mistyped = license.license_key.slice(0, -1) + last;
@@ -60,10 +60,10 @@ test('a typing error in the key is named as one, with the right e-mail too', asy
       { pointer: '/license_key', detail: expect.stringContaining('typing error') },
     ]);
   }
-  expect(await bindings(license)).toEqual([]);
+  expect(await activeMachines(license)).toEqual([]);
 });
 
 function withoutIds({ text, json, headers }: Answer): unknown {
-  const { date: _, ...lasting } = headers;
-  return { headers: lasting, text: text.replace(json.request_id, '') };
+  const { date: _, ...rest } = headers;
+  return { headers: rest, text: text.replace(json.request_id, '') };
 }

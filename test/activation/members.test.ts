@@ -10,18 +10,18 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const DIGEST = machineId('studio');
-const NO_TEXT = { 'a number': 7, true: true, 'a list': ['MOOR'], 'an object': { text: 'MOOR' } };
+const NOT_A_STRING = { 'a number': 7, true: true, 'a list': ['MOOR'], 'an object': { text: 'MOOR' } };
 const UNSTORABLE = (text: string) => ({
   'a NUL': `${text}\0`,
   'a NUL before it': `\0${text}`,
-  'half a surrogate pair, the first': `${text}\ud83d`,
-  'half a surrogate pair, the second': `\ude00${text}`,
-  'a surrogate pair the wrong way round': `${text}\ude00\ud83d`,
+  'a high surrogate alone': `${text}\ud83d`,
+  'a low surrogate alone': `\ude00${text}`,
+  'a surrogate pair in reverse order': `${text}\ude00\ud83d`,
 });
-const REQUIRED = { absent: undefined, null: null, empty: '', blank: '   ', ...NO_TEXT };
+const REQUIRED = { absent: undefined, null: null, empty: '', blank: '   ', ...NOT_A_STRING };
 
-/** Every member, and each way it can be wrong. */
-const WRONG: Record<string, Record<string, unknown>> = {
+/** Invalid values of each member. */
+const INVALID: Record<string, Record<string, unknown>> = {
   license_key: {
     ...REQUIRED,
     ...UNSTORABLE('MOOR_E6S7-Z8KJ-TB3R-QKX6'),
@@ -39,10 +39,10 @@ const WRONG: Record<string, Record<string, unknown>> = {
   email: {
     ...REQUIRED,
     ...UNSTORABLE('ada@example.com'),
-    'no sign': 'ada.example.com',
-    'two signs': 'ada@eve@example.com',
-    'nothing before the sign': '@example.com',
-    'nothing after the sign': 'ada@',
+    'no @': 'ada.example.com',
+    'two @': 'ada@eve@example.com',
+    'nothing before the @': '@example.com',
+    'nothing after the @': 'ada@',
     'space inside': 'ada @example.com',
     'two lines': 'ada@example.com\neve@example.com',
     '255 characters': `${'a'.repeat(243)}@example.com`,
@@ -60,7 +60,7 @@ const WRONG: Record<string, Record<string, unknown>> = {
     'wide digits': `${DIGEST.slice(1)}７`,
   },
   hostname_hint: {
-    ...NO_TEXT,
+    ...NOT_A_STRING,
     ...UNSTORABLE('Studio Mac'),
     '101 characters': 'x'.repeat(101),
     '101 characters of two units each': '🖥'.repeat(101),
@@ -83,14 +83,14 @@ const WRONG: Record<string, Record<string, unknown>> = {
     '33 characters': `1.${'0'.repeat(31)}`,
   },
 };
-const CASES = Object.entries(WRONG).flatMap(([member, ways]) =>
-  Object.entries(ways).map(([way, value]) => ({ member, way, value })),
+const CASES = Object.entries(INVALID).flatMap(([member, values]) =>
+  Object.entries(values).map(([what, value]) => ({ member, what, value })),
 );
 
 const post = (more: Record<string, unknown>) =>
   service.call('POST', '/v1/activate', activation(license, 'studio', more));
 
-test.each(CASES)('422 at /$member where it is $way', async ({ member, value }) => {
+test.each(CASES)('422 at /$member if it is $what', async ({ member, value }) => {
   const answer = await post({ [member]: value });
   expect(answer.status).toBe(422);
   expect(answer.json).toMatchObject({ code: 'invalid_request', client_action: 'fix' });
@@ -100,11 +100,11 @@ test.each(CASES)('422 at /$member where it is $way', async ({ member, value }) =
   if (typeof value === 'string' && value.length > 4) expect(answer.text).not.toContain(value.slice(0, 100));
 });
 
-test('nothing was bound by any of them', async () => {
+test('none of them created an activation', async () => {
   expect(await service.sql('select id from activation')).toEqual([]);
 });
 
-test('several wrong members are named, each of them', async () => {
+test('each invalid member is reported', async () => {
   const pointers = async (body: unknown) =>
     (await service.call('POST', '/v1/activate', body)).json.errors.map(
       ({ pointer }: { pointer: string }) => pointer,
@@ -134,8 +134,8 @@ describe('hostname_hint', () => {
     ['null', null],
     ['empty', ''],
     ['blank', ' \t\u00a0\u2003 '],
-    ['made of nothing but what is removed', '\u0007\u202e\u2066\u200f\n'],
-  ])('is none where it is %s', async (_what, typed) => {
+    ['only characters that are removed', '\u0007\u202e\u2066\u200f\n'],
+  ])('is null if it is %s', async (_what, typed) => {
     expect(await hintOf(typed)).toBeNull();
   });
 
@@ -145,16 +145,16 @@ describe('hostname_hint', () => {
     ['in NFC', 'Cafe\u0301', 'Café'],
     ['without control characters', 'Stu\u0007dio\u001b[31m\u007f\u0085 Mac\n', 'Studio[31m Mac'],
     ['without bidi characters', 'a\u061cb\u200ec\u200fd\u202ae\u202ef\u2066g\u2069', 'abcdefg'],
-    ['in NFC also where a removed character stood between', 'Cafe\u0007\u0301', 'Café'],
+    ['in NFC, also after the removal of a character', 'Cafe\u0007\u0301', 'Café'],
     ['with the joiners that emoji and scripts need', '👩\u200d💻 نامه\u200cها', '👩\u200d💻 نامه\u200cها'],
     ['to 100 characters', 'x'.repeat(100), 'x'.repeat(100)],
     ['to 100 characters of two units each', '🖥'.repeat(100), '🖥'.repeat(100)],
-    ['to 100 characters, not counting what goes', ` ${'e\u0301'.repeat(100)}\u202e `, 'é'.repeat(100)],
-  ])('is kept %s', async (_what, typed, kept) => {
-    expect(await hintOf(typed)).toBe(kept);
+    ['to 100 characters, without counting removed ones', ` ${'e\u0301'.repeat(100)}\u202e `, 'é'.repeat(100)],
+  ])('is stored %s', async (_what, typed, stored) => {
+    expect(await hintOf(typed)).toBe(stored);
   });
 
-  test('is set once: no later activation or heartbeat changes it', async () => {
+  test('is set at the activation, and no later activation or heartbeat changes it', async () => {
     const first = await service.activate(license, 'once', { hostname_hint: 'Studio Mac' });
     const none = await service.activate(license, 'none');
     for (const hostname_hint of ['Renamed', '', null]) {

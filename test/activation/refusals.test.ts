@@ -15,7 +15,7 @@ beforeAll(async () => {
 beforeEach(() => service.clock.set('2026-11-20T13:00:00Z'));
 afterAll(() => service.close());
 
-/** What the payment processor says of a license's purchase. */
+/** Sets the state of the purchase of a license. */
 async function setPurchase(licenseId: string, state: string): Promise<void> {
   await service.sql(
     `with made as (insert into purchase (id, transaction_id, email, state, recorded_on)
@@ -26,7 +26,7 @@ async function setPurchase(licenseId: string, state: string): Promise<void> {
   );
 }
 
-test('where several refusals apply, the first of the order is given', async () => {
+test('if several refusals apply, the first in their order is returned', async () => {
   const license = await service.issue({ expires_at: new Date('2026-11-01T00:00:00Z'), on_expiry: 'keep' });
   const other = await service.activate(license, 'other', { app_version: '3.10' });
   expect(other.status).toBe(201);
@@ -50,7 +50,7 @@ test('where several refusals apply, the first of the order is given', async () =
   expect((await service.activate(license, 'studio', { app_version: '3.11' })).status).toBe(201);
 });
 
-test('neither side lifts what the other says', async () => {
+test('a suspension by staff and one by a dispute are independent', async () => {
   const license = await service.issue();
   await setPurchase(license.license_id, 'dispute_won');
   await service.setLicense(license.license_id, { staff_status: 'suspended' });
@@ -65,7 +65,7 @@ test('neither side lifts what the other says', async () => {
 describe('expiry', () => {
   const expires_at = new Date('2026-12-01T00:00:00Z');
 
-  test('stops a license that says stop from its exact instant on, for known machines too', async () => {
+  test('with on_expiry stop, ends a license at exactly this time, also for active machines', async () => {
     const license = await service.issue({ expires_at, on_expiry: 'stop', machines_allowed: 2 });
     service.clock.set('2026-11-30T23:59:59.999Z');
     expect((await service.activate(license, 'studio')).status).toBe(201);
@@ -76,7 +76,7 @@ describe('expiry', () => {
     }
   });
 
-  test('stops no license that says keep, and shows in expires_at alone', async () => {
+  test('with on_expiry keep, does not end a license, and is shown in expires_at', async () => {
     const license = await service.issue({ expires_at, on_expiry: 'keep' });
     service.clock.set('2029-01-01T00:00:00Z');
     const { status, json } = await service.activate(license);
@@ -90,7 +90,7 @@ describe('a published version', () => {
 
   beforeAll(() => publish(service, '3.12', '2027-06-01T00:00:00Z'));
 
-  test('that is not covered names its minimum, and the newest covered version with its download', async () => {
+  test('that is not covered is refused with its minimum, and with the newest covered version and its download', async () => {
     const { status, json } = await service.activate(await service.issue(lapsed), 'studio', {
       app_version: '3.12',
     });
@@ -109,14 +109,14 @@ describe('a published version', () => {
   });
 
   test.each(['3.1.2', '3.1', '31.2', '3.120', '3.12.1', '3.12.0.1', '3.2', '4', '12.3', '0'])(
-    'is not the same as %s, which was never published and demands nothing',
+    'is not the same as %s, which was never published and needs no coverage',
     async (app_version) => {
       const { status } = await service.activate(await service.issue(lapsed), 'studio', { app_version });
       expect(status).toBe(201);
     },
   );
 
-  test('is covered by a license that expires at its minimum to the second, or never', async () => {
+  test('is covered by a license that expires exactly at its minimum, or never', async () => {
     const app_version = '3.12';
     for (const expires_at of [new Date('2027-06-01T00:00:00Z'), null]) {
       const { status } = await service.activate(await service.issue({ expires_at }), 'studio', {
@@ -129,7 +129,7 @@ describe('a published version', () => {
   });
 });
 
-test('a full license says how full and where to release, and never what other machines are called', async () => {
+test('machine_limit_reached has the numbers of machines and the portal, and no label of other machines', async () => {
   const license = await service.issue({ machines_allowed: 2 });
   const others = [
     await service.activate(license, 'one', { hostname_hint: 'Canary Studio' }),
@@ -153,39 +153,39 @@ test('a full license says how full and where to release, and never what other ma
   for (const { json: other } of others) expect(text).not.toContain(other.activation.id);
 });
 
-test('one machine that asks twice at once gets one seat: 201 and 200', async () => {
+test('two concurrent activations of a machine create one: 201 and 200', async () => {
   const license = await service.issue();
   const holder = await service.database.connect();
   await holder.query('begin');
   await holder.query('select 1 from license where id = $1 for update', [license.license_id]);
-  const asked = [service.activate(license), service.activate(license)];
-  const isOver = Promise.race(asked).then(() => true);
+  const responses = [service.activate(license), service.activate(license)];
+  const isOver = Promise.race(responses).then(() => true);
   const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  // Both have found the license with no machine on it.
+  // Both requests have read the license without an activation.
   while (!(await Promise.race([isOver, service.sql(waiting).then((rows) => rows.length > 1)])));
   await holder.query('commit');
   holder.release();
-  const answers = await Promise.all(asked);
+  const answers = await Promise.all(responses);
   expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 201]);
   expect(answers[0]!.json.activation).toEqual(answers[1]!.json.activation);
 });
 
-test('a license whose expiry moves while a machine waits for its seat is judged by the new one', async () => {
+test('if the expiry changes while an activation waits for the lock of the license, the new expiry applies', async () => {
   await publish(service, '7.0.0', '2027-06-01T00:00:00Z');
   const activate = async (): Promise<Answer> => {
     const license = await service.issue();
     const staff = await service.database.connect();
     await staff.query('begin');
     await staff.query('select 1 from license where id = $1 for update', [license.license_id]);
-    const asked = service.activate(license, 'a machine', { app_version: '7.0.0' });
+    const response = service.activate(license, 'a machine', { app_version: '7.0.0' });
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    const isOver = asked.then(() => true);
+    const isOver = response.then(() => true);
     while (!(await Promise.race([isOver, service.sql(waiting).then((rows) => rows.length > 0)])));
     await staff.query(`update license set expires_at = '2027-01-01' where id = $1`, [license.license_id]);
     await staff.query('commit');
     staff.release();
-    const answer = await asked;
-    // On a machine so slow that the service's time limit ended first, nothing was shown.
+    const answer = await response;
+    // On a slow machine the time limit of the request may end first; then the test tries again.
     return answer.status === 503 ? activate() : answer;
   };
   expect((await activate()).json).toMatchObject({ status: 403, code: 'version_not_covered' });

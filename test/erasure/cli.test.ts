@@ -8,7 +8,7 @@ import { schemaViolations } from '../support/http/openapi.js';
 const WHY = ['--reason', 'asked by letter'];
 const DAY_MS = 86_400_000;
 
-/** Without a server: only commands carry requests out. */
+/** No server runs, so that only commands carry requests out. */
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let client: pg.Client;
 let terminal: Terminal;
@@ -43,9 +43,9 @@ const rows = async (sql: string) => (await client.query(sql)).rows as Record<str
 const day = (daysFromNow: number) => new Date(Date.now() + daysFromNow * DAY_MS).toISOString().slice(0, 10);
 const emailOfLicense = async () => (await rows('select email from license'))[0]!['email'];
 
-test('request is due at once, and waits until it is carried out', async () => {
-  const asked = await request(' Ada@Example.com ', '--as', 'grace');
-  expect(asked).toMatchObject({
+test('a request of staff may be carried out at once, and is waiting until then', async () => {
+  const erasure = await request(' Ada@Example.com ', '--as', 'grace');
+  expect(erasure).toMatchObject({
     email: 'ada@example.com',
     asked_by: 'staff',
     reason: 'asked by letter',
@@ -55,13 +55,13 @@ test('request is due at once, and waits until it is carried out', async () => {
     days_left: 30,
     erased: null,
   });
-  expect(Date.parse(asked.runs_at)).toBeLessThanOrEqual(Date.now());
-  expect(schemaViolations('/components/schemas/Erasure', asked)).toEqual([]);
-  expect(await request('ada@example.com')).toMatchObject({ id: asked.id, state: 'waiting' });
+  expect(Date.parse(erasure.runs_at)).toBeLessThanOrEqual(Date.now());
+  expect(schemaViolations('/components/schemas/Erasure', erasure)).toEqual([]);
+  expect(await request('ada@example.com')).toMatchObject({ id: erasure.id, state: 'waiting' });
   expect(await emailOfLicense()).toBe('ada@example.com');
 });
 
-test('run carries nothing out by a clock that is wrong', async () => {
+test('run carries out no request if the system clock is wrong', async () => {
   const preload = new URL('../support/processes/wrong-clock.mjs', import.meta.url).href;
   const env = { NODE_OPTIONS: `--import ${preload}`, TEST_CLOCK_OFFSET: String(-DAY_MS) };
   const { code, stdout, stderr } = await terminal.run(['erasure', 'run'], { env });
@@ -72,29 +72,29 @@ test('run carries nothing out by a clock that is wrong', async () => {
   expect(await emailOfLicense()).toBe('ada@example.com');
 });
 
-test('list shows who waits, and until when, to a person', async () => {
-  const [asked, ...more] = await terminal.json(['erasure', 'list']);
+test('without --json, list shows a table of the requests with their due dates', async () => {
+  const [erasure, ...more] = await terminal.json(['erasure', 'list']);
   expect(more).toEqual([]);
   const { code, stdout, stderr } = await terminal.run(['erasure', 'list']);
   expect([code, stderr]).toEqual([0, '']);
-  const [head, line] = stdout.split('\n').map((each) => each.split(/ {2,}/));
+  const [head, row] = stdout.split('\n').map((line) => line.split(/ {2,}/));
   expect(head).toEqual(['Request', 'E-mail', 'State', 'Received', 'Due', 'Days left']);
-  expect(line).toEqual([asked.id, 'ada@example.com', 'waiting', day(0), day(30), '30']);
+  expect(row).toEqual([erasure.id, 'ada@example.com', 'waiting', day(0), day(30), '30']);
 });
 
-test('status warns of one that is overdue, from the day after', async () => {
+test('status warns of an overdue request from the day after it was due', async () => {
   await rows(`update erasure_request set received_on = '${day(-30)}'`);
   expect((await terminal.json(['status'])).warnings).toEqual([]);
   await rows(`update erasure_request set received_on = '${day(-31)}'`);
-  const sentence = `A deletion request was due on ${day(-1)} and is overdue.`;
+  const warning = `A deletion request was due on ${day(-1)} and is overdue.`;
   const [json, text] = await Promise.all([terminal.json(['status']), terminal.run(['status'])]);
-  expect(json.warnings).toEqual([sentence]);
-  expect(text.stdout).toMatch(new RegExp(`^Warning +${sentence}$`, 'm'));
+  expect(json.warnings).toEqual([warning]);
+  expect(text.stdout).toMatch(new RegExp(`^Warning +${warning}$`, 'm'));
   expect(text.stdout).not.toContain('ada@');
   expect((await terminal.json(['erasure', 'list']))[0].days_left).toBe(-1);
 });
 
-test('run says in one sentence where TOMBSTONE_FILE cannot be read, and erases nothing', async () => {
+test('if TOMBSTONE_FILE cannot be read, run prints one sentence and erases nothing', async () => {
   const TOMBSTONE_FILE = terminal.file('folder');
   mkdirSync(TOMBSTONE_FILE);
   const { code, stdout, stderr } = await terminal.run(['erasure', 'run', '--json'], {
@@ -109,20 +109,20 @@ test('run says in one sentence where TOMBSTONE_FILE cannot be read, and erases n
   rmdirSync(TOMBSTONE_FILE);
 });
 
-test('a request that was taken back since a backup is not carried out from it', async () => {
+test('a request in a restored backup that was cancelled after the backup is not carried out', async () => {
   const TOMBSTONE_FILE = terminal.file('cancelled.txt');
-  const [asked] = await terminal.json(['erasure', 'list']);
-  writeFileSync(TOMBSTONE_FILE, `taken_back ${asked.id}\n`);
+  const [erasure] = await terminal.json(['erasure', 'list']);
+  writeFileSync(TOMBSTONE_FILE, `taken_back ${erasure.id}\n`);
   await rows('create table kept as select * from erasure_request');
   expect(await terminal.json(['erasure', 'run'], { env: { TOMBSTONE_FILE } })).toEqual([]);
-  expect(await terminal.json(['erasure', 'list'])).toMatchObject([{ id: asked.id, state: 'taken_back' }]);
+  expect(await terminal.json(['erasure', 'list'])).toMatchObject([{ id: erasure.id, state: 'taken_back' }]);
   expect(await emailOfLicense()).toBe('ada@example.com');
   await rows('delete from erasure_request');
   await rows('insert into erasure_request select * from kept');
   await rows('drop table kept');
 });
 
-test('run carries out what is due, and has when it ends', async () => {
+test('run has carried out every due request when it ends', async () => {
   await rows(
     `insert into erasure_request (id, email, asked_by, received_on, runs_at)
      values (gen_random_uuid(), 'waits@example.com', 'holder', now(), now() + interval '3 days')`,
@@ -146,7 +146,7 @@ test('run carries out what is due, and has when it ends', async () => {
   ]);
 });
 
-test('a purchase of who was erased is recorded without them, where a restored backup lacks it', async () => {
+test('a purchase of an erased buyer that a restored backup lacks is recorded without an address and a license', async () => {
   await rows('delete from license');
   await rows('delete from purchase');
   expect(await sell()).toEqual({ transaction_id: 'kanari', state: 'paid', license_id: null });
@@ -154,7 +154,7 @@ test('a purchase of who was erased is recorded without them, where a restored ba
   expect(await rows('select id from license')).toEqual([]);
 });
 
-test('run, where nothing is due, says so and is content', async () => {
+test('run says so and exits with 0 if nothing is due', async () => {
   const [json, text] = await Promise.all([
     terminal.json(['erasure', 'run']),
     terminal.run(['erasure', 'run']),
@@ -162,14 +162,14 @@ test('run, where nothing is due, says so and is content', async () => {
   expect([json, text.code, text.stdout]).toEqual([[], 0, 'Nothing is due.\n']);
 });
 
-test('request tells a person who will carry it out', async () => {
+test('without --json, request prints what will carry it out', async () => {
   const { code, stdout } = await terminal.run(['erasure', 'request', 'grace@example.com', ...WHY]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^Request +E-mail .*\n\S+ +grace@example\.com +waiting /);
   expect(stdout).toContain('carried out by a running service, or now by `mooring erasure run`');
 });
 
-test('exit code 2 for an address that is none, no reason, or an address in the reason, in one sentence', async () => {
+test('exit code 2 and one sentence for an invalid address, a missing reason, or an address in the reason', async () => {
   const wrong = [
     ['ada', ...WHY],
     ['ada@example.com'],
@@ -184,7 +184,7 @@ test('exit code 2 for an address that is none, no reason, or an address in the r
   }
 });
 
-test('in production nothing is erased without TOMBSTONE_FILE: one sentence, and exit code 2', async () => {
+test('in production the commands refuse to erase without TOMBSTONE_FILE, with one sentence and exit code 2', async () => {
   const env = {
     NODE_ENV: 'production',
     LICENSE_KEY_SECRET: Buffer.alloc(32, 7).toString('base64'),
@@ -201,14 +201,14 @@ test('in production nothing is erased without TOMBSTONE_FILE: one sentence, and 
     expect(stderr).toMatch(/^In production, erasing needs TOMBSTONE_FILE: [^\n]+\.\n$/);
   }
   expect(await rows('select id, email, honoured_at from erasure_request order by id')).toEqual(before);
-  const given = { env: { ...env, TOMBSTONE_FILE: terminal.file('production.txt') } };
-  expect(await terminal.json(['erasure', 'request', 'late@example.com', ...WHY], given)).toMatchObject({
+  const withFile = { env: { ...env, TOMBSTONE_FILE: terminal.file('production.txt') } };
+  expect(await terminal.json(['erasure', 'request', 'late@example.com', ...WHY], withFile)).toMatchObject({
     state: 'waiting',
   });
-  expect((await terminal.run(['erasure', 'run'], given)).code).toBe(0);
+  expect((await terminal.run(['erasure', 'run'], withFile)).code).toBe(0);
 });
 
-test('status names the licenses that a restore left without an address, and requests that the file lacks', async () => {
+test('status shows licenses that lost their address in a restore, and the number of requests that the file lacks', async () => {
   await rows(
     `insert into license (id, key_hash, key_hint, machines_allowed, on_expiry, created_at, address_lost_at)
      values ('01920000-0000-7000-8000-000000000001', sha256('one'), '11', 1, 'keep', now(), now())`,

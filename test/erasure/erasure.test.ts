@@ -24,14 +24,14 @@ import { machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
 const ADA = 'ada.kanari@leak.example';
-/** Her address before: the purchases know her by it. */
+/** Her earlier address, which her purchases have. */
 const EARLIER = 'ada.before@leak.example';
 const LABELS = ['Studio Kanari', 'Kanari Laptop', 'Kanaris alter Mac', 'Küche von Kanari'];
-const WORDS = 'Sold it to my sister Kanarina';
+const REQUEST_REASON = 'Sold it to my sister Kanarina';
 const MACHINES = LABELS.map((label) => machineId(label));
 
 const search = new LeakSearch([
-  ...[ADA, EARLIER, WORDS, ...LABELS].flatMap(formsOfText),
+  ...[ADA, EARLIER, REQUEST_REASON, ...LABELS].flatMap(formsOfText),
   ...MACHINES.flatMap(formsOfMachine),
 ]);
 
@@ -39,7 +39,7 @@ const search = new LeakSearch([
 interface HolderData {
   readonly ids: string[];
   readonly keys: string[];
-  /** Of a machine each, as the application on it keeps it. */
+  /** One license token for each machine. */
   readonly tokens: string[];
 }
 
@@ -52,8 +52,8 @@ let erased: ErasureView;
 beforeAll(async () => {
   service = await Service.start({ environment: { LOG_LEVEL: 'trace', DEFAULT_MACHINES_PER_LICENSE: '3' } });
   const bob = await createHolder('bob@other.example', 'bob-1', ['Bob at home', 'Bob at work'], 'Sold it');
-  ada = await createHolder(EARLIER, 'kanari-1', LABELS, WORDS, changeAddress);
-  await waitingMails();
+  ada = await createHolder(EARLIER, 'kanari-1', LABELS, REQUEST_REASON, changeAddress);
+  await enqueueUnsendableMails();
   before = await everyRow(service);
   others = rowsOf(bob.ids, before);
   erased = await erase(service, ADA);
@@ -61,41 +61,41 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 /**
- * A holder of two licenses, one bought and one issued, on machines in turn; the last one is released.
- * @param meanwhile what happens before support is asked for anything
+ * Creates a holder of two licenses, one bought and one issued. The machines alternate between them; the last one is released.
+ * @param beforeRequest runs after the activations and before the release request
  */
 async function createHolder(
   email: string,
   transaction: string,
   labels: string[],
-  words: string,
-  meanwhile: () => Promise<void> = async () => undefined,
+  requestReason: string,
+  beforeRequest: () => Promise<void> = async () => undefined,
 ): Promise<HolderData> {
   const bought = await sell(service, email, transaction);
   const issued = await service.issue({ email });
   const license_key = (await service.app.get(LicensesService).currentKey(bought))!;
-  const held = {
+  const data = {
     ids: [bought, issued.license_id, email, transaction],
     keys: [license_key, issued.license_key],
   };
-  const bindings: { id: string; token: string }[] = [];
+  const activations: { id: string; token: string }[] = [];
   for (const [i, hostname_hint] of labels.entries()) {
-    const license = { license_key: held.keys[i % 2]!, email };
-    // In either case it is the same machine, and the same bytes.
+    const license = { license_key: data.keys[i % 2]!, email };
+    // An id in upper case is the same machine, and is stored as the same bytes.
     const id = machineId(hostname_hint);
     const machine_id = i % 3 ? id.toUpperCase() : id;
     const { json } = await service.activate(license, hostname_hint, { hostname_hint, machine_id });
-    bindings.push({ id: json.activation.id, token: json.token });
+    activations.push({ id: json.activation.id, token: json.token });
   }
   await service.app.get(SignInCodes).send(email);
-  await meanwhile();
-  await service.app.get(ReleaseRequests).create(bindings[0]!.id, words);
-  await service.app.get(ReleaseService).release(bindings.at(-1)!.id, ACT);
-  held.ids.push(...bindings.map(({ id }) => id));
-  return { ...held, tokens: bindings.map(({ token }) => token) };
+  await beforeRequest();
+  await service.app.get(ReleaseRequests).create(activations[0]!.id, requestReason);
+  await service.app.get(ReleaseService).release(activations.at(-1)!.id, ACT);
+  data.ids.push(...activations.map(({ id }) => id));
+  return { ...data, tokens: activations.map(({ token }) => token) };
 }
 
-/** Two more purchases, one disputed and one refunded; then her address changes, and mails announce it. */
+/** Records two more purchases, one disputed and one refunded, and then changes the address of her licenses, which sends mails. */
 async function changeAddress(): Promise<void> {
   const purchases = service.app.get(PurchasesService);
   for (const status of ['disputed', 'refunded'] as const) {
@@ -107,12 +107,12 @@ async function changeAddress(): Promise<void> {
   for (const { id } of licenses) await service.setLicense(id, { email: ADA });
 }
 
-/** Mails that cannot be sent: one of a key, one whose recipient nothing else names, one with a code. */
-async function waitingMails(): Promise<void> {
+/** Enqueues mails that cannot be sent: one with a key, one whose recipient only its row has, one with a code. */
+async function enqueueUnsendableMails(): Promise<void> {
   await waitForJobs(service);
-  const box = join(service.dataDir, 'outbox');
-  await rm(box, { recursive: true });
-  await writeFile(box, 'no folder');
+  const outboxPath = join(service.dataDir, 'outbox');
+  await rm(outboxPath, { recursive: true });
+  await writeFile(outboxPath, 'no folder');
   const [{ id }] = (await service.sql<{ id: string }>('select id from license where email = $1 limit 1', [
     ADA,
   ])) as [{ id: string }];
@@ -124,16 +124,16 @@ async function waitingMails(): Promise<void> {
   await service.app.get(SignInCodes).send(ADA);
   const failed = 'select 1 from graphile_worker.jobs where last_error is not null and locked_by is null';
   await until(async () => (await service.sql(failed)).length === 3);
-  await rm(box);
+  await rm(outboxPath);
 }
 
-/** What the tables hold of a person; jobs come and go. */
+/** The rows with one of these ids, without those of the job queue, which change all the time. */
 const rowsOf = (ids: readonly string[], rows: readonly string[]) =>
   rows.filter((row) => row.startsWith('public.') && ids.some((id) => row.includes(id)));
 
-test('before, the search finds the address, its predecessor, every label, every machine and her words', () => {
+test('before the erasure, the search finds both addresses, each label, each machine and the reason of her request', () => {
   const forms = search.in(before.join('\n'));
-  expect([...forms]).toEqual(expect.arrayContaining([ADA, EARLIER, WORDS, ...LABELS, ...MACHINES]));
+  expect([...forms]).toEqual(expect.arrayContaining([ADA, EARLIER, REQUEST_REASON, ...LABELS, ...MACHINES]));
 });
 
 test('after the erasure no table has personal data of the holder, in any form', async () => {
@@ -149,7 +149,7 @@ test('no log line has personal data of the holder, during the erasure or later',
   expect([...search.in(logged)]).toEqual([]);
 });
 
-test('the purchases keep their transaction ids, states and days, and nothing of the buyer', async () => {
+test('the purchases keep their transaction ids, states and days, and no address', async () => {
   const rows = await service.sql(
     `select transaction_id, state, paid, recorded_on::text, email from purchase
      where transaction_id like 'kanari%' order by 1`,
@@ -162,7 +162,7 @@ test('the purchases keep their transaction ids, states and days, and nothing of 
   ]);
 });
 
-test('the request says what was erased, and no longer whose it was', () => {
+test('the request shows how much was erased, and no longer the address', () => {
   expect(erased).toMatchObject({
     email: null,
     state: 'honoured',
@@ -173,7 +173,7 @@ test('the request says what was erased, and no longer whose it was', () => {
   });
 });
 
-test('the receipt says what was deleted, what is kept, why and until when, and goes to the address once', async () => {
+test('one receipt is sent to the address: what was deleted, what is kept, why and until when', async () => {
   const [receipt, ...more] = await mailsTo(service, ADA, /was deleted/);
   expect(more).toEqual([]);
   expect(receipt!.text).toContain('Licenses: 4\nActivations: 4\nPurchases: 3\n');
@@ -185,7 +185,7 @@ test('the receipt says what was deleted, what is kept, why and until when, and g
   expect(receipt!.text).not.toMatch(/kanari/i);
 });
 
-test('no other mail goes to an erased holder: those that waited have nothing to say any more', async () => {
+test('no other mail is sent to an erased holder, also none that was waiting', async () => {
   await makeDue(service);
   await waitForJobs(service);
   expect((await mailsTo(service, ADA, /./)).map(({ subject }) => subject)).toEqual([
@@ -193,7 +193,7 @@ test('no other mail goes to an erased holder: those that waited have nothing to 
   ]);
 });
 
-test('each of the machines hears that its license is not valid there', async () => {
+test('the heartbeat of each machine is answered with binding_released', async () => {
   expect(ada.tokens).toHaveLength(4);
   for (const token of ada.tokens) {
     const { status, json } = await service.heartbeat(token);
@@ -201,7 +201,7 @@ test('each of the machines hears that its license is not valid there', async () 
   }
 });
 
-test('the keys activate nothing, with the one address or the other, and say nothing of an erasure', async () => {
+test('activating with an erased key is answered as with an unknown one, with either address', async () => {
   for (const license_key of ada.keys) {
     for (const email of [ADA, EARLIER]) {
       const { status, json } = await service.activate({ license_key, email }, LABELS[0]);
@@ -210,14 +210,14 @@ test('the keys activate nothing, with the one address or the other, and say noth
   }
 });
 
-test('another holder is as before, byte for byte', async () => {
+test('the rows of another holder are unchanged', async () => {
   // Licenses, purchase, activations, release request, code and audit.
   expect(others.length).toBeGreaterThanOrEqual(8);
   const after = new Set(await everyRow(service));
   expect(others.filter((row) => !after.has(row))).toEqual([]);
 });
 
-test('a second request finds nothing left, and is honoured all the same', async () => {
+test('a second request finds no data, and is carried out as well', async () => {
   const again = await erase(service, ADA);
   expect(again).toMatchObject({
     state: 'honoured',

@@ -10,18 +10,18 @@ import { formsOfText, type Form } from '../support/leak-search.js';
 
 export const ACT = { actor: 'test', reason: 'a test' };
 
-/** Waits until a condition holds. The timeout of the test ends a wait that never would. */
+/** Waits until a condition holds, at most until the timeout of the test. */
 export async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await pause(5);
 }
 
-/** A buyer buys a license. @returns its id */
+/** Records a paid purchase. @returns the id of its license */
 export async function sell(service: Service, email: string, transaction_id: string): Promise<string> {
   const report = { transaction_id, email, status: 'paid' } as const;
   return (await service.app.get(PurchasesService).record(report)).license_id!;
 }
 
-/** Restores a dump: a copy of the database under another name. The original must have no connection. */
+/** Copies a database, as a restored dump. The original must have no connection. */
 export async function copyDatabase(url: string): Promise<Awaited<ReturnType<typeof createDatabase>>> {
   const nameOf = (of: string) => new URL(of).pathname.slice(1);
   const copy = await createDatabase();
@@ -33,25 +33,25 @@ export async function copyDatabase(url: string): Promise<Awaited<ReturnType<type
   return copy;
 }
 
-/** A header that signs a staff member of this role in. */
-export async function signedIn(
+/** Headers with the token of a staff member with this role. */
+export async function staffHeaders(
   service: Service,
   role: 'support' | 'admin',
 ): Promise<{ authorization: string }> {
   return { authorization: `Bearer ${await service.staffToken(role, `${role}@staff.example`)}` };
 }
 
-/** Waits until no job of this kind is left. */
+/** Waits until the queue has no job whose task matches this SQL pattern. */
 export async function waitForJobs(service: Service, kind = '%'): Promise<void> {
   const sql = 'select 1 from graphile_worker.jobs where task_identifier like $1';
   await until(async () => (await service.sql(sql, [kind])).length === 0);
 }
 
-/** Waits until each mail has been sent: its recipient is stored until then. */
+/** Waits until each mail has been sent, when its row in `mail_recipient` is deleted. */
 export const waitForSentMails = (service: Service) =>
   until(async () => (await service.sql('select 1 from mail_recipient')).length === 0);
 
-/** Makes the jobs of this kind due, by the database's clock. */
+/** Makes the jobs whose task matches this SQL pattern due now. */
 export const makeDue = (service: Service, kind = '%') =>
   service.sql(
     `select graphile_worker.reschedule_jobs(
@@ -60,23 +60,23 @@ export const makeDue = (service: Service, kind = '%') =>
     [kind],
   );
 
-/** The state of a request. */
-export async function found(service: Service, id: string): Promise<ErasureView> {
+/** The request as staff see it. */
+export async function findRequest(service: Service, id: string): Promise<ErasureView> {
   return (await service.app.get(ErasureService).list()).find((request) => request.id === id)!;
 }
 
-/** The request, once it is carried out. */
-export async function honoured(service: Service, id: string): Promise<ErasureView> {
-  await until(async () => (await found(service, id)).state === 'honoured');
-  return found(service, id);
+/** Waits until a request is carried out, and returns it. */
+export async function untilCarriedOut(service: Service, id: string): Promise<ErasureView> {
+  await until(async () => (await findRequest(service, id)).state === 'honoured');
+  return findRequest(service, id);
 }
 
-/** Requests an erasure as staff do, and waits for its job. */
+/** Requests an erasure as staff, and waits until its job has carried it out. */
 export async function erase(service: Service, email: string): Promise<ErasureView> {
-  return honoured(service, (await service.app.get(ErasureService).request(email, ACT)).id);
+  return untilCarriedOut(service, (await service.app.get(ErasureService).request(email, ACT)).id);
 }
 
-/** Every row of every table of every schema, the job queue's among them: `table: row`. */
+/** All rows of all tables, including the job queue, as `table: row`. */
 export async function everyRow(service: Pick<Service, 'sql'>): Promise<string[]> {
   const tables = await service.sql<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables
@@ -84,17 +84,17 @@ export async function everyRow(service: Pick<Service, 'sql'>): Promise<string[]>
   );
   const rows: string[] = [];
   for (const { name } of tables) {
-    const all = await service.sql<{ row: string }>(`select t::text as row from ${name} t order by 1`);
-    rows.push(...all.map(({ row }) => `${name}: ${row}`));
+    const found = await service.sql<{ row: string }>(`select t::text as row from ${name} t order by 1`);
+    rows.push(...found.map(({ row }) => `${name}: ${row}`));
   }
   return rows;
 }
 
-/** The forms of a machine id: of its digits, and of its bytes. */
+/** The forms in which a machine id may be stored: as hex digits, base64 or a list of bytes. */
 export function formsOfMachine(id: string): Form[] {
   const bytes = Buffer.from(id, 'hex');
-  const written = [bytes.toString('base64'), bytes.toString('base64url'), [...bytes].join(',')];
-  const forms = written.map((form) => ({
+  const encodings = [bytes.toString('base64'), bytes.toString('base64url'), [...bytes].join(',')];
+  const forms = encodings.map((form) => ({
     what: `${id} as ${form}`,
     bytes: Buffer.from(form),
     binary: false,
@@ -106,7 +106,7 @@ export function formsOfMachine(id: string): Form[] {
 export async function outbox(service: Pick<Service, 'dataDir'>): Promise<Mail[]> {
   const directory = join(service.dataDir, 'outbox');
   const files = (await readdir(directory).catch(() => [])).filter((name) => name.endsWith('.eml'));
-  return Promise.all(files.map(async (name) => asMail(await readFile(join(directory, name), 'latin1'))));
+  return Promise.all(files.map(async (name) => parseMail(await readFile(join(directory, name), 'latin1'))));
 }
 
 export interface Mail {
@@ -115,18 +115,18 @@ export interface Mail {
   readonly text: string;
 }
 
-function asMail(raw: string): Mail {
-  // The first of its parts is the plain text.
+function parseMail(raw: string): Mail {
+  // The first part is the plain text.
   const [, part = ''] = raw.split(/^--.+$/m);
   const [head = '', ...body] = part.trimStart().split('\n\n');
   return {
     to: /^To: <?([^<>\n]+)>?$/m.exec(raw)?.[1] ?? '',
     subject: /^Subject: (.*(?:\n .*)*)$/m.exec(raw)?.[1]?.replaceAll(/\n /g, ' ') ?? '',
-    text: decoded(head, body.join('\n\n')),
+    text: decodeBody(head, body.join('\n\n')),
   };
 }
 
-function decoded(head: string, body: string): string {
+function decodeBody(head: string, body: string): string {
   if (/base64/i.test(head)) return Buffer.from(body, 'base64').toString();
   if (!/quoted-printable/i.test(head)) return body;
   const bytes = body
@@ -135,7 +135,7 @@ function decoded(head: string, body: string): string {
   return Buffer.from(bytes, 'latin1').toString();
 }
 
-/** The mails of this subject to an address, once none waits for it any more. */
+/** Waits until all mails are sent. @returns those to `email` whose subject matches */
 export async function mailsTo(service: Service, email: string, subject: RegExp): Promise<Mail[]> {
   await until(async () => (await service.sql('select 1 from mail_recipient')).length === 0);
   return (await outbox(service)).filter((mail) => mail.to === email && subject.test(mail.subject));

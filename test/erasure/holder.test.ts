@@ -9,8 +9,8 @@ import { RetentionService } from '../../src/retention/retention.service.js';
 import {
   ACT,
   everyRow,
-  found,
-  honoured,
+  findRequest,
+  untilCarriedOut,
   makeDue,
   mailsTo,
   waitForJobs,
@@ -55,7 +55,7 @@ const isErased = async () => {
   return license!['email'] === null;
 };
 
-/** The run of the hour, as the schedule makes it. */
+/** Runs the hourly job. */
 async function hourlyRun(): Promise<void> {
   const job = service.app.get(RetentionJob);
   job.run();
@@ -72,9 +72,9 @@ const mails = async (subject: RegExp) => {
   return (await outbox(service)).filter((mail) => mail.to === ADA && subject.test(mail.subject));
 };
 
-test('waits three days, and says so by mail at once', async () => {
-  const asked = await erasures.request(ADA);
-  expect(asked).toMatchObject({
+test('a request waits three days, and a mail announces it at once', async () => {
+  const erasure = await erasures.request(ADA);
+  expect(erasure).toMatchObject({
     state: 'waiting',
     asked_by: 'holder',
     reason: null,
@@ -90,18 +90,18 @@ test('waits three days, and says so by mail at once', async () => {
   expect(await isErased()).toBe(false);
 });
 
-test('runs by itself after three days, to the instant, and not before', async () => {
+test('the hourly job carries a request out after exactly three days, and not before', async () => {
   const { id } = await erasures.request(ADA);
   service.clock.advance(72 * HOUR_MS - 1);
   await hourlyRun();
-  expect([await isErased(), (await found(service, id)).state]).toEqual([false, 'waiting']);
+  expect([await isErased(), (await findRequest(service, id)).state]).toEqual([false, 'waiting']);
   service.clock.advance(1);
   await hourlyRun();
-  expect([await isErased(), (await found(service, id)).state]).toEqual([true, 'honoured']);
+  expect([await isErased(), (await findRequest(service, id)).state]).toEqual([true, 'honoured']);
   expect(await jobs()).toEqual([]);
 });
 
-test('by a clock that the database does not share none is carried out, whatever kept the retention from comparing them', async () => {
+test('if the clocks differ, no request is carried out, also if the retention fails before it compares them', async () => {
   const { id } = await erasures.request(ADA);
   service.clock.advance(72 * HOUR_MS);
   jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
@@ -109,7 +109,7 @@ test('by a clock that the database does not share none is carried out, whatever 
   try {
     await hourlyRun();
     await expect(erasures.runDue()).rejects.toThrow(ClocksDiffer);
-    expect([await isErased(), (await found(service, id)).state]).toEqual([false, 'waiting']);
+    expect([await isErased(), (await findRequest(service, id)).state]).toEqual([false, 'waiting']);
   } finally {
     jest.restoreAllMocks();
   }
@@ -117,30 +117,30 @@ test('by a clock that the database does not share none is carried out, whatever 
   expect(await isErased()).toBe(true);
 });
 
-test('a holder whose clock differs from the database is asked to wait, and staff are not', async () => {
+test('if the clocks differ, a request of a holder is refused as unavailable, and one of staff is carried out', async () => {
   jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
   try {
     await expect(erasures.request(ADA)).rejects.toMatchObject({ code: 'unavailable' });
     expect(await jobs()).toEqual([]);
-    await honoured(service, (await erasures.request(ADA, ACT)).id);
+    await untilCarriedOut(service, (await erasures.request(ADA, ACT)).id);
   } finally {
     jest.restoreAllMocks();
   }
 });
 
-test('its job carries it out when its time comes, and what comes after finds it done', async () => {
+test('its job carries a request out when it is due, and the next hourly job changes nothing', async () => {
   const { id } = await erasures.request(ADA);
   service.clock.advance(72 * HOUR_MS);
   await makeDue(service, 'erasure');
-  const done = await honoured(service, id);
+  const done = await untilCarriedOut(service, id);
   expect(done).toMatchObject({ honoured_at: '2096-02-13T12:00:00Z', email: null });
   service.clock.advance(HOUR_MS);
   await hourlyRun();
-  expect(await found(service, id)).toEqual(done);
+  expect(await findRequest(service, id)).toEqual(done);
   expect(await mailsTo(service, ADA, /was deleted/)).toHaveLength(1);
 });
 
-test('a company of many machines is erased as a person is', async () => {
+test('an erasure also works for a license with 40,000 activations', async () => {
   const machines = 40_000;
   await service.sql(
     `insert into activation (id, license_id, machine_id, app_version, activated_at)
@@ -152,13 +152,13 @@ test('a company of many machines is erased as a person is', async () => {
   expect(await service.sql('select 1 from activation where machine_id is not null limit 1')).toEqual([]);
 });
 
-test('taken back, it names no person any more, and nothing is erased', async () => {
+test('a cancelled request has no address any more, and nothing is erased', async () => {
   const search = new LeakSearch(formsOfText(ADA));
   await service.sql('delete from license');
   const { id } = await erasures.request(ADA);
   service.clock.advance(72 * HOUR_MS - 1);
   await erasures.cancel(id);
-  expect(await found(service, id)).toMatchObject({
+  expect(await findRequest(service, id)).toMatchObject({
     state: 'taken_back',
     email: null,
     days_left: null,
@@ -170,13 +170,13 @@ test('taken back, it names no person any more, and nothing is erased', async () 
   expect([...search.in(rows.join('\n'))]).toEqual([]);
 });
 
-test('taken back, it never runs, and a new one is a new one', async () => {
+test('a cancelled request is never carried out, and a later one gets a new id', async () => {
   const { id } = await erasures.request(ADA);
   await erasures.cancel(id);
   service.clock.advance(100 * HOUR_MS);
   await hourlyRun();
   await erasures.run(id);
-  expect([await isErased(), (await found(service, id)).state]).toEqual([false, 'taken_back']);
+  expect([await isErased(), (await findRequest(service, id)).state]).toEqual([false, 'taken_back']);
   const again = await erasures.request(ADA);
   expect(again.id).not.toBe(id);
   expect(again).toMatchObject({ state: 'waiting', runs_at: '2096-02-17T16:00:00Z' });
@@ -185,18 +185,18 @@ test('taken back, it never runs, and a new one is a new one', async () => {
   expect(await isErased()).toBe(true);
 });
 
-test('what was carried out, taken back or never asked cannot be taken back', async () => {
+test('a request that was carried out or cancelled, or that does not exist, cannot be cancelled', async () => {
   const { id } = await erasures.request(ADA);
   await erasures.run(id);
   await expect(erasures.cancel(id)).rejects.toMatchObject({ code: 'not_found' });
-  expect((await found(service, id)).state).toBe('honoured');
+  expect((await findRequest(service, id)).state).toBe('honoured');
   const again = await erasures.request(ADA);
   await erasures.cancel(again.id);
   await expect(erasures.cancel(again.id)).rejects.toMatchObject({ code: 'not_found' });
   await expect(erasures.cancel(randomUUID())).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('asked twice, it is one, and comes no later for it', async () => {
+test('a second request returns the first one, with the same time', async () => {
   const first = await erasures.request(ADA);
   await mails(/^You asked for your data/);
   service.clock.advance(HOUR_MS);
@@ -206,38 +206,38 @@ test('asked twice, it is one, and comes no later for it', async () => {
   expect(await mails(/^You asked for your data/)).toHaveLength(1);
 });
 
-test('asked ten times at once, it is one', async () => {
-  const asked = await Promise.all(Array.from({ length: 10 }, () => erasures.request(ADA)));
-  expect(new Set(asked.map(({ id }) => id)).size).toBe(1);
+test('ten concurrent requests create one', async () => {
+  const created = await Promise.all(Array.from({ length: 10 }, () => erasures.request(ADA)));
+  expect(new Set(created.map(({ id }) => id)).size).toBe(1);
   expect(await jobs()).toHaveLength(1);
 });
 
-test('staff who ask for the same address bring it forward', async () => {
+test('a request of staff for the same address makes the waiting one due at once', async () => {
   const first = await erasures.request(ADA);
   service.clock.advance(HOUR_MS);
   const second = await erasures.request(ADA, ACT);
   expect(second).toMatchObject({ id: first.id, asked_by: 'holder', runs_at: '2096-02-10T13:00:00Z' });
-  expect(await honoured(service, first.id)).toMatchObject({ honoured_at: '2096-02-10T13:00:00Z' });
+  expect(await untilCarriedOut(service, first.id)).toMatchObject({ honoured_at: '2096-02-10T13:00:00Z' });
 });
 
-test('a holder who asks after staff did does not put it off', async () => {
+test('a request of a holder does not postpone one of staff', async () => {
   const { first, second } = await whileHeld(service, 'license', async () => ({
     first: await erasures.request(ADA, ACT),
     second: await erasures.request(ADA),
   }));
   expect([second.id, second.runs_at]).toEqual([first.id, NOON]);
-  expect(await honoured(service, first.id)).toMatchObject({ honoured_at: NOON });
-  // No mail announces three days that there are not.
+  expect(await untilCarriedOut(service, first.id)).toMatchObject({ honoured_at: NOON });
+  // No mail announces three days of waiting.
   await waitForJobs(service);
   expect((await outbox(service)).filter(({ subject }) => subject.startsWith('You asked'))).toEqual([]);
 });
 
-test('one that was not carried out warns in /health/ready from the day after it was due', async () => {
+test('an overdue request is a warning in /health/ready from the day after it was due', async () => {
   await erasures.request(ADA);
-  // No retention ran in these weeks either, which is another warning.
+  // Other warnings, such as that of the missing retention runs, are left out.
   const warnings = async () =>
-    (await service.call('GET', '/health/ready')).json.warnings.filter((each: string) =>
-      each.startsWith('A deletion request'),
+    (await service.call('GET', '/health/ready')).json.warnings.filter((warning: string) =>
+      warning.startsWith('A deletion request'),
     );
   service.clock.set('2096-03-11T23:59:59Z');
   expect(await warnings()).toEqual([expect.stringContaining('has been waiting since')]);
@@ -252,7 +252,7 @@ test.each([
   ['2096-12-01', '2096-12-31', 'to the end of a year'],
   ['2096-12-02', '2097-01-01', 'over the end of a year'],
   ['2100-01-30', '2100-03-01', 'in a hundredth year, which is no leap year'],
-])('of %s, it is due on %s: 30 days, %s', async (received_on, due_on) => {
+])('a request of %s is due on %s, after 30 days (%s)', async (received_on, due_on) => {
   for (const [time, days_left] of [
     ['00:00:00Z', 30],
     ['23:59:59.999Z', 30],

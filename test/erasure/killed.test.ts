@@ -50,8 +50,8 @@ async function addStaff(): Promise<void> {
   ]);
 }
 
-/** What the processor's side reports; the signature is all that is checked of who it is. */
-async function paid(url: string): Promise<number> {
+/** Reports a purchase as the payment processor does. @returns the status */
+async function reportPaid(url: string): Promise<number> {
   const body = JSON.stringify({ transaction_id: 'kanari', email: ADA, status: 'paid' });
   const at = new Date();
   const headers = {
@@ -66,36 +66,42 @@ const rows = async (sql: string) => (await client.query(sql)).rows as Record<str
 const sold = () =>
   rows(`select p.transaction_id, p.state, p.email as buyer, l.email, l.ended_at is not null as ended
         from purchase p join license l on l.purchase_id = p.id`);
-const is = { transaction_id: 'kanari', state: 'paid' };
-const isErased = { ...is, buyer: null, email: null, ended: true };
+const purchase = { transaction_id: 'kanari', state: 'paid' };
+const erasedPurchase = { ...purchase, buyer: null, email: null, ended: true };
 
-test('an instance killed after its answer and before the erasure: the next one carries it out', async () => {
+test('if an instance is killed between its response and the erasure, the next one carries it out', async () => {
   const first = await server().ready();
-  expect(await paid(url)).toBe(204);
+  expect(await reportPaid(url)).toBe(204);
   await addStaff();
-  // Another connection holds what the job has to lock, for as long as it takes to kill.
+  // Another connection holds a lock that the job needs, until the instance is killed.
   const holder = new pg.Client(database.url);
   await holder.connect();
   await holder.query('begin; lock table activation in access exclusive mode');
   const headers = { authorization: `Bearer ${TOKEN}` };
-  const asked = await call(url, 'POST', '/support/api/erasures', { email: ADA, reason: 'Asked.' }, headers);
+  const response = await call(
+    url,
+    'POST',
+    '/support/api/erasures',
+    { email: ADA, reason: 'Asked.' },
+    headers,
+  );
   await first.end('SIGKILL');
   await holder.query('rollback');
   await holder.end();
-  expect(asked.status).toBe(202);
-  expect(await sold()).toEqual([{ ...is, buyer: ADA, email: ADA, ended: false }]);
+  expect(response.status).toBe(202);
+  expect(await sold()).toEqual([{ ...purchase, buyer: ADA, email: ADA, ended: false }]);
 
   await server().ready();
   await until(
     async () => (await rows('select 1 from erasure_request where honoured_at is null')).length === 0,
   );
-  expect(await sold()).toEqual([isErased]);
+  expect(await sold()).toEqual([erasedPurchase]);
   await until(async () => (await rows('select 1 from mail_recipient')).length === 0);
 });
 
-test('the purchase reported once more brings nothing back, and issues no second license', async () => {
-  expect(await paid(url)).toBe(204);
-  expect(await sold()).toEqual([isErased]);
+test('reporting the purchase again restores no data and issues no second license', async () => {
+  expect(await reportPaid(url)).toBe(204);
+  expect(await sold()).toEqual([erasedPurchase]);
   expect(await rows('select 1 from license where email is not null and purchase_id is not null')).toEqual([]);
 });
 

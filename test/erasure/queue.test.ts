@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { DAY_MS } from '../../src/core/clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { found, honoured, makeDue, waitForJobs, until } from './harness.js';
+import { findRequest, untilCarriedOut, makeDue, waitForJobs, until } from './harness.js';
 import { Service } from '../support/harness.js';
 
 const ADA = 'ada@example.com';
@@ -27,8 +27,8 @@ interface QueuedJob {
   readonly hours: number;
 }
 
-/** The job of a request that waits in the queue, with the hours until its time by the database's clock. */
-const queued = async (id: string): Promise<QueuedJob | undefined> =>
+/** The waiting job of a request, with the hours until it is due by the database's clock. */
+const findWaitingJob = async (id: string): Promise<QueuedJob | undefined> =>
   (
     await service.sql<QueuedJob>(
       `select id, attempts, extract(epoch from run_at - now())::float / 3600 as hours
@@ -36,41 +36,41 @@ const queued = async (id: string): Promise<QueuedJob | undefined> =>
       [id],
     )
   )[0];
-const tasks = () => service.sql("select 1 from graphile_worker.jobs where task_identifier = 'erasure'");
+const erasureJobs = () => service.sql("select 1 from graphile_worker.jobs where task_identifier = 'erasure'");
 const emailOf = async () =>
   (await service.sql('select email from license where id = $1', [license_id]))[0]!['email'];
 
-/** Lets the queue run the job at once, and waits until another one waits in its place. */
-async function comesEarly(id: string): Promise<QueuedJob> {
-  const before = (await queued(id))!;
+/** Makes the queue run the job at once, and waits until it has enqueued a new one. */
+async function runJobEarly(id: string): Promise<QueuedJob> {
+  const before = (await findWaitingJob(id))!;
   await makeDue(service, 'erasure');
   await until(async () => {
-    const now = await queued(id);
-    return now !== undefined && now.id !== before.id && (await tasks()).length === 1;
+    const now = await findWaitingJob(id);
+    return now !== undefined && now.id !== before.id && (await erasureJobs()).length === 1;
   });
-  return (await queued(id))!;
+  return (await findWaitingJob(id))!;
 }
 
-test('a job that comes three days early erases nothing, waits again for its time, and runs then', async () => {
+test('a job that runs three days early erases nothing, and is enqueued again for its time', async () => {
   const { id } = await erasures.request(ADA);
-  const job = await comesEarly(id);
-  expect([await emailOf(), (await found(service, id)).state]).toEqual([ADA, 'waiting']);
+  const job = await runJobEarly(id);
+  expect([await emailOf(), (await findRequest(service, id)).state]).toEqual([ADA, 'waiting']);
   expect(job.attempts).toBe(0);
   expect(job.hours).toBeGreaterThan(71);
   expect(job.hours).toBeLessThanOrEqual(72);
   service.clock.advance(3 * DAY_MS);
   await makeDue(service, 'erasure');
-  await honoured(service, id);
+  await untilCarriedOut(service, id);
   expect(await emailOf()).toBeNull();
 });
 
-test('a job that finds the clocks to differ erases nothing, looks again soon, and runs once they agree', async () => {
+test('if the clocks differ, a job erases nothing and is enqueued again within an hour, and runs once they agree', async () => {
   const { id } = await erasures.request(ADA);
   service.clock.advance(3 * DAY_MS);
   const agrees = jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
   try {
-    const job = await comesEarly(id);
-    expect([await emailOf(), (await found(service, id)).state]).toEqual([ADA, 'waiting']);
+    const job = await runJobEarly(id);
+    expect([await emailOf(), (await findRequest(service, id)).state]).toEqual([ADA, 'waiting']);
     expect(job.attempts).toBe(0);
     expect(job.hours).toBeGreaterThan(0);
     expect(job.hours).toBeLessThanOrEqual(1);
@@ -78,25 +78,25 @@ test('a job that finds the clocks to differ erases nothing, looks again soon, an
     agrees.mockRestore();
   }
   await makeDue(service, 'erasure');
-  await honoured(service, id);
+  await untilCarriedOut(service, id);
   expect(await emailOf()).toBeNull();
 });
 
-test('however often a job comes early, it is never given up, and never two', async () => {
+test('a job that repeatedly runs early does not fail finally and is never enqueued twice', async () => {
   const { id } = await erasures.request(ADA);
-  for (let time = 0; time < 30; time += 1) expect((await comesEarly(id)).attempts).toBe(0);
+  for (let time = 0; time < 30; time += 1) expect((await runJobEarly(id)).attempts).toBe(0);
   service.clock.advance(3 * DAY_MS);
   await makeDue(service, 'erasure');
-  await honoured(service, id);
+  await untilCarriedOut(service, id);
 });
 
-test('a request that is taken back leaves no job behind, also while its job looks at the clocks', async () => {
+test('a request that is cancelled has no job afterwards, also if its job is running meanwhile', async () => {
   const { id } = await erasures.request(ADA);
-  await comesEarly(id);
+  await runJobEarly(id);
   await erasures.cancel(id);
-  expect(await tasks()).toEqual([]);
+  expect(await erasureJobs()).toEqual([]);
   const other = await erasures.request(ADA);
-  // The job waits for the row that is being taken back.
+  // The job waits for the row that is being cancelled.
   const holder = await service.database.connect();
   await holder.query('begin');
   await holder.query('update erasure_request set email = null, cancelled_at = now() where id = $1', [
@@ -109,15 +109,15 @@ test('a request that is taken back leaves no job behind, also while its job look
   await holder.query(`select graphile_worker.remove_job('erasure ' || $1)`, [other.id]);
   await holder.query('commit');
   holder.release();
-  // Where it waited too long it fails, and its job is tried again.
+  // After a lock timeout the job fails and is retried.
   await queuing.catch(() => undefined);
   await waitForJobs(service, 'erasure');
   expect(await emailOf()).toBe(ADA);
 });
 
-test('staff who ask bring a holder’s request forward: its job runs at once', async () => {
+test('a request of staff makes the job of a holder’s waiting request due at once', async () => {
   const { id } = await erasures.request(ADA);
   await erasures.request(ADA, { actor: 'grace', reason: 'asked by letter' });
-  await honoured(service, id);
+  await untilCarriedOut(service, id);
   expect(await emailOf()).toBeNull();
 });

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-interface Sold {
+interface SoldLicense {
   readonly license_id: string;
   readonly license_key: string;
   readonly email: string;
@@ -28,7 +28,7 @@ interface Sold {
   readonly activation_id: string;
 }
 
-async function sold(transaction_id: string): Promise<Sold> {
+async function sellAndActivate(transaction_id: string): Promise<SoldLicense> {
   const email = `${transaction_id}@race.example`;
   const license_id = await sell(service, email, transaction_id);
   const license_key = (await licenses.currentKey(license_id))!;
@@ -36,7 +36,7 @@ async function sold(transaction_id: string): Promise<Sold> {
   return { license_id, license_key, email, transaction_id, activation_id: json.activation.id };
 }
 
-/** Carries a request out as its job does: again, where a lock was not to be had in time. */
+/** Carries a request out as its job does: it retries after a lock timeout. */
 async function carryOut(id: string): Promise<unknown> {
   for (;;)
     try {
@@ -46,11 +46,11 @@ async function carryOut(id: string): Promise<unknown> {
     }
 }
 
-/** Requests an erasure as a holder does, so that no job runs it and `run` does. */
-const waiting = async (email: string) => (await erasures.request(email)).id;
+/** Requests an erasure as a holder, so that its job is due in three days and only `carryOut` runs it. */
+const requestAsHolder = async (email: string) => (await erasures.request(email)).id;
 
 /** The signs of an incomplete erasure: a machine name of an erased license, an active machine, a purchase with an address. */
-const halves = () =>
+const findIncompleteErasures = () =>
   service.sql(
     `select l.id, l.email, p.email as buyer, a.machine_id, a.hostname_hint, a.ended_at
      from license l left join purchase p on p.id = l.purchase_id left join activation a on a.license_id = l.id
@@ -59,46 +59,49 @@ const halves = () =>
         or (l.email is not null and p.id is not null and p.email is null)`,
   );
 
-test.each(ROUNDS)('an erasure amid everything that happens to a license (round %i)', async (round) => {
-  const license = await sold(`amid-${round}`);
-  const { license_id, email, transaction_id, activation_id } = license;
-  const id = await waiting(email);
-  const happening: (() => Promise<unknown>)[] = [
-    () => service.activate(license, 'second', { hostname_hint: 'Second' }),
-    () => service.app.get(ReleaseService).release(activation_id, ACT),
-    // After the refund, or the erasure, no mail may carry the key.
-    () =>
-      licenses
-        .rekey(license_id, ACT)
-        .catch((refused: unknown) => expect(refused).toMatchObject({ code: 'key_not_mailable' })),
-    () => purchases.record({ transaction_id, status: 'disputed' }),
-    () => purchases.record({ transaction_id, status: 'refunded' }),
-    () => service.activate(license, 'third'),
-    () => purchases.record({ transaction_id, status: 'paid', email }),
-  ];
-  // In each round the erasure is at another position among the others.
-  const erasure = () => carryOut(id);
-  const order = happening.toSpliced(round % (happening.length + 1), 0, erasure);
-  await Promise.all(order.map((each) => each()));
-  expect(await halves()).toEqual([]);
-  expect(await service.sql('select email from license where id = $1', [license_id])).toEqual([
-    { email: null },
-  ]);
-});
+test.each(ROUNDS)(
+  'an erasure that runs with all other changes of a license is complete (round %i)',
+  async (round) => {
+    const license = await sellAndActivate(`amid-${round}`);
+    const { license_id, email, transaction_id, activation_id } = license;
+    const id = await requestAsHolder(email);
+    const changes: (() => Promise<unknown>)[] = [
+      () => service.activate(license, 'second', { hostname_hint: 'Second' }),
+      () => service.app.get(ReleaseService).release(activation_id, ACT),
+      // After the refund or the erasure the key may not be mailed.
+      () =>
+        licenses
+          .rekey(license_id, ACT)
+          .catch((refused: unknown) => expect(refused).toMatchObject({ code: 'key_not_mailable' })),
+      () => purchases.record({ transaction_id, status: 'disputed' }),
+      () => purchases.record({ transaction_id, status: 'refunded' }),
+      () => service.activate(license, 'third'),
+      () => purchases.record({ transaction_id, status: 'paid', email }),
+    ];
+    // In each round the erasure is at another position among the others.
+    const erasure = () => carryOut(id);
+    const order = changes.toSpliced(round % (changes.length + 1), 0, erasure);
+    await Promise.all(order.map((each) => each()));
+    expect(await findIncompleteErasures()).toEqual([]);
+    expect(await service.sql('select email from license where id = $1', [license_id])).toEqual([
+      { email: null },
+    ]);
+  },
+);
 
 test.each(ROUNDS)(
-  'a purchase at the same moment is there as a whole, or erased as a whole (round %i)',
+  'a purchase during an erasure is erased completely or not at all (round %i)',
   async (round) => {
     const email = `buyer-${round}@race.example`;
     await sell(service, email, `before-${round}`);
-    const id = await waiting(email);
+    const id = await requestAsHolder(email);
     const paid = (i: number) => (): Promise<unknown> =>
       purchases.record({ transaction_id: `during-${round}-${i}`, email, status: 'paid' });
-    // One of them was refunded before it was paid, so its purchase is there already, without an address.
+    // One of them was disputed before it was paid, so its purchase already exists, without an address.
     await purchases.record({ transaction_id: `during-${round}-1`, status: 'disputed' });
     const order = [paid(1), paid(2), paid(3)].toSpliced(round % 4, 0, () => carryOut(id));
     await Promise.all(order.map((each) => each()));
-    expect(await halves()).toEqual([]);
+    expect(await findIncompleteErasures()).toEqual([]);
     const [before] = await service.sql('select email, paid from purchase where transaction_id = $1', [
       `before-${round}`,
     ]);
@@ -106,28 +109,28 @@ test.each(ROUNDS)(
   },
 );
 
-test('a purchase that lands between two looks of the erasure comes after it, whole', async () => {
+test('a purchase that is recorded while the erasure waits for a lock is not erased at all', async () => {
   const email = 'between@race.example';
   await sell(service, email, 'between-before');
   await purchases.record({ transaction_id: 'between', status: 'disputed' });
-  const id = await waiting(email);
-  // The purchase is written and not yet committed; the erasure waits for another that it has to lock.
+  const id = await requestAsHolder(email);
+  // The erasure waits for the lock of another purchase while this one is recorded.
   const holder = await service.database.connect();
   await holder.query("begin; select 1 from purchase where transaction_id = 'between-before' for update");
   const erasing = carryOut(id);
-  await waitsFor(1);
+  await untilLockWaits(1);
   await purchases.record({ transaction_id: 'between', email, status: 'paid' });
   await holder.query('commit');
   holder.release();
   await erasing;
-  expect(await halves()).toEqual([]);
+  expect(await findIncompleteErasures()).toEqual([]);
   expect(await service.sql('select email from purchase where email = $1', [email])).toHaveLength(1);
   expect(await service.sql('select email from license where email = $1', [email])).toHaveLength(1);
 });
 
-test('of ten runs of one request at once, one erases, and all tell the same', async () => {
-  const { email } = await sold('ten');
-  const id = await waiting(email);
+test('of ten concurrent runs of a request one erases, and all return the same', async () => {
+  const { email } = await sellAndActivate('ten');
+  const id = await requestAsHolder(email);
   const answers = await Promise.all(Array.from({ length: 10 }, () => carryOut(id)));
   expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
   expect(answers[0]).toMatchObject({
@@ -137,8 +140,8 @@ test('of ten runs of one request at once, one erases, and all tell the same', as
   expect(await mailsTo(service, email, /was deleted/)).toHaveLength(1);
 });
 
-/** Waits until so many statements wait for a lock. */
-async function waitsFor(count: number): Promise<void> {
+/** Waits until this many statements wait for a lock. */
+async function untilLockWaits(count: number): Promise<void> {
   const sql =
     "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
   await until(async () => (await service.sql(sql)).length >= count);

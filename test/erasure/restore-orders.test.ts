@@ -52,13 +52,13 @@ async function start({ url }: { url: string }): Promise<Service> {
   return service;
 }
 
-/** Closes every service, for a copy is made of a database without connections. */
+/** Closes every service, because only a database without connections can be copied. */
 async function stop(): Promise<void> {
   for (const service of services) await service.close();
   services = [];
 }
 
-/** What a backup of the original holds at this moment. */
+/** Makes a copy of the original, as a backup at this time. */
 async function backup(): Promise<{ url: string }> {
   await stop();
   const copy = await copyDatabase(original.url);
@@ -66,7 +66,7 @@ async function backup(): Promise<{ url: string }> {
   return copy;
 }
 
-/** A start again, which replays the file. */
+/** Restarts the service, which repeats the erasures of the tombstone file. */
 async function restart(database: { url: string }): Promise<Service> {
   await stop();
   return start(database);
@@ -79,27 +79,27 @@ const erasuresOf = (service: Service) => service.app.get(ErasureService);
 const warnings = async (service: Service): Promise<string[]> =>
   (await service.call('GET', '/health/ready')).json.warnings;
 
-/** A license of Ada's with an active machine and a released one, and what she wrote to support. */
-async function adasLicense(service: Service, transaction?: string) {
+/** Creates a license of Ada with an active machine, a released one, and release requests with a reason. */
+async function createAdasLicense(service: Service, transaction?: string) {
   const license = transaction
-    ? await bought(service, transaction)
+    ? await sellToAda(service, transaction)
     : await service.issue({ email: ADA, machines_allowed: 3 });
-  const bound = async (machine: string) =>
+  const activate = async (machine: string) =>
     (await service.activate(license, machine, { hostname_hint: `Kanari Studio ${machine}` })).json;
-  const [released, active] = [await bound('released'), await bound('active')];
+  const [released, active] = [await activate('released'), await activate('active')];
   const ids = [released, active].map(({ activation }) => activation.id as string) as [string, string];
   for (const id of ids) await service.app.get(ReleaseRequests).create(id, 'Kanari words');
   await service.app.get(ReleaseService).release(ids[0], ACT);
   return { id: license.license_id, license_key: license.license_key, token: active.token as string };
 }
 
-async function bought(service: Service, transaction: string) {
+async function sellToAda(service: Service, transaction: string) {
   const license_id = await sell(service, ADA, transaction);
   const license_key = (await service.app.get(LicensesService).currentKey(license_id))!;
   return { license_id, license_key, email: ADA };
 }
 
-/** Everything else that may hold an address: a code, a session, a mail that waits, a request that was asked before. */
+/** Adds other rows with the address: a code, a session and a waiting mail. */
 async function addPendingData(service: Service): Promise<void> {
   const later = new Date(clock.now().getTime() + HOUR_MS);
   const [id, hash, now] = [randomUUID(), Buffer.alloc(32, 7), clock.now()];
@@ -117,15 +117,15 @@ async function addPendingData(service: Service): Promise<void> {
   });
 }
 
-describe('a license that changed hands after the backup, and whose former holder was erased then', () => {
+describe('a license that got another holder after the backup, and whose former holder was then erased', () => {
   test.each([
     ['that was bought', 'kanari'],
     ['that staff issued', undefined],
   ] as const)(
-    '%s: the address is nowhere, the machine goes on, and staff are asked to set the address again',
+    '%s: the address is deleted, the machine stays active, and a warning asks staff to set the address again',
     async (_what, transaction) => {
       let service = await start(original);
-      const { id, license_key, token } = await adasLicense(service, transaction);
+      const { id, license_key, token } = await createAdasLicense(service, transaction);
       await addPendingData(service);
       const restored = await backup();
       service = await start(original);
@@ -140,7 +140,7 @@ describe('a license that changed hands after the backup, and whose former holder
       expect(await service.sql('select email, ended_at from license where id = $1', [id])).toEqual([
         { email: null, ended_at: null },
       ]);
-      // Its machine activates again with the key that it has, whichever address it had; no other machine does.
+      // Its machine can activate again with its key and any address; another machine cannot.
       for (const email of [ADA, BOB]) {
         const own = { license_key, email };
         expect((await service.activate(own, 'active')).status).toBe(200);
@@ -151,7 +151,7 @@ describe('a license that changed hands after the backup, and whose former holder
       expect(seen.json.license).toMatchObject({ email: null, is_address_lost: true, status: 'active' });
       const warning = [expect.stringMatching(/^Licenses without an e-mail address since a restore: 1\./)];
       expect(await warnings(service)).toEqual(warning);
-      // It is neither deleted as an erased one, nor erased by a later start.
+      // The retention does not delete it as an erased license, and a later start does not erase it.
       clock.advance(400 * DAY_MS);
       await service.app.get(RetentionService).run();
       service = await restart(restored);
@@ -164,7 +164,7 @@ describe('a license that changed hands after the backup, and whose former holder
 
   test('with a file of an older version the license of the erased purchase loses its address and stays valid', async () => {
     let service = await start(original);
-    const { id, token } = await adasLicense(service, 'kanari');
+    const { id, token } = await createAdasLicense(service, 'kanari');
     const restored = await backup();
     service = await start(original);
     await service.setLicense(id, { email: BOB });
@@ -178,10 +178,10 @@ describe('a license that changed hands after the backup, and whose former holder
   });
 });
 
-describe('a person who was erased and comes back', () => {
-  test('keeps what is bought and what staff give then, at each later start, also of a restored database', async () => {
+describe('an erased person who gets licenses again', () => {
+  test('keeps new purchases and licenses from staff at each later start, also with a restored database', async () => {
     let service = await start(original);
-    const first = await adasLicense(service, 'kanari');
+    const first = await createAdasLicense(service, 'kanari');
     const restored = await backup();
     service = await start(original);
     clock.advance(HOUR_MS);
@@ -192,13 +192,13 @@ describe('a person who was erased and comes back', () => {
       service = await restart(database);
       clock.advance(HOUR_MS);
       const again = await sell(service, ADA, 'again');
-      const given = await service.issue({ email: BOB });
-      await service.setLicense(given.license_id, { email: ADA });
+      const issued = await service.issue({ email: BOB });
+      await service.setLicense(issued.license_id, { email: ADA });
       await erasuresOf(service).request(ADA);
       for (let starts = 0; starts < 2; starts += 1) {
         service = await restart(database);
-        const held = await service.sql('select id from license where email = $1 order by id', [ADA]);
-        expect(held.map(({ id }) => id)).toEqual([again, given.license_id].toSorted());
+        const licensesOfAda = await service.sql('select id from license where email = $1 order by id', [ADA]);
+        expect(licensesOfAda.map(({ id }) => id)).toEqual([again, issued.license_id].toSorted());
         expect(await emailOf(service, first.id)).toBeNull();
         const waiting = await service.sql('select 1 from erasure_request where email = $1', [ADA]);
         expect(waiting).toHaveLength(1);
@@ -206,9 +206,9 @@ describe('a person who was erased and comes back', () => {
     }
   });
 
-  test('keeps it also where the request that was honoured is no longer kept', async () => {
+  test('keeps them also if the row of the erasure request was deleted', async () => {
     let service = await start(original);
-    await adasLicense(service);
+    await createAdasLicense(service);
     clock.advance(HOUR_MS);
     await erase(service, ADA);
     clock.advance(HOUR_MS);
@@ -220,9 +220,9 @@ describe('a person who was erased and comes back', () => {
   });
 });
 
-test('a license that got another holder after an erasure that was written and not committed keeps running', async () => {
+test('a license that got another holder after an erasure that was written to the file but not committed stays valid', async () => {
   let service = await start(original);
-  const { id, token } = await adasLicense(service);
+  const { id, token } = await createAdasLicense(service);
   const request = await erasuresOf(service).request(ADA);
   const [own] = await service.sql<{ id: string }>('select id from database_identity');
   const lines = [`at ${clock.now().toISOString()}`, `database ${own!.id}`, `license ${id}`];
@@ -237,21 +237,21 @@ test('a license that got another holder after an erasure that was written and no
 describe('a restored copy that shares the file', () => {
   test('an erasure in the copy erases no holder in the original without a request there', async () => {
     let service = await start(original);
-    const ada = await adasLicense(service, 'kanari');
+    const ada = await createAdasLicense(service, 'kanari');
     const bob = await service.issue({ email: BOB });
     const { id } = await erasuresOf(service).request(ADA);
     const copy = await backup();
     service = await start(original);
     await erasuresOf(service).cancel(id);
     const copyService = await start(copy);
-    // The request was taken back by then, so the copy carries out another one, and one of its own.
+    // The request was cancelled before, so the copy does not carry it out; it carries out two new ones.
     expect(await emailOf(copyService, ada.id)).toBe(ADA);
     for (const email of [ADA, BOB]) await erase(copyService, email);
     clock.advance(HOUR_MS);
     service = await restart(original);
     expect([await emailOf(service, ada.id), await emailOf(service, bob.license_id)]).toEqual([ADA, BOB]);
     expect((await service.heartbeat(ada.token)).status).toBe(200);
-    // A sale that is reported once more is that of a buyer who was not erased.
+    // A purchase that is reported again is not taken for one of an erased buyer.
     const report = { transaction_id: 'kanari', status: 'paid', email: ADA } as const;
     expect(await service.app.get(PurchasesService).record(report)).toEqual({
       state: 'paid',
@@ -261,14 +261,14 @@ describe('a restored copy that shares the file', () => {
 
   test('the original ignores an erasure of the copy whose request was cancelled in the original', async () => {
     let service = await start(original);
-    const ada = await adasLicense(service, 'kanari');
+    const ada = await createAdasLicense(service, 'kanari');
     const { id } = await erasuresOf(service).request(ADA);
     const copy = await backup();
     const copyService = await start(copy);
     await erasuresOf(copyService).run(id);
     service = await start(original);
     await erasuresOf(service).cancel(id);
-    // Nor where the copy cannot be distinguished from the original, and wrote last.
+    // The same if the last block of the file has the database id of the original.
     const [, block] = readFileSync(file, 'utf8').split('\n\n');
     const [own] = await service.sql<{ id: string }>('select id from database_identity');
     writeFileSync(file, `\n\n${block!.replace(/^database .*$/m, `database ${own!.id}`)}`, { flag: 'a' });
@@ -278,11 +278,11 @@ describe('a restored copy that shares the file', () => {
 
   test('a cancellation in the copy undoes no erasure of the original', async () => {
     let service = await start(original);
-    const ada = await adasLicense(service, 'kanari');
+    const ada = await createAdasLicense(service, 'kanari');
     const { id } = await erasuresOf(service).request(ADA);
     const [copy, restored] = [await backup(), await backup()];
     service = await start(original);
-    // The copy has looked at the file before the original erased anything.
+    // The copy read the file before the original erased anything.
     const copyService = await start(copy);
     await erasuresOf(service).run(id);
     await erasuresOf(copyService).cancel(id);
@@ -297,7 +297,7 @@ describe('a restored copy that shares the file', () => {
 
 test('erasures are repeated in a backup that is older than the table database_identity', async () => {
   let service = await start(original);
-  const ada = await adasLicense(service, 'kanari');
+  const ada = await createAdasLicense(service, 'kanari');
   const restored = await backup();
   service = await start(original);
   clock.advance(HOUR_MS);
@@ -313,9 +313,9 @@ test('erasures are repeated in a backup that is older than the table database_id
   expect([await emailOf(service, ada.id), await leaks(service)]).toEqual([null, []]);
 });
 
-test('where the file lacks what was carried out here, it is a warning, a metric and no more than 30 days old', async () => {
+test('a warning counts erasures of the last 30 days that the tombstone file lacks', async () => {
   let service = await start(original);
-  await adasLicense(service);
+  await createAdasLicense(service);
   await erase(service, ADA);
   expect(await warnings(service)).toEqual([]);
   renameSync(file, `${file}.moved`);

@@ -16,7 +16,7 @@ import {
   copyDatabase,
   everyRow,
   formsOfMachine,
-  found,
+  findRequest,
   makeDue,
   waitForJobs,
   waitForSentMails,
@@ -26,12 +26,12 @@ import {
 import { createDatabase, FakeClock, machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
-/** Far from any day on which this may run: the queue itself goes by the database's clock. */
+/** Far in the future, so that the job queue, which uses the database's clock, finds no job of a request due. */
 const NOON = '2096-02-10T12:00:00Z';
 const ADA = 'ada@leak.example';
-const WORDS = 'My Kanari died';
+const REQUEST_REASON = 'My Kanari died';
 const search = new LeakSearch([
-  ...[ADA, WORDS, 'Studio Kanari'].flatMap(formsOfText),
+  ...[ADA, REQUEST_REASON, 'Studio Kanari'].flatMap(formsOfText),
   ...formsOfMachine(machineId('studio')),
 ]);
 
@@ -41,15 +41,16 @@ let original: Awaited<ReturnType<typeof createDatabase>>;
 let restored: Awaited<ReturnType<typeof createDatabase>>;
 let service: Service;
 let token: string;
-/** What she had when the dump was made, and what she bought after her erasure. */
+/** Ada's license in the dump, and the id of the one that she bought after her erasure. */
 let first: { license_id: string; license_key: string };
 let second: string;
-/** The license of another holder, sold when the dump was made. */
+/** The license of another holder, sold after the dump. */
 let other: string;
 let request: string;
-/** A holder whose request waited in the dump, and was taken back since. */
+/** A holder whose request is waiting in the dump and was cancelled later in the original. */
 let cancelled: { token: string; request: string };
-let back: Service;
+/** The service on the restored database. */
+let restoredService: Service;
 
 const start = (databaseUrl: string) =>
   Service.start({ databaseUrl, dataDir, clock: new FakeClock(new Date(NOON)) });
@@ -57,30 +58,30 @@ const start = (databaseUrl: string) =>
 beforeAll(async () => {
   original = await createDatabase();
   service = await start(original.url);
-  await held();
+  await fillOriginal();
   await service.close();
   restored = await copyDatabase(original.url);
-  await eraseAndComeBack();
-  // As it was later left in the restored database: the new purchase was entered again by hand.
-  await takeOver(second);
-  back = await start(restored.url);
+  await eraseAndBuyAgain();
+  // The operator has copied the new purchase to the restored database.
+  await copyPurchase(second);
+  restoredService = await start(restored.url);
 });
 afterAll(async () => {
-  await back?.close();
+  await restoredService?.close();
   await restored?.drop();
   await original?.drop();
   rmSync(dataDir, { recursive: true });
 });
 
-/** What a dump may hold of a person: what is there to stay, and what is on its way, such as a request that waits. */
-async function held(): Promise<void> {
+/** Fills the original with all data of a person that a dump may have, including waiting mails and requests. */
+async function fillOriginal(): Promise<void> {
   first = await service.issue({ email: ADA });
   await sell(service, ADA, 'first');
   const { json } = await service.activate({ ...first, email: ADA }, 'studio', {
     hostname_hint: 'Studio Kanari',
   });
   token = json.token;
-  await service.app.get(ReleaseRequests).create(json.activation.id, WORDS);
+  await service.app.get(ReleaseRequests).create(json.activation.id, REQUEST_REASON);
   request = (await service.app.get(ErasureService).request(ADA)).id;
   const kept = await service.issue({ email: 'cancelled@example.com' });
   cancelled = {
@@ -89,7 +90,7 @@ async function held(): Promise<void> {
   };
   await waitForJobs(service, 'mail%');
   await service.sql('insert into one_time_code values ($1, $2, 0, $3, $3)', [randomUUID(), ADA, NOON]);
-  // A mail that waits: it is not sent while its job is not due.
+  // This mail is waiting, because its job is not due.
   await service.app.get(DataSource).transaction(async (manager) => {
     await enqueueMail(manager, 'email_changed', first.license_id, service.clock.now(), { to: ADA });
     await manager.query(
@@ -98,8 +99,8 @@ async function held(): Promise<void> {
   });
 }
 
-/** In the original, meanwhile, she buys once more, is erased, and one day buys again. */
-async function eraseAndComeBack(): Promise<void> {
+/** In the original, after the dump, Ada buys another license, is erased, and buys again. */
+async function eraseAndBuyAgain(): Promise<void> {
   service = await start(original.url);
   await makeDue(service, 'mail%');
   await waitForJobs(service, 'mail%');
@@ -113,7 +114,7 @@ async function eraseAndComeBack(): Promise<void> {
   await service.close();
 }
 
-async function takeOver(license: string): Promise<void> {
+async function copyPurchase(license: string): Promise<void> {
   const [from, to] = [new pg.Client(original.url), new pg.Client(restored.url)];
   await Promise.all([from.connect(), to.connect()]);
   for (const [table, of] of [
@@ -128,57 +129,63 @@ async function takeOver(license: string): Promise<void> {
   await Promise.all([from.end(), to.end()]);
 }
 
-test('who was erased is erased again before any request is answered', async () => {
-  const beat = await back.heartbeat(token);
+test('the erasure is repeated before the restored service answers a request', async () => {
+  const beat = await restoredService.heartbeat(token);
   expect([beat.status, beat.json.code, beat.json.client_action]).toEqual([403, 'binding_released', 'stop']);
-  expect((await back.activate({ ...first, email: ADA })).json.code).toBe('license_not_found');
+  expect((await restoredService.activate({ ...first, email: ADA })).json.code).toBe('license_not_found');
 });
 
-test('who bought again since has the new license, and nothing else', async () => {
-  expect(await back.sql('select id from license where email = $1', [ADA])).toEqual([{ id: second }]);
-  expect(await back.sql('select transaction_id from purchase where email = $1', [ADA])).toEqual([
+test('an erased person who bought again has the new license and no other data', async () => {
+  expect(await restoredService.sql('select id from license where email = $1', [ADA])).toEqual([
+    { id: second },
+  ]);
+  expect(await restoredService.sql('select transaction_id from purchase where email = $1', [ADA])).toEqual([
     { transaction_id: 'second' },
   ]);
-  expect(await back.sql('select transaction_id, state from purchase where email is null')).toEqual([
-    { transaction_id: 'first', state: 'paid' },
-  ]);
+  expect(await restoredService.sql('select transaction_id, state from purchase where email is null')).toEqual(
+    [{ transaction_id: 'first', state: 'paid' }],
+  );
 });
 
-test('nothing else of before has come back, on its way to the address or otherwise', async () => {
-  // The receipt of the repeated erasure is addressed to her until it is sent.
-  await waitForSentMails(back);
-  const rows = (await everyRow(back)).filter((row) => !row.includes(second) && !row.includes(',second,'));
+test('no other personal data is restored, also not in waiting mails', async () => {
+  // The address is stored for the receipt of the repeated erasure until the receipt is sent.
+  await waitForSentMails(restoredService);
+  const rows = (await everyRow(restoredService)).filter(
+    (row) => !row.includes(second) && !row.includes(',second,'),
+  );
   expect([...search.in(rows.join('\n'))]).toEqual([]);
   expect(rows.filter((row) => row.startsWith('public.license')).length).toBe(3);
 });
 
-test('a request that waited in the dump is over: it never runs, and its receipt rather comes twice than never', async () => {
-  expect(await found(back, request)).toMatchObject({ state: 'honoured', email: null });
-  await makeDue(back);
-  await waitForJobs(back);
-  expect(await back.sql('select id from license where email = $1', [ADA])).toEqual([{ id: second }]);
-  const subjects = (await outbox(back)).map(({ subject }) => subject);
+test('a request that is waiting in the dump is carried out by the replay, which sends a second receipt', async () => {
+  expect(await findRequest(restoredService, request)).toMatchObject({ state: 'honoured', email: null });
+  await makeDue(restoredService);
+  await waitForJobs(restoredService);
+  expect(await restoredService.sql('select id from license where email = $1', [ADA])).toEqual([
+    { id: second },
+  ]);
+  const subjects = (await outbox(restoredService)).map(({ subject }) => subject);
   expect(subjects.filter((subject) => subject.includes('was deleted'))).toHaveLength(2);
-  // Nor is the mail sent that waited in the dump.
+  // The mail that is waiting in the dump is not sent a second time.
   expect(subjects.filter((subject) => subject.includes('has changed'))).toHaveLength(1);
 });
 
-test('a sale that the dump lacks is the same one when it is reported again; of who was erased nothing comes back', async () => {
-  const purchases = back.app.get(PurchasesService);
+test('a purchase that the dump lacks gets the same license when it is reported again; that of an erased buyer gets none', async () => {
+  const purchases = restoredService.app.get(PurchasesService);
   const paid = { transaction_id: 'other', status: 'paid', email: 'other@example.com' } as const;
   expect(await purchases.record(paid)).toEqual({ state: 'paid', license_id: other });
-  await waitForJobs(back);
-  const written = (await outbox(back)).length;
+  await waitForJobs(restoredService);
+  const written = (await outbox(restoredService)).length;
   const hers = { ...paid, transaction_id: 'between', email: ADA };
   for (const state of ['paid', 'paid', 'refunded'] as const)
     expect(await purchases.record({ ...hers, status: state })).toEqual({ state, license_id: null });
-  await waitForJobs(back);
+  await waitForJobs(restoredService);
   const rows = "select email, state from purchase where transaction_id = 'between'";
-  expect(await back.sql(rows)).toEqual([{ email: null, state: 'refunded' }]);
-  expect((await outbox(back)).length).toBe(written);
+  expect(await restoredService.sql(rows)).toEqual([{ email: null, state: 'refunded' }]);
+  expect((await outbox(restoredService)).length).toBe(written);
 });
 
-test('what was recorded without its buyer stays so, also once no tombstone tells of it any more', async () => {
+test('a purchase that was recorded without its buyer stays so, also without the tombstone file', async () => {
   renameSync(file, `${file}.moved`);
   const later = await start(restored.url);
   const report = { transaction_id: 'between', status: 'paid', email: ADA } as const;
@@ -189,11 +196,11 @@ test('what was recorded without its buyer stays so, also once no tombstone tells
   await later.close();
   renameSync(`${file}.moved`, file);
   const rows = "select email, paid from purchase where transaction_id = 'between'";
-  expect(await back.sql(rows)).toEqual([{ email: null, paid: true }]);
+  expect(await restoredService.sql(rows)).toEqual([{ email: null, paid: true }]);
 });
 
-test('a license of another holder becomes the purchase’s own, and its holder is not taken for who was erased', async () => {
-  const keys = back.app.get(LicenseKeys);
+test('a purchase of an erased buyer gets its license that another holder has, and this holder keeps it', async () => {
+  const keys = restoredService.app.get(LicenseKeys);
   const ids = keys.purchaseIds('agency');
   appendFileSync(file, `\n\npurchase ${ids.purchase_id}\nerasure_request ${randomUUID()}\n`);
   const later = await start(restored.url);
@@ -210,36 +217,43 @@ test('a license of another holder becomes the purchase’s own, and its holder i
   await later.close();
 });
 
-test('a request that was taken back since the dump is not carried out', async () => {
-  expect(await found(back, cancelled.request)).toMatchObject({ state: 'taken_back', email: null });
-  back.clock.advance(4 * DAY_MS);
-  await back.app.get(ErasureService).runDue();
-  expect((await back.heartbeat(cancelled.token)).status).toBe(200);
-  back.clock.set(NOON);
+test('a request that was cancelled after the dump is not carried out', async () => {
+  expect(await findRequest(restoredService, cancelled.request)).toMatchObject({
+    state: 'taken_back',
+    email: null,
+  });
+  restoredService.clock.advance(4 * DAY_MS);
+  await restoredService.app.get(ErasureService).runDue();
+  expect((await restoredService.heartbeat(cancelled.token)).status).toBe(200);
+  restoredService.clock.set(NOON);
 });
 
-test('a start after that finds nothing left to do', async () => {
+test('another start changes nothing', async () => {
   const rows = async () =>
-    (await everyRow(back)).filter((row) => !row.startsWith('public.retention_run')).toSorted();
+    (await everyRow(restoredService)).filter((row) => !row.startsWith('public.retention_run')).toSorted();
   const before = await rows();
   const again = await start(restored.url);
   await again.close();
   expect(await rows()).toEqual(before);
 });
 
-test('10,000 erasure records do not delay a start, and bring back no other person', async () => {
+test('a file with 10,000 more ids does not delay a start, and affects no other person', async () => {
   const lines = Array.from({ length: 10_000 }, () => `license ${randomUUID()}\n`).join('');
   appendFileSync(file, `\n\n${lines}erasure_request ${randomUUID()}\n`);
-  // Less than a statement for each line takes, of which a tenth is measured in the same moment.
-  const took = async (work: () => Promise<unknown>) => {
+  // The limit is the time of one statement for each line, from the time of a tenth as many.
+  const durationOf = async (work: () => Promise<unknown>) => {
     const began = performance.now();
     await work();
     return performance.now() - began;
   };
-  const replay = await took(async () => expect(await back.app.get(ErasureService).replay()).toBe(0));
-  const thousand = await took(async () => {
-    for (let count = 0; count < 1_000; count += 1) await back.sql('select 1');
+  const replay = await durationOf(async () =>
+    expect(await restoredService.app.get(ErasureService).replay()).toBe(0),
+  );
+  const thousand = await durationOf(async () => {
+    for (let count = 0; count < 1_000; count += 1) await restoredService.sql('select 1');
   });
   expect(replay).toBeLessThan(10 * thousand);
-  expect(await back.sql('select id from license where email = $1', [ADA])).toEqual([{ id: second }]);
+  expect(await restoredService.sql('select id from license where email = $1', [ADA])).toEqual([
+    { id: second },
+  ]);
 });

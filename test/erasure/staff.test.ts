@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { found, honoured, mailsTo, sell, signedIn } from './harness.js';
+import { findRequest, untilCarriedOut, mailsTo, sell, staffHeaders } from './harness.js';
 import { FakeClock, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
@@ -11,7 +11,7 @@ import { whileGone, whileLocked } from '../support/tables.js';
 const ERASURES = '/support/api/erasures';
 const WHY = 'Asked by phone.';
 const DAY_MS = 86_400_000;
-/** Far from any day on which this may run: the queue itself goes by the database's clock. */
+/** Far in the future, so that the job queue, which uses the database's clock, finds no job of a request due. */
 const NOON = '2096-02-10T12:00:00Z';
 
 let service: Service;
@@ -19,8 +19,8 @@ let support: { authorization: string };
 let admin: { authorization: string };
 beforeAll(async () => {
   service = await Service.start({ clock: new FakeClock(new Date(NOON)) });
-  support = await signedIn(service, 'support');
-  admin = await signedIn(service, 'admin');
+  support = await staffHeaders(service, 'support');
+  admin = await staffHeaders(service, 'admin');
 });
 beforeEach(() => service.clock.set(NOON));
 afterEach(() => service.sql('truncate erasure_request'));
@@ -32,15 +32,15 @@ const run = (id: string, headers: Record<string, string> = admin, body?: unknown
   service.call('POST', `${ERASURES}/${id}/run`, body, headers);
 const list = async () => (await service.call('GET', ERASURES, undefined, support)).json.erasures;
 const byHolder = (email: string) => service.app.get(ErasureService).request(email);
-const none = async () => expect(await service.sql('select 1 from erasure_request')).toEqual([]);
+const expectNoRequest = async () => expect(await service.sql('select 1 from erasure_request')).toEqual([]);
 
-/** Everything the trail says of deletion requests, newest last. */
+/** The audit events of deletion requests, newest last. */
 const trail = () =>
   service.sql<{ action: string }>(
     "select actor, action, reason, license_id, change, at from audit_event where action like 'erasure.%' order by id",
   );
 
-test('202, and a job carries it out at once', async () => {
+test('a request of an admin answers 202, and a job carries it out at once', async () => {
   const license_id = await sell(service, 'ada@example.com', 'at-once');
   const { status, json } = await ask({ email: ' Ada@Example.COM ', reason: WHY });
   expect(status).toBe(202);
@@ -58,7 +58,7 @@ test('202, and a job carries it out at once', async () => {
     cancelled_at: null,
     erased: null,
   });
-  expect(await honoured(service, json.erasure.id)).toMatchObject({
+  expect(await untilCarriedOut(service, json.erasure.id)).toMatchObject({
     email: null,
     reason: WHY,
     days_left: null,
@@ -69,9 +69,9 @@ test('202, and a job carries it out at once', async () => {
   expect(await mailsTo(service, 'ada@example.com', /was deleted/)).toHaveLength(1);
 });
 
-test('the audit says who asked, why and when, and never for whom', async () => {
+test('the audit trail shows who requested an erasure, why and when, and no address', async () => {
   const { id } = (await ask({ email: 'grace@example.com', reason: WHY })).json.erasure;
-  await honoured(service, id);
+  await untilCarriedOut(service, id);
   const holders = await byHolder('linus@example.com');
   await run(holders.id);
   await run(holders.id);
@@ -83,7 +83,7 @@ test('the audit says who asked, why and when, and never for whom', async () => {
   expect(JSON.stringify(await trail())).not.toMatch(/(ada|grace|linus)@/);
 });
 
-test("runs a holder's waiting request now; twice is the same answer", async () => {
+test("an admin can carry out a holder's waiting request at once; repeated, it has the same response", async () => {
   const license_id = await sell(service, 'early@example.com', 'early');
   const { id } = await byHolder('early@example.com');
   const first = await run(id);
@@ -98,7 +98,7 @@ test("runs a holder's waiting request now; twice is the same answer", async () =
   expect(await mailsTo(service, 'early@example.com', /was deleted/)).toHaveLength(1);
 });
 
-test('an id is one in either case, and written down as a restored backup must find it', async () => {
+test('an id may be in upper case, and is written to the tombstone file in lower case', async () => {
   await sell(service, 'shouted@example.com', 'shouted');
   const { id } = await byHolder('shouted@example.com');
   const { status, json } = await run(id.toUpperCase());
@@ -108,7 +108,7 @@ test('an id is one in either case, and written down as a restored backup must fi
   expect((await trail()).at(-1)).toMatchObject({ change: { erasure_id: id } });
 });
 
-test('one that was taken back is not run', async () => {
+test('a cancelled request is not carried out', async () => {
   const license_id = await sell(service, 'stays@example.com', 'stays');
   const { id } = await byHolder('stays@example.com');
   await service.app.get(ErasureService).cancel(id);
@@ -119,17 +119,17 @@ test('one that was taken back is not run', async () => {
   ]);
 });
 
-test('lists those that wait by days left, overdue ones first, then those that ended, newest first', async () => {
-  const asked = async (days: number, email: string) => {
+test('lists waiting requests by days left, overdue ones first, then finished ones, newest first', async () => {
+  const requestAfter = async (days: number, email: string) => {
     service.clock.set(new Date(Date.parse(NOON) + days * DAY_MS));
     return (await byHolder(email)).id;
   };
   const [second, third, first] = [
-    await asked(-5, 'second@example.com'),
-    await asked(0, 'third@example.com'),
-    await asked(-31, 'first@example.com'),
+    await requestAfter(-5, 'second@example.com'),
+    await requestAfter(0, 'third@example.com'),
+    await requestAfter(-31, 'first@example.com'),
   ];
-  const ended = [await asked(-40, 'ended@example.com'), await asked(-50, 'later@example.com')];
+  const ended = [await requestAfter(-40, 'ended@example.com'), await requestAfter(-50, 'later@example.com')];
   for (const id of ended) await run(id);
   service.clock.set(NOON);
   const listed: { id: string; days_left: number; state: string }[] = await list();
@@ -141,7 +141,7 @@ test('lists those that wait by days left, overdue ones first, then those that en
   ]);
 });
 
-test('403 for the role support, which may read and nothing else', async () => {
+test('403 for the role support, which may only list requests', async () => {
   const { id } = await byHolder('ada@example.com');
   for (const answer of [
     await ask({ email: 'x@example.com', reason: WHY }, support),
@@ -150,11 +150,11 @@ test('403 for the role support, which may read and nothing else', async () => {
     expect([answer.status, answer.json.code, answer.json.client_action]).toEqual([403, 'forbidden', 'fix']);
   }
   expect(await list()).toMatchObject([{ id, email: 'ada@example.com', state: 'waiting' }]);
-  // Before the request is read: a caller without the right does not learn what is wrong with it.
+  // The role is checked before the body, so that such a caller gets no validation errors.
   expect((await ask({ email: 7 }, support)).status).toBe(403);
 });
 
-test('401 for a caller who has not signed in', async () => {
+test('401 for a caller who is not signed in', async () => {
   const answers = [
     await service.call('GET', ERASURES),
     await ask({ email: 'ada@example.com', reason: WHY }, {}),
@@ -163,7 +163,7 @@ test('401 for a caller who has not signed in', async () => {
   expect(answers.map(({ status, json }) => [status, json.code])).toEqual(
     answers.map(() => [401, 'sign_in_required']),
   );
-  await none();
+  await expectNoRequest();
 });
 
 const GOOD = { email: 'ada@example.com', reason: WHY };
@@ -181,12 +181,12 @@ test.each([
   ['/reason', 'of 501 characters', { reason: 'x'.repeat(501) }],
   ['/reason', 'with an e-mail address', { reason: 'ada@example.com asked' }],
   ['/reason', 'with half a surrogate pair', { reason: 'asked\ud83d' }],
-])('422 at %s where it is %s, and nothing is asked', async (pointer, _what, change) => {
+])('422 at %s if it is %s, and no request is stored', async (pointer, _what, change) => {
   const { status, json, text } = await ask({ ...GOOD, ...change });
   expect([status, json.code]).toEqual([422, 'invalid_request']);
   expect(json.errors).toEqual([{ pointer, detail: expect.any(String) }]);
   expect(text).not.toMatch(/ada@/);
-  await none();
+  await expectNoRequest();
 });
 
 test.each([
@@ -206,10 +206,10 @@ test.each([
 ])('%i for a body that cannot be read', async (status, body, headers) => {
   expect((await ask(body, { ...admin, ...headers })).status).toBe(status);
   expect((await run(randomUUID(), { ...admin, ...headers }, body)).status).toBe(status);
-  await none();
+  await expectNoRequest();
 });
 
-test('500 where the service is broken, 503 where the database is unavailable, and nothing is half done', async () => {
+test('500 if a table is missing, 503 if a table is locked, and nothing is erased in part', async () => {
   const license_id = await sell(service, 'whole@example.com', 'whole');
   const { id } = await byHolder('whole@example.com');
   const listing = () => service.call('GET', ERASURES, undefined, support);
@@ -219,13 +219,13 @@ test('500 where the service is broken, 503 where the database is unavailable, an
     expect((await broken(service, 'erasure_request', () => ask(GOOD))).status).toBe(status);
     expect((await broken(service, 'activation', () => run(id))).status).toBe(status);
   }
-  expect(await found(service, id)).toMatchObject({ state: 'waiting', email: 'whole@example.com' });
+  expect(await findRequest(service, id)).toMatchObject({ state: 'waiting', email: 'whole@example.com' });
   expect(await service.sql('select email from license where id = $1', [license_id])).toEqual([
     { email: 'whole@example.com' },
   ]);
 });
 
-test('every documented answer is one that was seen here', () => {
+test('the tests of this file have seen every documented response', () => {
   const documented = documentedAnswers().filter((answer) => answer.includes(` ${ERASURES}`));
   expect(documented.filter((answer) => !seenAnswers().has(answer))).toEqual([]);
   expect(documented).toHaveLength(22);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { ACT, erase, found, honoured, makeDue, mailsTo, sell, until } from './harness.js';
+import { ACT, erase, findRequest, untilCarriedOut, makeDue, mailsTo, sell, until } from './harness.js';
 import { Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const written = () => readFileSync(file, 'utf8');
+const tombstones = () => readFileSync(file, 'utf8');
 const emailOf = async (id: string) =>
   (await service.sql('select email from license where id = $1', [id]))[0]!['email'];
 const jobOf = async (id: string) =>
@@ -26,10 +26,11 @@ const jobOf = async (id: string) =>
     ])
   )[0];
 
-const failed = (id: string) => until(async () => typeof (await jobOf(id))?.['last_error'] === 'string');
+const untilJobFailed = (id: string) =>
+  until(async () => typeof (await jobOf(id))?.['last_error'] === 'string');
 
-/** A holder with a license of either kind. */
-async function holder(email: string) {
+/** Creates a holder with a bought license and an issued one. */
+async function createHolder(email: string) {
   const bought = await sell(service, email, randomUUID());
   const { license_id } = await service.issue({ email });
   const [purchase] = await service.sql<{ id: string }>(
@@ -39,11 +40,11 @@ async function holder(email: string) {
   return { bought, issued: license_id, purchase: purchase!.id };
 }
 
-test('the file holds ids, the moment and a keyed hash of the address, and is its owner’s', async () => {
-  const { bought, issued, purchase } = await holder('ada@leak.example');
+test('the file has ids, the time and a keyed hash of the address, and only its owner can read it', async () => {
+  const { bought, issued, purchase } = await createHolder('ada@leak.example');
   const { id } = await erase(service, 'ada@leak.example');
   const [database] = await service.sql<{ id: string }>('select id from database_identity');
-  expect(written().split('\n').toSorted()).toEqual(
+  expect(tombstones().split('\n').toSorted()).toEqual(
     [
       '',
       '',
@@ -57,51 +58,51 @@ test('the file holds ids, the moment and a keyed hash of the address, and is its
       `erasure_request ${id}`,
     ].toSorted(),
   );
-  expect([...new LeakSearch(formsOfText('ada@leak.example')).in(written())]).toEqual([]);
+  expect([...new LeakSearch(formsOfText('ada@leak.example')).in(tombstones())]).toEqual([]);
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-/** Lets every erasure fail at its very end, after it was written down. */
-const undo = () =>
+/** Makes each erasure fail at its commit, after the file was written. */
+const failCommits = () =>
   service.sql(
     `create function test_undo() returns trigger language plpgsql as $$ begin raise 'undone'; end $$;
      create constraint trigger test_undo after update on erasure_request deferrable initially deferred
        for each row execute function test_undo()`,
   );
 
-test('it is written before the erasure is: one that is undone at its very end is in the file all the same', async () => {
-  const { bought } = await holder('undone@leak.example');
-  await undo();
+test('the file is written before the commit: an erasure whose commit fails is in it', async () => {
+  const { bought } = await createHolder('undone@leak.example');
+  await failCommits();
   const { id } = await service.app.get(ErasureService).request('undone@leak.example', ACT);
-  await failed(id);
-  expect(written()).toContain(`license ${bought}\n`);
+  await untilJobFailed(id);
+  expect(tombstones()).toContain(`license ${bought}\n`);
   expect(await emailOf(bought)).toBe('undone@leak.example');
   await service.sql('drop function test_undo cascade');
   await makeDue(service, 'erasure');
-  await honoured(service, id);
+  await untilCarriedOut(service, id);
   expect(await emailOf(bought)).toBeNull();
 });
 
-test('one that was undone and then taken back erases nothing, at a start neither', async () => {
-  const { bought } = await holder('stays@leak.example');
-  await undo();
+test('a request whose commit failed and that was then cancelled erases nothing, also at the next start', async () => {
+  const { bought } = await createHolder('stays@leak.example');
+  await failCommits();
   const { id } = await service.app.get(ErasureService).request('stays@leak.example', ACT);
-  await failed(id);
+  await untilJobFailed(id);
   await service.sql('drop function test_undo cascade');
   await service.app.get(ErasureService).cancel(id);
   expect(await service.app.get(ErasureService).replay()).toBe(0);
   expect(await emailOf(bought)).toBe('stays@leak.example');
 });
 
-test('one that was undone, and whose service was killed then, is carried out by the next start, with its receipt', async () => {
-  const { bought } = await holder('killed@leak.example');
-  await undo();
+test('a request whose commit failed is carried out by the next start, with its receipt', async () => {
+  const { bought } = await createHolder('killed@leak.example');
+  await failCommits();
   const { id } = await service.app.get(ErasureService).request('killed@leak.example', ACT);
-  await failed(id);
+  await untilJobFailed(id);
   await service.sql('drop function test_undo cascade');
   expect(await service.app.get(ErasureService).replay()).toBe(4);
   expect(await emailOf(bought)).toBeNull();
-  expect(await found(service, id)).toMatchObject({
+  expect(await findRequest(service, id)).toMatchObject({
     state: 'honoured',
     erased: { licenses: 2, purchases: 1 },
   });
@@ -111,26 +112,26 @@ test('one that was undone, and whose service was killed then, is carried out by 
   expect(subjects).toHaveLength(1);
 });
 
-test('where it cannot be written nothing is erased, the job says so, and is tried again until it can', async () => {
+test('if the file cannot be written, nothing is erased, and the job reports it and is retried', async () => {
   rmSync(file);
   mkdirSync(file);
-  const { bought } = await holder('later@leak.example');
+  const { bought } = await createHolder('later@leak.example');
   const { id } = await service.app.get(ErasureService).request('later@leak.example', ACT);
-  await failed(id);
+  await untilJobFailed(id);
   expect(await jobOf(id)).toEqual({
     last_error: 'TOMBSTONE_FILE cannot be written (EISDIR)',
     attempts: 1,
   });
   expect(await emailOf(bought)).toBe('later@leak.example');
-  expect(await found(service, id)).toMatchObject({ state: 'waiting', email: 'later@leak.example' });
+  expect(await findRequest(service, id)).toMatchObject({ state: 'waiting', email: 'later@leak.example' });
   await expect(service.app.get(ErasureService).run(id)).rejects.toThrow('cannot be written');
   const logged = service.logged.join('');
   expect(logged).toContain('"reason":"TOMBSTONE_FILE cannot be written (EISDIR)"');
   expect([...new LeakSearch(formsOfText('later@leak.example')).in(logged)]).toEqual([]);
   rmdirSync(file);
   await makeDue(service, 'erasure');
-  await honoured(service, id);
+  await untilCarriedOut(service, id);
   expect(await emailOf(bought)).toBeNull();
-  expect(written()).toContain(`license ${bought}\n`);
+  expect(tombstones()).toContain(`license ${bought}\n`);
   expect(await mailsTo(service, 'later@leak.example', /was deleted/)).toHaveLength(1);
 });

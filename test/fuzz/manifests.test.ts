@@ -29,13 +29,13 @@ import { Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 
 /*
- * A signed manifest made wrong, before three who read it: the server that publishes, the publisher's `manifest verify`, and
- * a client. None of them believes what no trusted key signed.
+ * Changed manifests are read by the server that publishes, by `manifest verify` and by the client. None of them accepts
+ * content that no trusted key signed.
  */
 
 let service: Service;
 let key: ReturnType<typeof createPrivateKey>;
-/** What is signed to follow the live one, and that. */
+/** A signed manifest to follow the live one, and the live one. */
 let documents: [SignedManifest, SignedManifest];
 let directory: string;
 beforeAll(async () => {
@@ -44,15 +44,15 @@ beforeAll(async () => {
   key = createPrivateKey(await readFile(developmentManifestKey(service.app.get(Config))));
   await publish(service, '1.0.0');
   const live = await publish(service, '2.0.0', '2027-01-01T00:00:00Z');
-  documents = [signManifest(manifestBytes(again(live)), [key]), live];
+  documents = [signManifest(manifestBytes(refreshed(live)), [key]), live];
 });
 afterAll(async () => {
   await service.close();
   await rm(directory, { recursive: true });
 });
 
-/** The live version once more, on top of itself: what a publisher signs anew before it expires. */
-const again = (live: SignedManifest): ManifestContent => ({
+/** A refresh of the live manifest. */
+const refreshed = (live: SignedManifest): ManifestContent => ({
   ...parseSigned(live.signed),
   sequence: parseSigned(live.signed).sequence + 1,
   previous: manifestDigest(live.signed),
@@ -68,7 +68,7 @@ const trusted = () => trustedKeys([createPublicKey(key)]);
 const judge = (text: string, sequences = {}) =>
   judgeManifest(text, [trustedKey(publicJwk(key).x)], sequences, running());
 
-/** The sentence that a reader refuses with; undefined where it takes the document. Anything else is a fault. */
+/** The message of a refusal, or undefined if the document is accepted. Any other error is thrown. */
 async function refusal(read: () => unknown): Promise<string | undefined> {
   try {
     await read();
@@ -141,18 +141,18 @@ const mutant = fc.record({
   of: fc.nat(1),
 });
 
-test('what no trusted key signed is believed by no client, and refused in a sentence', async () => {
+test('content that no trusted key signed is refused with a message, and not offered by a client', async () => {
   const file = join(directory, 'manifest.json');
   await fc.assert(
     fc.asyncProperty(mutant, async ({ kind, pick, of }) => {
       const text = CHANGES[kind]!(documents[of]!, pick, documents[1 - of]!);
       const genuine = documents.map(({ signed }) => signed);
-      // Whatever is thrown otherwise than with a sentence fails here.
+      // Any other error than a refusal fails the test here.
       await refusal(async () => {
         await writeFile(file, text);
         const document = await readManifestFile(file);
         const content = verifyManifest(document, trusted());
-        // Where a copy beside what is signed was changed, what is signed is still whose it says.
+        // If only an outer member was changed, the signed content is still genuine.
         expect(genuine).toContain(manifestBytes(content));
         return service.app.get(ManifestService).checkPublishable(document);
       });
@@ -173,7 +173,7 @@ function safely(text: string): SignedManifest | undefined {
   }
 }
 
-test('ten megabytes of anything are refused in a sentence', async () => {
+test('documents of ten megabytes are refused with a message', async () => {
   const [document] = documents;
   const padding = 'x'.repeat(10_000_000);
   for (const other of [
@@ -197,7 +197,7 @@ const step = fc.record({
   days: fc.integer({ min: -2, max: 9 }),
 });
 
-test('whatever order manifests come in, a client takes none back, none of two that differ, and none that expired', () => {
+test('in any order of manifests a client refuses lower sequences, different content of one sequence, and expired ones', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (history) => {
       const { now } = running();
@@ -207,7 +207,7 @@ test('whatever order manifests come in, a client takes none back, none of two th
         const expires_at = rfc3339(new Date(now + days * 86_400_000));
         const issued_at = rfc3339(new Date(now - 9 * 86_400_000));
         const changed = { sequence, issued_at, expires_at, version: `${version}.5.0`, also_available: [] };
-        const signed = manifestBytes({ ...again(documents[1]), ...changed });
+        const signed = manifestBytes({ ...refreshed(documents[1]), ...changed });
         const judged = judge(json(signManifest(signed, [key])), sequences);
         sequences = judged.sequences;
         const { available, reason } = { reason: 'none', ...judged.check };
@@ -226,7 +226,7 @@ test('whatever order manifests come in, a client takes none back, none of two th
   );
 });
 
-test('whatever a publisher signs, what is live only moves on, from what was live', async () => {
+test('a manifest is published only with a higher sequence, the right predecessor, a valid period and the right product', async () => {
   const manifests = service.app.get(ManifestService);
   const mistake = fc.record({
     sequence: fc.integer({ min: -2, max: 2 }),

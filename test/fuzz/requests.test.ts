@@ -12,8 +12,8 @@ import { ORIGIN } from '../support/http/cookie-client.js';
 import { everyRow, PURCHASES, signed, TAKES_PURCHASES } from '../support/http/webhook.js';
 
 /*
- * Every route of docs/openapi.yaml, asked with what its schema describes and with what it does not, by an anonymous caller, a holder, and
- * staff of both roles. `call` holds each answer against the document.
+ * Sends valid and invalid requests to all routes of docs/openapi.yaml, as an anonymous caller, a holder, and staff of both
+ * roles. `call` checks each response against the document.
  */
 
 const CALLERS = ['anonymous', 'holder', 'support', 'admin'] as const;
@@ -21,7 +21,7 @@ type Caller = (typeof CALLERS)[number];
 
 let service: Service;
 let known: Known;
-/** What a path's `{id}` is. */
+/** The values for `{id}` in a path. */
 let ids: string[];
 let staff: Record<'support' | 'admin', string>;
 
@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Headers as each caller sends them; a holder's session is a new one, for the one before may have been ended. */
+/** The headers of a caller. A holder gets a new session each time, because a request may have ended the last one. */
 async function headersOf(caller: Caller): Promise<Record<string, string>> {
   if (caller === 'anonymous') return {};
   if (caller !== 'holder') return { authorization: staff[caller] };
@@ -68,7 +68,7 @@ const routes = documentedRoutes();
 
 type Route = (typeof routes)[number];
 
-/** The bodies of a route; one that takes none is sent one now and then. */
+/** The bodies for a route. Routes without a body sometimes get one. */
 function bodiesOf({ method, path }: Route): fc.Arbitrary<unknown> {
   const pointer = bodyPointer(method, path);
   if (pointer) return valuesFor(pointer, known);
@@ -80,38 +80,38 @@ const anyId = fc.oneof(
   { weight: 1, arbitrary: fc.string({ minLength: 1, unit: 'binary' }) },
 );
 
-interface Asked {
+interface GeneratedRequest {
   readonly route: Route;
   readonly caller: Caller;
   readonly id: number | string;
   readonly body: unknown;
-  readonly signs: boolean;
+  readonly isSigned: boolean;
 }
-const requestOf = (route: Route): fc.Arbitrary<Asked> =>
+const requestOf = (route: Route): fc.Arbitrary<GeneratedRequest> =>
   fc.record({
     route: fc.constant(route),
     caller: fc.constantFrom(...CALLERS),
     id: anyId,
     body: bodiesOf(route),
-    signs: fc.boolean(),
+    isSigned: fc.boolean(),
   });
 
 function pathOf({ path }: Route, id: number | string): string {
   return path.replace('{id}', typeof id === 'number' ? ids[id]! : encodeURIComponent(id.toWellFormed()));
 }
 
-function ask({ route, caller, id, body, signs }: Asked): Promise<Answer> {
+function ask({ route, caller, id, body, isSigned }: GeneratedRequest): Promise<Answer> {
   const text = body === undefined ? undefined : JSON.stringify(body);
-  const signature = route.path === PURCHASES && signs ? signed(text!) : {};
-  // A 5xx is what is looked for, but not that of a stalled machine. The session may be gone by then.
+  const signature = route.path === PURCHASES && isSigned ? signed(text!) : {};
+  // `answered` repeats a request after the 503 of an overloaded machine, for which it needs a new session.
   return answered(async () => {
     const headers = { ...(await headersOf(caller)), ...signature };
     return service.call(route.method, pathOf(route, id), text, headers);
   });
 }
 
-// First: behind the other, mails and erasures are still under way.
-test('credentials with a character changed open nothing, and change no row', async () => {
+// The first test, because jobs of the other one may still change rows afterwards.
+test('credentials with a changed character are refused, and change no row', async () => {
   const holder = await headersOf('holder');
   const guarded = routes.filter(({ path }) => /^\/(portal|support)\/api\/(?!session|passkeys\/)/.test(path));
   const wrong = fc.record({
@@ -134,7 +134,7 @@ test('credentials with a character changed open nothing, and change no row', asy
       const headers = { [name!]: sent, origin: ORIGIN };
       const text = body === undefined ? undefined : JSON.stringify(body);
       const { status, json } = await service.call(route.method, pathOf(route, id), text, headers);
-      // A body that is none is refused before its sender is looked up.
+      // A malformed body is refused before the credentials are checked.
       expect([
         [401, 'sign_in_required'],
         [400, 'malformed_request'],
@@ -147,7 +147,7 @@ test('credentials with a character changed open nothing, and change no row', asy
   expect(await everyRow(service.database)).toEqual(before);
 });
 
-test('whatever is asked, and by whom: an answer that the document promises, and none is an error of ours', async () => {
+test('all requests get a documented response, and none causes an internal error', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.oneof(...routes.map(requestOf)), { minLength: 12, maxLength: 12 }),

@@ -7,14 +7,14 @@ import { runs } from './fuzz.js';
 import { answered, Service } from '../support/harness.js';
 
 /*
- * Genuine tokens made wrong in the ways that verifiers of signatures are known to be deceived by. Whatever it is: but for
- * the bytes of a genuine token, the answer is that it is none of ours, and nothing about any license.
+ * Genuine tokens changed in the ways that are known to deceive verifiers of signatures. Each token that is not genuine byte
+ * for byte is answered as invalid, and the response shows nothing of a license.
  */
 
 let service: Service;
-/** Of two machines, and of one whose license was revoked: a mutant of it must not be answered stop. */
+/** Tokens of two machines, and of one with a revoked license, whose mutants must not be answered with `stop`. */
 let tokens: string[];
-/** The ring as it would hold the same key with its private half gone: then a signature is verified, not made again. */
+/** A key ring without the private half of the key, so that a signature is verified and not computed again. */
 let publicRing: KeyRing;
 let active: TokenKey;
 
@@ -46,7 +46,7 @@ const at = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;
 const signedBy = (key: typeof untrusted, header: string, payload: string) =>
   `${header}.${payload}.${encode(sign(null, Buffer.from(`${header}.${payload}`), key))}`;
 
-/** The order of the group: a second S of the same signature is S + L. */
+/** The order of the group. A signature with S + L in place of S would be a second valid one. */
 const L = 2n ** 252n + 27742317777372353535851937790883648493n;
 
 function withLargerS(signature: string): string {
@@ -56,7 +56,7 @@ function withLargerS(signature: string): string {
   return encode(Buffer.concat([bytes.subarray(0, 32), larger]));
 }
 
-/** Points of small order: with one as a public key, or as R, a signature of zeros may hold for any message. */
+/** Points of small order. With one of them as the public key or as R, a signature of zeros may verify any message. */
 const SMALL_ORDER = [
   '0100000000000000000000000000000000000000000000000000000000000000',
   'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
@@ -82,16 +82,31 @@ const HEADERS: readonly object[] = [
   { jwk: { kty: 'OKP', crv: 'Ed25519', x: encode(SMALL_ORDER[0]!) } },
   { jku: 'https://example.com/keys' },
 ];
-const WRONG: readonly unknown[] = [null, true, 0, -1, 1.5, 1e21, 1e300, '', 'x', '0', [], {}, [[]], { a: 1 }];
+const INVALID: readonly unknown[] = [
+  null,
+  true,
+  0,
+  -1,
+  1.5,
+  1e21,
+  1e300,
+  '',
+  'x',
+  '0',
+  [],
+  {},
+  [[]],
+  { a: 1 },
+];
 const CLAIMS = ['iss', 'aud', 'sub', 'lic', 'mch', 'lxp', 'iat', 'exp'] as const;
 
-/** The payload with a member changed, repeated, or one that is none. */
+/** The payload with a changed or repeated member, or another text. */
 function otherPayload(payload: string, pick: number): string {
   const text = decode(payload).toString();
-  const [name, value] = [at(CLAIMS, pick), JSON.stringify(at(WRONG, pick >> 3))];
+  const [name, value] = [at(CLAIMS, pick), JSON.stringify(at(INVALID, pick >> 3))];
   const claims = JSON.parse(text) as Record<string, unknown>;
   const others = [
-    JSON.stringify({ ...claims, [name]: at(WRONG, pick >> 3) }),
+    JSON.stringify({ ...claims, [name]: at(INVALID, pick >> 3) }),
     `{"${name}":${value},${text.slice(1)}`,
     `${text.slice(0, -1)},"${name}":${value}}`,
     `${text.slice(0, -1)},"__proto__":{"${name}":${value}}}`,
@@ -160,7 +175,7 @@ const CHANGES: Record<string, Change> = {
     signedBy(untrusted, header, pick % 2 ? payload : otherPayload(payload, pick)),
   'the same bytes, written otherwise': (token, pick) => {
     const [i, text] = [pick % 3, at(token, pick)];
-    // What a last character says beyond its bytes.
+    // A last character with other insignificant bits.
     const near = String.fromCharCode(text.charCodeAt(text.length - 1) + 1);
     const spelled = [`${text}=`, `${text}==`, `${text}\n`, ` ${text}`, text.slice(0, -1) + near, `${text}A`];
     return token.map((each, place) => (place === i ? at(spelled, pick >> 2) : each)).join('.');
@@ -192,12 +207,12 @@ const mutant = fc
       const segments = tokens.map((token) => token.split('.') as Segments);
       const changed = kinds.reduce((token, kind) => {
         const [header = '', payload = '', ...rest] = token.split('.');
-        // A second change is of what the first left of the form.
+        // A second change is made only if the first one left three segments.
         return rest.length === 1 && header && payload && rest[0]
           ? CHANGES[kind]!([header, payload, rest[0]], pick, segments[other]!)
           : token;
       }, tokens[of]!);
-      // Half a character is no text, in a token or elsewhere: 422, as for any body.
+      // A lone surrogate would be answered 422, as in any body.
       return changed.toWellFormed();
     },
   }));
@@ -211,23 +226,23 @@ function safely<T>(work: () => T): T | undefined {
   try {
     return work();
   } catch {
-    // A change of what an earlier change has left no JSON of.
+    // The second change failed because the first one left no valid JSON.
     return undefined;
   }
 }
 
-test('what is not a genuine token to the byte is no token of ours, and says nothing of a license', async () => {
-  const count = { wanted: 0, made: 0 };
+test('a token that is not genuine byte for byte is token_invalid', async () => {
+  const count = { mutants: 0, built: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(mutant, { minLength: 20, maxLength: 20 }), async (mutants) => {
-      const made = mutants.flatMap(({ kinds, make }) => safely(() => ({ kinds, token: make() })) ?? []);
-      count.wanted += mutants.length;
-      count.made += made.length;
-      const strange = made.filter(({ token }) => token && !tokens.includes(token));
+      const built = mutants.flatMap(({ kinds, make }) => safely(() => ({ kinds, token: make() })) ?? []);
+      count.mutants += mutants.length;
+      count.built += built.length;
+      const forged = built.filter(({ token }) => token && !tokens.includes(token));
       await Promise.all(
-        strange.map(async ({ kinds, token }) => {
-          const tooLong = token.length > 2048;
-          const expected = tooLong ? [422, 'invalid_request', 'fix'] : [403, 'token_invalid', 'reactivate'];
+        forged.map(async ({ kinds, token }) => {
+          const isTooLong = token.length > 2048;
+          const expected = isTooLong ? [422, 'invalid_request', 'fix'] : [403, 'token_invalid', 'reactivate'];
           expect([kinds, token, ...(await answerTo(token))]).toEqual([kinds, token, ...expected]);
           expect([kinds, token, verifyLicenseToken(publicRing, 'com.example.app', token)]).toEqual([
             kinds,
@@ -239,17 +254,17 @@ test('what is not a genuine token to the byte is no token of ours, and says noth
     }),
     runs(25),
   );
-  expect(count.made / count.wanted).toBeGreaterThan(0.8);
+  expect(count.built / count.mutants).toBeGreaterThan(0.8);
 });
 
-test('a claim of the wrong kind is no claim, even signed by our own key', async () => {
+test('a claim of a wrong type is token_invalid, also if signed with the key of the service', async () => {
   const wrong = fc.record({
     name: fc.constantFrom(...CLAIMS),
-    value: fc.oneof(fc.constantFrom(...WRONG, 2 ** 53, -(2 ** 60), undefined), fc.jsonValue()),
+    value: fc.oneof(fc.constantFrom(...INVALID, 2 ** 53, -(2 ** 60), undefined), fc.jsonValue()),
   });
   await fc.assert(
     fc.asyncProperty(wrong, async ({ name, value }) => {
-      // Any whole number is a time, and `lxp` may be none.
+      // Valid values are left out: whole numbers for times, and null for `lxp`.
       fc.pre(
         !(Number.isSafeInteger(value) || (name === 'lxp' && value === null)) || !/^(lxp|iat|exp)$/.test(name),
       );
@@ -268,7 +283,7 @@ test('a claim of the wrong kind is no claim, even signed by our own key', async 
   );
 });
 
-test('after all of them the genuine ones are what they were', async () => {
+test('the genuine tokens have the same responses as before', async () => {
   expect(await Promise.all(tokens.map(answerTo))).toEqual([
     [200, undefined, undefined],
     [200, undefined, undefined],

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => end(service));
 
-const sale = (transaction_id: string) =>
+const paidReport = (transaction_id: string) =>
   JSON.stringify({ transaction_id, email: 'ada@buyer.example', status: 'paid' });
 
 const send = (body: string | Uint8Array, headers: Record<string, string>): Promise<Answer> =>
@@ -30,26 +30,29 @@ const change = fc.record({
   what: fc.constantFrom('body', ...NAMES),
   at: fc.nat(999),
   other: fc.constantFrom('', 'x', '0', ' ', 'v1,', '=', ',', '.', '-', 'A'),
-  taken: fc.nat(2),
+  removed: fc.nat(2),
 });
 
-function changed(text: string, { at, other, taken }: { at: number; other: string; taken: number }): string {
+function changed(
+  text: string,
+  { at, other, removed }: { at: number; other: string; removed: number },
+): string {
   const place = at % (text.length + 1);
-  return text.slice(0, place) + other + text.slice(place + taken);
+  return text.slice(0, place) + other + text.slice(place + removed);
 }
 
-// A header's ends are trimmed on the way, and of a list of signatures one that holds is enough.
+// White space around a header is ignored, and one valid signature of a list is enough.
 const isSame = (a: Record<string, string>, b: Record<string, string>) =>
   NAMES.slice(0, 2).every((name) => a[name]!.trim() === b[name]!.trim()) &&
   a['webhook-signature']!.trim().split(' ').includes(b['webhook-signature']!);
 
-test('what is not what was signed, to the byte, is refused and changes no row', async () => {
-  await report(service, sale('tx-0'));
+test('a report that differs from the signed bytes is refused and changes no row', async () => {
+  await report(service, paidReport('tx-0'));
   await mailsSent(service.databaseUrl);
   const before = await everyRow(service.database);
   await fc.assert(
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 3 }), async (changes) => {
-      const [body, at] = [sale('tx-1'), unixTime()];
+      const [body, at] = [paidReport('tx-1'), unixTime()];
       const right = signed(body, { at });
       const headers = { ...right };
       let other = body;
@@ -59,7 +62,7 @@ test('what is not what was signed, to the byte, is refused and changes no row', 
       }
       fc.pre(other !== body || !isSame(headers, right));
       const { status, json } = await send(other, headers);
-      // After 60 wrong ones a minute they are asked to wait.
+      // After 60 wrong signatures in a minute the answer is 429.
       expect([
         [403, 'webhook_signature_invalid'],
         [429, 'too_many_requests'],
@@ -68,6 +71,6 @@ test('what is not what was signed, to the byte, is refused and changes no row', 
     runs(60),
   );
   expect(await everyRow(service.database)).toEqual(before);
-  // A right one is never kept waiting for those that were wrong.
-  expect((await send(sale('tx-2'), signed(sale('tx-2')))).status).toBe(204);
+  // A right signature is accepted also then.
+  expect((await send(paidReport('tx-2'), signed(paidReport('tx-2')))).status).toBe(204);
 });

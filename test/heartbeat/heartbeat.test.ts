@@ -17,11 +17,11 @@ afterAll(() => service.close());
 
 type License = Awaited<ReturnType<Service['issue']>>;
 
-/** A license with one machine on it, and that machine's token. */
-async function activated(
-  wanted: Parameters<Service['issue']>[0] = {},
+/** A license with one active machine, and the token of the machine. */
+async function activatedLicense(
+  terms: Parameters<Service['issue']>[0] = {},
 ): Promise<License & { token: string; id: string }> {
-  const license = await service.issue(wanted);
+  const license = await service.issue(terms);
   const { json } = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
   return { ...license, token: json.token, id: json.activation.id };
 }
@@ -29,8 +29,8 @@ async function activated(
 const post = (body: unknown, headers: Record<string, string> = {}) =>
   service.call('POST', '/v1/heartbeat', body, headers);
 
-test('200 says until when the token holds offline and that the license is active, and nothing else', async () => {
-  const { token } = await activated({ expires_at: new Date('2027-05-01T00:00:00Z') });
+test('200 returns a token with its offline_until and the state of the license, and nothing else', async () => {
+  const { token } = await activatedLicense({ expires_at: new Date('2027-05-01T00:00:00Z') });
   service.clock.advance(6 * 3_600_000);
   const answer = await service.heartbeat(token);
   expect(answer.status).toBe(200);
@@ -44,8 +44,8 @@ test('200 says until when the token holds offline and that the license is active
   });
 });
 
-test('a refreshed token is about the same binding, license and machine, and holds for 7 days from now', async () => {
-  const { token, license_id, id } = await activated();
+test('a renewed token is for the same activation, license and machine, and valid for 7 days from now', async () => {
+  const { token, license_id, id } = await activatedLicense();
   service.clock.advance(DAY_MS);
   const { json } = await service.heartbeat(token);
   const [before, after] = [decodeJwt(token), decodeJwt(json.token)];
@@ -54,8 +54,8 @@ test('a refreshed token is about the same binding, license and machine, and hold
   expect(after.exp! - after.iat!).toBe(7 * 86_400);
 });
 
-test('a token shows the new expiry as soon as staff set one', async () => {
-  const { token, license_id } = await activated();
+test('a renewed token has the expiry that staff set', async () => {
+  const { token, license_id } = await activatedLicense();
   const expires_at = new Date('2027-05-01T00:00:00Z');
   await service.setLicense(license_id, { expires_at });
   const { json } = await service.heartbeat(token);
@@ -63,16 +63,16 @@ test('a token shows the new expiry as soon as staff set one', async () => {
   expect(decodeJwt(json.token)['lxp']).toBe(expires_at.getTime() / 1000);
 });
 
-test.each([8, 90, 3650])('a token of %i days ago is as good as one of today', async (days) => {
-  const { token } = await activated();
+test.each([8, 90, 3650])('a token of %i days ago is accepted', async (days) => {
+  const { token } = await activatedLicense();
   service.clock.advance(days * DAY_MS);
   const { status, json } = await service.heartbeat(token);
   expect(status).toBe(200);
   expect((await service.heartbeat(json.token)).status).toBe(200);
 });
 
-test('where several refusals apply, the first of the order is given', async () => {
-  const license = await activated({ expires_at: new Date('2026-11-01T00:00:00Z'), on_expiry: 'keep' });
+test('if several refusals apply, the first in their order is returned', async () => {
+  const license = await activatedLicense({ expires_at: new Date('2026-11-01T00:00:00Z'), on_expiry: 'keep' });
   const { license_id, id, token } = license;
   await publish(service, '3.2', '2027-06-01T00:00:00Z');
   const setPurchase = (state: string) => service.sql('update purchase set state = $1', [state]);
@@ -104,8 +104,8 @@ test('where several refusals apply, the first of the order is given', async () =
 describe('expiry', () => {
   const expires_at = new Date('2026-12-01T00:00:00Z');
 
-  test('stops a license that says stop from its exact instant on', async () => {
-    const { token } = await activated({ expires_at, on_expiry: 'stop' });
+  test('with on_expiry stop, ends a license at exactly this time', async () => {
+    const { token } = await activatedLicense({ expires_at, on_expiry: 'stop' });
     service.clock.set('2026-11-30T23:59:59.999Z');
     expect((await service.heartbeat(token)).status).toBe(200);
     service.clock.set('2026-12-01T00:00:00.000Z');
@@ -113,16 +113,16 @@ describe('expiry', () => {
     expect([status, json.code, json.expired_at]).toEqual([403, 'license_expired', '2026-12-01T00:00:00Z']);
   });
 
-  test('stops no license that says keep', async () => {
-    const { token } = await activated({ expires_at, on_expiry: 'keep' });
+  test('with on_expiry keep, does not end a license', async () => {
+    const { token } = await activatedLicense({ expires_at, on_expiry: 'keep' });
     service.clock.set('2029-01-01T00:00:00Z');
     const { status, json } = await service.heartbeat(token);
     expect([status, json.license]).toEqual([200, { status: 'active', expires_at: '2026-12-01T00:00:00Z' }]);
   });
 });
 
-test('a released machine stays out, also after its license got a free seat, until a person activates', async () => {
-  const license = await activated();
+test('a released machine is refused, although the license is below its limit, until it activates again', async () => {
+  const license = await activatedLicense();
   await service.app.get(ReleaseService).release(license.id, ACT);
   expect((await service.heartbeat(license.token)).json.code).toBe('binding_released');
   const back = await service.activate(license, 'studio');
@@ -130,8 +130,8 @@ test('a released machine stays out, also after its license got a free seat, unti
   expect((await service.heartbeat(back.json.token)).status).toBe(200);
 });
 
-describe('the token of a released binding, sent again from a restored state file', () => {
-  const isActive = async (license: License) =>
+describe('the token of a released activation, sent from a restored state file', () => {
+  const countActive = async (license: License) =>
     (
       await service.sql('select id from activation where license_id = $1 and ended_at is null', [
         license.license_id,
@@ -139,30 +139,30 @@ describe('the token of a released binding, sent again from a restored state file
     ).length;
   const release = (id: string) => service.app.get(ReleaseService).release(id, ACT);
 
-  test('is token_invalid where the same machine was activated again, and activating takes no second seat', async () => {
-    const license = await activated({ machines_allowed: 2 });
+  test('is token_invalid if the machine was activated again, and activating creates no second activation', async () => {
+    const license = await activatedLicense({ machines_allowed: 2 });
     await release(license.id);
     const again = await service.activate(license, 'studio');
     const { status, json } = await service.heartbeat(license.token);
     expect([status, json.code, json.client_action]).toEqual([403, 'token_invalid', 'reactivate']);
     const back = await service.activate(license, 'studio');
     expect([back.status, back.json.activation.id]).toEqual([200, again.json.activation.id]);
-    expect(await isActive(license)).toBe(1);
+    expect(await countActive(license)).toBe(1);
     expect((await service.heartbeat(back.json.token)).status).toBe(200);
   });
 
   test.each([
-    ['it was not activated again', async () => undefined],
-    ['another machine was', async (license: License) => service.activate(license, 'laptop')],
+    ['the machine was not activated again', async () => undefined],
+    ['another machine was activated', async (license: License) => service.activate(license, 'laptop')],
     [
-      'the new binding was released as well',
+      'the new activation was released as well',
       async (license: License) => {
         const { json } = await service.activate(license, 'studio');
         await release(json.activation.id);
       },
     ],
     [
-      'the new binding was released and its machine id is erased',
+      'the new activation was released and its machine id is erased',
       async (license: License) => {
         const { json } = await service.activate(license, 'studio');
         await release(json.activation.id);
@@ -172,22 +172,22 @@ describe('the token of a released binding, sent again from a restored state file
       },
     ],
     [
-      'it is active on another license of the same holder',
+      'the machine is active on another license of the same holder',
       async (license: License) => service.activate(await service.issue({ email: license.email }), 'studio'),
     ],
-  ])('is binding_released where %s', async (_what, meanwhile) => {
-    const license = await activated();
+  ])('is binding_released if %s', async (_what, meanwhile) => {
+    const license = await activatedLicense();
     await release(license.id);
     await meanwhile(license);
-    const before = await isActive(license);
+    const before = await countActive(license);
     const { status, json } = await service.heartbeat(license.token);
     expect([status, json.code, json.client_action]).toEqual([403, 'binding_released', 'stop']);
-    expect(await isActive(license)).toBe(before);
+    expect(await countActive(license)).toBe(before);
   });
 
-  test('costs one more read where a release is refused, and none where a heartbeat is confirmed', async () => {
+  test('needs one more read only if the heartbeat is refused because of a release', async () => {
     const read = jest.spyOn(service.app.get(ActivationReads), 'hasActive');
-    const license = await activated();
+    const license = await activatedLicense();
     await service.heartbeat(license.token);
     await service.setLicense(license.license_id, { staff_status: 'suspended' });
     await service.heartbeat(license.token);
@@ -199,8 +199,8 @@ describe('the token of a released binding, sent again from a restored state file
     read.mockRestore();
   });
 
-  test('is refused for what comes before a release in the order, though the machine was activated again', async () => {
-    const license = await activated();
+  test('is refused for a suspension or revocation first, also if the machine was activated again', async () => {
+    const license = await activatedLicense();
     await release(license.id);
     await service.activate(license, 'studio');
     await service.setLicense(license.license_id, { staff_status: 'suspended' });
@@ -230,30 +230,30 @@ test.each([
   ['an app_version with a build part', { token: 'a.b.c', app_version: '3.2.0+456' }, [VERSION]],
   ['an app_version of 33 characters', { token: 'a.b.c', app_version: '1'.repeat(33) }, [VERSION]],
   ['an app_version with a NUL', { token: 'a.b.c', app_version: '3.2\0' }, [VERSION]],
-])('422 that names the member for %s', async (_what, body, pointers) => {
+])('422 with a pointer to the member for %s', async (_what, body, pointers) => {
   const { status, json } = await post(body);
   expect([status, json.code, json.client_action]).toEqual([422, 'invalid_request', 'fix']);
   expect(json.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(pointers);
 });
 
 test.each([
-  ['400 for what is not JSON', '{', {}, 400, 'malformed_request'],
-  ['400 for what is no object', 'null', {}, 400, 'malformed_request'],
-  ['413 for more than 16 KiB', JSON.stringify({ more: 'x'.repeat(16_384) }), {}, 413, 'body_too_large'],
+  ['400 for a body that is not JSON', '{', {}, 400, 'malformed_request'],
+  ['400 for a body that is not an object', 'null', {}, 400, 'malformed_request'],
+  ['413 for a body over 16 KiB', JSON.stringify({ more: 'x'.repeat(16_384) }), {}, 413, 'body_too_large'],
   [
-    '415 for what is not declared as JSON',
+    '415 for a body that is not declared as JSON',
     '{}',
     { 'content-type': 'text/plain' },
     415,
     'unsupported_media_type',
   ],
-])('%s, and the client keeps running', async (_what, body, headers, status, code) => {
+])('%s, with client_action fix', async (_what, body, headers, status, code) => {
   const answer = await post(body, headers);
   expect([answer.status, answer.json.code, answer.json.client_action]).toEqual([status, code, 'fix']);
 });
 
-test('neither a broken service nor an unavailable database ever answers stop', async () => {
-  const { token } = await activated();
+test('500 if a table is missing and 503 if it is locked ask the client to retry', async () => {
+  const { token } = await activatedLicense();
   const broken = await whileGone(service, 'activation', () => service.heartbeat(token));
   expect([broken.status, broken.json.client_action]).toEqual([500, 'retry']);
   const unavailable = await whileLocked(service, 'activation', () => service.heartbeat(token));
@@ -265,7 +265,7 @@ test('neither a broken service nor an unavailable database ever answers stop', a
   expect(Number(unavailable.headers['retry-after'])).toBeGreaterThan(0);
 });
 
-test('every documented answer is one that was seen here', () => {
+test('the tests of this file have seen every documented response', () => {
   const documented = documentedAnswers().filter((answer) => answer.startsWith('POST /v1/heartbeat '));
   expect(documented.filter((answer) => !seenAnswers().has(answer))).toEqual([]);
   expect(documented).toHaveLength(8);

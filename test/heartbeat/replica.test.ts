@@ -11,15 +11,15 @@ import { createDatabase, Service } from '../support/harness.js';
 import { withLimits } from '../support/limits.js';
 import { publish } from '../manifest/publish.js';
 
-// Which server answers a heartbeat, with the statement that replicas are asked. A schema of copied tables takes the place
-// of the replica: replica.test.ts has a real one, which takes minutes.
+// Which database answers a heartbeat. A schema with copied tables takes the place of the replica, because starting a real
+// one takes minutes.
 
 const ACT = { actor: 'test', reason: 'a test' };
 const NOW = '2026-11-20T13:00:00Z';
-const LOOK_MS = 2_000;
+const CHECK_INTERVAL_MS = 2_000;
 const ALL_REPLAYED = "'FFFFFFFF/FFFFFFFF'";
 const BEHIND = 'replica unavailable or behind, heartbeats use the primary';
-const WELL = 'replica available, heartbeats use the replica';
+const AVAILABLE = 'replica available, heartbeats use the replica';
 
 // prettier-ignore
 const ALL_BUT_INTERVALS = [
@@ -31,13 +31,13 @@ let database: Awaited<ReturnType<typeof createDatabase>>;
 let service: Service;
 let replica: Replica;
 let copy: pg.Pool;
-/** What the replica was asked, by activation ids; a look asks for none. */
-let asked: string[][] = [];
+/** The queries of the replica, as lists of activation ids. A check has an empty list. */
+let queried: string[][] = [];
 let answer: (statement: pg.QueryConfig<[string[], string]>) => Promise<unknown>;
 let machines = 0;
 
 beforeAll(async () => {
-  // Looks happen when a test says so.
+  // The interval of the checks is controlled by the tests.
   jest.useFakeTimers({ doNotFake: [...ALL_BUT_INTERVALS] });
   database = await createDatabase();
   service = await Service.start({
@@ -48,7 +48,7 @@ beforeAll(async () => {
   copy = new pg.Pool({ connectionString: database.url, options: '-c search_path=copy,public,pg_catalog' });
   Object.assign(replica.pool!, {
     query: (statement: pg.QueryConfig<[string[], string]>) => {
-      asked.push(statement.values![0]);
+      queried.push(statement.values![0]);
       return answer(statement);
     },
   });
@@ -56,9 +56,9 @@ beforeAll(async () => {
 beforeEach(async () => {
   service.clock.set(NOW);
   answer = (statement) => copy.query(statement);
-  await copied();
-  await look();
-  asked = [];
+  await copyToReplica();
+  await check();
+  queried = [];
 });
 afterAll(async () => {
   await copy?.end();
@@ -66,202 +66,212 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const look = () => replica['check']();
+const check = () => replica['check']();
 
-/** The replica has what the primary has now, and has replayed this position. */
-async function copied(position?: string): Promise<void> {
+/** Copies the tables of the primary to the replica, which has then replayed the WAL to this position. */
+async function copyToReplica(position?: string): Promise<void> {
   await service.sql(
     `drop schema if exists copy cascade; create schema copy;
      create table copy.activation as table activation; create table copy.license as table license;
      create table copy.purchase as table purchase`,
   );
-  await replayed(position);
+  await setReplayPosition(position);
 }
 
-const replayed = (position = ALL_REPLAYED) =>
+const setReplayPosition = (position = ALL_REPLAYED) =>
   service.sql(
     `create or replace function copy.pg_last_wal_replay_lsn() returns pg_lsn language sql
      as $$ select ${position}::pg_lsn $$`,
   );
 
-async function activated(wanted: Parameters<Service['issue']>[0] = {}) {
-  const license = await service.issue(wanted);
+async function activatedLicense(terms: Parameters<Service['issue']>[0] = {}) {
+  const license = await service.issue(terms);
   const { json } = await service.activate(license, `machine ${(machines += 1)}`);
   return { ...license, id: json.activation.id as string, token: json.token as string };
 }
 
-/** Status or code of a heartbeat, and which server answered it. */
+/** The status or code of a heartbeat, and the database that answered it. */
 async function beat({ token }: { token: string }, app_version = '3.2.0'): Promise<[unknown, string]> {
-  const { answersBySource: answered } = service.app.get(HeartbeatService);
-  const before = { ...answered };
+  const { answersBySource } = service.app.get(HeartbeatService);
+  const before = { ...answersBySource };
   const { status, json } = await service.heartbeat(token, { app_version });
-  const by = Object.entries(answered).filter(([name, count]) => count > before[name as keyof typeof before]);
-  return [json.code ?? status, by.map(([name]) => name).join(' and ')];
+  const sources = Object.entries(answersBySource).filter(
+    ([name, count]) => count > before[name as keyof typeof before],
+  );
+  return [json.code ?? status, sources.map(([name]) => name).join(' and ')];
 }
 
 const countLogged = (message: string) => service.logged.filter((line) => line.includes(message)).length;
 
-test('a yes of the replica is believed, though the primary knows better by now', async () => {
+test('a confirmation by the replica is used, also if the license has changed in the primary', async () => {
   const expires_at = new Date('2027-05-01T00:00:00Z');
-  const binding = await activated({ expires_at });
-  await copied();
+  const license = await activatedLicense({ expires_at });
+  await copyToReplica();
   expect(replica.isDegraded).toBe(false);
-  await service.setLicense(binding.license_id, { staff_status: 'suspended', expires_at: null });
-  expect(await beat(binding)).toEqual([200, 'replica']);
-  expect((await service.heartbeat(binding.token)).json.license).toEqual({
+  await service.setLicense(license.license_id, { staff_status: 'suspended', expires_at: null });
+  expect(await beat(license)).toEqual([200, 'replica']);
+  expect((await service.heartbeat(license.token)).json.license).toEqual({
     status: 'active',
     expires_at: '2027-05-01T00:00:00Z',
   });
-  expect(asked).toEqual([[binding.id], [binding.id]]);
+  expect(queried).toEqual([[license.id], [license.id]]);
 });
 
-test('what came together is asked together, and each gets the answer of its own binding', async () => {
-  const bindings = [await activated(), await activated(), await activated()];
-  await copied();
-  const ids = bindings.map(({ id }) => id);
+test('concurrent heartbeats share one query, and each gets the row of its activation', async () => {
+  const licenses = [await activatedLicense(), await activatedLicense(), await activatedLicense()];
+  await copyToReplica();
+  const ids = licenses.map(({ id }) => id);
   const found = await Promise.all(
     [...ids, '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6'].map((id) => replica.find(id)),
   );
   expect(found.map((row) => row?.activation_id)).toEqual([...ids, undefined]);
-  expect(asked).toHaveLength(1);
+  expect(queried).toHaveLength(1);
 });
 
-describe('a no of the replica is asked of the primary:', () => {
+describe('if the replica would refuse a heartbeat, the primary answers it:', () => {
   const past = new Date('2026-11-01T00:00:00Z');
   beforeAll(() => publish(service, '4.0', '2027-01-01T00:00:00Z'));
 
   test.each<[string, Parameters<Service['setLicense']>[1], Parameters<Service['setLicense']>[1]]>([
     ['a suspension', { staff_status: 'suspended' }, { staff_status: 'active' }],
-    ['an end', { expires_at: past, on_expiry: 'stop' }, { expires_at: null }],
+    ['an expiry', { expires_at: past, on_expiry: 'stop' }, { expires_at: null }],
     ['a version', { expires_at: past }, { expires_at: null }],
   ])('%s', async (_what, refuse, lift) => {
-    const binding = await activated();
-    await service.setLicense(binding.license_id, refuse);
-    await copied();
-    expect((await beat(binding, '4.0'))[1]).toBe('primary');
-    await service.setLicense(binding.license_id, lift);
-    expect(await beat(binding, '4.0')).toEqual([200, 'primary']);
-    expect(asked).toEqual([[binding.id], [binding.id]]);
+    const license = await activatedLicense();
+    await service.setLicense(license.license_id, refuse);
+    await copyToReplica();
+    expect((await beat(license, '4.0'))[1]).toBe('primary');
+    await service.setLicense(license.license_id, lift);
+    expect(await beat(license, '4.0')).toEqual([200, 'primary']);
+    expect(queried).toEqual([[license.id], [license.id]]);
   });
 
   test('a release', async () => {
-    const binding = await activated();
-    await service.app.get(ReleaseService).release(binding.id, ACT);
-    await copied();
-    expect(await beat(binding)).toEqual(['binding_released', 'primary']);
+    const license = await activatedLicense();
+    await service.app.get(ReleaseService).release(license.id, ACT);
+    await copyToReplica();
+    expect(await beat(license)).toEqual(['binding_released', 'primary']);
   });
 
-  test('a binding that it does not have yet', async () => {
-    expect(await beat(await activated())).toEqual([200, 'primary']);
+  test('an activation that the replica does not have yet', async () => {
+    expect(await beat(await activatedLicense())).toEqual([200, 'primary']);
     expect(replica.isDegraded).toBe(false);
   });
 });
 
 test.each([
   ['behind', "'0/0'"],
-  ['no replica at all', 'null'],
-])('one that is %s is asked no more until a look finds it well', async (_what, position) => {
-  const binding = await activated();
-  await copied(position);
-  const before = [countLogged(BEHIND), countLogged(WELL)] as const;
-  expect(await beat(binding)).toEqual([200, 'primary']);
+  ['not a replica', 'null'],
+])('a replica that is %s is not queried until a check finds it available', async (_what, position) => {
+  const license = await activatedLicense();
+  await copyToReplica(position);
+  const before = [countLogged(BEHIND), countLogged(AVAILABLE)] as const;
+  expect(await beat(license)).toEqual([200, 'primary']);
   expect([replica.isDegraded, countLogged(BEHIND)]).toEqual([true, before[0] + 1]);
-  asked = [];
-  expect(await beat(binding)).toEqual([200, 'primary']);
-  expect(asked).toEqual([]);
-  await look();
-  expect([replica.isDegraded, countLogged(BEHIND), asked]).toEqual([true, before[0] + 1, [[]]]);
-  await replayed();
-  expect(await beat(binding)).toEqual([200, 'primary']);
+  queried = [];
+  expect(await beat(license)).toEqual([200, 'primary']);
+  expect(queried).toEqual([]);
+  await check();
+  expect([replica.isDegraded, countLogged(BEHIND), queried]).toEqual([true, before[0] + 1, [[]]]);
+  await setReplayPosition();
+  expect(await beat(license)).toEqual([200, 'primary']);
   const primary = jest.spyOn(poolOf(service.app.get(DataSource)), 'query');
-  jest.advanceTimersByTime(LOOK_MS);
+  jest.advanceTimersByTime(CHECK_INTERVAL_MS);
   expect(String(primary.mock.calls)).toContain('pg_current_wal_flush_lsn');
   primary.mockRestore();
   while (replica.isDegraded) await new Promise((resolve) => setImmediate(resolve));
-  expect([countLogged(BEHIND), countLogged(WELL)]).toEqual([before[0] + 1, before[1] + 1]);
-  expect(await beat(binding)).toEqual([200, 'replica']);
+  expect([countLogged(BEHIND), countLogged(AVAILABLE)]).toEqual([before[0] + 1, before[1] + 1]);
+  expect(await beat(license)).toEqual([200, 'replica']);
 });
 
-test('one that fails, or does not answer in time, costs no heartbeat its yes', async () => {
-  const binding = await activated();
-  await copied();
+test('if the replica fails or does not answer in time, the primary answers', async () => {
+  const license = await activatedLicense();
+  await copyToReplica();
   answer = () => Promise.reject(new Error('the replica is unavailable'));
-  expect(await beat(binding)).toEqual([200, 'primary']);
+  expect(await beat(license)).toEqual([200, 'primary']);
   expect(replica.isDegraded).toBe(true);
   answer = (statement) => copy.query(statement);
-  await look();
+  await check();
   expect(replica.isDegraded).toBe(false);
   answer = () => new Promise(() => undefined);
-  expect(await withLimits({ replica: 50 }, () => beat(binding))).toEqual([200, 'primary']);
+  expect(await withLimits({ replica: 50 }, () => beat(license))).toEqual([200, 'primary']);
   expect(replica.isDegraded).toBe(true);
 });
 
-test('what was seen more than 10 seconds ago, before or after a jump of the clock, is not believed', async () => {
-  const binding = await activated();
-  await copied();
-  const by = async (milliseconds: number) => {
+test('the replica is not used if the last check was more than 10 seconds ago or ahead', async () => {
+  const license = await activatedLicense();
+  await copyToReplica();
+  const sourceAfter = async (milliseconds: number) => {
     service.clock.set(new Date(Date.parse(NOW) + milliseconds));
-    return (await beat(binding))[1];
+    return (await beat(license))[1];
   };
-  expect([await by(10_000), await by(10_001), await by(-10_001)]).toEqual(['replica', 'primary', 'primary']);
+  expect([await sourceAfter(10_000), await sourceAfter(10_001), await sourceAfter(-10_001)]).toEqual([
+    'replica',
+    'primary',
+    'primary',
+  ]);
   expect(replica.isDegraded).toBe(false);
   service.clock.set(new Date(Date.parse(NOW) + 10_001));
-  await look();
-  expect(await by(20_001)).toBe('replica');
+  await check();
+  expect(await sourceAfter(20_001)).toBe('replica');
 });
 
-test('it is believed where it has what the primary had a minute ago', async () => {
-  const binding = await activated();
-  await copied('pg_current_wal_flush_lsn()');
+test('the replica is used if it is at most a minute behind the primary', async () => {
+  const license = await activatedLicense();
+  await copyToReplica('pg_current_wal_flush_lsn()');
   service.clock.set('2026-11-20T14:00:00Z');
-  await look();
-  expect(await beat(binding)).toEqual([200, 'replica']);
+  await check();
+  expect(await beat(license)).toEqual([200, 'replica']);
   const [{ position }] = (await service.sql('select pg_current_wal_flush_lsn()::text as position')) as [
     { position: string },
   ];
-  await replayed(`'${position}'`);
-  await activated();
+  await setReplayPosition(`'${position}'`);
+  await activatedLicense();
   service.clock.advance(60_000);
-  await look();
-  expect(await beat(binding)).toEqual([200, 'replica']);
+  await check();
+  expect(await beat(license)).toEqual([200, 'replica']);
   service.clock.advance(1);
-  expect(await beat(binding)).toEqual([200, 'primary']);
+  expect(await beat(license)).toEqual([200, 'primary']);
 });
 
-test('two looks are never under way at once', async () => {
+test('two checks never run concurrently', async () => {
   const reply = Promise.withResolvers<void>();
   answer = async (statement) => (await reply.promise, copy.query(statement));
-  const first = look();
-  while (asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
-  await look();
+  const first = check();
+  while (queried.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await check();
   reply.resolve();
   await first;
-  expect(asked).toEqual([[]]);
-  await look();
-  expect(asked).toEqual([[], []]);
+  expect(queried).toEqual([[]]);
+  await check();
+  expect(queried).toEqual([[], []]);
 });
 
-test('where nothing was seen of the primary for a day, the replica is not even asked', async () => {
+test('if the primary was unavailable for more than a day, the replica is not queried', async () => {
   const primary = poolOf(service.app.get(DataSource));
   const unavailable = jest.spyOn(primary, 'query').mockImplementation(() => {
     throw new Error('the primary is unavailable');
   });
   try {
     service.clock.advance(86_400_000);
-    await look();
-    expect([replica.isDegraded, asked]).toEqual([false, [[]]]);
+    await check();
+    expect([replica.isDegraded, queried]).toEqual([false, [[]]]);
     service.clock.advance(1);
-    await look();
-    expect([replica.isDegraded, asked]).toEqual([true, [[]]]);
+    await check();
+    expect([replica.isDegraded, queried]).toEqual([true, [[]]]);
   } finally {
     unavailable.mockRestore();
   }
 });
 
-test('without a replica none is asked, looked for or closed', async () => {
+test('without DATABASE_READ_URL there is no replica to query, check or close', async () => {
   const config = new Config({ DATABASE_URL: database.url });
-  const none = new Replica({} as DataSource, config, service.clock, {} as AppLogger);
-  await none.onApplicationBootstrap();
-  expect([none.pool, none.isDegraded, none.find('x')]).toEqual([undefined, false, undefined]);
-  await expect(none.onApplicationShutdown()).resolves.toBeUndefined();
+  const unconfigured = new Replica({} as DataSource, config, service.clock, {} as AppLogger);
+  await unconfigured.onApplicationBootstrap();
+  expect([unconfigured.pool, unconfigured.isDegraded, unconfigured.find('x')]).toEqual([
+    undefined,
+    false,
+    undefined,
+  ]);
+  await expect(unconfigured.onApplicationShutdown()).resolves.toBeUndefined();
 });

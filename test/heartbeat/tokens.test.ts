@@ -36,9 +36,9 @@ async function started(options: ServiceOptions): Promise<Service> {
 
 const parts = () => token.split('.') as [string, string, string];
 const segment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-const ours = (change: object) => signLicenseToken(ring.active, { ...claims, ...change });
+const signedWith = (change: object) => signLicenseToken(ring.active, { ...claims, ...change });
 
-/** What the service's own key signs under another header: only the key's own header segment is ours. */
+/** A token with another header, signed with the service's key. */
 function underHeader(change: object): string {
   const { header, privateKey } = ring.active;
   const own = JSON.parse(Buffer.from(header, 'base64url').toString()) as object;
@@ -46,20 +46,20 @@ function underHeader(change: object): string {
   return `${input}.${sign(null, Buffer.from(input), privateKey!).toString('base64url')}`;
 }
 
-/** The 86th symbol carries 2 bits: the other 4 spell the same bytes another way. */
+/** The token with another spelling of its signature: only 2 bits of the last base64url character are significant. */
 function respelled(): string {
   const last = token.at(-1)!;
   return token.slice(0, -1) + { A: 'B', Q: 'R', g: 'h', w: 'x' }[last]!;
 }
 
-/** One character of a segment exchanged. */
+/** The token with one character of a segment changed. */
 function changed(at: 0 | 1 | 2): string {
   return parts()
     .map((part, i) => (i === at ? part.slice(0, 20) + (part[20] === 'A' ? 'B' : 'A') + part.slice(21) : part))
     .join('.');
 }
 
-async function ofAnotherRing(): Promise<string> {
+async function fromAnotherKeyRing(): Promise<string> {
   await createKeyRing(folder, new Date());
   return signLicenseToken((await KeyRing.open(folder)).active, claims);
 }
@@ -78,7 +78,7 @@ const FORGED: [what: string, make: () => string | Promise<string>][] = [
     "another token's claims",
     () => [parts()[0], segment({ ...claims, sub: randomUUID() }), parts()[2]].join('.'),
   ],
-  ['the key of another service', ofAnotherRing],
+  ['the key of another service', fromAnotherKeyRing],
   ['alg none', () => `${segment({ alg: 'none', typ: 'license+jwt' })}.${parts()[1]}.`],
   ['alg none with a signature', () => underHeader({ alg: 'none' })],
   ['alg EdDSA, signed with our key', () => underHeader({ alg: 'EdDSA' })],
@@ -86,12 +86,12 @@ const FORGED: [what: string, make: () => string | Promise<string>][] = [
   ['no kid, signed with our key', () => underHeader({ kid: undefined })],
   ['one more header member, signed with our key', () => underHeader({ crit: [] })],
   ['HS256 with our public key as the secret', hs256],
-  ['another product, signed with our key', () => ours({ aud: 'com.example.other' })],
-  ['several products, signed with our key', () => ours({ aud: [claims.aud, 'com.example.other'] })],
-  ['another issuer, signed with our key', () => ours({ iss: 'elsewhere' })],
-  ['a sub that is no uuid, signed with our key', () => ours({ sub: "x' or 1=1 --" })],
-  ['no sub, signed with our key', () => ours({ sub: undefined })],
-  ['a binding without a row, signed with our key', () => ours({ sub: randomUUID() })],
+  ['another product, signed with our key', () => signedWith({ aud: 'com.example.other' })],
+  ['several products, signed with our key', () => signedWith({ aud: [claims.aud, 'com.example.other'] })],
+  ['another issuer, signed with our key', () => signedWith({ iss: 'elsewhere' })],
+  ['a sub that is no uuid, signed with our key', () => signedWith({ sub: "x' or 1=1 --" })],
+  ['no sub, signed with our key', () => signedWith({ sub: undefined })],
+  ['a binding without a row, signed with our key', () => signedWith({ sub: randomUUID() })],
 ];
 
 async function hs256(): Promise<string> {
@@ -101,35 +101,35 @@ async function hs256(): Promise<string> {
     .sign(secret);
 }
 
-test('a token signed anew with its own claims is taken: what is refused below is refused for its one fault', async () => {
-  expect((await service.heartbeat(ours({}))).status).toBe(200);
+test('a token signed again with its own claims is accepted, so that each forgery below has one fault only', async () => {
+  expect((await service.heartbeat(signedWith({}))).status).toBe(200);
   expect((await service.heartbeat(underHeader({}))).status).toBe(200);
 });
 
-test.each(FORGED)('%s is token_invalid, which stops nothing', async (_what, make) => {
+test.each(FORGED)('%s is token_invalid, with client_action reactivate', async (_what, make) => {
   const { status, json } = await service.heartbeat(await make());
   expect([status, json.code, json.client_action]).toEqual([403, 'token_invalid', 'reactivate']);
 });
 
-test('a binding that was deleted is token_invalid: a restored backup must stop no one', async () => {
+test('a deleted activation is token_invalid, so that a restored backup stops no client', async () => {
   const license = await service.issue();
   const { json } = await service.activate(license);
   await service.sql('delete from activation where id = $1', [json.activation.id]);
   const answer = await service.heartbeat(json.token);
   expect([answer.status, answer.json.code]).toEqual([403, 'token_invalid']);
-  const anew = await service.activate(license);
-  expect(anew.status).toBe(201);
-  expect((await service.heartbeat(anew.json.token)).status).toBe(200);
+  const again = await service.activate(license);
+  expect(again.status).toBe(201);
+  expect((await service.heartbeat(again.json.token)).status).toBe(200);
 });
 
-test("one product's token is not another's, though they share keys and database", async () => {
+test('a token of another product is token_invalid, also with the same keys and database', async () => {
   const { databaseUrl, dataDir } = service;
   const other = await started({ databaseUrl, dataDir, environment: { PRODUCT: 'com.example.other' } });
   const answer = await other.heartbeat(token);
   expect([answer.status, answer.json.code]).toEqual([403, 'token_invalid']);
 });
 
-test('a production database without a single license is the wrong one: it says 503, and stops no one', async () => {
+test('in production an empty database is answered 503, because it may be the wrong one', async () => {
   const dir = join(folder, 'production');
   await createKeyRing(dir, new Date());
   const production = await started({

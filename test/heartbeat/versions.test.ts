@@ -3,16 +3,16 @@ import { ManifestService } from '../../src/manifest/manifest.service.js';
 import { Service } from '../support/harness.js';
 import { downloadUrl, publish, withdraw } from '../manifest/publish.js';
 
-/** Two instances on one database, as behind a balancer: the publisher reaches the first. */
+/** Two instances with one database, as behind a load balancer. Versions are published at the first. */
 let service: Service;
 let other: Service;
 let token: string;
-let forever: string;
+let tokenWithoutExpiry: string;
 beforeAll(async () => {
   service = await Service.start();
   const expires_at = new Date('2026-12-01T00:00:00Z');
   token = (await service.activate(await service.issue({ expires_at }))).json.token;
-  forever = (await service.activate(await service.issue())).json.token;
+  tokenWithoutExpiry = (await service.activate(await service.issue())).json.token;
   other = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
 });
 afterAll(async () => {
@@ -20,8 +20,8 @@ afterAll(async () => {
   await service.close();
 });
 
-const beat = async (app_version: string, given = token) => {
-  const { status, json } = await service.heartbeat(given, { app_version });
+const beat = async (app_version: string, license_token = token) => {
+  const { status, json } = await service.heartbeat(license_token, { app_version });
   return status === 200 ? 'covered' : json.code;
 };
 
@@ -29,7 +29,7 @@ test('before anything is published, every version is covered', async () => {
   expect(await beat('9.9.9')).toBe('covered');
 });
 
-test('where the license covers no published version, there is none to name', async () => {
+test('if the license covers no published version, newest_covered_version is null', async () => {
   await publish(service, '1.0', '2027-01-01T00:00:00Z');
   const { status, json } = await service.heartbeat(token, { app_version: '1.0' });
   expect(status).toBe(403);
@@ -47,7 +47,7 @@ test('where the license covers no published version, there is none to name', asy
   });
 });
 
-test('a version that is not covered names the newest that is, by number, and where to get it', async () => {
+test('a refused version has the newest covered version, compared by number, and its download', async () => {
   for (const version of ['2.9', '2.10']) await publish(service, version);
   await publish(service, '3.2', '2027-01-01T00:00:00Z');
   const { json } = await service.heartbeat(token, { app_version: '3.2' });
@@ -75,7 +75,7 @@ test.each([
 });
 
 test('a license without expiry covers everything', async () => {
-  expect(await beat('3.2', forever)).toBe('covered');
+  expect(await beat('3.2', tokenWithoutExpiry)).toBe('covered');
 });
 
 test('a renewed license covers the version with its next heartbeat', async () => {
@@ -86,18 +86,18 @@ test('a renewed license covers the version with its next heartbeat', async () =>
   expect(await beat('3.2', renewed)).toBe('covered');
 });
 
-test('a minimum lowered by a refresh is honoured at once, by an instance that had not looked again too', async () => {
+test('a lowered minimum applies at once, also at an instance that has not polled yet', async () => {
   await other.app.get(ManifestService).refresh();
   const before = await other.heartbeat(token, { app_version: '3.2.0' });
   expect(before.json.code).toBe('version_not_covered');
-  // An instance that does not poll: its next heartbeat comes before its next look.
+  // Stops the polling of this instance, so that its next heartbeat comes before a poll.
   other.app.get(ManifestService).beforeApplicationShutdown();
   await publish(service, '3.2', '2026-12-01T00:00:00Z');
   expect(await beat('3.2.0')).toBe('covered');
   expect((await other.heartbeat(token, { app_version: '3.2.0' })).status).toBe(200);
 });
 
-test('a version that was withdrawn is named to no client as the newest that is covered', async () => {
+test('a withdrawn version is not returned as the newest covered one', async () => {
   const license = await service.issue({ expires_at: new Date('2026-11-25T00:00:00Z') });
   const lapsing = (await service.activate(license, 'laptop', { app_version: '2.10' })).json.token;
   const newest = async (at: Service) => {
@@ -106,20 +106,24 @@ test('a version that was withdrawn is named to no client as the newest that is c
     return [json.newest_covered_version, json.download_url];
   };
   await publish(service, '3.3');
-  for (const each of [service, other]) expect(await newest(each)).toEqual(['3.3', downloadUrl('3.3')]);
+  for (const instance of [service, other])
+    expect(await newest(instance)).toEqual(['3.3', downloadUrl('3.3')]);
 
   await withdraw(service);
-  for (const each of [service, other]) expect(await newest(each)).toEqual(['2.10', downloadUrl('2.10')]);
-  // Nor once another version is above it, nor where that is withdrawn as well.
+  for (const instance of [service, other])
+    expect(await newest(instance)).toEqual(['2.10', downloadUrl('2.10')]);
+  // The same after a later version is published, and after that one is withdrawn as well.
   await publish(service, '3.4', '2027-01-01T00:00:00Z');
-  for (const each of [service, other]) expect(await newest(each)).toEqual(['2.10', downloadUrl('2.10')]);
+  for (const instance of [service, other])
+    expect(await newest(instance)).toEqual(['2.10', downloadUrl('2.10')]);
   await withdraw(service);
-  for (const each of [service, other]) expect(await newest(each)).toEqual(['2.10', downloadUrl('2.10')]);
-  // A client that runs it keeps it: a withdrawal is no refusal.
+  for (const instance of [service, other])
+    expect(await newest(instance)).toEqual(['2.10', downloadUrl('2.10')]);
+  // A client with the withdrawn version is not refused.
   expect(await beat('3.3', lapsing)).toBe('covered');
 });
 
-test('an older version is the newest covered one again, once it is what was gone back to', async () => {
+test('an older version to which a withdrawal returned can be the newest covered one', async () => {
   const license = await service.issue({ expires_at: new Date('2026-12-15T00:00:00Z') });
   const lapsing = (await service.activate(license, 'laptop', { app_version: '2.10' })).json.token;
   await publish(service, '3.5', '2027-01-01T00:00:00Z');

@@ -22,7 +22,7 @@ import { publish } from '../manifest/publish.js';
 
 const ACT = { actor: 'test', reason: 'a test' };
 
-/** A server of its own: transaction ids are counted for a whole server, and no other test may take one. */
+/** A separate server, because transaction ids are counted per server and no other test may use one. */
 let server: EmbeddedPostgres;
 let service: Service;
 let observer: pg.Client;
@@ -48,7 +48,7 @@ async function rows<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> 
   return (await observer.query<Row>(sql)).rows;
 }
 
-/** Every row of every table with its place and the transactions that made and locked it, and every sequence. */
+/** All rows with their position and the transactions that wrote and locked them, and all sequences. */
 async function dump(): Promise<Record<string, unknown>> {
   const tables = await rows<{ name: string }>(
     `select quote_ident(nspname) || '.' || quote_ident(relname) as name
@@ -63,18 +63,18 @@ async function dump(): Promise<Record<string, unknown>> {
   return content;
 }
 
-/** The next transaction id to be assigned; asking assigns none. */
+/** The next transaction id. The query itself uses none. */
 async function nextTransaction(): Promise<string> {
   const [row] = await rows<{ next: string }>('select pg_snapshot_xmax(pg_current_snapshot())::text as next');
   return row!.next;
 }
 
-/** What was ever written to this database. A connection hands in its count when it ends, so each of them is ended. */
-async function written(): Promise<unknown> {
+/** The counts of written rows. A connection reports its counts when it ends, so all connections are ended first. */
+async function countWrites(): Promise<unknown> {
   const others =
     "datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()";
   const pool = poolOf(service.app.get(DataSource));
-  // Again and again: the service's look for a new manifest may have opened one meanwhile.
+  // Repeats this, because the service may open a connection meanwhile to poll for a manifest.
   const end = () => rows(`select pg_terminate_backend(pid) from pg_stat_activity where ${others}`);
   while ((await end()).length + pool.totalCount + service.database.totalCount > 0) await pause(5);
   return (
@@ -84,8 +84,8 @@ async function written(): Promise<unknown> {
   )[0];
 }
 
-async function measured(): Promise<unknown> {
-  const counts = await written();
+async function measure(): Promise<unknown> {
+  const counts = await countWrites();
   return { counts, next: await nextTransaction(), content: await dump() };
 }
 
@@ -102,13 +102,13 @@ async function countAnswers(beats: (() => Promise<Answer>)[]): Promise<Record<st
 
 const repeat = <T>(times: number, make: (i: number) => T) => Array.from({ length: times }, (_, i) => make(i));
 
-test('the measure sees a single activation, and a heartbeat with telemetry', async () => {
+test('the measurement changes with an activation, and with a heartbeat with telemetry', async () => {
   const license = await service.issue();
-  const before = await measured();
+  const before = await measure();
   const { token } = (await service.activate(license)).json;
-  const between = await measured();
+  const between = await measure();
   await service.heartbeat(token, { telemetry: { arch: 'arm64' } });
-  const after = await measured();
+  const after = await measure();
   for (const [earlier, later] of [
     [before, between],
     [between, after],
@@ -117,12 +117,12 @@ test('the measure sees a single activation, and a heartbeat with telemetry', asy
   }
 });
 
-test('1,000 heartbeats without telemetry leave no row, no lock, no count and no transaction behind', async () => {
+test('1,000 heartbeats without telemetry write no row, take no row lock and use no transaction id', async () => {
   const license = await service.issue({ machines_allowed: 10 });
   const tokens = await Promise.all(
     repeat(10, async (i) => (await service.activate(license, `machine ${i}`)).json.token as string),
   );
-  const before = await measured();
+  const before = await measure();
   const counted = await countAnswers(
     repeat(1_000, (i) => async () => {
       const answer = await service.heartbeat(tokens[i % 10]!);
@@ -131,12 +131,12 @@ test('1,000 heartbeats without telemetry leave no row, no lock, no count and no 
     }),
   );
   expect(counted).toEqual({ ok: 1_000 });
-  expect(await measured()).toEqual(before);
+  expect(await measure()).toEqual(before);
 });
 
-test('refused heartbeats leave nothing behind either, with telemetry or without', async () => {
-  const tokenOf = async (wanted: Parameters<Service['issue']>[0] = {}) => {
-    const license = await service.issue(wanted);
+test('refused heartbeats write nothing either, with and without telemetry', async () => {
+  const tokenOf = async (terms: Parameters<Service['issue']>[0] = {}) => {
+    const license = await service.issue(terms);
     const { json } = await service.activate(license);
     return { ...license, token: json.token as string, id: json.activation.id as string };
   };
@@ -150,15 +150,15 @@ test('refused heartbeats leave nothing behind either, with telemetry or without'
   const lapsed = await tokenOf({ expires_at });
   await publish(service, '3.2', '2027-01-01T00:00:00Z');
   const claims = decodeJwt(lapsed.token) as unknown as LicenseClaims;
-  const rowless = signLicenseToken(service.app.get(KeyRing).active, { ...claims, sub: randomUUID() });
-  // A mail on its way writes too, whatever heartbeats come meanwhile.
+  const withoutRow = signLicenseToken(service.app.get(KeyRing).active, { ...claims, sub: randomUUID() });
+  // Waits for the mail jobs, which write as well.
   await waitForJobs(service);
 
-  const given = [released.token, revoked.token, expired.token, lapsed.token, rowless, 'forged', ''];
-  const before = await measured();
+  const tokens = [released.token, revoked.token, expired.token, lapsed.token, withoutRow, 'forged', ''];
+  const before = await measure();
   const counted = await countAnswers(
     repeat(20, (i) =>
-      given.map((token) => () => service.heartbeat(token, i % 2 ? { telemetry: { arch: 'arm64' } } : {})),
+      tokens.map((token) => () => service.heartbeat(token, i % 2 ? { telemetry: { arch: 'arm64' } } : {})),
     ).flat(),
   );
   expect(counted).toEqual({
@@ -169,5 +169,5 @@ test('refused heartbeats leave nothing behind either, with telemetry or without'
     token_invalid: 40,
     invalid_request: 20,
   });
-  expect(await measured()).toEqual(before);
+  expect(await measure()).toEqual(before);
 });

@@ -8,7 +8,7 @@ let service: Service;
 beforeAll(async () => void (service = await Service.start()));
 afterAll(() => service.close());
 
-test('shows every key, its public half alone, and what it is for', async () => {
+test('lists the public half of each key and its purpose', async () => {
   const { status, json, headers } = await service.call('GET', '/v1/keys');
   const jwk = (kid: string, use: string) => ({
     kid,
@@ -30,7 +30,7 @@ test('shows every key, its public half alone, and what it is for', async () => {
   expect(json).toEqual({ keys: [...tokens, ...manifests] });
 });
 
-test('lets another program verify a token, and refuse it after one changed byte', async () => {
+test('allows another JWT library to verify a token, and to refuse a changed one', async () => {
   const { json } = await service.call('GET', '/v1/keys');
   const { token, activation } = (await service.activate(await service.issue())).json;
   const expected = {

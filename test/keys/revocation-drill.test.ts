@@ -11,7 +11,7 @@ import { FakeClock, Service } from '../support/harness.js';
 import { Computer } from './rotation-drill-computer.js';
 
 const WHY = ['--reason', 'a drill'];
-const NOTHING = {
+const ZERO_COUNTS = {
   activations: 0,
   unchanged: 0,
   key_replaced: 0,
@@ -21,7 +21,7 @@ const NOTHING = {
 };
 const folder = mkdtempSync(join(tmpdir(), 'mooring-revocation-'));
 
-/** A service, the command line beside it, and computers with the reference client. */
+/** A running service, the command line with the same database and keys, and computers with the reference client. */
 let service: Service;
 let terminal: Terminal;
 const computers: Computer[] = [];
@@ -40,7 +40,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A new license for one machine, and its machine. */
+/** Issues a license for one machine, and activates a computer with it. */
 async function addComputer(email: string): Promise<void> {
   const license = await service.issue({ email });
   const computer = new Computer(license, [service.url], join(folder, `${email}.json`));
@@ -50,7 +50,7 @@ async function addComputer(email: string): Promise<void> {
 }
 
 const ring = () => terminal.json(['keys', 'list']) as Promise<KeyLine[]>;
-/** A key id may begin with a dash, so it follows two. */
+/** A key id may begin with a dash, so `--` precedes it. */
 const revoke = (kid: string, ...more: string[]) => terminal.run(['keys', 'revoke', ...more, '--', kid]);
 const dryRun = async (kid: string) => {
   const { code, stderr, json } = await revoke(kid, '--dry-run', '--json');
@@ -60,7 +60,7 @@ const dryRun = async (kid: string) => {
 const activations = () => service.sql('select * from activation order by license_id, id');
 const inState = async (state: string) => (await ring()).find((key) => key.state === state)!.kid;
 
-/** As if the next key had been made a minute ago: one that is younger than some seconds does not sign yet. */
+/** Makes the next key a minute older, because a key cannot sign in its first seconds. */
 function ageNextKey(): void {
   const file = join(service.dataDir, 'keys', 'tokens', 'ring.json');
   const { keys } = JSON.parse(readFileSync(file, 'utf8')) as { keys: { state: string; since: string }[] };
@@ -69,14 +69,14 @@ function ageNextKey(): void {
   writeFileSync(file, JSON.stringify({ keys }));
 }
 
-test('keys revoke --dry-run counts the machines by what became of their licenses, and changes nothing', async () => {
+test('keys revoke --dry-run counts active machines by the changes of their licenses, and changes nothing', async () => {
   const [, rekeyed, readdressed, both, released] = license_ids;
   for (const id of [rekeyed!, both!, released!]) await terminal.json(['license', 'rekey', id, ...WHY]);
   for (const id of [readdressed!, both!]) {
     await terminal.json(['license', 'set', id, '--email', `new-${id}@example.com`, ...WHY]);
   }
-  const binding = computers[4]!.activation;
-  await service.app.get(ReleaseService).release(binding, { actor: 'test', reason: 'a drill' });
+  const activation = computers[4]!.activation;
+  await service.app.get(ReleaseService).release(activation, { actor: 'test', reason: 'a drill' });
 
   const before = [await ring(), await activations()];
   const [active, next] = [await inState('active'), await inState('next')];
@@ -89,7 +89,7 @@ test('keys revoke --dry-run counts the machines by what became of their licenses
     key_not_recorded: 0,
   };
   expect(await dryRun(active)).toEqual({ kid: active, state: 'active', ...counts });
-  expect(await dryRun(next)).toEqual({ kid: next, state: 'next', ...NOTHING });
+  expect(await dryRun(next)).toEqual({ kid: next, state: 'next', ...ZERO_COUNTS });
   const text = await revoke(active, '--dry-run');
   expect(text).toMatchObject({ code: 0, stderr: '' });
   expect(text.stdout).toContain(`Key           ${active} (active)\nMachines      4 at most hold a token`);
@@ -98,7 +98,7 @@ test('keys revoke --dry-run counts the machines by what became of their licenses
   expect([await ring(), await activations()]).toEqual(before);
 });
 
-test('of a key that only verifies it counts those that activated while it signed', async () => {
+test('for a verifying key it counts machines that activated while the key was active', async () => {
   const signed = await inState('active');
   ageNextKey();
   await terminal.json(['keys', 'rotate']);
@@ -109,43 +109,43 @@ test('of a key that only verifies it counts those that activated while it signed
   expect(await dryRun(await inState('active'))).toMatchObject({ activations: 5 });
 });
 
-test('a license that was rekeyed where replaced keys were not recorded is counted apart, and reported', async () => {
+test('a license whose replaced key was not recorded is counted separately, with a warning', async () => {
   const id = license_ids[1]!;
-  const taken = await service.sql('delete from replaced_key where license_id = $1 returning *', [id]);
+  const deleted = await service.sql('delete from replaced_key where license_id = $1 returning *', [id]);
   const active = await inState('active');
   expect(await dryRun(active)).toMatchObject({ activations: 5, key_replaced: 0, key_not_recorded: 1 });
   const { stdout } = await revoke(active, '--dry-run');
   expect(stdout).toContain('\n1 may be refused, and stop 7 days after their last heartbeat');
-  for (const { license_id, key_hash, replaced_at } of taken) {
+  for (const { license_id, key_hash, replaced_at } of deleted) {
     await service.sql('insert into replaced_key values ($1, $2, $3)', [license_id, key_hash, replaced_at]);
   }
 });
 
-test('an unknown key and a revoked one are refused as by the revocation itself', async () => {
+test('an unknown key is refused as by the revocation itself', async () => {
   const run = await revoke('unknown', '--dry-run');
   expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has no key unknown') });
 });
 
-test('after the revocation every machine activates again by itself on its seat, and none stops', async () => {
+test('after the revocation each machine activates again in the background and keeps its activation, and none stops', async () => {
   const before = await activations();
   // Five machines hold a token of this key; the sixth activated after the rotation.
   const leaked = await inState('verifying');
   expect(computers.map(({ kid }) => kid === leaked)).toEqual([true, true, true, true, true, false]);
   expect(await revoke(leaked)).toMatchObject({ code: 0 });
-  // Before a heartbeat renews a token with the key that is active.
+  // The service reloads the keys before a heartbeat can renew a token with the active key.
   await service.app.get(KeyRing).reload();
   const machines = computers.slice(0, 5);
-  const seats = machines.map(({ activation }) => activation);
+  const ids = machines.map(({ activation }) => activation);
   for (const computer of machines) computer.begin();
   while (!machines.every((computer) => computer.activated.length > 1)) await pause(20);
   for (const computer of machines) await computer.rest();
 
   for (const [i, computer] of machines.entries()) {
-    expect(computer.activation).toBe(seats[i]);
+    expect(computer.activation).toBe(ids[i]);
     expect(new Set(computer.states.map(({ kind }) => kind))).toEqual(new Set(['not_activated', 'running']));
     const again = computer.activated.slice(1);
-    // The released one is refused a seat, and runs on until its token ends.
-    const expected = i === 4 ? { status: 404 } : { status: 200, id: seats[i], machines_in_use: 1 };
+    // The released machine is refused, and runs until its token ends.
+    const expected = i === 4 ? { status: 404 } : { status: 200, id: ids[i], machines_in_use: 1 };
     for (const answer of again) expect(answer).toMatchObject(expected);
   }
   expect(await activations()).toEqual(before);

@@ -9,11 +9,11 @@ interface Activated {
   license: { machines_in_use: number };
 }
 
-/** A computer with the reference client, whose calls alternate between the instances, as through a balancer. */
+/** A computer with the reference client, whose calls alternate between the instances, as behind a load balancer. */
 export class Computer {
   readonly states: Status[] = [];
   readonly log: string[] = [];
-  /** Every answer to an activation. */
+  /** The responses to activations. */
   readonly activated: { status: number; id?: string; machines_in_use?: number }[] = [];
   readonly #stateFile: string;
   readonly #client: MooringClient;
@@ -58,7 +58,7 @@ export class Computer {
     return activationOf(this.#token);
   }
 
-  /** The user clicks, with the key there is or with another. */
+  /** Activates as a user does, by default with the license of the computer. */
   async activate({ license_key, email } = this.license): Promise<void> {
     await this.#client.start();
     await this.#client.activate(license_key, email, 'Studio Mac');
@@ -68,7 +68,7 @@ export class Computer {
     return this.#client.checkForUpdate();
   }
 
-  /** Heartbeats from now on, one after the other. */
+  /** Starts heartbeats, one after the other. */
   begin(): void {
     this.#beating = (async () => {
       while (!this.#stopped) {

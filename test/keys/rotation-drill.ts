@@ -3,13 +3,13 @@ import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { activation, call } from '../support/harness.js';
 
-/** Between two heartbeats of one client: six hours in production. */
-const PACE_MS = 20;
-/** A stalled machine answers 503, and the client retries, as the contract says. */
-const AGAIN_MS = 200;
+/** The pause between two heartbeats of a client, which is six hours in production. */
+const HEARTBEAT_INTERVAL_MS = 20;
+/** The pause before a client retries after a 503, which an overloaded machine may answer. */
+const RETRY_INTERVAL_MS = 200;
 
-/** Which token a client sends: that of its last answer, or always the same one. */
-export type Habit = 'renews' | 'keeps';
+/** Which token a client sends: that of its last response, or always the same one. */
+export type TokenUse = 'renewed' | 'fixed';
 
 interface Answer {
   readonly status: number;
@@ -18,7 +18,7 @@ interface Answer {
   readonly client_action?: string;
 }
 
-/** A refusal, and the key that had signed the token it was for. */
+/** A refusal, and the key that signed the refused token. */
 export interface Refusal extends Answer {
   readonly kid: string;
 }
@@ -30,7 +30,7 @@ const part = (token: string, i: number) => Buffer.from(token.split('.')[i]!, 'ba
 const headerOf = (token: string) => JSON.parse(part(token, 0)) as { kid: string };
 const claimsOf = (token: string) => JSON.parse(part(token, 1)) as { sub: string };
 
-/** One computer that never stops its heartbeats. On `reactivate` it activates again, as every client does. */
+/** A client that sends heartbeats until the fleet stops. On `reactivate` it activates again. */
 export class FleetClient {
   beats = 0;
   activations = 0;
@@ -39,7 +39,7 @@ export class FleetClient {
   constructor(
     readonly license: { license_key: string; email: string },
     public token: string,
-    public habit: Habit = 'renews',
+    public tokenUse: TokenUse = 'renewed',
   ) {}
 
   get kid(): string {
@@ -47,14 +47,14 @@ export class FleetClient {
   }
 }
 
-/** Clients whose heartbeats alternate between the instances of a service, without a pause in between. */
+/** Clients whose heartbeats alternate between the instances of a service. */
 export class Fleet {
   readonly clients: FleetClient[] = [];
-  /** The key that each instance last signed with. */
+  /** The key with which each instance last signed, by instance. */
   readonly signs: string[];
-  /** Heartbeats that were confirmed, and answers of a machine that stood still. */
+  /** The numbers of confirmed heartbeats and of responses that asked to retry. */
   confirmed = 0;
-  shed = 0;
+  retried = 0;
   readonly #answers = new EventEmitter<{ answer: [] }>().setMaxListeners(0);
   readonly #loops: Promise<void>[] = [];
   #stopped = false;
@@ -67,24 +67,24 @@ export class Fleet {
     return this.clients.flatMap(({ refusals }) => refusals);
   }
 
-  /** Activates a machine, which goes on with its heartbeats from now on. */
+  /** Activates a machine and starts its heartbeats. */
   async join(license: { license_key: string; email: string }): Promise<FleetClient> {
     const i = this.clients.length;
     const { status, json } = await call(this.#url(i), 'POST', '/v1/activate', activation(license));
     if (status !== 201) throw new Error(`no activation: ${status} ${JSON.stringify(json)}`);
     const client = new FleetClient(license, json.token as string);
     this.clients.push(client);
-    this.#loops.push(this.#live(client, i));
+    this.#loops.push(this.#run(client, i));
     return client;
   }
 
-  /** Looks again after each answer that any client gets. */
+  /** Waits until a condition holds; checks it after each response. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) await once(this.#answers, 'answer');
   }
 
-  /** Until each client was answered so many times more. */
-  async more(beats: number): Promise<void> {
+  /** Waits until each client has sent this many more heartbeats. */
+  async untilMore(beats: number): Promise<void> {
     const goals = this.clients.map((client) => client.beats + beats);
     await this.until(() => this.clients.every((client, i) => client.beats >= goals[i]!));
   }
@@ -98,24 +98,24 @@ export class Fleet {
     return this.urls[i % this.urls.length]!;
   }
 
-  async #live(client: FleetClient, first: number): Promise<void> {
+  async #run(client: FleetClient, first: number): Promise<void> {
     for (let i = first; !this.#stopped; i++) {
       const { token } = client;
       const answer = await this.#call(i, '/v1/heartbeat', { token, app_version: '3.2.0' });
       if (answer.status === 200) this.confirmed += 1;
       else client.refusals.push({ ...answer, kid: kidOf(token) });
-      if (answer.status === 200 && client.habit === 'renews') client.token = answer.token!;
+      if (answer.status === 200 && client.tokenUse === 'renewed') client.token = answer.token!;
       if (answer.client_action === 'reactivate') await this.#activateAgain(client, i + 1);
       client.beats += 1;
       this.#answers.emit('answer');
-      await pause(PACE_MS);
+      await pause(HEARTBEAT_INTERVAL_MS);
     }
   }
 
   async #activateAgain(client: FleetClient, i: number): Promise<void> {
     const { license } = client;
     const answer = await this.#call(i, '/v1/activate', activation(license));
-    // 200 and not 201: the seat is the one it had.
+    // 200, because the machine keeps its activation.
     if (answer.status !== 200) return void client.refusals.push({ ...answer, kid: client.kid });
     client.token = answer.token!;
     client.activations += 1;
@@ -132,13 +132,13 @@ export class Fleet {
       const { token, code, client_action } = (await answer.json()) as Answer;
       if (token) this.signs[i % this.urls.length] = kidOf(token);
       if (client_action !== 'retry') return { status: answer.status, token, code, client_action };
-      this.shed += 1;
-      await pause(AGAIN_MS);
+      this.retried += 1;
+      await pause(RETRY_INTERVAL_MS);
     }
   }
 }
 
-/** A heartbeat of which half has arrived: the head, and half of the token. `finish` sends the rest. */
+/** Sends the headers and half of the body of a heartbeat. `finish` sends the rest. */
 export async function halfHeartbeat(base: string, token: string): Promise<{ finish(): Promise<Answer> }> {
   const { hostname, port } = new URL(base);
   const body = JSON.stringify({ token, app_version: '3.2.0' });

@@ -14,8 +14,8 @@ beforeAll(async () => void (service = await Service.start()));
 beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
-/** A browser of a holder with a license, who has asked for a code and reads it. */
-async function asked(email = `${randomUUID()}@example.com`) {
+/** A holder with a license, who has requested a code in a browser. */
+async function requestCode(email = `${randomUUID()}@example.com`) {
   await service.issue({ email });
   const browser = new Browser(service);
   return { email, browser, code: await browser.ask(email) };
@@ -23,18 +23,18 @@ async function asked(email = `${randomUUID()}@example.com`) {
 
 const type = (browser: Browser, email: string, code: string) =>
   browser.call('POST', '/session', { email, code });
-const refused = { status: 403, json: { code: 'code_invalid', client_action: 'fix' } };
-const signedIn = { status: 204, text: '' };
+const REFUSED = { status: 403, json: { code: 'code_invalid', client_action: 'fix' } };
+const SIGNED_IN = { status: 204, text: '' };
 const triesOf = (email: string) => service.sql('select tries from one_time_code where email = $1', [email]);
 
-test('the mail says the code, how long it works and where; no table and no log holds it', async () => {
-  const { email, code, browser } = await asked();
+test('the mail has the code and how long and where it works; no table and no log has the code', async () => {
+  const { email, code, browser } = await requestCode();
   const [mail, ...more] = (await outbox(service)).filter(({ to }) => to === email);
   expect(more).toEqual([]);
   expect(mail!.subject).toMatch(/^Your code to sign in to /);
   expect(mail!.text).toContain('It works once, within 10 minutes, in the browser that asked for it.');
   expect((await everyRow(service)).join('\n')).not.toContain(code);
-  expect(await type(browser, email, code)).toMatchObject(signedIn);
+  expect(await type(browser, email, code)).toMatchObject(SIGNED_IN);
   expect(service.logged.join('')).not.toContain(code);
 });
 
@@ -42,44 +42,44 @@ test.each([
   ['1234 5678', (code: string) => `${code.slice(0, 4)} ${code.slice(4)}`],
   [' 12 34 56 78 ', (code: string) => ` ${code.replaceAll(/(..)/g, '$1 ')}`],
   ['1234(no-break space)5678', (code: string) => `${code.slice(0, 4)}\u00a0${code.slice(4)}`],
-])('spaces in it are read kindly: %s', async (_what, spelled) => {
-  const { email, browser, code } = await asked();
-  expect(await type(browser, ` ${email.toUpperCase()}`, spelled(code))).toMatchObject(signedIn);
+])('a code may be typed with spaces: %s', async (_what, spelled) => {
+  const { email, browser, code } = await requestCode();
+  expect(await type(browser, ` ${email.toUpperCase()}`, spelled(code))).toMatchObject(SIGNED_IN);
 });
 
-test('works once, and its cookie is taken back', async () => {
-  const { email, browser, code } = await asked();
+test('a code works once, and then its cookie is deleted', async () => {
+  const { email, browser, code } = await requestCode();
   const cookie = `mooring_code=${browser.cookies.get('mooring_code')}`;
-  expect(await type(browser, email, code)).toMatchObject(signedIn);
+  expect(await type(browser, email, code)).toMatchObject(SIGNED_IN);
   expect([...browser.cookies.keys()]).toEqual(['mooring_holder']);
   const again = await browser.call('POST', '/session', { email, code }, { cookie });
-  expect(again).toMatchObject(refused);
+  expect(again).toMatchObject(REFUSED);
   expect(again.cookies).toEqual([]);
   expect(await triesOf(email)).toEqual([]);
 });
 
-test('ten who type it at once: one is signed in', async () => {
-  const { email, browser, code } = await asked();
+test('of ten concurrent sign-ins with a code one succeeds', async () => {
+  const { email, browser, code } = await requestCode();
   const answers = await Promise.all(Array.from({ length: 10 }, () => type(browser, email, code)));
-  // On a busy machine one may be asked to retry: it did not sign in.
+  // On an overloaded machine some are answered 503 instead of 403.
   expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
   expect(await service.sql('select 1 from session where email = $1', [email])).toHaveLength(1);
 });
 
-test('works for 10 minutes, to the instant', async () => {
-  const first = await asked();
+test('a code works for exactly 10 minutes', async () => {
+  const first = await requestCode();
   service.clock.advance(CODE_MS - 1);
-  expect(await type(first.browser, first.email, first.code)).toMatchObject(signedIn);
+  expect(await type(first.browser, first.email, first.code)).toMatchObject(SIGNED_IN);
   service.clock.set(NOW);
-  const second = await asked();
+  const second = await requestCode();
   service.clock.advance(CODE_MS);
-  expect(await type(second.browser, second.email, second.code)).toMatchObject(refused);
+  expect(await type(second.browser, second.email, second.code)).toMatchObject(REFUSED);
 });
 
-test('is mailed no more once it has ended', async () => {
+test('a code that has expired is not mailed', async () => {
   const email = 'late@example.com';
   await service.issue({ email });
-  // The job finds what was asked for ten minutes ago.
+  // The job finds a code that expires now.
   const id = randomUUID();
   await service.sql('insert into one_time_code (id, email, created_at, expires_at) values ($1, $2, $3, $3)', [
     id,
@@ -93,12 +93,12 @@ test('is mailed no more once it has ended', async () => {
   expect(await codesOf(service, email)).toEqual([]);
 });
 
-describe('works only in the browser that asked for it', () => {
+describe('a code works only in the browser that requested it', () => {
   const others: [string, (email: string, id: string) => Promise<string | undefined>][] = [
     ['no cookie', async () => undefined],
-    ['a code of its own', async () => (await asked()).browser.cookies.get('mooring_code')],
+    ['the cookie of another code', async () => (await requestCode()).browser.cookies.get('mooring_code')],
     [
-      'a code of its own for the same address',
+      'the cookie of another code for the same address',
       async (email) => {
         const other = new Browser(service);
         await other.call('POST', '/session/code', { email });
@@ -110,69 +110,69 @@ describe('works only in the browser that asked for it', () => {
     ['an id and more', async (_email, id) => `${id}0`],
   ];
 
-  test.each(others)('and not in one with %s', async (_what, cookieOf) => {
-    const { email, browser, code } = await asked();
+  test.each(others)('and not with %s', async (_what, cookieOf) => {
+    const { email, browser, code } = await requestCode();
     const other = new Browser(service);
     const cookie = await cookieOf(email, browser.cookies.get('mooring_code')!);
     if (cookie) other.cookies.set('mooring_code', cookie);
-    expect(await type(other, email, code)).toMatchObject(refused);
-    expect(await type(browser, email, code)).toMatchObject(signedIn);
+    expect(await type(other, email, code)).toMatchObject(REFUSED);
+    expect(await type(browser, email, code)).toMatchObject(SIGNED_IN);
   });
 
-  test('nor for another address, and that costs it no try', async () => {
-    const { email, browser, code } = await asked();
+  test('a sign-in with another address fails, and does not count as a try', async () => {
+    const { email, browser, code } = await requestCode();
     for (let times = 0; times < 6; times += 1)
-      expect(await type(browser, `x${email}`, code)).toMatchObject(refused);
-    expect(await type(browser, email, code)).toMatchObject(signedIn);
+      expect(await type(browser, `x${email}`, code)).toMatchObject(REFUSED);
+    expect(await type(browser, email, code)).toMatchObject(SIGNED_IN);
   });
 });
 
 test('LICENSE_KEY_SECRET and the id in the cookie do not give the code', async () => {
-  const { email, browser, code } = await asked();
+  const { email, browser, code } = await requestCode();
   const secret = await licenseKeySecret(service.app.get(Config));
   const id = browser.cookies.get('mooring_code')!;
-  // The derivations that need nothing from the database: the one before decision 0027, and the new one without its nonce.
+  // Derivations without a value of the database: that of before decision 0027, and the new one without its nonce.
   const guesses = ['mooring sign-in code v1\0', 'mooring sign-in code v2\0'].map((domain) => {
     const digest = createHmac('sha256', secret).update(domain).update(id).digest('hex');
     return String(BigInt(`0x${digest}`) % 10n ** 8n).padStart(8, '0');
   });
-  for (const guess of guesses) expect(await type(browser, email, guess)).toMatchObject(refused);
-  expect(await type(browser, email, code)).toMatchObject(signedIn);
+  for (const guess of guesses) expect(await type(browser, email, guess)).toMatchObject(REFUSED);
+  expect(await type(browser, email, code)).toMatchObject(SIGNED_IN);
 });
 
-describe('five tries', () => {
-  test('the fifth may be right', async () => {
-    const { email, browser, code } = await asked();
+describe('a code has five tries', () => {
+  test('the right code is accepted at the fifth try', async () => {
+    const { email, browser, code } = await requestCode();
     for (let times = 0; times < 4; times += 1)
-      expect(await type(browser, email, wrong(code))).toMatchObject(refused);
-    expect(await type(browser, email, code)).toMatchObject(signedIn);
+      expect(await type(browser, email, wrong(code))).toMatchObject(REFUSED);
+    expect(await type(browser, email, code)).toMatchObject(SIGNED_IN);
   });
 
-  test('the sixth may not', async () => {
-    const { email, browser, code } = await asked();
+  test('the right code is refused at the sixth try', async () => {
+    const { email, browser, code } = await requestCode();
     for (let times = 0; times < 5; times += 1)
-      expect(await type(browser, email, wrong(code))).toMatchObject(refused);
-    expect(await type(browser, email, code)).toMatchObject(refused);
+      expect(await type(browser, email, wrong(code))).toMatchObject(REFUSED);
+    expect(await type(browser, email, code)).toMatchObject(REFUSED);
     expect(await triesOf(email)).toEqual([{ tries: 5 }]);
   });
 
-  test('are five however many come at once', async () => {
-    const { email, browser, code } = await asked();
+  test('of concurrent tries only five count', async () => {
+    const { email, browser, code } = await requestCode();
     await Promise.all(Array.from({ length: 30 }, () => type(browser, email, wrong(code))));
     expect(await triesOf(email)).toEqual([{ tries: 5 }]);
-    expect(await type(browser, email, code)).toMatchObject(refused);
+    expect(await type(browser, email, code)).toMatchObject(REFUSED);
   });
 
-  test('a new code has five of its own', async () => {
-    const { email, browser, code } = await asked();
+  test('a new code has five tries of its own', async () => {
+    const { email, browser, code } = await requestCode();
     for (let times = 0; times < 5; times += 1) await type(browser, email, wrong(code));
     const next = await browser.ask(email);
-    expect(await type(browser, email, next)).toMatchObject(signedIn);
+    expect(await type(browser, email, next)).toMatchObject(SIGNED_IN);
   });
 });
 
-test('all that is wrong with a code is one answer', async () => {
-  const { email, browser, code } = await asked();
+test('a wrong code, another browser, an unknown address and an expired code have the same response', async () => {
+  const { email, browser, code } = await requestCode();
   const answers = [
     await type(browser, email, wrong(code)),
     await type(new Browser(service), email, code),
@@ -184,27 +184,27 @@ test('all that is wrong with a code is one answer', async () => {
   for (const other of others) expect(other).toEqual(first);
 });
 
-describe('who asks learns nothing of whether a license has the address', () => {
+describe('a request for a code does not show whether a license has the address', () => {
   const bare = (answer: Awaited<ReturnType<Browser['call']>>) => {
     const { headers, ...rest } = withoutIds(answer) as { headers: Record<string, string> };
     return { ...rest, ...headers, 'set-cookie': headers['set-cookie']?.replace(/=[0-9a-f-]{36};/, '=…;') };
   };
 
-  test('the same answer, and a mail only where one has', async () => {
+  test('the response is the same, and a mail is sent only if a license has the address', async () => {
     const known = 'known@example.com';
     await service.issue({ email: known });
     const ask = (email: string) => new Browser(service).call('POST', '/session/code', { email });
-    const [to, untrusted] = [await ask(known), await ask('unknown@example.com')];
-    expect(to).toMatchObject({ status: 202, text: '' });
-    expect(bare(untrusted)).toEqual(bare(to));
+    const [withLicense, withoutLicense] = [await ask(known), await ask('unknown@example.com')];
+    expect(withLicense).toMatchObject({ status: 202, text: '' });
+    expect(bare(withoutLicense)).toEqual(bare(withLicense));
     await waitForJobs(service, 'mail_sign_in_code');
     expect(await codesOf(service, known)).toHaveLength(1);
-    expect((await outbox(service)).filter(({ to: whom }) => whom === 'unknown@example.com')).toEqual([]);
+    expect((await outbox(service)).filter(({ to }) => to === 'unknown@example.com')).toEqual([]);
   });
 
-  test('nor does /health/ready tell, where mails cannot be delivered', async () => {
+  test('/health/ready does not show it either if mails cannot be delivered', async () => {
     const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings;
-    const fails = async (kind: string) => {
+    const addFailedMail = async (kind: string) => {
       const key = `${kind} ${randomUUID()}`;
       await service.sql(
         "select graphile_worker.add_job('mail_' || $1, '{}', job_key := $2, run_at := now() + interval '1 hour')",
@@ -216,14 +216,14 @@ describe('who asks learns nothing of whether a license has the address', () => {
       );
       return () => service.sql('select graphile_worker.remove_job($1)', [key]);
     };
-    const ended = [await fails('sign_in_code')];
+    const removals = [await addFailedMail('sign_in_code')];
     expect(await warnings()).toEqual([]);
-    ended.push(await fails('license_key'));
+    removals.push(await addFailedMail('license_key'));
     expect(await warnings()).toEqual([expect.stringMatching(/^Undelivered mails: 1, because a test;/)]);
-    for (const end of ended) await end();
+    for (const remove of removals) await remove();
   });
 
-  test('an erased holder is unknown', async () => {
+  test('no code is mailed to the address of an erased license', async () => {
     const email = 'erased@example.com';
     const { license_id } = await service.issue({ email });
     await service.sql('update license set email = null where id = $1', [license_id]);
@@ -232,9 +232,9 @@ describe('who asks learns nothing of whether a license has the address', () => {
     expect(await codesOf(service, email)).toEqual([]);
   });
 
-  test('429 for the eleventh of a day, with a license as without one, and for no other address', async () => {
+  test('429 for the eleventh request of a day for an address, with a license and without one', async () => {
     await service.issue({ email: 'eleven@example.com' });
-    const last = async (email: string) => {
+    const eleventhAnswer = async (email: string) => {
       for (let times = 0; times < 10; times += 1) {
         const { status } = await new Browser(service).call('POST', '/session/code', { email });
         expect(status).toBe(202);
@@ -246,14 +246,16 @@ describe('who asks learns nothing of whether a license has the address', () => {
       const { 'retry-after': _spread, ...headers } = answer.headers;
       return bare({ ...answer, headers });
     };
-    expect(await last('eleven@example.com')).toEqual(await last('eleven-unknown@example.com'));
-    // In whatever case it is written, and with the first ten still good.
+    expect(await eleventhAnswer('eleven@example.com')).toEqual(
+      await eleventhAnswer('eleven-unknown@example.com'),
+    );
+    // Also with the address in upper case. Other addresses are not limited.
     const again = await new Browser(service).call('POST', '/session/code', { email: 'ELEVEN@example.com' });
     expect(again.status).toBe(429);
-    await asked();
+    await requestCode();
   });
 
-  test('the key goes on to sign in whom the codes keep waiting', async () => {
+  test('a holder whose address is limited can still sign in with a key', async () => {
     const license = await service.issue({ email: 'waiting@example.com' });
     const ask = () => new Browser(service).call('POST', '/session/code', { email: license.email });
     for (let times = 0; times < 11; times += 1) await ask();
@@ -261,8 +263,8 @@ describe('who asks learns nothing of whether a license has the address', () => {
   });
 });
 
-test('an unknown caller who types wrong codes is asked to wait, and keeps the owner from nothing', async () => {
-  const { email, browser, code } = await asked();
+test('wrong codes for an address are limited to 50, and do not prevent the owner from signing in', async () => {
+  const { email, browser, code } = await requestCode();
   const untrusted = new Browser(service);
   await untrusted.call('POST', '/session/code', { email });
   const statuses = [];
@@ -271,8 +273,8 @@ test('an unknown caller who types wrong codes is asked to wait, and keeps the ow
   expect(statuses).toEqual([...Array<number>(50).fill(403), 429, 429]);
   const { headers, json } = await type(new Browser(service), email, code);
   expect([json.code, Number(headers['retry-after']) > 0]).toEqual(['too_many_requests', true]);
-  expect(await type(browser, email, code)).toMatchObject(signedIn);
-  // Another address is another matter.
-  const other = await asked();
-  expect(await type(other.browser, other.email, wrong(other.code))).toMatchObject(refused);
+  expect(await type(browser, email, code)).toMatchObject(SIGNED_IN);
+  // Another address is not limited.
+  const other = await requestCode();
+  expect(await type(other.browser, other.email, wrong(other.code))).toMatchObject(REFUSED);
 });

@@ -27,7 +27,7 @@ const mailsOf = async (email: string, subject: RegExp) =>
   (await outbox(service)).filter((mail) => mail.to === email && subject.test(mail.subject));
 
 describe('GET export', () => {
-  test('holds everything that is held of the holder, as a file', async () => {
+  test('is a file with all data of the holder', async () => {
     const email = someone();
     const transaction_id = `pi_${randomUUID()}`;
     const sold = await sell(service, email, transaction_id);
@@ -36,10 +36,14 @@ describe('GET export', () => {
     const act = { actor: 'grace@staff.example', reason: 'two desks' };
     await service.setLicense(sold, { machines_allowed: 2 });
     await keys.set(sold, { machines_allowed: 3 }, act);
-    const bound = async (machine: string) =>
+    const activate = async (machine: string) =>
       (await service.activate(license, machine, { hostname_hint: `The ${machine}` })).json.activation
         .id as string;
-    const [first, second, third] = [await bound('first'), await bound('second'), await bound('third')];
+    const [first, second, third] = [
+      await activate('first'),
+      await activate('second'),
+      await activate('third'),
+    ];
     const byKey = await new Browser(service).byKey(license);
     await byKey.call('POST', `/activations/${second}/release-request`, { reason: 'Sold.' });
     await service.app.get(ReleaseService).release(first, act);
@@ -53,7 +57,7 @@ describe('GET export', () => {
       expect.stringMatching(/^application\/json/),
       'attachment; filename="my-license-data.json"',
     ]);
-    const binding = { app_version: '3.2.0', activated_at: NOON, release_requests: [] };
+    const activation = { app_version: '3.2.0', activated_at: NOON, release_requests: [] };
     const active = { state: 'active', ended_at: null, ended_reason: null, released_by_holder: false };
     const released = { state: 'released', ended_at: NOON, ended_reason: 'released' };
     const named = (id: string, machine: string) => ({
@@ -61,8 +65,8 @@ describe('GET export', () => {
       hostname_hint: `The ${machine}`,
       machine_id: machineId(machine),
     });
-    const asked = { asked_at: NOON, reason: 'Sold.', decided_at: null, decision: null };
-    const set = { at: NOON, action: 'license.set' };
+    const request = { asked_at: NOON, reason: 'Sold.', decided_at: null, decision: null };
+    const change = { at: NOON, action: 'license.set' };
     const session = { created_at: NOON, expires_at: '2096-02-10T12:30:00Z' };
     expect(json).toEqual({
       exported_at: NOON,
@@ -82,14 +86,14 @@ describe('GET export', () => {
           key_generation: 1,
           ended_at: null,
           activations: [
-            { ...binding, ...active, ...named(second, 'second'), release_requests: [asked] },
-            { ...binding, ...released, ...named(third, 'third'), released_by_holder: true },
-            { ...binding, ...released, ...named(first, 'first'), released_by_holder: false },
+            { ...activation, ...active, ...named(second, 'second'), release_requests: [request] },
+            { ...activation, ...released, ...named(third, 'third'), released_by_holder: true },
+            { ...activation, ...released, ...named(first, 'first'), released_by_holder: false },
           ],
           history: [
             { at: NOON, action: 'activation.release', reason: 'two desks', change: { activation_id: first } },
-            { ...set, reason: 'two desks', change: { machines_allowed: 3 } },
-            { ...set, reason: 'a test', change: { machines_allowed: 2 } },
+            { ...change, reason: 'two desks', change: { machines_allowed: 3 } },
+            { ...change, reason: 'a test', change: { machines_allowed: 2 } },
           ],
         },
       ],
@@ -107,7 +111,7 @@ describe('GET export', () => {
     });
   });
 
-  test('says what each side says of a license, since when it has ended, and how often its key was replaced', async () => {
+  test('shows the status set by staff, the end of the license and the generation of its key', async () => {
     const email = someone();
     const license_id = await sell(service, email, `pi_${randomUUID()}`);
     await service.app.get(LicensesService).rekey(license_id, { actor: 'cli', reason: 'leaked' });
@@ -118,7 +122,7 @@ describe('GET export', () => {
     ]);
   });
 
-  test('holds no secret, no hash of one, and no member of the staff', async () => {
+  test('has no secret, no hash of a secret and no name of a staff member', async () => {
     const email = someone();
     const license = await service.issue({ email });
     await service.activate(license);
@@ -132,12 +136,12 @@ describe('GET export', () => {
       `select encode(key_hash, 'hex') as secret from license union select encode(token_hash, 'hex') from session
        union select id::text from session union select id::text from one_time_code`,
     );
-    for (const each of [license.license_key, 'grace@staff.example', ...holder.cookies.values()])
-      expect(text).not.toContain(each);
+    for (const value of [license.license_key, 'grace@staff.example', ...holder.cookies.values()])
+      expect(text).not.toContain(value);
     for (const { secret } of secrets) expect(text).not.toContain(secret);
   });
 
-  test('holds nothing of another person', async () => {
+  test('has no data of another person', async () => {
     const [email, other] = [someone(), someone()];
     const theirs = await service.issue({ email: other });
     await service.activate(theirs, 'theirs', { hostname_hint: 'Theirs' });
@@ -151,21 +155,21 @@ describe('GET export', () => {
       expect(text).not.toContain(word);
   });
 
-  test('of a license that got another address names neither of the two to the other', async () => {
+  test('of a license that got another address does not show the two holders each other’s address', async () => {
     const [buyer, owner] = [someone(), someone()];
     const transaction_id = `pi_${randomUUID()}`;
     const id = await sell(service, buyer, transaction_id);
     await service.issue({ email: buyer });
     await service.setLicense(id, { email: owner });
-    const held = async (email: string) => (await (await byCode(email)).call('GET', '/export')).text;
-    const [buyers, owners] = [await held(buyer), await held(owner)];
+    const exportOf = async (email: string) => (await (await byCode(email)).call('GET', '/export')).text;
+    const [buyers, owners] = [await exportOf(buyer), await exportOf(owner)];
     for (const text of [buyers, owners]) expect(text).toContain(transaction_id);
     expect(buyers).not.toContain(owner);
     expect(owners).not.toContain(buyer);
     expect(JSON.parse(owners).purchases).toMatchObject([{ transaction_id, email: null, license_id: id }]);
   });
 
-  test('holds a purchase that no license names any more', async () => {
+  test('has a purchase whose license was deleted', async () => {
     const email = someone();
     const license_id = await sell(service, email, randomUUID());
     const holder = await byCode(email);
@@ -174,7 +178,7 @@ describe('GET export', () => {
     expect(json).toMatchObject({ licenses: [], purchases: [{ email, license_id: null }] });
   });
 
-  test('401, 403, 500, 503', async () => {
+  test('401 without a session, 403 with a session by key, 500 if a table is missing, 503 if it is locked', async () => {
     const license = await service.issue({ email: someone() });
     const get = (from: Browser) => from.call('GET', '/export');
     expect((await get(new Browser(service))).json.code).toBe('sign_in_required');
@@ -190,7 +194,7 @@ describe('GET export', () => {
 
 describe('POST and DELETE erasure', () => {
   const ask = (from: Browser) => from.call('POST', '/erasure');
-  const takeBack = (from: Browser) => from.call('DELETE', '/erasure');
+  const cancel = (from: Browser) => from.call('DELETE', '/erasure');
   const state = async (from: Browser) => (await from.call('GET', '/licenses')).json.erasure;
   const isErased = async (id: string) =>
     (await service.sql('select 1 from license where id = $1 and email is null', [id])).length === 1;
@@ -200,7 +204,7 @@ describe('POST and DELETE erasure', () => {
     await job.whenIdle();
   };
 
-  test('asked, it waits three days, is seen by every session of the address, and is announced by mail', async () => {
+  test('a request waits three days, is shown to all sessions of the address, and is announced by mail', async () => {
     const license = await service.issue({ email: someone() });
     const holder = await byCode(license.email);
     const { status, json } = await ask(holder);
@@ -216,7 +220,7 @@ describe('POST and DELETE erasure', () => {
     expect((await service.activate(license)).status).toBe(201);
   });
 
-  test('asked twice or ten times at once, it is one', async () => {
+  test('ten concurrent requests and a later one create one', async () => {
     const email = someone();
     await service.issue({ email });
     const holder = await byCode(email);
@@ -228,7 +232,7 @@ describe('POST and DELETE erasure', () => {
     expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toHaveLength(1);
   });
 
-  test('after three days it runs by itself; sessions and codes end with it, and the holder cannot sign in any more', async () => {
+  test('after three days the hourly job erases the holder, ends sessions and codes, and the holder cannot sign in any more', async () => {
     const license = await service.issue({ email: someone() });
     await service.activate(license);
     const first = await byCode(license.email);
@@ -254,11 +258,11 @@ describe('POST and DELETE erasure', () => {
     await until(async () => (await mailsOf(email, /was deleted$/)).length === 1);
   });
 
-  test('a code that is used while it runs opens no session after it', async () => {
+  test('a sign-in with a code during the erasure leaves no session', async () => {
     const { email } = await service.issue({ email: someone() });
     const { id } = (await ask(await byCode(email))).json.erasure;
     await new Browser(service).ask(email);
-    // A sign-in that has got as far as this.
+    // The statements of a sign-in before its commit.
     const signIn = await service.database.connect();
     await signIn.query('begin');
     await signIn.query('delete from one_time_code where email = $1', [email]);
@@ -279,17 +283,17 @@ describe('POST and DELETE erasure', () => {
     await until(async () => seen.end || (await service.sql(waits)).length > 0);
     await signIn.query('commit');
     signIn.release();
-    // It waits for no lock for long, and is tried again, as its job would.
+    // After a lock timeout the erasure is retried, as its job would.
     if (!(await running)) await run();
     expect(await service.sql('select 1 from session where email = $1', [email])).toEqual([]);
     expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toEqual([]);
   });
 
-  test('asked once more while it runs, it brings no address back', async () => {
+  test('a request during the erasure does not store the address again', async () => {
     const { email } = await service.issue({ email: someone() });
     const holder = await byCode(email);
     const { id } = (await ask(holder)).json.erasure;
-    // An erasure that has got as far as this.
+    // The statements of an erasure before its commit.
     const erasure = await service.database.connect();
     await erasure.query('begin');
     await erasure.query('select 1 from erasure_request where id = $1 for update', [id]);
@@ -310,56 +314,56 @@ describe('POST and DELETE erasure', () => {
     expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toEqual([]);
   });
 
-  test('taken back, it does not run, and can be asked for anew', async () => {
+  test('a cancelled request is not carried out, and a new one can be made', async () => {
     const license = await service.issue({ email: someone() });
     const holder = await byCode(license.email);
     const { id } = (await ask(holder)).json.erasure;
-    const { status, text } = await takeBack(holder);
+    const { status, text } = await cancel(holder);
     expect([status, text]).toEqual([204, '']);
     expect(await state(holder)).toBeNull();
     const again = (await ask(holder)).json.erasure;
     expect(again.id).not.toBe(id);
-    await takeBack(holder);
+    await cancel(holder);
     service.clock.advance(100 * HOUR_MS);
     await hourlyRun();
     expect(await isErased(license.license_id)).toBe(false);
   });
 
-  test('404 for one that was not requested, that is taken back already, or that is another holder’s', async () => {
+  test('404 for cancelling a request that does not exist, that is already cancelled, or that is of another holder', async () => {
     const [own, other] = [
       await service.issue({ email: someone() }),
       await service.issue({ email: someone() }),
     ];
     const [holder, untrusted] = [await byCode(own.email), await byCode(other.email)];
-    expect((await takeBack(holder)).json.code).toBe('not_found');
+    expect((await cancel(holder)).json.code).toBe('not_found');
     await ask(holder);
-    expect((await takeBack(untrusted)).json.code).toBe('not_found');
-    const answers = await Promise.all([takeBack(holder), takeBack(holder), takeBack(holder)]);
+    expect((await cancel(untrusted)).json.code).toBe('not_found');
+    const answers = await Promise.all([cancel(holder), cancel(holder), cancel(holder)]);
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
-    expect((await takeBack(holder)).json.code).toBe('not_found');
+    expect((await cancel(holder)).json.code).toBe('not_found');
   });
 
-  test('403 for who signed in by a key: an office shares it', async () => {
+  test('403 for a holder who signed in with a key, which an office may share', async () => {
     const license = await service.issue({ email: someone() });
     const byKey = await new Browser(service).byKey(license);
     await ask(await byCode(license.email));
-    for (const answer of [await ask(byKey), await takeBack(byKey)])
+    for (const answer of [await ask(byKey), await cancel(byKey)])
       expect([answer.status, answer.json.code]).toEqual([403, 'mailbox_proof_needed']);
     expect(await state(byKey)).not.toBeNull();
   });
 
-  test('the refusals of every route of the portal', async () => {
+  test('has the refusals that all routes of the portal have in common', async () => {
     const license = await service.issue({ email: someone() });
     const holder = await byCode(license.email);
     expect(await commonRefusals(holder, { path: '/erasure' })).toEqual(COMMON_REFUSALS);
     expect(await commonRefusals(holder, { method: 'DELETE', path: '/erasure' })).toEqual(COMMON_REFUSALS);
     expect((await ask(new Browser(service))).json.code).toBe('sign_in_required');
-    expect((await takeBack(new Browser(service))).json.code).toBe('sign_in_required');
+    expect((await cancel(new Browser(service))).json.code).toBe('sign_in_required');
     expect(await state(holder)).toBeNull();
   });
 });
 
-test('every documented answer is one that was seen here', async () => {
+test('the tests of this file have seen every documented response', async () => {
   await waitForJobs(service, 'mail_%');
   expect(unseen(/ \/portal\/api\/(export|erasure)/)).toEqual([]);
 });

@@ -13,17 +13,17 @@ import { Browser } from './harness.js';
 
 const [ADA, BOB] = ['ada@leak.example', 'bob@example.com'];
 const LABELS = ['Kanari Studio', 'Kanari Laptop'];
-const WORDS = ['Kanari was sold', 'Kanari is broken', 'Kanari again'];
-const BECAUSE = 'Kanari moved abroad';
+const REQUEST_REASONS = ['Kanari was sold', 'Kanari is broken', 'Kanari again'];
+const STAFF_REASON = 'Kanari moved abroad';
 const search = new LeakSearch([
-  ...[ADA, BECAUSE, ...LABELS, ...WORDS].flatMap(formsOfText),
+  ...[ADA, STAFF_REASON, ...LABELS, ...REQUEST_REASONS].flatMap(formsOfText),
   ...LABELS.flatMap((label) => formsOfMachine(machineId(label))),
 ]);
 const HOUR_MS = 3_600_000;
 
 let service: Service;
 let license: { license_id: string; license_key: string };
-/** Of the machine that goes on, and of those that had ended by then. */
+/** The activation that stays active, and the ids of those that ended before the license got another holder. */
 let active: { id: string; token: string };
 let ended: string[];
 beforeAll(async () => {
@@ -31,30 +31,30 @@ beforeAll(async () => {
   const licenses = service.app.get(LicensesService);
   const license_id = await sell(service, ADA, 'kanari');
   license = { license_id, license_key: (await licenses.currentKey(license_id))! };
-  const bound = async (hostname_hint: string) => {
+  const activate = async (hostname_hint: string) => {
     const { json } = await service.activate({ ...license, email: ADA }, hostname_hint, { hostname_hint });
     return { id: json.activation.id as string, token: json.token as string };
   };
-  ended = [(await bound(LABELS[0]!)).id, (await bound(LABELS[1]!)).id];
-  active = await bound('The machine at the till');
+  ended = [(await activate(LABELS[0]!)).id, (await activate(LABELS[1]!)).id];
+  active = await activate('The machine at the till');
   const requests = service.app.get(ReleaseRequests);
-  await requests.create(ended[0]!, WORDS[0]!);
-  await service.app.get(ReleaseService).release(ended[0]!, { actor: 'grace', reason: BECAUSE });
+  await requests.create(ended[0]!, REQUEST_REASONS[0]!);
+  await service.app.get(ReleaseService).release(ended[0]!, { actor: 'grace', reason: STAFF_REASON });
   await service.app.get(ReleaseService).release(ended[1]!, ACT);
-  await requests.create(active.id, WORDS[1]!);
+  await requests.create(active.id, REQUEST_REASONS[1]!);
   const [waiting] = await service.sql<{ id: string }>(
     'select id from release_request where decided_at is null',
   );
   await service.app.get(ReleaseDecisions).decide(waiting!.id, 'decline', ACT);
-  await requests.create(active.id, WORDS[2]!);
+  await requests.create(active.id, REQUEST_REASONS[2]!);
   service.clock.advance(HOUR_MS);
-  await licenses.set(license_id, { email: BOB }, { actor: 'grace', reason: BECAUSE });
+  await licenses.set(license_id, { email: BOB }, { actor: 'grace', reason: STAFF_REASON });
   service.clock.advance(HOUR_MS);
 }, 60_000);
 afterAll(() => service.close());
 
-/** Every answer that the new holder can have of the license, by either way to sign in. */
-async function answers(): Promise<Record<string, string>> {
+/** All responses about the license that the new holder can get, signed in with a code and with a key. */
+async function holderResponses(): Promise<Record<string, string>> {
   const byCode = await new Browser(service).byCode(BOB);
   const byKey = await new Browser(service).byKey({ ...license, email: BOB });
   return {
@@ -64,41 +64,41 @@ async function answers(): Promise<Record<string, string>> {
   };
 }
 
-test('the new holder has the license and its active machine, and nothing of the former one', async () => {
-  const seen = await answers();
+test('the new holder sees the license and its active machine, and no data of the former holder', async () => {
+  const seen = await holderResponses();
   for (const [of, text] of Object.entries(seen)) {
     expect([of, ...search.in(text)]).toEqual([of]);
     expect(text).toContain(license.license_id);
     expect(text).toContain('The machine at the till');
     for (const id of ended) expect(text).not.toContain(id);
   }
-  const [held] = JSON.parse(seen['export']!).licenses;
-  expect(held).toMatchObject({ machines_in_use: 1, history: [] });
-  expect(held.activations).toMatchObject([
-    // Its label is on the machine that runs; whose machine it is, is for its holder of then.
+  const [exported] = JSON.parse(seen['export']!).licenses;
+  expect(exported).toMatchObject({ machines_in_use: 1, history: [] });
+  expect(exported.activations).toMatchObject([
+    // The machine id and the requests belong to the former holder.
     { id: active.id, machine_id: null, release_requests: [] },
   ]);
   expect(seen['export']).not.toContain(machineId('The machine at the till'));
   expect((await service.heartbeat(active.token)).status).toBe(200);
 });
 
-test('staff still see which machines there were', async () => {
+test('staff still see all activations', async () => {
   const [seen] = await findLicenses(service.app.get(DataSource), { id: license.license_id });
   expect(seen!.activations.map(({ id }) => id).toSorted()).toEqual([active.id, ...ended].toSorted());
 });
 
-test('nothing of it stays in the tables but the address of the purchase, which is the buyer’s', async () => {
+test('the tables keep no data of the former holder but the address of the purchase', async () => {
   const rows = await service.sql(
     `select to_jsonb(a)::text as row from activation a union all select to_jsonb(r)::text from release_request r`,
   );
   expect([...search.in(JSON.stringify(rows))]).toEqual([]);
   expect(await service.sql('select email from purchase')).toEqual([{ email: ADA }]);
-  // That staff decided stays; a request that the former holder made and that still waited is withdrawn.
+  // Decided requests stay without their reasons; the former holder's open request is deleted.
   const requests = await service.sql('select decision from release_request order by decision');
   expect(requests).toEqual([{ decision: 'decline' }, { decision: 'release' }]);
 });
 
-test('what happens from then on is the new holder’s', async () => {
+test('the export of the new holder shows later requests and releases', async () => {
   const bob = await new Browser(service).byCode(BOB);
   const { status } = await bob.call('POST', `/activations/${active.id}/release-request`, {
     reason: 'Till is new.',
@@ -112,22 +112,24 @@ test('what happens from then on is the new holder’s', async () => {
   expect(json.licenses[0].history).toMatchObject([{ action: 'activation.release' }]);
 });
 
-test('a request of the former holder that is under way while the address changes is not made', async () => {
+test('a release request of the former holder that arrives after the address changed is not stored', async () => {
   const { json } = await service.activate({ ...license, email: BOB }, 'second');
-  await service.app.get(ReleaseRequests).create(json.activation.id, WORDS[0]!, ADA);
-  expect(await service.sql('select 1 from release_request where reason = $1', [WORDS[0]])).toEqual([]);
+  await service.app.get(ReleaseRequests).create(json.activation.id, REQUEST_REASONS[0]!, ADA);
+  expect(await service.sql('select 1 from release_request where reason = $1', [REQUEST_REASONS[0]])).toEqual(
+    [],
+  );
 });
 
-test('the erasure of the former holder touches nothing of the new one', async () => {
-  const holding = () =>
+test('the erasure of the former holder changes no data of the new one', async () => {
+  const licenseRows = () =>
     service.sql(
       `select l.email, l.ended_at, a.id, a.hostname_hint, a.machine_id, a.ended_at as activation_ended_at
        from license l join activation a on a.license_id = l.id order by a.id`,
     );
-  const before = await holding();
+  const before = await licenseRows();
   await erase(service, ADA);
-  expect(await holding()).toEqual(before);
+  expect(await licenseRows()).toEqual(before);
   expect(await service.app.get(ErasureService).replay()).toBe(0);
-  expect(await holding()).toEqual(before);
+  expect(await licenseRows()).toEqual(before);
   expect(await service.sql('select email from purchase')).toEqual([{ email: null }]);
 });

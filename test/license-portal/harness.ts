@@ -13,34 +13,34 @@ export class Browser extends CookieClient {
     super(service, PORTAL, origin);
   }
 
-  /** Asks for a code, and reads it in the mailbox. */
+  /** Requests a sign-in code. @returns the mailed code */
   async ask(email: string): Promise<string> {
     return codeAfter(this.service, email, async () => {
       const { status } = await this.call('POST', '/session/code', { email });
-      if (status !== 202) throw new Error(`asking for a code answers ${status}`);
+      if (status !== 202) throw new Error(`the request of a code was answered with ${status}`);
     });
   }
 
   async byCode(email: string): Promise<this> {
     const { status } = await this.call('POST', '/session', { email, code: await this.ask(email) });
-    if (status !== 204) throw new Error(`signing in by code answers ${status}`);
+    if (status !== 204) throw new Error(`signing in with a code was answered with ${status}`);
     return this;
   }
 
   async byKey({ email, license_key }: { email: string; license_key: string }): Promise<this> {
     const { status } = await this.call('POST', '/session', { email, license_key });
-    if (status !== 204) throw new Error(`signing in by key answers ${status}`);
+    if (status !== 204) throw new Error(`signing in with a key was answered with ${status}`);
     return this;
   }
 }
 
-/** The codes in a mailbox. */
+/** The sign-in codes that were mailed to an address. */
 export async function codesOf(service: Service, email: string): Promise<string[]> {
   const mails = (await outbox(service)).filter((mail) => mail.to === email && CODE_MAIL.test(mail.subject));
   return mails.map(({ text }) => /^ {4}(\d{8})$/m.exec(text)![1]!);
 }
 
-/** The code that is mailed after `ask`. */
+/** Calls `ask` and waits for a new code. */
 export async function codeAfter(
   service: Service,
   email: string,
@@ -48,9 +48,9 @@ export async function codeAfter(
 ): Promise<string> {
   const before = await codesOf(service, email);
   await ask();
-  const fresh = async () => (await codesOf(service, email)).filter((code) => !before.includes(code));
-  await until(async () => (await fresh()).length > 0);
-  return (await fresh())[0]!;
+  const newCodes = async () => (await codesOf(service, email)).filter((code) => !before.includes(code));
+  await until(async () => (await newCodes()).length > 0);
+  return (await newCodes())[0]!;
 }
 
 /** A code that differs from this one in its last digit. */
@@ -72,20 +72,20 @@ interface Write {
   readonly table?: string;
 }
 
-/** The refusals that every write has, in this order: of another site, broken, too large, of another type, ours, the database's. */
+/** The refusals that all writes have in common: other origin, malformed, too large, wrong type, missing table, locked table. */
 export async function commonRefusals(
   browser: Browser,
   { method = 'POST', path, body, table = 'session' }: Write,
 ): Promise<[number, string][]> {
-  const ask = (sent: unknown, headers: Record<string, string> = {}) =>
+  const send = (sent: unknown, headers: Record<string, string> = {}) =>
     browser.call(method, path, sent, headers);
   const answers = [
-    await ask(body, { origin: 'https://evil.example' }),
-    await ask('{'),
-    await ask(JSON.stringify({ more: 'x'.repeat(20_000) })),
-    await ask('{}', { 'content-type': 'text/plain' }),
-    await whileGone(browser.service, table, () => ask(body)),
-    await whileLocked(browser.service, table, () => ask(body)),
+    await send(body, { origin: 'https://evil.example' }),
+    await send('{'),
+    await send(JSON.stringify({ more: 'x'.repeat(20_000) })),
+    await send('{}', { 'content-type': 'text/plain' }),
+    await whileGone(browser.service, table, () => send(body)),
+    await whileLocked(browser.service, table, () => send(body)),
   ];
   return answers.map(({ status, json }) => [status, json.code]);
 }
@@ -99,7 +99,7 @@ export const COMMON_REFUSALS = [
   [503, 'unavailable'],
 ];
 
-/** The documented answers of these routes that no test of this file has seen. */
+/** The documented responses of these routes that no test of this file has received. */
 export function unseen(routes: RegExp): string[] {
   const documented = documentedAnswers().filter((answer) => routes.test(answer));
   if (documented.length === 0) throw new Error('no such route is documented');

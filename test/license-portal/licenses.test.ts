@@ -19,19 +19,19 @@ const someone = () => `${randomUUID()}@example.com`;
 const licenses = async (from: Browser) => (await from.call('GET', '/licenses')).json;
 
 describe('GET licenses', () => {
-  test('shows all there is to know of a license and its machines: active ones first, newest first', async () => {
+  test('shows a license and its activations: active ones first, newest first', async () => {
     const email = someone();
     const license = await service.issue({ email, machines_allowed: 3, expires_at: new Date(NOW) });
-    const made: Record<string, string> = {};
+    const ids: Record<string, string> = {};
     for (const [at, machine] of ['released', 'older', 'newer'].entries()) {
       service.clock.set(new Date(Date.parse(NOW) - (3 - at) * HOUR_MS));
       const { json } = await service.activate(license, machine, { hostname_hint: `The ${machine}` });
-      made[machine] = json.activation.id as string;
+      ids[machine] = json.activation.id as string;
     }
     service.clock.set(NOW);
-    await service.app.get(ReleaseService).release(made['released']!, ACT);
+    await service.app.get(ReleaseService).release(ids['released']!, ACT);
     const holder = await new Browser(service).byCode(email);
-    await holder.call('POST', `/activations/${made['older']}/release-request`, { reason: 'Sold.' });
+    await holder.call('POST', `/activations/${ids['older']}/release-request`, { reason: 'Sold.' });
     const active = { app_version: '3.2.0', state: 'active', ended_at: null, ended_reason: null };
     expect(await licenses(holder)).toEqual({
       signed_in_by: 'code',
@@ -50,21 +50,21 @@ describe('GET licenses', () => {
           self_releases_left: 2,
           activations: [
             {
-              id: made['newer'],
+              id: ids['newer'],
               hostname_hint: 'The newer',
               activated_at: '2026-11-20T12:00:00Z',
               release_requested_at: null,
               ...active,
             },
             {
-              id: made['older'],
+              id: ids['older'],
               hostname_hint: 'The older',
               activated_at: '2026-11-20T11:00:00Z',
               release_requested_at: NOW,
               ...active,
             },
             {
-              id: made['released'],
+              id: ids['released'],
               hostname_hint: 'The released',
               activated_at: '2026-11-20T10:00:00Z',
               app_version: '3.2.0',
@@ -92,7 +92,7 @@ describe('GET licenses', () => {
     expect((await licenses(await new Browser(service).byKey(own))).purchases_kept_until).toBeNull();
   });
 
-  test('is an empty list for an address that has no license any more', async () => {
+  test('is an empty list for an address without a license', async () => {
     const email = someone();
     const { license_id } = await service.issue({ email });
     const holder = await new Browser(service).byCode(email);
@@ -100,7 +100,7 @@ describe('GET licenses', () => {
     expect(await licenses(holder)).toMatchObject({ email, licenses: [] });
   });
 
-  test('a request that was declined is open no more, and can be made again', async () => {
+  test('a declined release request is not shown, and another one can be made', async () => {
     const license = await service.issue({ email: someone() });
     const { id } = (await service.activate(license)).json.activation;
     const holder = await new Browser(service).byKey(license);
@@ -116,7 +116,7 @@ describe('GET licenses', () => {
     expect(await requested()).toBe('2026-11-20T13:15:00Z');
   });
 
-  test('500 where the service is broken, 503 where the database is unavailable', async () => {
+  test('500 if a table is missing, 503 if a table is locked', async () => {
     const holder = await new Browser(service).byKey(await service.issue({ email: someone() }));
     const get = () => holder.call('GET', '/licenses');
     expect((await whileGone(service, 'release_request', get)).json.code).toBe('internal_error');
@@ -131,19 +131,19 @@ describe('POST licenses/:id/send-key', () => {
     return (await outbox(service)).filter((mail) => mail.to === email && /license key/.test(mail.subject));
   };
 
-  test('mails the key to the address of the license, and never answers it', async () => {
+  test('mails the key to the address of the license, and does not return it', async () => {
     const license = await service.issue({ email: someone() });
     const { status, text } = await send(await new Browser(service).byKey(license), license.license_id);
     expect([status, text]).toEqual([202, '']);
     const [mail, ...more] = await keyMails(license.email);
     expect(more).toEqual([]);
     expect(mail!.text).toContain(license.license_key);
-    // What holders do for themselves is not what the audit is about: it holds what staff did.
+    // The audit trail records actions of staff only.
     const trail = `select 1 from audit_event where license_id = $1 and action <> 'license.issue'`;
     expect(await service.sql(trail, [license.license_id])).toEqual([]);
   });
 
-  test('a session by code has the keys of all its licenses mailed, a session by key only its own', async () => {
+  test('a session by code can request the keys of all licenses of the address, a session by key only its own', async () => {
     const email = someone();
     const [first, second] = [await service.issue({ email }), await service.issue({ email })];
     const byKey = await new Browser(service).byKey(first);
@@ -152,21 +152,21 @@ describe('POST licenses/:id/send-key', () => {
     expect((await send(byCode, second.license_id)).status).toBe(202);
   });
 
-  test("another holder's license answers as one that does not exist", async () => {
+  test('answers for the license of another holder exactly as for an unknown id', async () => {
     const { license_id } = await service.issue({ email: someone() });
     const own = await service.issue({ email: someone() });
     const others = [await new Browser(service).byKey(own), await new Browser(service).byCode(own.email)];
     for (const otherHolder of others) {
-      const [other, ...none] = await Promise.all(
+      const [foreign, ...nonexistent] = await Promise.all(
         [license_id, randomUUID(), 'x', '%00', own.license_key].map((id) => send(otherHolder, id)),
       );
-      expect(other!.json).toMatchObject({ status: 404, code: 'not_found' });
-      for (const answer of none) expect(withoutIds(answer)).toEqual(withoutIds(other!));
+      expect(foreign!.json).toMatchObject({ status: 404, code: 'not_found' });
+      for (const answer of nonexistent) expect(withoutIds(answer)).toEqual(withoutIds(foreign!));
     }
     expect(await keyMails(own.email)).toEqual([]);
   });
 
-  test('429 for the eleventh of a day, however its id is written, and for no other license', async () => {
+  test('429 for the eleventh request of a day for a license, also with its id in upper case, and not for another license', async () => {
     const email = someone();
     const [license, other] = [await service.issue({ email }), await service.issue({ email })];
     const holder = await new Browser(service).byCode(email);
@@ -181,14 +181,14 @@ describe('POST licenses/:id/send-key', () => {
       ]);
     }
     expect((await send(holder, other.license_id)).status).toBe(202);
-    // Others' tries at it count for nothing.
+    // Requests of other holders do not count.
     const otherHolder = await new Browser(service).byKey(await service.issue({ email: someone() }));
     for (let times = 0; times < 11; times += 1)
       expect((await send(otherHolder, other.license_id)).status).toBe(404);
     expect((await send(holder, other.license_id)).status).toBe(202);
   });
 
-  test('409 for a key that was not made here, and for a license that is refunded or revoked', async () => {
+  test('409 for an imported key, which cannot be derived, and for a license that is refunded or revoked', async () => {
     const imported = await service.issue({ email: someone() });
     await service.sql('update license set key_hash = $2 where id = $1', [
       imported.license_id,
@@ -210,7 +210,7 @@ describe('POST licenses/:id/send-key', () => {
     }
   });
 
-  test('the refusals of every route of the portal', async () => {
+  test('has the refusals that all routes of the portal have in common', async () => {
     const license = await service.issue({ email: someone() });
     const holder = await new Browser(service).byKey(license);
     const path = `/licenses/${license.license_id}/send-key`;
@@ -221,6 +221,6 @@ describe('POST licenses/:id/send-key', () => {
   });
 });
 
-test('every documented answer is one that was seen here', () => {
+test('the tests of this file have seen every documented response', () => {
   expect(unseen(/ \/portal\/api\/licenses/)).toEqual([]);
 });

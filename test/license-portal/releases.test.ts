@@ -9,7 +9,7 @@ const NOW = '2026-11-20T13:00:00Z';
 const DAY_MS = 86_400_000;
 
 let service: Service;
-/** A second instance on the same database, without SELF_RELEASES_PER_YEAR: holders release no machine. */
+/** A second instance with the same database, without SELF_RELEASES_PER_YEAR: holders cannot release a machine. */
 let withoutSelfReleases: Service;
 beforeAll(async () => {
   service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
@@ -21,7 +21,7 @@ afterAll(async () => {
   await service.close();
 });
 
-async function activated(machines = 1) {
+async function activatedLicense(machines = 1) {
   const email = `${randomUUID()}@example.com`;
   const license = await service.issue({ email, machines_allowed: machines });
   const ids: string[] = [];
@@ -48,9 +48,9 @@ describe('POST activations/:id/release-request', () => {
     from.call('POST', `/activations/${id}/release-request`, body);
 
   test.each(['byKey', 'byCode'] as const)(
-    'asks support once, and tells the holder by mail: %s',
+    'creates one request, and sends the holder one mail: %s',
     async (by) => {
-      const license = await activated();
+      const license = await activatedLicense();
       const holder = new Browser(service);
       await (by === 'byKey' ? holder.byKey(license) : holder.byCode(license.email));
       const { status, text } = await ask(holder, license.id);
@@ -65,8 +65,8 @@ describe('POST activations/:id/release-request', () => {
     },
   );
 
-  test('ten at once are one request and one mail', async () => {
-    const license = await activated();
+  test('ten concurrent requests create one request and one mail', async () => {
+    const license = await activatedLicense();
     const holder = await new Browser(service).byKey(license);
     const answers = await Promise.all(Array.from({ length: 10 }, () => ask(holder, license.id)));
     for (const { status } of answers) expect([202, 503]).toContain(status);
@@ -77,56 +77,56 @@ describe('POST activations/:id/release-request', () => {
   test.each([
     ['none', {}, null],
     ['null', { reason: null }, null],
-    ['nothing but spaces', { reason: ' \n ' }, null],
-    ['words, with spaces around', { reason: ' sold \n' }, 'sold'],
+    ['white space only', { reason: ' \n ' }, null],
+    ['text between white space', { reason: ' sold \n' }, 'sold'],
     ['500 characters of two units each', { reason: '🖥'.repeat(500) }, '🖥'.repeat(500)],
-  ])('takes a reason of %s', async (_what, body, reason) => {
-    const license = await activated();
+  ])('accepts a reason of %s', async (_what, body, reason) => {
+    const license = await activatedLicense();
     expect((await ask(await new Browser(service).byKey(license), license.id, body)).status).toBe(202);
     expect(await requests(license.id)).toMatchObject([{ reason }]);
   });
 
   test.each([
-    ['no text', { reason: 7 }],
-    ['501 characters', { reason: 'x'.repeat(501) }],
-    ['an e-mail address in it', { reason: 'write to ada@example.com' }],
-    ['a NUL in it', { reason: 'so\0ld' }],
-  ])('422 for a reason that is %s, and support is not asked', async (_what, body) => {
-    const license = await activated();
+    ['not a string', { reason: 7 }],
+    ['501 characters long', { reason: 'x'.repeat(501) }],
+    ['with an e-mail address', { reason: 'write to ada@example.com' }],
+    ['with a NUL', { reason: 'so\0ld' }],
+  ])('422 for a reason that is %s, and no request is stored', async (_what, body) => {
+    const license = await activatedLicense();
     const { status, json } = await ask(await new Browser(service).byKey(license), license.id, body);
     expect([status, json.errors[0].pointer]).toEqual([422, '/reason']);
     expect(await requests(license.id)).toEqual([]);
   });
 
-  test('a machine that is released already needs no asking: the same answer, no request, no mail', async () => {
-    const license = await activated();
+  test('for a machine that is already released: 202, no request, no mail', async () => {
+    const license = await activatedLicense();
     await service.app.get(ReleaseService).release(license.id, ACT);
     expect((await ask(await new Browser(service).byKey(license), license.id)).status).toBe(202);
     expect(await requests(license.id)).toEqual([]);
     expect(await mailsOf(license.email, /^You asked to release/)).toEqual([]);
   });
 
-  test('waits for the lock of the license without a lock of the activation', async () => {
-    const license = await activated();
+  test('does not lock the activation while it waits for the lock of the license', async () => {
+    const license = await activatedLicense();
     const holder = await new Browser(service).byCode(license.email);
     const connection = await service.database.connect();
     await connection.query('begin');
     await connection.query('select 1 from license where id = $1 for update', [license.license_id]);
-    const asked = ask(holder, license.id);
-    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await until(async () => (await service.sql(waiting)).length > 0);
+    const response = ask(holder, license.id);
+    const waitingForLock = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await until(async () => (await service.sql(waitingForLock)).length > 0);
     const sql = `update activation set ended_at = now(), ended_reason = 'released' where id = $1`;
     await connection.query(`set local lock_timeout = '100ms'`);
     const ended = await connection.query(sql, [license.id]).catch((error: Error) => error.message);
     await connection.query('commit');
     connection.release();
     expect(ended).toMatchObject({ rowCount: 1 });
-    expect((await asked).status).toBe(202);
+    expect((await response).status).toBe(202);
     expect(await requests(license.id)).toEqual([]);
   });
 
-  test('the refusals of every route of the portal', async () => {
-    const license = await activated();
+  test('has the refusals that all routes of the portal have in common', async () => {
+    const license = await activatedLicense();
     const holder = await new Browser(service).byKey(license);
     const path = `/activations/${license.id}/release-request`;
     expect(await commonRefusals(holder, { path, body: {} })).toEqual(COMMON_REFUSALS);
@@ -141,8 +141,8 @@ describe('POST activations/:id/release', () => {
   const left = async (from: Browser) =>
     (await from.call('GET', '/licenses')).json.licenses[0].self_releases_left;
 
-  test('ends the binding, frees the seat, and is announced by mail', async () => {
-    const license = await activated();
+  test('ends the activation, so that another machine can activate, and sends a mail', async () => {
+    const license = await activatedLicense();
     const holder = await byCode(license);
     service.clock.advance(60_000);
     const { status, json } = await release(holder, license.id);
@@ -169,16 +169,16 @@ describe('POST activations/:id/release', () => {
     expect(await service.sql(trail, [license.license_id])).toEqual([]);
   });
 
-  test('ends the release request of its machine too', async () => {
-    const license = await activated();
+  test('deletes the release request of its machine', async () => {
+    const license = await activatedLicense();
     const holder = await byCode(license);
     await holder.call('POST', `/activations/${license.id}/release-request`, {});
     await release(holder, license.id);
     expect(await requests(license.id)).toEqual([]);
   });
 
-  test('twice is the same answer, counts once, and is announced once', async () => {
-    const license = await activated();
+  test('repeated, has the same response, counts once, and sends one mail', async () => {
+    const license = await activatedLicense();
     const holder = await byCode(license);
     const first = await release(holder, license.id);
     service.clock.advance(60_000);
@@ -187,8 +187,8 @@ describe('POST activations/:id/release', () => {
     expect(await mailsOf(license.email, /^A machine was released/)).toHaveLength(1);
   });
 
-  test('403 once none is left; a self-release stops counting exactly 365 days later', async () => {
-    const license = await activated(3);
+  test('403 if no self-release is left; each counts for exactly 365 days', async () => {
+    const license = await activatedLicense(3);
     let holder = await byCode(license);
     expect(await left(holder)).toBe(1);
     expect((await release(holder, license.ids[0]!)).status).toBe(200);
@@ -204,9 +204,9 @@ describe('POST activations/:id/release', () => {
     expect((await release(holder, license.ids[2]!)).json.code).toBe('release_needs_support');
   });
 
-  test('two machines at once, and one release left: one of them is released', async () => {
+  test('of concurrent releases of six machines with one self-release left, one is done', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const license = await activated(6);
+      const license = await activatedLicense(6);
       const holder = await byCode(license);
       const answers = await Promise.all(license.ids.map((id) => release(holder, id)));
       const [released] = await service.sql(
@@ -219,8 +219,8 @@ describe('POST activations/:id/release', () => {
     }
   });
 
-  test("support's releases are not counted, nor those of another license", async () => {
-    const license = await activated(2);
+  test('releases by staff and those of another license do not count', async () => {
+    const license = await activatedLicense(2);
     const other = await service.issue({ email: license.email });
     const { id } = (await service.activate(other)).json.activation;
     await service.app.get(ReleaseService).release(license.ids[0]!, ACT);
@@ -229,16 +229,16 @@ describe('POST activations/:id/release', () => {
     expect((await release(holder, license.ids[1]!)).status).toBe(200);
   });
 
-  test('403 where SELF_RELEASES_PER_YEAR is not set: there is none', async () => {
-    const license = await activated();
+  test('403 if SELF_RELEASES_PER_YEAR is not set', async () => {
+    const license = await activatedLicense();
     const holder = await byCode(license, withoutSelfReleases);
     expect(await left(holder)).toBe(0);
     expect((await release(holder, license.id)).json.code).toBe('release_needs_support');
     expect(await isActive(license.id)).toBe(true);
   });
 
-  test('403 for a holder who signed in by key, also for the binding of another license', async () => {
-    const license = await activated();
+  test('403 for a holder who signed in with a key, also for the activation of another license', async () => {
+    const license = await activatedLicense();
     const holder = await new Browser(service).byKey(license);
     for (const id of [license.id, randomUUID()]) {
       const { status, json } = await release(holder, id);
@@ -247,16 +247,16 @@ describe('POST activations/:id/release', () => {
     expect(await isActive(license.id)).toBe(true);
   });
 
-  test('a license that got another address meanwhile cannot be released by the holder of the old one', async () => {
-    const license = await activated();
+  test('the holder of the old address cannot release a machine after the license got another address', async () => {
+    const license = await activatedLicense();
     const holder = await byCode(license);
     await service.setLicense(license.license_id, { email: 'elsewhere@example.com' });
     expect((await release(holder, license.id)).json.code).toBe('not_found');
     expect(await isActive(license.id)).toBe(true);
   });
 
-  test('the refusals of every route of the portal', async () => {
-    const license = await activated();
+  test('has the refusals that all routes of the portal have in common', async () => {
+    const license = await activatedLicense();
     const path = `/activations/${license.id}/release`;
     expect(await commonRefusals(await byCode(license), { path })).toEqual(COMMON_REFUSALS);
     expect((await release(new Browser(service), license.id)).json.code).toBe('sign_in_required');
@@ -265,12 +265,12 @@ describe('POST activations/:id/release', () => {
 });
 
 test.each(['release', 'release-request'])(
-  "another holder's binding answers as one that does not exist: %s",
-  async (what) => {
-    const license = await activated();
-    const own = await activated();
+  'answers for the activation of another holder exactly as for an unknown id: %s',
+  async (route) => {
+    const license = await activatedLicense();
+    const own = await activatedLicense();
     const untrusted = await new Browser(service).byCode(own.email);
-    const ask = (id: string) => untrusted.call('POST', `/activations/${id}/${what}`, {});
+    const ask = (id: string) => untrusted.call('POST', `/activations/${id}/${route}`, {});
     const [foreign, ...unknown] = await Promise.all(
       [license.id, randomUUID(), own.license_id, 'x', '%00', `${own.id}0`].map(ask),
     );
@@ -280,6 +280,6 @@ test.each(['release', 'release-request'])(
   },
 );
 
-test('the tests above had every documented answer of these routes', () => {
+test('the tests of this file have seen every documented response', () => {
   expect(unseen(/ \/portal\/api\/activations/)).toEqual([]);
 });

@@ -17,7 +17,7 @@ const licenses = async (from: Browser) => (await from.call('GET', '/licenses')).
 const idsSeen = async (from: Browser) =>
   ((await licenses(from)).licenses as { id: string }[]).map(({ id }) => id);
 
-test('a mailed code shows every license of the address, the newest first', async () => {
+test('a session by code shows all licenses of the address, newest first', async () => {
   const first = await service.issue({ email: 'two@example.com' });
   const second = await service.issue({ email: 'two@example.com' });
   await service.issue({ email: 'other@example.com' });
@@ -26,7 +26,7 @@ test('a mailed code shows every license of the address, the newest first', async
   expect(await idsSeen(holder)).toEqual([second.license_id, first.license_id]);
 });
 
-test('a license key shows its one license, and is read as kindly as by activate', async () => {
+test('a session by key shows only its license; the key may be typed in lower case and with spaces', async () => {
   const license = await service.issue({ email: 'kind@example.com' });
   await service.issue({ email: 'kind@example.com' });
   const typed = { email: ' Kind@Example.com', license_key: ` ${license.license_key.toLowerCase()} ` };
@@ -35,7 +35,7 @@ test('a license key shows its one license, and is read as kindly as by activate'
   expect(await idsSeen(holder)).toEqual([license.license_id]);
 });
 
-test('404 for an unknown key, a wrong e-mail, a typing error and an erased license: the same bytes', async () => {
+test('404 with the same response for an unknown key, a wrong e-mail, a mistyped key and an erased license', async () => {
   const known = await service.issue({ email: 'known@example.com' });
   const erased = await service.issue({ email: 'erased@example.com' });
   await service.sql('update license set email = null where id = $1', [erased.license_id]);
@@ -55,7 +55,7 @@ test('404 for an unknown key, a wrong e-mail, a typing error and an erased licen
   for (const other of others) expect(other).toEqual(first);
 });
 
-describe('a license of any state can be signed in to, and says its state', () => {
+describe('a holder can sign in with a license of any state, and sees the state', () => {
   test.each(['active', 'suspended', 'revoked'] as const)('%s', async (staff_status) => {
     const email = `${staff_status}@example.com`;
     const license = await service.issue({ email });
@@ -84,11 +84,11 @@ describe('a license of any state can be signed in to, and says its state', () =>
 
 test.each([
   ['no e-mail', { license_key: 'MOOR_E6S7-Z8KJ-TB3R-QKX6' }, ['/email']],
-  ['an e-mail that is none', { email: 'ada', code: '12345678' }, ['/email']],
+  ['an invalid e-mail', { email: 'ada', code: '12345678' }, ['/email']],
   ['neither key nor code', { email: 'ada@example.com' }, ['/license_key', '/code']],
   ['both', { email: 'a@example.com', license_key: 'x', code: '12345678' }, ['/license_key', '/code']],
   ['a key of another shape', { email: 'a@example.com', license_key: 'MOOR' }, ['/license_key']],
-  ['a key that is no text', { email: 'a@example.com', license_key: null }, ['/license_key']],
+  ['a key that is null', { email: 'a@example.com', license_key: null }, ['/license_key']],
   ['7 digits', { email: 'a@example.com', code: '1234567' }, ['/code']],
   ['9 digits', { email: 'a@example.com', code: '123456789' }, ['/code']],
   ['digits of another script', { email: 'a@example.com', code: '١٢٣٤٥٦٧٨' }, ['/code']],
@@ -100,7 +100,7 @@ test.each([
 });
 
 test.each([[{}], [{ email: 'ada' }], [{ email: null }], [{ email: 'a\0@example.com' }]])(
-  '422 for a code asked for with %j',
+  '422 for the request of a code with %j',
   async (body) => {
     const { status, json, cookies } = await browser().call('POST', '/session/code', body);
     expect([status, json.errors[0].pointer, cookies]).toEqual([422, '/email', []]);
@@ -112,10 +112,10 @@ describe('the cookies', () => {
     line
       .split('; ')
       .slice(1)
-      .filter((each) => !each.startsWith('Expires='))
+      .filter((attribute) => !attribute.startsWith('Expires='))
       .toSorted();
 
-  test('over http: no script reads them, no other site sends them, and only `code` outlives the browser', async () => {
+  test('over http: HttpOnly and SameSite=Strict; only that of a code has a Max-Age', async () => {
     const license = await service.issue({ email: 'cookies@example.com' });
     const by = (body: unknown) => browser().call('POST', '/session', body);
     const [session] = (await by({ email: license.email, license_key: license.license_key })).cookies;
@@ -128,7 +128,7 @@ describe('the cookies', () => {
     expect(attributes(code!)).toEqual(['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Strict']);
   });
 
-  test('over https: secure, and bound to this very host by their names', async () => {
+  test('over https: Secure, and bound to the host by the prefix __Host-', async () => {
     const origin = 'https://licenses.example.org';
     const secure = await Service.start({
       databaseUrl: service.databaseUrl,
@@ -157,7 +157,7 @@ describe('the cookies', () => {
     }
   });
 
-  test('the database holds a hash of the session alone', async () => {
+  test('the database has only a hash of the session', async () => {
     const license = await service.issue({ email: 'hashed@example.com' });
     const holder = await browser().byKey(license);
     const token = holder.cookies.get('mooring_holder')!;
@@ -168,7 +168,7 @@ describe('the cookies', () => {
   });
 });
 
-test('the refusals of every route of the portal', async () => {
+test('has the refusals that all routes of the portal have in common', async () => {
   const license = await service.issue({ email: 'common@example.com' });
   const body = { email: license.email, license_key: license.license_key };
   expect(await commonRefusals(browser(), { path: '/session', body })).toEqual(COMMON_REFUSALS);
@@ -179,7 +179,7 @@ test('the refusals of every route of the portal', async () => {
   expect((await browser().call('DELETE', '/session')).json.code).toBe('sign_in_required');
 });
 
-test('every documented answer is one that was seen here, or in portal-codes.test.ts', () => {
+test('the tests of this file have seen every documented response but 429, which codes.test.ts tests', () => {
   const tooOften = ['POST /portal/api/session 429', 'POST /portal/api/session/code 429'];
   expect(unseen(/ \/portal\/api\/session/)).toEqual(tooOften);
 });

@@ -19,8 +19,8 @@ const activeMachines = async ({ license_id }: { license_id: string }) => {
   );
 };
 
-/** A license for one machine, the machine that has it, and five others with a copy of its file. */
-async function copied() {
+/** A license for one machine, its active machine, and five other machines with a copy of its state file. */
+async function copyToFive() {
   const license = await service.issue();
   const owner = await ConnectedComputer.on(service, 'the owner');
   await owner.activate(license);
@@ -30,7 +30,7 @@ async function copied() {
   return { license, owner, copies, token, exp: decodeJwt(token).exp! * 1000 };
 }
 
-/** What a user may write into the file without a key of the service's. */
+/** Edits of the state file that need no signing key. */
 const EDITS: [name: string, edit: (state: State) => void][] = [
   ['not edited', () => undefined],
   ['with offline_until far ahead', ({ license }) => void (license.offline_until = at(START + 400 * DAY))],
@@ -51,8 +51,8 @@ const EDITS: [name: string, edit: (state: State) => void][] = [
 ];
 
 describe('license.json copied to five other machines, for a license of one', () => {
-  test('each activates in the background instead of sending the token, and the limit holds', async () => {
-    const { license, owner, copies, token } = await copied();
+  test('each copy activates in the background instead of sending the token, and is refused', async () => {
+    const { license, owner, copies, token } = await copyToFive();
     for (const copy of copies) {
       expect((await copy.open()).kind).toBe('running');
       await copy.pass(2 * MINUTE);
@@ -89,8 +89,8 @@ describe('license.json copied to five other machines, for a license of one', () 
     expect(owner.sentTokens[0]).toBe(token);
   });
 
-  test('a copy that stays up stops at the first refusal past exp', async () => {
-    const { copies, exp } = await copied();
+  test('a copy that keeps running stops at the first refusal after exp', async () => {
+    const { copies, exp } = await copyToFive();
     const copy = copies[0]!;
     await copy.open();
     await copy.pass(exp - copy.time.wall + 7 * HOUR);
@@ -98,12 +98,12 @@ describe('license.json copied to five other machines, for a license of one', () 
     expect(copy.sentTokens).toEqual([]);
   });
 
-  test.each(EDITS)('past exp none of them starts any more: %s', async (_name, edit) => {
-    const { owner, copies, exp, license } = await copied();
+  test.each(EDITS)('after exp no copy starts: %s', async (_name, edit) => {
+    const { owner, copies, exp, license } = await copyToFive();
     expect((await owner.client.heartbeatNow()).kind).toBe('running');
     for (const [index, copy] of copies.entries()) {
       await copy.open();
-      // One has been used until then, the others not.
+      // The first copy has been used until then, the others have not.
       await copy.pass(index === 0 ? 6.9 * DAY : HOUR);
       await copy.client.close();
       copy.time.wall = exp + MINUTE;
@@ -118,7 +118,7 @@ describe('license.json copied to five other machines, for a license of one', () 
       });
       const calls = copy.answered.length;
       expect((await copy.restart()).kind).toBe('stopped');
-      // A start in `stopped` asks nothing, and nothing runs in the background.
+      // A stopped client sends no call, neither at its start nor in the background.
       await copy.pass(3 * DAY);
       expect(copy.answered).toHaveLength(calls);
       expect(copy.sentTokens).toEqual([]);
@@ -127,9 +127,9 @@ describe('license.json copied to five other machines, for a license of one', () 
   });
 
   test.each([null, at(START - 400 * DAY)])(
-    'editing every time in the file at once gains 7 days an edit, and no place on the license (%s)',
+    'editing all times in the file at once gains 7 days per edit, and no activation (%s)',
     async (highest_seen) => {
-      const { copies, exp, license } = await copied();
+      const { copies, exp, license } = await copyToFive();
       const copy = copies[0]!;
       copy.time.wall = exp + 30 * DAY;
       await copy.edit((state) => {
@@ -146,8 +146,8 @@ describe('license.json copied to five other machines, for a license of one', () 
     },
   );
 
-  test('one whose machine gets a place runs with a token of its own', async () => {
-    const { license, copies, owner } = await copied();
+  test('a copy that can activate gets a token of its own', async () => {
+    const { license, copies, owner } = await copyToFive();
     await service.setLicense(license.license_id, { machines_allowed: 2 });
     const copy = copies[0]!;
     await copy.open();
@@ -160,9 +160,9 @@ describe('license.json copied to five other machines, for a license of one', () 
   });
 });
 
-/** The token as a user may write it: for this machine, for 400 days unless `change` says otherwise. */
+/** An edited token without a valid signature: for this machine, and by default for 400 days. */
 function edited(token: string, machine: string, kid?: string, change: object = {}): string {
-  const [head, payload, mark] = token.split('.');
+  const [head, payload, signature] = token.split('.');
   const read = (part?: string) => JSON.parse(Buffer.from(part!, 'base64url').toString()) as object;
   const write = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
   const claims = {
@@ -171,15 +171,15 @@ function edited(token: string, machine: string, kid?: string, change: object = {
     exp: (START + 400 * DAY) / 1000,
     ...change,
   };
-  return `${kid ? write({ ...read(head), kid }) : head}.${write(claims)}.${mark}`;
+  return `${kid ? write({ ...read(head), kid }) : head}.${write(claims)}.${signature}`;
 }
 
-/** The last second that a token's times may hold. */
-const YEAR_9999_ENDS = 253_402_300_799;
+/** The latest time that a token may have. */
+const END_OF_YEAR_9999 = 253_402_300_799;
 
 describe('a copied license.json whose token was edited', () => {
   async function editedCopy(areKeysShipped: boolean, change: (token: string, machine: string) => string) {
-    const { copies, exp, license } = await copied();
+    const { copies, exp, license } = await copyToFive();
     const { json } = await service.call('GET', '/v1/keys');
     const keys = (json as { keys: { for: string; x: string }[] }).keys.filter(
       (key) => key.for === 'license-token',
@@ -195,18 +195,18 @@ describe('a copied license.json whose token was edited', () => {
   }
 
   test.each([
-    ['to another format', () => 'no token at all'],
-    ['under the kid of the service', (token: string, machine: string) => edited(token, machine)],
+    ['to another format', () => 'not a token'],
+    ['with the kid of the service', (token: string, machine: string) => edited(token, machine)],
     [
-      'under an invented kid, for longer than 7 days',
+      'with an invented kid, for longer than 7 days',
       (token: string, machine: string) => edited(token, machine, 'invented'),
     ],
     [
-      'under an invented kid, with an exp that is not after iat',
+      'with an invented kid, with an exp that is not after iat',
       (token: string, machine: string) =>
-        edited(token, machine, 'invented', { iat: YEAR_9999_ENDS, exp: YEAR_9999_ENDS }),
+        edited(token, machine, 'invented', { iat: END_OF_YEAR_9999, exp: END_OF_YEAR_9999 }),
     ],
-  ])('%s, with token keys shipped: it gains nothing', async (_name, change) => {
+  ])('%s, with shipped token keys: it gains nothing', async (_name, change) => {
     const { copy, license, start } = await editedCopy(true, change);
     expect((await start()).kind).toBe('needs_network');
     copy.isOnline = true;
@@ -226,7 +226,7 @@ describe('a copied license.json whose token was edited', () => {
       { exp: START / 1000 + 7 * 86_400 },
     ],
     ['in any way, without token keys', false, undefined, {}],
-  ])('%s: it gains 7 days, and no place on the license', async (_name, areKeysShipped, kid, claims) => {
+  ])('%s: it gains 7 days, and no activation', async (_name, areKeysShipped, kid, claims) => {
     const { copy, exp, license, start } = await editedCopy(areKeysShipped, (token, machine) =>
       edited(token, machine, kid, claims),
     );
@@ -241,15 +241,15 @@ describe('a copied license.json whose token was edited', () => {
 
   describe.each([true, false])('with an iat far in the future, token keys shipped: %p', (areKeysShipped) => {
     const farAhead = async (iat: number, exp: number) => {
-      const given = await editedCopy(areKeysShipped, (token, machine) =>
+      const prepared = await editedCopy(areKeysShipped, (token, machine) =>
         edited(token, machine, 'invented', { iat, exp }),
       );
-      await given.copy.edit(({ license }) => void (license.offline_until = '9999-12-31T23:59:59Z'));
-      return given;
+      await prepared.copy.edit(({ license }) => void (license.offline_until = '9999-12-31T23:59:59Z'));
+      return prepared;
     };
 
-    test('one edit allows no start after the running time up to exp', async () => {
-      const { copy, start, license } = await farAhead(YEAR_9999_ENDS - 60, YEAR_9999_ENDS);
+    test('one edit with an iat just before exp allows no later start', async () => {
+      const { copy, start, license } = await farAhead(END_OF_YEAR_9999 - 60, END_OF_YEAR_9999);
       expect((await start()).kind).toBe('running');
       await copy.pass(8 * HOUR);
       for (const days of [0, 8, 30, 365, 3000]) {
@@ -263,8 +263,8 @@ describe('a copied license.json whose token was edited', () => {
       expect(await activeMachines(license)).toHaveLength(1);
     });
 
-    test.each([YEAR_9999_ENDS - 8 * 86_400, Date.parse('2060-01-01T00:00:00Z') / 1000])(
-      'one edit to %i gains 7 days of running time, however long they take',
+    test.each([END_OF_YEAR_9999 - 8 * 86_400, Date.parse('2060-01-01T00:00:00Z') / 1000])(
+      'one edit to %i gains 7 days of running time, in whatever period',
       async (iat) => {
         const { copy, start, license } = await farAhead(iat, iat + 7 * 86_400);
         for (let day = 0; day < 7; day++) {
@@ -273,7 +273,7 @@ describe('a copied license.json whose token was edited', () => {
           await copy.client.close();
           copy.time.wall += 100 * DAY;
         }
-        // The end itself is the last moment of a start.
+        // A start at the exact end still succeeds.
         await start();
         await copy.pass(MINUTE);
         await copy.client.close();
@@ -287,8 +287,8 @@ describe('a copied license.json whose token was edited', () => {
     );
   });
 
-  test('to another format, without token keys: offline_until alone counts, as docs/clients.md says', async () => {
-    const { copy, exp, license, start } = await editedCopy(false, () => 'no token at all');
+  test('to another format, without token keys: only offline_until counts, as docs/clients.md says', async () => {
+    const { copy, exp, license, start } = await editedCopy(false, () => 'not a token');
     copy.time.wall = exp + 30 * DAY;
     expect((await start()).kind).toBe('running');
     copy.isOnline = true;
@@ -298,9 +298,9 @@ describe('a copied license.json whose token was edited', () => {
   });
 });
 
-describe('a stop that was kept, beside the token of another machine', () => {
+describe('a copied file with a stored stop', () => {
   async function stoppedCopy(code: 'suspended' | 'released') {
-    const { license, owner, copies } = await copied();
+    const { license, owner, copies } = await copyToFive();
     if (code === 'suspended') await service.setLicense(license.license_id, { staff_status: 'suspended' });
     else
       await service.sql(
@@ -312,7 +312,7 @@ describe('a stop that was kept, beside the token of another machine', () => {
     return { license, owner, copy };
   }
 
-  test('a start asks nothing; Retry activates here, with what it is refused or given', async () => {
+  test('a start sends no call; Retry activates this machine if the license allows it', async () => {
     const { license, copy, owner } = await stoppedCopy('suspended');
     expect(await copy.open()).toMatchObject({ kind: 'stopped', reason: 'license_suspended' });
     await copy.pass(DAY);
@@ -328,7 +328,7 @@ describe('a stop that was kept, beside the token of another machine', () => {
     expect(copy.sentTokens).toEqual([]);
   });
 
-  test('after a release only Activate takes the free place', async () => {
+  test('after a release only Activate activates this machine', async () => {
     const { license, copy } = await stoppedCopy('released');
     expect(await copy.open()).toMatchObject({ kind: 'stopped', reason: 'binding_released' });
     expect((await copy.client.heartbeatNow()).kind).toBe('stopped');
@@ -341,13 +341,13 @@ describe('a stop that was kept, beside the token of another machine', () => {
 describe('a released machine whose stored token was replaced', () => {
   // docs/clients.md, "What copying the file gains".
   const REPLACED: [name: string, change: (token: string, machine: string) => string, calls: string[]][] = [
-    ['text that is no token', () => 'no token at all', ['/v1/heartbeat 403']],
+    ['text that is not a token', () => 'not a token', ['/v1/heartbeat 403']],
     ['an mch of another machine', (token) => edited(token, 'another machine'), []],
     ['an unknown kid', (token, machine) => edited(token, machine, 'unknown'), ['/v1/heartbeat 403']],
   ];
 
   async function released(change: (token: string, machine: string) => string) {
-    const { license, owner } = await copied();
+    const { license, owner } = await copyToFive();
     await owner.client.close();
     await service.sql(
       `update activation set ended_at = $2, ended_reason = 'released' where license_id = $1`,
@@ -361,7 +361,7 @@ describe('a released machine whose stored token was replaced', () => {
   }
 
   test.each(REPLACED)(
-    'by %s: it takes a seat that is free, in the background',
+    'by %s: it activates in the background if the machine limit allows it',
     async (_name, change, calls) => {
       const { license, owner } = await released(change);
       expect((await owner.open()).kind).toBe('running');
@@ -372,10 +372,10 @@ describe('a released machine whose stored token was replaced', () => {
   );
 
   test.each(REPLACED)(
-    'by %s: the limit holds, and it says machine_limit_reached',
+    'by %s: it is refused with machine_limit_reached if the limit is reached',
     async (_name, change, calls) => {
       const { license, owner } = await released(change);
-      const other = await ConnectedComputer.on(service, 'the machine that has the seat now');
+      const other = await ConnectedComputer.on(service, 'the active machine');
       await other.activate(license);
       expect((await owner.open()).kind).toBe('running');
       await owner.pass(10 * MINUTE);
@@ -384,13 +384,13 @@ describe('a released machine whose stored token was replaced', () => {
       owner.time.wall += 8 * DAY;
       await owner.restart();
       expect(await owner.client.heartbeatNow()).toMatchObject({ reason: 'machine_limit_reached' });
-      expect(await activeMachines(license)).toEqual([machineId('the machine that has the seat now')]);
+      expect(await activeMachines(license)).toEqual([machineId('the active machine')]);
     },
   );
 });
 
-test('copies whose machine id cannot be read are confirmed for as long as that lasts, and no longer', async () => {
-  const { license, copies, owner } = await copied();
+test('copies are confirmed only while their machine id cannot be read', async () => {
+  const { license, copies, owner } = await copyToFive();
   for (const copy of copies) {
     const { hardware } = copy;
     copy.hardware = null;

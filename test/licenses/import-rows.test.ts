@@ -21,8 +21,8 @@ beforeAll(async () => {
 beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
-let made = 0;
-const newKey = () => `ACME_AAAA-BBBB-${String((made += 1)).padStart(4, '0')}-CCCC`;
+let keyCount = 0;
+const newKey = () => `ACME_AAAA-BBBB-${String((keyCount += 1)).padStart(4, '0')}-CCCC`;
 /** A row below the header, which is line 1. */
 const row = (key: string, ...more: string[]) => [key, ...(more.length > 0 ? more : ['ada@example.com'])];
 const filled = (cells: string[]) => COLUMNS.map((_name, i) => cells[i] ?? '');
@@ -35,8 +35,8 @@ function importing(rows: string[][], source: Pick<DataSource, 'transaction'> = d
   return importLicenses({ ...parts, dataSource: source as DataSource }, COLUMNS, lines(), ACT);
 }
 
-/** The same database; how many rows each statement writes is added to a list. */
-function noting(written: number[]): Pick<DataSource, 'transaction'> {
+/** The same database, which adds the number of rows of each insert to `written`. */
+function recordInserts(written: number[]): Pick<DataSource, 'transaction'> {
   const transaction = (work: (manager: EntityManager) => Promise<number>) =>
     dataSource.transaction((manager) => {
       const query = manager.query.bind(manager) as EntityManager['query'];
@@ -55,28 +55,28 @@ const stored = (keys: string[]) =>
        staff_status, purchase_id from license where key_hash = any($1) order by email`,
     [keys.map(licenseKeyHash)],
   );
-const everything = async () => [
+const licensesAndAudit = async () => [
   await service.sql('select * from license order by id'),
   await service.sql('select * from audit_event order by id'),
 ];
 
-/** The faults of an import that must be refused and must leave nothing. */
+/** The faults of an import, which must be refused and must change nothing. */
 async function faultsOf(rows: string[][], source = dataSource as Pick<DataSource, 'transaction'>) {
-  const before = await everything();
+  const before = await licensesAndAudit();
   const refusal = await importing(rows, source).catch((error: unknown) => error);
   expect(refusal).toBeInstanceOf(ImportRefused);
-  expect(await everything()).toEqual(before);
+  expect(await licensesAndAudit()).toEqual(before);
   expect((refusal as ImportRefused).message).toBe('Nothing was imported.');
   return (refusal as ImportRefused).faults;
 }
 
-test('each license has what its row says, or the defaults, and one entry counts them', async () => {
+test('each license has the values of its row or the defaults, and one audit event has their number', async () => {
   const [a, b] = [newKey(), newKey()];
   const rows = [row(a, 'a@example.com', '7', '2027-01-04', 'stop'), row(b.toLowerCase(), 'B@example.com')];
   expect(await importing(rows)).toBe(2);
   const at = new Date(NOW);
-  const ofAll = { id: expect.any(String), key_hint: 'CC', staff_status: 'active', purchase_id: null };
-  const common = { ...ofAll, created_at: at, end_changed_at: at };
+  const defaults = { id: expect.any(String), key_hint: 'CC', staff_status: 'active', purchase_id: null };
+  const common = { ...defaults, created_at: at, end_changed_at: at };
   expect(await stored([a, b])).toEqual([
     {
       ...common,
@@ -100,35 +100,35 @@ test('each license has what its row says, or the defaults, and one entry counts 
   ]);
 });
 
-test('2,000 rows are one statement, and the rest of them another', async () => {
+test('rows are inserted 2,000 at a time', async () => {
   const written: number[] = [];
   const keys = Array.from({ length: 2_003 }, newKey);
   const rows = keys.map((key) => row(key));
-  expect(await importing(rows, noting(written))).toBe(2_003);
+  expect(await importing(rows, recordInserts(written))).toBe(2_003);
   expect(written).toEqual([2_000, 3]);
   expect(await stored(keys)).toHaveLength(2_003);
 });
 
 test('faults are reported by line, in their order, and nothing is written', async () => {
-  const [here, replaced, twice] = [newKey(), newKey(), newKey()];
-  await importing([row(here), row(replaced)]);
+  const [existing, replaced, twice] = [newKey(), newKey(), newKey()];
+  await importing([row(existing), row(replaced)]);
   const [{ id }] = (await stored([replaced])) as [{ id: string }];
   await service.app.get(LicensesService).rekey(id, ACT);
 
-  // The first statement finds what is taken; a fault of the rows themselves has the others looked up.
-  expect(await faultsOf([row(newKey()), row(here), row(replaced)])).toEqual([
+  // An insert finds known keys. After a fault in a row nothing is inserted, and the keys are looked up instead.
+  expect(await faultsOf([row(newKey()), row(existing), row(replaced)])).toEqual([
     `line 3: ${KNOWN}`,
     `line 4: ${KNOWN}`,
   ]);
   expect(
     await faultsOf([
-      row(here),
+      row(existing),
       row(twice),
       row(newKey(), 'no address', '0'),
       row(replaced),
       row(twice),
       row('no key'),
-      row(here),
+      row(existing),
     ]),
   ).toEqual([
     `line 2: ${KNOWN}`,
@@ -141,14 +141,14 @@ test('faults are reported by line, in their order, and nothing is written', asyn
   ]);
 });
 
-test('rows that follow a fault in an earlier batch are looked up, and not written', async () => {
+test('after a fault in an earlier batch, keys are looked up and no row is inserted', async () => {
   const first = newKey();
   await importing([row(first)]);
   const rows = [row('no key'), ...Array.from({ length: 2_000 }, () => row(newKey())), row(first)];
   const written: number[] = [];
   const shape = 'license_key must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX';
-  expect(await faultsOf(rows, noting(written))).toEqual([`line 2: ${shape}`, `line 2003: ${KNOWN}`]);
-  expect(await faultsOf([...rows, row(newKey(), '')], noting(written))).toEqual([
+  expect(await faultsOf(rows, recordInserts(written))).toEqual([`line 2: ${shape}`, `line 2003: ${KNOWN}`]);
+  expect(await faultsOf([...rows, row(newKey(), '')], recordInserts(written))).toEqual([
     `line 2: ${shape}`,
     `line 2003: ${KNOWN}`,
     'line 2004: email is missing',
@@ -160,7 +160,7 @@ test.each([
   [20, []],
   [21, ['… and 1 more']],
   [2_100, ['… and 2080 more']],
-])('of %i faults 20 are listed, and the others counted', async (count, more) => {
+])('of %i faults the first 20 are listed, and the others are counted', async (count, more) => {
   const faults = await faultsOf(Array.from({ length: count }, () => row(newKey(), 'no address')));
   expect(faults.map((fault) => fault.replace(/: .*/, ''))).toEqual([
     ...Array.from({ length: 20 }, (_, i) => `line ${i + 2}`),
@@ -169,14 +169,14 @@ test.each([
 });
 
 test('a file without a row is refused', async () => {
-  const before = await everything();
+  const before = await licensesAndAudit();
   const refusal = await importing([]).catch((error: unknown) => error);
   expect(refusal).toMatchObject({ message: 'The file holds no licenses.', faults: [] });
   expect(refusal).toBeInstanceOf(ImportRefused);
-  expect(await everything()).toEqual(before);
+  expect(await licensesAndAudit()).toEqual(before);
 });
 
-test('an import waits for another one, and requests do not wait for it', async () => {
+test('an import waits for another import, and requests do not wait for it', async () => {
   const other = await service.database.connect();
   const state = { isOver: false };
   try {

@@ -14,7 +14,7 @@ import { formsOfText, LeakSearch } from '../support/leak-search.js';
 const seed = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 32));
 console.info(`MOORING_SEED=${seed}`);
 
-/** Beside a running service: one database, one folder of keys. */
+/** The commands run while a service is running, with its database and its key folder. */
 let service: Service;
 let terminal: Terminal;
 beforeAll(async () => {
@@ -35,7 +35,7 @@ function random(n: number): number {
   return ((t ^ (t >>> 14)) >>> 0) % n;
 }
 
-/** A key of another maker, canonical. */
+/** A canonical key that another system could have issued. */
 function newKey(): string {
   const symbol = () => '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.charAt(random(32));
   const group = () => Array.from({ length: 4 }, symbol).join('');
@@ -64,7 +64,7 @@ const rowsOf = (keys: readonly string[]) =>
     [keys.map(licenseKeyHash)],
   );
 
-/** How much there is of what an import could leave behind. */
+/** The numbers of licenses and audit events. */
 async function counts() {
   const [row] = await service.sql<{ licenses: number; entries: number }>(
     `select (select count(*)::int from license) as licenses, (select count(*)::int from audit_event) as entries`,
@@ -72,7 +72,7 @@ async function counts() {
   return row!;
 }
 
-/** Runs what must be refused and must leave nothing. @returns what was printed */
+/** Runs an import that must be refused and must change nothing. @returns the printed lines */
 async function refused(run: () => Promise<Run>): Promise<string[]> {
   const before = await counts();
   const { code, stdout, stderr } = await run();
@@ -82,7 +82,7 @@ async function refused(run: () => Promise<Run>): Promise<string[]> {
 }
 
 describe('a file', () => {
-  test('becomes licenses, with one audit entry and no mail', async () => {
+  test('is imported as licenses, with one audit event and no mail', async () => {
     const before = await counts();
     const [a, b, c] = newKeys(3) as [string, string, string];
     const file = written([
@@ -94,13 +94,13 @@ describe('a file', () => {
     const env = { DEFAULT_MACHINES_PER_LICENSE: '3', DEFAULT_ON_EXPIRY: 'stop' };
     const imported = await terminal.json(['license', 'import', file, '--as', 'grace'], { env });
     expect(imported).toEqual({ imported: 3 });
-    const made = { key_generation: 1, staff_status: 'active', purchase_id: null };
-    const usual = { ...made, machines_allowed: 3, expires_at: null, on_expiry: 'stop' };
+    const common = { key_generation: 1, staff_status: 'active', purchase_id: null };
+    const defaults = { ...common, machines_allowed: 3, expires_at: null, on_expiry: 'stop' };
     const result = { machines_allowed: 7, expires_at: new Date('2030-01-04T00:00:00Z'), on_expiry: 'keep' };
     expect(await rowsOf([a, b, c])).toEqual([
-      { ...made, ...result, email: 'ada@example.com', key_hint: a.slice(-2) },
-      { ...usual, email: 'bob@example.com', key_hint: b.slice(-2) },
-      { ...usual, email: 'eve@example.com', key_hint: c.slice(-2) },
+      { ...common, ...result, email: 'ada@example.com', key_hint: a.slice(-2) },
+      { ...defaults, email: 'bob@example.com', key_hint: b.slice(-2) },
+      { ...defaults, email: 'eve@example.com', key_hint: c.slice(-2) },
     ]);
     const { licenses, entries } = before;
     expect(await counts()).toEqual({ licenses: licenses + 3, entries: entries + 1 });
@@ -116,7 +116,7 @@ describe('a file', () => {
     ]);
   });
 
-  test('is reported in a sentence without --json, and on standard output alone', async () => {
+  test('without --json, is reported in one sentence on standard output', async () => {
     const one = await importing([HEAD, ...linesOf(newKeys(1))]);
     expect(one).toMatchObject({ code: 0, stdout: '1 license imported.\n', stderr: '' });
     expect((await importing([HEAD, ...linesOf(newKeys(2))])).stdout).toBe('2 licenses imported.\n');
@@ -130,11 +130,11 @@ describe('a file', () => {
     ['with CRLF', 'license_key,email\r\nA,a@x.org\r\nB,b@x.org\r\n'],
     ['with CR', 'license_key,email\rA,a@x.org\r\rB,b@x.org'],
     ['with line ends of all kinds', '\r\nlicense_key,email\nA,a@x.org\r\n\r\n\n\rB,b@x.org\r'],
-    ['without a last line end', 'license_key,email\nA,a@x.org\nB,b@x.org'],
+    ['without a line end at the end', 'license_key,email\nA,a@x.org\nB,b@x.org'],
     ['with space around quotes', 'license_key,email\n "A" , "a@x.org" \nB, b@x.org\n'],
     ['with line ends in quotes', 'license_key,email\r\n"A\r\n","\r\na@x.org"\r\nB,"b@x.org\r\n"\r\n'],
-    ['with rows left empty', 'license_key,email\n,\nA,a@x.org\n" ",\nB,b@x.org\n,\n,\n'],
-  ])('may come %s', async (_what, content) => {
+    ['with empty rows', 'license_key,email\n,\nA,a@x.org\n" ",\nB,b@x.org\n,\n,\n'],
+  ])('may be written %s', async (_what, content) => {
     const [a, b] = newKeys(2) as [string, string];
     const file = content.replaceAll(/\b[AB]\b/g, (name) => (name === 'A' ? a : b));
     expect(await importing(file, '--json')).toMatchObject({ stderr: '', json: { imported: 2 } });
@@ -154,20 +154,23 @@ describe('a file', () => {
     expect(result.at(-2)).toBe(`… and ${count - 19} more`);
   });
 
-  test.each([-1, 0, 1])('is read in pieces, and a CRLF between two is one line end: %i', async (aside) => {
-    const piece = 64 * 1024;
-    const [lines, more] = [linesOf(newKeys(1_300)), linesOf(newKeys(1_000))];
-    const start = [HEAD, ...lines].join('\r\n');
-    // Its CR is the last byte of a piece, or next to it.
-    const padded = `${start.padEnd(piece - 1 + aside)}\r\n`;
-    const faulty = [...more, `${newKey()},no address`].join('\r\n');
-    expect(await refused(() => importing(padded + faulty, '--json'))).toEqual([
-      'line 2302: email must be an e-mail address of at most 254 characters',
-      'Nothing was imported.',
-    ]);
-    const imported = { stderr: '', json: { imported: 2_300 } };
-    expect(await importing(padded + more.join('\r\n'), '--json')).toMatchObject(imported);
-  });
+  test.each([-1, 0, 1])(
+    'is read in chunks of 64 KiB, and a CRLF across two chunks is one line end: %i',
+    async (shift) => {
+      const chunkSize = 64 * 1024;
+      const [lines, more] = [linesOf(newKeys(1_300)), linesOf(newKeys(1_000))];
+      const start = [HEAD, ...lines].join('\r\n');
+      // The CR is the last byte of a chunk, or next to it.
+      const padded = `${start.padEnd(chunkSize - 1 + shift)}\r\n`;
+      const faulty = [...more, `${newKey()},no address`].join('\r\n');
+      expect(await refused(() => importing(padded + faulty, '--json'))).toEqual([
+        'line 2302: email must be an e-mail address of at most 254 characters',
+        'Nothing was imported.',
+      ]);
+      const imported = { stderr: '', json: { imported: 2_300 } };
+      expect(await importing(padded + more.join('\r\n'), '--json')).toMatchObject(imported);
+    },
+  );
 
   test('does not give a license a key that was replaced', async () => {
     const key = newKey();
@@ -183,7 +186,7 @@ describe('a file', () => {
       );
   });
 
-  test('of 20,000 lines is imported whole, and once', async () => {
+  test('of 20,000 lines is imported completely, and only once', async () => {
     const keys = newKeys(20_000);
     const file = [HEAD, ...linesOf(keys)];
     expect((await importing(file, '--json')).json).toEqual({ imported: 20_000 });
@@ -208,9 +211,9 @@ describe('is refused as a whole', () => {
     'The first line must name the columns license_key and email, with commas or semicolons between.';
   const quote = 'a quotation mark is missing or out of place, or the row is too long.';
   const encoding = 'this is not UTF-8; save the file in that encoding.';
-  // F means the file.
+  // F is replaced by the name of the file.
   test.each<[what: string, sentence: string, content: string | Buffer]>([
-    ['nothing at all', needed, ''],
+    ['an empty file', needed, ''],
     ['empty lines', needed, '\n\r\n\n'],
     ['no header', needed, row + row],
     ['a header alone', none, `${HEAD}\n`],
@@ -223,9 +226,13 @@ describe('is refused as a whole', () => {
       `F, line 2003: ${encoding}`,
       Buffer.from(`${HEAD}\r\n${row.repeat(2001)}${newKey()},j\u00fcrgen@example.com\n${row}`, 'latin1'),
     ],
-    ['a character cut off', `F, line 2: ${encoding}`, Buffer.from(`${HEAD}\na\u00fc`).subarray(0, -1)],
+    ['a truncated character', `F, line 2: ${encoding}`, Buffer.from(`${HEAD}\na\u00fc`).subarray(0, -1)],
     ['a quote that never ends', `F, line 4: ${quote}`, `${HEAD}\n\n${row}"${row}${row}`],
-    ['one that ends far below', `F, line 3: ${quote}`, `${HEAD}\n${row}"${row.repeat(5000)}",a@b.c\n`],
+    [
+      'a quote that ends thousands of lines below',
+      `F, line 3: ${quote}`,
+      `${HEAD}\n${row}"${row.repeat(5000)}",a@b.c\n`,
+    ],
     ['text after a quote', `F, line 3: ${quote}`, `${HEAD}\n${row}"${newKey()}"x,a@b.c\n`],
     ['a quote within text', `F, line 2: ${quote}`, `${HEAD}\n${newKey()},a"b"@c.d\n`],
     ['a line that is too long', `F, line 3: ${quote}`, `${HEAD}\n${row}${'x'.repeat(200_000)}\n${row}`],
@@ -235,7 +242,7 @@ describe('is refused as a whole', () => {
     expect(result).toEqual([sentence.replace('F,', `${file},`)]);
   });
 
-  test('a line without an end, before it is read whole', async () => {
+  test('a line without an end, without reading it completely', async () => {
     const file = written(`${HEAD}\n${row}`);
     truncateSync(terminal.file(file), 2 ** 30);
     const result = await refused(() => terminal.run(['license', 'import', file, '--json']));
@@ -251,7 +258,7 @@ describe('is refused as a whole', () => {
   });
 });
 
-test('faults are reported by line and column, and neither keys nor addresses are repeated', async () => {
+test('faults are reported by line and column, without keys and addresses', async () => {
   const [a, b, taken] = newKeys(3) as [string, string, string];
   await importing([HEAD, `${taken},old@example.com`]);
   const file = [
@@ -286,8 +293,8 @@ test('faults are reported by line and column, and neither keys nor addresses are
   ]);
 });
 
-describe('at the same time', () => {
-  test('two imports of the same keys: one has all of them, the other is refused and leaves nothing', async () => {
+describe('concurrently', () => {
+  test('of two imports with the same keys one is done completely, and the other is refused and changes nothing', async () => {
     const before = await counts();
     const keys = newKeys(12_000);
     const file = (owner: string, order: readonly string[]) =>
@@ -316,42 +323,45 @@ describe('at the same time', () => {
   });
 
   test.each([
-    ['commit', 'it is refused'],
-    ['rollback', 'it has them'],
-  ])('a key that another is writing: after its %s %s, and requests go on meanwhile', async (end) => {
-    const keys = newKeys(3);
-    const other = await service.database.connect();
-    try {
-      await other.query('begin');
-      await other.query(
-        `insert into license (id, key_hash, key_hint, machines_allowed, on_expiry, created_at)
+    ['commit', 'the import is refused'],
+    ['rollback', 'the import is done'],
+  ])(
+    'with a key that another transaction is inserting: after its %s %s, and requests are answered meanwhile',
+    async (end) => {
+      const keys = newKeys(3);
+      const other = await service.database.connect();
+      try {
+        await other.query('begin');
+        await other.query(
+          `insert into license (id, key_hash, key_hint, machines_allowed, on_expiry, created_at)
          values (gen_random_uuid(), $1, 'ZZ', 1, 'keep', now())`,
-        [licenseKeyHash(keys[1]!)],
-      );
-      const run = importing([HEAD, ...linesOf(keys)], '--json');
-      await until(
-        `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%insert into license%'`,
-      );
-      expect((await service.activate(await service.issue())).status).toBe(201);
-      await other.query(end);
-      const result =
-        'line 3: a license has this key already, or had it until it was replaced\nNothing was imported.\n';
-      expect(await run).toMatchObject(
-        end === 'commit' ? { code: 1, stdout: '', stderr: result } : { code: 0, json: { imported: 3 } },
-      );
-      expect(await rowsOf(keys)).toHaveLength(end === 'commit' ? 1 : 3);
-    } finally {
-      other.release();
-    }
-  });
+          [licenseKeyHash(keys[1]!)],
+        );
+        const run = importing([HEAD, ...linesOf(keys)], '--json');
+        await until(
+          `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%insert into license%'`,
+        );
+        expect((await service.activate(await service.issue())).status).toBe(201);
+        await other.query(end);
+        const result =
+          'line 3: a license has this key already, or had it until it was replaced\nNothing was imported.\n';
+        expect(await run).toMatchObject(
+          end === 'commit' ? { code: 1, stdout: '', stderr: result } : { code: 0, json: { imported: 3 } },
+        );
+        expect(await rowsOf(keys)).toHaveLength(end === 'commit' ? 1 : 3);
+      } finally {
+        other.release();
+      }
+    },
+  );
 });
 
-test('an import that is killed leaves nothing, and the next one has it all', async () => {
+test('an import that is killed changes nothing, and the next one is done completely', async () => {
   const before = await counts();
   const file = written([HEAD, ...linesOf(newKeys(60_000))]);
   const [{ size }] = (await service.sql("select pg_relation_size('license') as size")) as [{ size: string }];
   const child = terminal.start(CLI, ['license', 'import', file]);
-  // Then rows are being written, though no other transaction sees them.
+  // The size shows that rows are being inserted, which no other transaction can see.
   await until("select 1 where pg_relation_size('license') > $1::bigint + 1000000", size);
   child.kill('SIGKILL');
   await once(child, 'exit');
@@ -373,31 +383,31 @@ describe('an imported license', () => {
     license_id = (await terminal.json(['license', 'show', license_key])).id;
   });
 
-  test('activates with its key, kindly read', async () => {
+  test('activates with its key, also in lower case and with look-alike characters', async () => {
     const spelled = ` ${license_key.toLowerCase().replace(/01uu$/, 'oluu')}`;
     expect((await service.activate({ license_key: spelled, email: 'Holder@Example.com' })).status).toBe(201);
     expect((await service.activate({ license_key, email: 'other@example.com' })).status).not.toBe(201);
   });
 
-  test('has a key that is never mailed, until it has a new one', async () => {
+  test('has a key that cannot be mailed until it is replaced', async () => {
     expect(await refused(() => terminal.run(['license', 'send-key', license_id, '--json']))).toEqual([
       'This key was made elsewhere: only its holder has it, so it cannot be mailed. Support can replace it with a new one.',
     ]);
     const rekeyed = await terminal.json(['license', 'rekey', license_id, '--reason', 'lost']);
-    // The machine of the test before, which stays active.
+    // This machine is active since the test before.
     expect((await service.activate({ ...rekeyed, email })).status).toBe(200);
     expect((await service.activate({ license_key, email }, 'another machine')).status).toBe(422);
     await mailed(rekeyed.license_key);
     expect(await terminal.json(['license', 'send-key', license_id])).toEqual({ license_id, mailed: true });
   });
 
-  test('leaves its key in no table and no log, in whatever form', async () => {
+  test('its key is in no table and no log, in any form', async () => {
     const [key] = newKeys(1) as [string];
     await importing([HEAD, `${key},leak@example.com`]);
     await refused(() => importing([HEAD, `${key},leak@example.com`]));
     const symbols = key.slice(5).replaceAll('-', '');
     const forms = [key, key.slice(5), symbols, symbols.slice(0, 14)].flatMap(formsOfText);
-    // Its hash is kept, by which it is known.
+    // The hash of the key is stored, by which the license is found.
     const search = new LeakSearch(forms.filter(({ what }) => !what.startsWith('sha256 of ACME')));
     const tables = await service.sql<{ name: string }>(
       `select format('%I.%I', schemaname, tablename) as name from pg_tables
@@ -418,7 +428,7 @@ async function until(sql: string, ...values: unknown[]): Promise<void> {
   while ((await service.sql(sql, values)).length === 0) await wait(5);
 }
 
-/** Waits until a mail holds this text. */
+/** Waits until a mail with this text is in the outbox. */
 async function mailed(text: string): Promise<void> {
   const outbox = join(service.dataDir, 'outbox');
   const mails = () => (existsSync(outbox) ? readdirSync(outbox) : []).filter((name) => name.endsWith('.eml'));

@@ -7,7 +7,7 @@ import { at, DAY, Computer, HOUR, MINUTE, START } from '../client/harness.js';
 import { ConnectedComputer } from '../client/connected-computer.js';
 import { machineId, Service } from '../support/harness.js';
 
-// The rows of the table in docs/clients.md, "When the machine or the file changes", each played against a real service.
+// Tests the rows of the table "When the machine or the file changes" of docs/clients.md with the client and a service.
 
 type License = Awaited<ReturnType<Service['issue']>>;
 type Options = Parameters<typeof ConnectedComputer.on>[2];
@@ -19,26 +19,26 @@ beforeAll(async () => void (service = await Service.start()));
 beforeEach(() => service.clock.set(new Date(START)));
 afterAll(() => service.close());
 
-async function activated(machines_allowed = 1, options?: Options) {
+async function activatedComputer(machines_allowed = 1, options?: Options) {
   const license = await service.issue({ machines_allowed });
   const computer = await ConnectedComputer.on(service, 'the first hardware', options);
   await computer.activate(license);
   return { license, computer };
 }
 
-interface Binding {
+interface ActiveMachine {
   id: string;
   machine: string;
 }
 
-const active = ({ license_id }: License) =>
-  service.sql<Binding>(
+const activeMachines = ({ license_id }: License) =>
+  service.sql<ActiveMachine>(
     `select id, encode(machine_id, 'hex') as machine from activation where license_id = $1 and ended_at is null`,
     [license_id],
   );
 const release = (id: string) => service.app.get(ReleaseService).release(id, ACT);
 
-/** Neither stopped nor asked to activate, whatever else happened. */
+/** Checks that the client was never stopped and never without an activation. */
 function expectNeverStopped(computer: Computer): void {
   const kinds = computer.states.map(({ kind }) => kind);
   expect(kinds.slice(1).filter((kind) => kind === 'stopped' || kind === 'not_activated')).toEqual([]);
@@ -61,8 +61,8 @@ describe.each([
     },
   ],
 ])('%s', (_name, change) => {
-  test('no machine is free: it runs until the token ends, says so, and goes on once the old one is released', async () => {
-    const { license, computer: before } = await activated();
+  test('with the machine limit reached: it runs with machine_limit_reached, and activates once the old machine is released', async () => {
+    const { license, computer: before } = await activatedComputer();
     const computer = await change(before);
     computer.isOnline = false;
     expect((await computer.open()).kind).toBe('running');
@@ -73,28 +73,30 @@ describe.each([
       machine_limit_reached: { machines_allowed: 1 },
     });
     expect((await computer.restart()).kind).toBe('running');
-    const [old] = await active(license);
+    const [old] = await activeMachines(license);
     await release(old!.id);
     await computer.pass(10 * MINUTE);
     expect(computer.client.status).not.toHaveProperty('machine_limit_reached');
-    expect((await active(license)).map(({ machine }) => machine)).toEqual([machineId('the second hardware')]);
+    expect((await activeMachines(license)).map(({ machine }) => machine)).toEqual([
+      machineId('the second hardware'),
+    ]);
     await computer.pass(8 * DAY);
     expect((await computer.restart()).kind).toBe('running');
     expectNeverStopped(computer);
   });
 
-  test('a machine is free: the first call takes it', async () => {
-    const { license, computer: before } = await activated(2);
+  test('below the machine limit: it activates with its first call', async () => {
+    const { license, computer: before } = await activatedComputer(2);
     const computer = await change(before);
     await computer.open();
     await computer.pass(10 * MINUTE);
     expect(computer.calls.at(-1)).toBe('/v1/activate 201');
-    expect(await active(license)).toHaveLength(2);
+    expect(await activeMachines(license)).toHaveLength(2);
     expectNeverStopped(computer);
   });
 
-  test('started first past the token’s end: Retry goes on once the old one is released', async () => {
-    const { license, computer: before } = await activated();
+  test('first started after the end of the token: Retry succeeds once the old machine is released', async () => {
+    const { license, computer: before } = await activatedComputer();
     const computer = await change(before);
     computer.time.wall += 8 * DAY;
     computer.isOnline = false;
@@ -105,7 +107,7 @@ describe.each([
       reason: 'machine_limit_reached',
       extras: { portal_url: expect.stringMatching(/\/portal\/$/) },
     });
-    const [old] = await active(license);
+    const [old] = await activeMachines(license);
     await release(old!.id);
     expect((await computer.client.heartbeatNow()).kind).toBe('running');
     expect(computer.sentTokens).toEqual([]);
@@ -113,8 +115,8 @@ describe.each([
 });
 
 describe('a virtual machine is cloned', () => {
-  test('the clone is another machine: it asks for a place, and the first goes on as before', async () => {
-    const { license, computer } = await activated(2);
+  test('the clone activates as another machine, and the original is not affected', async () => {
+    const { license, computer } = await activatedComputer(2);
     const clone = await computer.copiedTo('the hardware of the clone');
     for (const each of [clone, computer]) {
       if (each === clone) await each.open();
@@ -122,14 +124,14 @@ describe('a virtual machine is cloned', () => {
       expect((await each.restartAfter(6 * DAY)).kind).toBe('running');
       expectNeverStopped(each);
     }
-    expect(await active(license)).toHaveLength(2);
+    expect(await activeMachines(license)).toHaveLength(2);
     expect(new Set(clone.calls)).toEqual(new Set(['/v1/activate 201', '/v1/heartbeat 200']));
   });
 });
 
-describe('one home folder is used on two computers in turn', () => {
-  test('each activates on its own place, and neither stops', async () => {
-    const { license, computer } = await activated(2);
+describe('one home folder is used alternately on two computers', () => {
+  test('each computer has its own activation, and neither stops', async () => {
+    const { license, computer } = await activatedComputer(2);
     for (let day = 0; day < 6; day++) {
       await computer.client.close();
       computer.hardware = day % 2 ? 'the first hardware' : 'the second hardware';
@@ -137,7 +139,7 @@ describe('one home folder is used on two computers in turn', () => {
       await computer.pass(8 * HOUR);
     }
     expectNeverStopped(computer);
-    expect(await active(license)).toHaveLength(2);
+    expect(await activeMachines(license)).toHaveLength(2);
     expect(new Set(computer.calls)).toEqual(
       new Set(['/v1/activate 201', '/v1/activate 200', '/v1/heartbeat 200']),
     );
@@ -146,10 +148,10 @@ describe('one home folder is used on two computers in turn', () => {
 
 describe('one home folder on two computers, one of which is released', () => {
   test.each([1, 2])(
-    'with %i machines allowed: it activates again only where a machine is free',
+    'with %i machines allowed: it activates again only below the machine limit',
     async (allowed) => {
-      const { license, computer } = await activated(2);
-      const [first] = await active(license);
+      const { license, computer } = await activatedComputer(2);
+      const [first] = await activeMachines(license);
       await computer.client.close();
       computer.hardware = 'the second hardware';
       await computer.open();
@@ -162,7 +164,7 @@ describe('one home folder on two computers, one of which is released', () => {
       await computer.open();
       await computer.pass(10 * MINUTE);
       expect(computer.calls).toEqual([allowed === 2 ? '/v1/activate 201' : '/v1/activate 409']);
-      expect(await active(license)).toHaveLength(allowed);
+      expect(await activeMachines(license)).toHaveLength(allowed);
       expectNeverStopped(computer);
     },
   );
@@ -170,7 +172,7 @@ describe('one home folder on two computers, one of which is released', () => {
 
 describe('a backup of the state file is restored', () => {
   test.each([3, 400])('one that is %i days old: the next heartbeat renews it', async (days) => {
-    const { license, computer } = await activated();
+    const { license, computer } = await activatedComputer();
     const backup = await computer.copiedTo('the first hardware');
     await computer.pass(DAY);
     await computer.client.close();
@@ -181,19 +183,19 @@ describe('a backup of the state file is restored', () => {
     expect((await backup.client.heartbeatNow()).kind).toBe('running');
     expect(backup.calls).toEqual(['/v1/heartbeat 200']);
     expectNeverStopped(backup);
-    expect(await active(license)).toHaveLength(1);
+    expect(await activeMachines(license)).toHaveLength(1);
   });
 
   test.each([1, 8])(
-    'one from before this machine was activated again, %i days later: it activates by itself, on the place it has',
+    'one from before the machine was activated again, %i days later: it activates in the background and keeps its activation',
     async (days) => {
-      const { license, computer } = await activated(2);
+      const { license, computer } = await activatedComputer(2);
       const backup = await computer.copiedTo('the first hardware');
-      await release((await active(license))[0]!.id);
+      await release((await activeMachines(license))[0]!.id);
       expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
       await computer.client.activate(license.license_key, license.email);
       await computer.client.close();
-      const before = await active(license);
+      const before = await activeMachines(license);
       backup.time.wall += days * DAY;
       expect((await backup.open()).kind).toBe('running');
       await backup.pass(10 * MINUTE);
@@ -201,13 +203,13 @@ describe('a backup of the state file is restored', () => {
       await backup.pass(DAY);
       expect(backup.calls.slice(2)).toEqual(backup.calls.slice(2).map(() => '/v1/heartbeat 200'));
       expectNeverStopped(backup);
-      expect(await active(license)).toEqual(before);
+      expect(await activeMachines(license)).toEqual(before);
     },
   );
 
-  test('one in which a stop was kept: it stays stopped until Activate, which takes no second place', async () => {
-    const { license, computer } = await activated(2);
-    await release((await active(license))[0]!.id);
+  test('one with a stored stop: it stays stopped until Activate, which creates no second activation', async () => {
+    const { license, computer } = await activatedComputer(2);
+    await release((await activeMachines(license))[0]!.id);
     expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
     const backup = await computer.copiedTo('the first hardware');
     await computer.client.activate(license.license_key, license.email);
@@ -215,27 +217,27 @@ describe('a backup of the state file is restored', () => {
     expect(await backup.open()).toMatchObject({ kind: 'stopped', reason: 'binding_released' });
     expect((await backup.client.activate(license.license_key, license.email)).kind).toBe('running');
     expect(backup.calls).toEqual(['/v1/heartbeat 403', '/v1/activate 200']);
-    expect(await active(license)).toHaveLength(1);
+    expect(await activeMachines(license)).toHaveLength(1);
   });
 
   test('a machine that was released and not activated again stays released', async () => {
-    const { license, computer } = await activated(2);
+    const { license, computer } = await activatedComputer(2);
     const backup = await computer.copiedTo('the first hardware');
-    await release((await active(license))[0]!.id);
+    await release((await activeMachines(license))[0]!.id);
     await backup.open();
     await backup.pass(DAY);
     expect(backup.client.status).toMatchObject({ kind: 'stopped', reason: 'binding_released' });
     expect(backup.calls).toEqual(['/v1/heartbeat 403']);
-    expect(await active(license)).toEqual([]);
+    expect(await activeMachines(license)).toEqual([]);
   });
 });
 
 describe('the clock is wrong by a year', () => {
-  // A clock that is behind is not corrected: offline, it is running time that uses up the 7 days.
+  // With a clock that is behind, only running time counts towards the 7 days offline.
   test.each([
     [365 * DAY, 'needs_network'],
     [-365 * DAY, 'running'],
-  ])('all the time, by %i ms: it starts offline for 6 days, and after 8 says %s', async (skew, kind) => {
+  ])('always, by %i ms: it starts offline after 6 days, and after 8 days it is %s', async (skew, kind) => {
     const license = await service.issue();
     const computer = await ConnectedComputer.on(service, 'the first hardware');
     computer.setClock(skew);
@@ -253,8 +255,8 @@ describe('the clock is wrong by a year', () => {
   test.each([
     [365 * DAY, 'needs_network'],
     [-365 * DAY, 'running'],
-  ])('for a while, by %i ms: a start says %s, and a heartbeat sets it right', async (skew, kind) => {
-    const { computer } = await activated();
+  ])('for a while, by %i ms: a start is %s, and after a heartbeat it is running', async (skew, kind) => {
+    const { computer } = await activatedComputer();
     computer.isOnline = false;
     await computer.client.close();
     computer.setClock(skew);
@@ -270,8 +272,8 @@ describe('the clock is wrong by a year', () => {
 });
 
 describe('the machine id cannot be read', () => {
-  test('the token is sent as ever, also past its end', async () => {
-    const { computer } = await activated();
+  test('the token is sent as usual, also after its end', async () => {
+    const { computer } = await activatedComputer();
     await computer.client.close();
     computer.hardware = null;
     expect((await computer.open()).kind).toBe('running');
@@ -285,20 +287,20 @@ describe('the machine id cannot be read', () => {
 describe('the token key of the service changes', () => {
   const tokenDir = () => join(service.dataDir, 'keys', 'tokens');
   const ring = () => service.app.get(KeyRing);
-  const keysOfNow = async () => {
+  const publicKeys = async () => {
     const { json } = await service.call('GET', '/v1/keys');
     return (json as { keys: { kid: string; x: string }[] }).keys;
   };
-  /** What an application ships: the key that signs at this moment, and no other. */
-  async function shipped(): Promise<Options> {
+  /** The options of an application that ships only the current signing key. */
+  async function shippedOptions(): Promise<Options> {
     const { kid } = ring().active;
-    return { tokenKeys: (await keysOfNow()).filter((key) => key.kid === kid).map(({ x }) => x) };
+    return { tokenKeys: (await publicKeys()).filter((key) => key.kid === kid).map(({ x }) => x) };
   }
   let days = 0;
   const later = () => new Date(Date.now() + (days += 1) * DAY);
 
-  test('rotated after the application was shipped: an unknown key slows nothing', async () => {
-    const { computer } = await activated(1, await shipped());
+  test('rotated after the application was shipped: tokens of the unknown key work as usual', async () => {
+    const { computer } = await activatedComputer(1, await shippedOptions());
     const { kid } = ring().active;
     await rotateKeys(tokenDir(), later());
     await ring().reload();
@@ -313,8 +315,8 @@ describe('the token key of the service changes', () => {
     expectNeverStopped(computer);
   });
 
-  test('revoked: the machine activates by itself, on the place it has', async () => {
-    const { computer, license } = await activated(1, await shipped());
+  test('revoked: the machine activates in the background and keeps its activation', async () => {
+    const { computer, license } = await activatedComputer(1, await shippedOptions());
     await revokeKey(tokenDir(), ring().active.kid, later());
     await ring().reload();
     computer.isOnline = false;
@@ -328,17 +330,17 @@ describe('the token key of the service changes', () => {
       '/v1/heartbeat 200',
     ]);
     expectNeverStopped(computer);
-    expect(await active(license)).toHaveLength(1);
+    expect(await activeMachines(license)).toHaveLength(1);
   });
 
-  test('an edited token under a known key gains no offline start, and the service decides', async () => {
-    const { computer } = await activated(1, await shipped());
+  test('an edited token with a known kid allows no offline start; the service decides', async () => {
+    const { computer } = await activatedComputer(1, await shippedOptions());
     await computer.client.close();
     await computer.edit(({ license }) => {
-      const [head, payload, mark] = license.token.split('.');
+      const [head, payload, signature] = license.token.split('.');
       const claims = JSON.parse(Buffer.from(payload!, 'base64url').toString()) as { exp: number };
       const edited = Buffer.from(JSON.stringify({ ...claims, exp: claims.exp + 400 * 86_400 }));
-      license.token = [head, edited.toString('base64url'), mark].join('.');
+      license.token = [head, edited.toString('base64url'), signature].join('.');
       license.offline_until = at(START + 400 * DAY);
     });
     computer.isOnline = false;
@@ -349,8 +351,8 @@ describe('the token key of the service changes', () => {
     expectNeverStopped(computer);
   });
 
-  test('a token of another format: without token keys nothing changes, with them a start asks the service', async () => {
-    const tokenKeys = (await shipped())!.tokenKeys!;
+  test('a token of another format: without token keys nothing changes, with them a start needs the network', async () => {
+    const tokenKeys = (await shippedOptions())!.tokenKeys!;
     const computer = await Computer.activated();
     const { answer } = computer.service;
     computer.service.unplug();

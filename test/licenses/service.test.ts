@@ -20,8 +20,8 @@ afterAll(() => service.close());
 
 const rowOf = async (id: string) => (await service.sql('select * from license where id = $1', [id]))[0]!;
 
-/** The mails that a sale announces, looked at before any of them can be sent. */
-async function announcedBySale(refunded: boolean): Promise<unknown[]> {
+/** The mail jobs that a new license of a purchase enqueues, read before they can run. */
+async function enqueuedByPurchase(refunded: boolean): Promise<unknown[]> {
   const ids = { license_id: randomUUID(), purchase_id: randomUUID() };
   return service.app.get(DataSource).transaction(async (manager) => {
     await manager.query(
@@ -34,12 +34,12 @@ async function announcedBySale(refunded: boolean): Promise<unknown[]> {
   });
 }
 
-test('a sale announces its key, unless it was refunded by then', async () => {
-  expect(await announcedBySale(false)).toEqual([{ task: 'mail_license_key' }]);
-  expect(await announcedBySale(true)).toEqual([]);
+test('a purchase enqueues the mail with its key, unless it is already refunded', async () => {
+  expect(await enqueuedByPurchase(false)).toEqual([{ task: 'mail_license_key' }]);
+  expect(await enqueuedByPurchase(true)).toEqual([]);
 });
 
-test('a key that is mailed again leaves an entry where staff ask for it, and none where the holder does', async () => {
+test('mailing a key again is recorded in the audit trail for staff, and not for a holder', async () => {
   const { license_id } = await service.issue();
   const entries = () =>
     service.sql("select actor from audit_event where license_id = $1 and action = 'license.send_key'", [
@@ -51,7 +51,7 @@ test('a key that is mailed again leaves an entry where staff ask for it, and non
   expect(await entries()).toEqual([{ actor: 'test' }]);
 });
 
-test('a license of an erased holder gets no key, neither its own nor a new one', async () => {
+test('the key of an erased license cannot be mailed or replaced', async () => {
   const { license_id } = await service.issue();
   await service.sql('update license set email = null, ended_at = $2 where id = $1', [license_id, NOW]);
   const refusal = { code: 'key_not_mailable', members: { reason: 'erased' } };
@@ -63,7 +63,7 @@ test('a license of an erased holder gets no key, neither its own nor a new one',
 });
 
 describe('a change', () => {
-  test('of the end counts from its own moment, and any other leaves that as it was', async () => {
+  test('of the end sets end_changed_at, and another change does not', async () => {
     const expires_at = new Date('2027-01-01T00:00:00Z');
     const { license_id } = await service.issue({ expires_at, on_expiry: 'stop' });
     service.clock.set(LATER.toISOString());
@@ -73,7 +73,7 @@ describe('a change', () => {
     expect(await rowOf(license_id)).toMatchObject({ expires_at: null, end_changed_at: LATER });
   });
 
-  test('of the status ends a license at its own moment, and takes that back', async () => {
+  test('of the status to revoked sets ended_at, and back to active removes it', async () => {
     const { license_id } = await service.issue();
     service.clock.set(LATER.toISOString());
     await licenses.set(license_id, { staff_status: 'revoked' }, ACT);
@@ -82,7 +82,7 @@ describe('a change', () => {
     expect(await rowOf(license_id)).toMatchObject({ ended_at: null });
   });
 
-  test('to the address that it has is none: no moment, no mail, and sessions go on', async () => {
+  test('to the same address changes nothing, and sessions go on', async () => {
     const { license_id, email, license_key } = await service.issue({ email: 'same@example.com' });
     const signIn = await service.call('POST', '/portal/api/session', { email, license_key });
     expect(signIn.status).toBeLessThan(300);
@@ -96,15 +96,15 @@ describe('a change', () => {
     expect(await service.sql(sessions, [license_id])).toEqual([]);
   });
 
-  test('of the terms is possible where the holder was erased; of the address only where a restore lost it', async () => {
+  test('of an erased license is possible for its terms, and for its address only if a restore lost it', async () => {
     const { license_id } = await service.issue();
     await service.sql('update license set email = null, ended_at = $2 where id = $1', [license_id, NOW]);
     await licenses.set(license_id, { machines_allowed: 2 }, ACT);
     expect(await rowOf(license_id)).toMatchObject({ machines_allowed: 2, email: null, ended_at: NOW });
-    const back = { email: 'back@example.com' };
-    await expect(licenses.set(license_id, back, ACT)).rejects.toMatchObject({ code: 'license_erased' });
+    const change = { email: 'back@example.com' };
+    await expect(licenses.set(license_id, change, ACT)).rejects.toMatchObject({ code: 'license_erased' });
     await service.sql('update license set address_lost_at = $2 where id = $1', [license_id, NOW]);
-    await licenses.set(license_id, back, ACT);
-    expect(await rowOf(license_id)).toMatchObject({ ...back, address_lost_at: null, ended_at: null });
+    await licenses.set(license_id, change, ACT);
+    expect(await rowOf(license_id)).toMatchObject({ ...change, address_lost_at: null, ended_at: null });
   });
 });

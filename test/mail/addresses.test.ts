@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => office.close());
 
-/** Mails a key to an address as it is stored. @returns the license's id */
+/** Mails a key to this stored address. @returns the id of the license */
 async function send(email: string): Promise<string> {
   const { license_id } = await office.service.issue();
   await office.service.sql('update license set email = $2 where id = $1', [license_id, email]);
@@ -15,7 +15,7 @@ async function send(email: string): Promise<string> {
   return license_id;
 }
 
-/** Addresses that a reader of lists would take apart, with how SMTP writes the same address. */
+/** Addresses that a parser of address lists would split, and the same addresses in SMTP. */
 const addresses: [email: string, written: string][] = [
   ['a,b@example.com', '"a,b"@example.com'],
   [',b@example.com', '",b"@example.com'],
@@ -38,13 +38,13 @@ const addresses: [email: string, written: string][] = [
   ['b@exämple.com', 'b@xn--exmple-cua.com'],
 ];
 
-test.each(addresses)('a mail to %s goes there and nowhere else', async (email, written) => {
+test.each(addresses)('a mail to %s is sent to this address only', async (email, written) => {
   const before = office.smtp.received.length;
   const id = await send(email);
   await office.jobs.done('license_key_again', id);
   const mails = office.smtp.received.slice(before);
   expect(mails.map(({ to }) => to)).toEqual([[written]]);
-  // In the header a list is read too: what is no plain address is put in brackets.
+  // The To header is a list as well, so an address with special characters is in angle brackets.
   const plain = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/.test(written);
   expect(mails[0]!.headers['to']).toBe(plain ? written : `<${written}>`);
 });

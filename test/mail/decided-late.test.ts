@@ -15,11 +15,11 @@ const mailsTo = (email: string) => office.smtp.received.filter(({ to }) => to.in
 
 /** Enqueues a mail that cannot be delivered, changes something, and then has it attempted again. */
 async function delayed(
-  announce: () => Promise<string>,
+  enqueue: () => Promise<string>,
   meanwhile: (id: string) => Promise<unknown>,
 ): Promise<string> {
   office.smtp.misbehave('rcpt', 451);
-  const about = await announce();
+  const about = await enqueue();
   await office.jobs.failed(about);
   await meanwhile(about);
   office.smtp.behave();
@@ -30,8 +30,8 @@ async function delayed(
 const record = (transaction_id: string, status: 'paid' | 'disputed' | 'refunded', email?: string) =>
   office.service.app.get(PurchasesService).record({ transaction_id, status, ...(email && { email }) });
 
-describe('a mail is written from how things are when it is sent', () => {
-  test('a key is never mailed once its purchase was refunded', async () => {
+describe('a mail is composed from the current state when it is sent', () => {
+  test('a key is not mailed after the refund of its purchase', async () => {
     const email = 'refunded@example.com';
     const sell = async () => (await record('bought-and-refunded', 'paid', email)).license_id!;
     const id = await delayed(sell, () => record('bought-and-refunded', 'refunded'));
@@ -39,7 +39,7 @@ describe('a mail is written from how things are when it is sent', () => {
     expect(mailsTo(email)).toEqual([]);
   });
 
-  test('nor where the refund came before the purchase', async () => {
+  test('a key is not mailed if the refund was reported before the purchase', async () => {
     const email = 'refunded-first@example.com';
     await record('refunded-first', 'refunded');
     const { license_id } = await record('refunded-first', 'paid', email);
@@ -47,14 +47,14 @@ describe('a mail is written from how things are when it is sent', () => {
     expect(mailsTo(email)).toEqual([]);
   });
 
-  test('a key whose purchase is disputed is mailed: the dispute may be won', async () => {
+  test('a key is mailed if its purchase is disputed, because the dispute may be won', async () => {
     const sell = async () => (await record('disputed', 'paid', 'disputed@example.com')).license_id!;
     const id = await delayed(sell, () => record('disputed', 'disputed'));
     await office.jobs.done('license_key', id);
     expect(mailsTo('disputed@example.com')).toHaveLength(1);
   });
 
-  test('a key goes to the address that its license has by then', async () => {
+  test('a key is mailed to the current address of its license', async () => {
     const id = await delayed(
       () => office.sell('before@example.com'),
       (license) => office.service.setLicense(license, { email: 'after@example.com' }),
@@ -72,7 +72,7 @@ describe('a mail is written from how things are when it is sent', () => {
     ).not.toContain('before@example.com');
   });
 
-  test('a key that was replaced meanwhile is not mailed any more, the new one is', async () => {
+  test('if a key was replaced, only the new one is mailed', async () => {
     const email = 'replaced@example.com';
     let license_key = '';
     const id = await delayed(
@@ -84,7 +84,7 @@ describe('a mail is written from how things are when it is sent', () => {
     expect(mailsTo(email).map(({ text }) => text.includes(license_key))).toEqual([true, true]);
   });
 
-  test('no mail is sent about a release whose holder is no longer known, or whose binding has gone', async () => {
+  test('no mail is sent about a release if the holder was erased or the activation deleted', async () => {
     const license = await office.service.issue({ email: 'gone@example.com' });
     const release = async () => {
       const { json } = await office.service.activate(license);
@@ -104,15 +104,15 @@ describe('a mail is written from how things are when it is sent', () => {
 });
 
 describe('a key that cannot be derived', () => {
-  const foreign = 'update license set key_hash = $2 where id = $1';
+  const importedKey = 'update license set key_hash = $2 where id = $1';
 
   test.each([
-    ['that was not made here', foreign],
+    ['that was imported', importedKey],
     [
       'of another generation',
       'update license set key_generation = 2 where id = $1 and $2::bytea is not null',
     ],
-  ])('%s is never mailed: the job says why', async (_what, change) => {
+  ])('%s is not mailed, and the job has the reason', async (_what, change) => {
     const email = `${change.length}@example.com`;
     const id = await delayed(
       () => office.sell(email),
@@ -125,7 +125,7 @@ describe('a key that cannot be derived', () => {
   });
 
   test.each([
-    ['not_made_here', foreign, [randomBytes(32)]],
+    ['not_made_here', importedKey, [randomBytes(32)]],
     ['erased', 'update license set email = null where id = $1', []],
     ['revoked', "update license set staff_status = 'revoked' where id = $1", []],
     [
@@ -133,7 +133,7 @@ describe('a key that cannot be derived', () => {
       "update purchase set state = 'refunded' where id = (select purchase_id from license where id = $1)",
       [],
     ],
-  ])('is not sent again, and the log has the reason: %s', async (reason, change, values) => {
+  ])('is refused with its reason: %s', async (reason, change, values) => {
     const id = await office.sell(`${reason}@example.com`);
     await office.jobs.done('license_key', id);
     await office.service.sql(change, [id, ...values]);
@@ -147,7 +147,7 @@ describe('a key that cannot be derived', () => {
     expect(await office.licenses.currentKey(id)).toBeNull();
   });
 
-  test('an unknown license has none to send', async () => {
+  test('an unknown license is not_found', async () => {
     for (const id of ['01939f5e-0000-7000-8000-000000000000', 'x'])
       await expect(office.licenses.sendKey(id, ACT)).rejects.toMatchObject({ code: 'not_found' });
   });

@@ -4,7 +4,7 @@ import { ACT, PostOffice } from './harness.js';
 import type { Misconduct, Stage } from './smtp-server.js';
 import { everyRow } from '../support/http/webhook.js';
 
-/** A text that the mail server's refusals repeat, beside the recipient and the mail. */
+/** A text in the refusals of the mail server, which also repeat the recipient and the mail. */
 const SENTENCE = 'no such user';
 const PASSWORD = 'kanari-password';
 
@@ -18,15 +18,15 @@ beforeAll(async () => {
 beforeEach(() => office.smtp.behave());
 afterAll(() => office.close());
 
-/** The rows of the job queue, and of the recipients that no other row names. */
-async function kept(): Promise<string[]> {
+/** The rows of the job queue and of `mail_recipient`. */
+async function storedRows(): Promise<string[]> {
   const rows = await everyRow(office.service.database);
   return rows.filter((row) => /^(graphile_worker\.|public\.mail_recipient:)/.test(row));
 }
 
-async function found(canaries: readonly string[]): Promise<string[]> {
+async function findLeaks(canaries: readonly string[]): Promise<string[]> {
   const search = new LeakSearch(canaries.flatMap(formsOfText));
-  return [...search.in((await kept()).join('\n')), ...search.in(office.service.logged.join(''))];
+  return [...search.in((await storedRows()).join('\n')), ...search.in(office.service.logged.join(''))];
 }
 
 const misconducts: [stage: Stage, misconduct: Misconduct][] = [
@@ -42,7 +42,7 @@ const misconducts: [stage: Stage, misconduct: Misconduct][] = [
 ];
 
 test.each(misconducts)(
-  'of a mail that failed at %s (%s) nothing is kept that names a person',
+  'a mail that failed at %s (%s) leaves no personal data in the job queue and the log',
   async (stage, misconduct) => {
     const email = `kanari-${stage}-${misconduct}@example.com`;
     office.smtp.misbehave(stage, misconduct);
@@ -50,26 +50,26 @@ test.each(misconducts)(
     const { last_error } = await office.jobs.failed(id);
     expect(last_error).toMatch(/^the mail server [a-z -]+ \([A-Z0-9]+\)$/);
     const license_key = (await office.licenses.currentKey(id))!;
-    expect(await found([email, license_key, SENTENCE, PASSWORD, 'kanari-user'])).toEqual([]);
+    expect(await findLeaks([email, license_key, SENTENCE, PASSWORD, 'kanari-user'])).toEqual([]);
     expect(office.service.logged.join('')).toContain(`"reason":"${last_error}"`);
-    expect((await kept()).join('\n')).toContain(last_error);
+    expect((await storedRows()).join('\n')).toContain(last_error);
   },
 );
 
-test('nor of one that was delivered', async () => {
+test('a delivered mail leaves none either', async () => {
   const id = await office.sell('kanari-delivered@example.com');
   await office.jobs.done('license_key', id);
   const license_key = (await office.licenses.currentKey(id))!;
-  expect(await found(['kanari-delivered@example.com', license_key])).toEqual([]);
+  expect(await findLeaks(['kanari-delivered@example.com', license_key])).toEqual([]);
 });
 
-test('an address that no other row names any more is kept in one place, and only until it is sent', async () => {
+test('a former address is stored only in mail_recipient, until its mail is sent', async () => {
   const search = new LeakSearch(formsOfText('kanari-former@example.com'));
   office.smtp.misbehave('rcpt', 550);
   const { license_id } = await office.service.issue({ email: 'kanari-former@example.com' });
   await office.service.setLicense(license_id, { email: 'kanari-now@example.com' });
   await office.jobs.failed(license_id);
-  const lines = (await kept()).filter((line) => search.in(line).size > 0);
+  const lines = (await storedRows()).filter((line) => search.in(line).size > 0);
   expect(lines).toEqual([
     expect.stringMatching(/^public\.mail_recipient: \([0-9a-f-]{36},kanari-former@example\.com,"2026-11-20 /),
   ]);
@@ -77,10 +77,10 @@ test('an address that no other row names any more is kept in one place, and only
   office.smtp.behave();
   await office.tryAgain();
   await office.jobs.done('email_changed', license_id, 2);
-  expect([...search.in((await kept()).join('\n'))]).toEqual([]);
+  expect([...search.in((await storedRows()).join('\n'))]).toEqual([]);
 });
 
-test('what goes wrong in the service itself is recorded by its kind and place, not by its text', async () => {
+test('an internal error is recorded with its kind and place, and without its text', async () => {
   const { license_id } = await office.service.issue({ email: 'kanari-broken@example.com' });
   await office.service.sql('alter table mail_recipient rename to elsewhere');
   await office.licenses.sendKey(license_id, ACT);
@@ -88,10 +88,10 @@ test('what goes wrong in the service itself is recorded by its kind and place, n
   expect(last_error).toMatch(/^QueryFailedError 42P01 /);
   expect(last_error).not.toContain('relation');
   await office.service.sql('alter table elsewhere rename to mail_recipient');
-  expect(await found(['kanari-broken@example.com'])).toEqual([]);
+  expect(await findLeaks(['kanari-broken@example.com'])).toEqual([]);
 });
 
-test('what was kept would be found', async () => {
+test('the search finds planted values', async () => {
   const planted = 'kanari-planted@example.com';
   office.smtp.misbehave('rcpt', 450);
   const id = await office.sell(planted);
@@ -99,8 +99,8 @@ test('what was kept would be found', async () => {
   const plant = "update graphile_worker._private_jobs set last_error = $2 where payload->>'about' = $1";
   for (const text of [planted, `450 <${planted}>: ${SENTENCE}`, Buffer.from(planted).toString('base64')]) {
     await office.service.sql(plant, [id, text]);
-    expect(await found([planted])).not.toEqual([]);
+    expect(await findLeaks([planted])).not.toEqual([]);
   }
   await office.service.sql(plant, [id, null]);
-  expect(await found([planted])).toEqual([]);
+  expect(await findLeaks([planted])).toEqual([]);
 });

@@ -21,9 +21,9 @@ export interface Job {
   readonly retry_seconds: number;
 }
 
-type Heard = Job & { readonly done: boolean };
+type JobResult = Job & { readonly done: boolean };
 
-/** A trigger that notifies of the result of each attempt, in the same transaction. */
+/** Triggers that notify of the result of each attempt, in the same transaction. */
 const WATCH = `
   create or replace function test_watch() returns trigger language plpgsql as $$
   begin
@@ -43,12 +43,12 @@ const WATCH = `
 
 /** Listens for the results of the jobs of a database. */
 export class JobWatch {
-  readonly #heard: Heard[] = [];
+  readonly #results: JobResult[] = [];
   readonly #events = new EventEmitter().setMaxListeners(0);
 
   private constructor(private readonly client: pg.Client) {
     client.on('notification', ({ payload }) => {
-      this.#heard.push(JSON.parse(payload!) as Heard);
+      this.#results.push(JSON.parse(payload!) as JobResult);
       this.#events.emit('heard');
     });
   }
@@ -61,15 +61,15 @@ export class JobWatch {
     return watch;
   }
 
-  /** The job about this subject, once so many attempts have failed. */
+  /** Waits until this many attempts of the job about this id have failed. */
   async failed(about: string, attempts = 1): Promise<Job> {
-    const failed = (job: Heard) => !job.done && job.about === about && job.attempts >= attempts;
+    const failed = (job: JobResult) => !job.done && job.about === about && job.attempts >= attempts;
     return (await this.#until(1, failed))[0]!;
   }
 
-  /** The jobs of this kind, once so many of them are done. */
+  /** Waits until this many jobs of this kind are done. */
   async done(kind: string, about?: string, count = 1): Promise<Job[]> {
-    const of = (job: Heard) => job.kind === kind && (about === undefined || job.about === about);
+    const of = (job: JobResult) => job.kind === kind && (about === undefined || job.about === about);
     return this.#until(count, (job) => job.done && of(job));
   }
 
@@ -77,9 +77,9 @@ export class JobWatch {
     return this.client.end();
   }
 
-  async #until(count: number, wanted: (job: Heard) => boolean): Promise<Job[]> {
+  async #until(count: number, matches: (job: JobResult) => boolean): Promise<Job[]> {
     for (;;) {
-      const found = this.#heard.filter(wanted);
+      const found = this.#results.filter(matches);
       if (found.length >= count) return found;
       await once(this.#events, 'heard');
     }
@@ -90,7 +90,7 @@ const RESCHEDULE = `select graphile_worker.reschedule_jobs(
   array(select id from graphile_worker.jobs where locked_by is null and attempts < max_attempts)`;
 
 interface PostOfficeOptions extends ServiceOptions {
-  /** Before and after the mail server's name in SMTP_URL. */
+  /** Added in SMTP_URL before and after the host and port of the mail server. */
   readonly credentials?: `${string}@`;
   readonly parameters?: `?${string}`;
 }
@@ -115,13 +115,13 @@ export class PostOffice {
     return this.service.app.get(LicensesService);
   }
 
-  /** A buyer buys a license. @returns its id */
+  /** Records a paid purchase. @returns the id of its license */
   async sell(email: string, transaction_id = `sold to ${email}`.replaceAll(' ', '-')): Promise<string> {
     const purchases = this.service.app.get(PurchasesService);
     return (await purchases.record({ transaction_id, email, status: 'paid' })).license_id!;
   }
 
-  /** The kinds of mail about a subject that are not sent yet. */
+  /** The kinds of the waiting mails about an id. */
   async waiting(about: string): Promise<string[]> {
     const sql = `select substr(identifier, 6) as kind from graphile_worker._private_jobs
       join graphile_worker._private_tasks t on t.id = task_id where payload->>'about' = $1 order by 1`;
@@ -136,7 +136,7 @@ export class PostOffice {
     );
   }
 
-  /** Postpones failed jobs until the test asks for them: a busy machine may take longer than the first pauses. */
+  /** Postpones failed jobs by an hour, so that no attempt runs before the test requests it. */
   async hold(): Promise<void> {
     await this.service.sql(`${RESCHEDULE}, run_at := now() + interval '1 hour')`);
   }

@@ -17,7 +17,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Makes LISTEN fail on demand, as where its connection breaks. @returns what breaks it */
+/** Makes LISTEN fail on demand, as if its connection broke. @returns the function that makes it fail */
 function failingListen(pool: pg.Pool): Promise<() => void> {
   return new Promise((resolve) => {
     pool.on('connect', (client) => {
@@ -31,7 +31,7 @@ function failingListen(pool: pg.Pool): Promise<() => void> {
   });
 }
 
-test('workers that end while the connection that listens for jobs breaks leave the process alone', async () => {
+test('workers that end while their LISTEN connection breaks cause no unhandled rejection', async () => {
   const pool = jobsPool(database.url);
   const thrown: unknown[] = [];
   const listening = failingListen(pool);
@@ -48,7 +48,7 @@ test('workers that end while the connection that listens for jobs breaks leave t
     breakListen();
     await Promise.allSettled([ended, workers.promise]);
     await pool.end();
-    // A rejection that nothing handles is reported a turn of the event loop later.
+    // An unhandled rejection is reported in the next turn of the event loop.
     await new Promise(setImmediate);
   } finally {
     process.off('unhandledRejection', onRejection);
@@ -72,7 +72,7 @@ test('a connection of the job queue that is released twice is released once', as
   await pool.end();
 });
 
-/** With one task in each of the two pools. */
+/** A job worker with one task in each of the two pools. */
 function jobWorker(databaseUrl: string): JobWorker {
   const worker = new JobWorker(new DatabaseUrl(databaseUrl), new AppLogger('fatal', new PassThrough()));
   worker.register('task', async () => undefined);
@@ -80,18 +80,18 @@ function jobWorker(databaseUrl: string): JobWorker {
   return worker;
 }
 
-test('workers that are stopped before they have begun do not begin', async () => {
+test('workers that are stopped before they start do not start', async () => {
   const worker = jobWorker(database.url);
   worker.onApplicationBootstrap();
   await worker.beforeApplicationShutdown();
 });
 
-test('while the database is unavailable no worker is started, for each that ever was stays in memory', async () => {
-  const asked: string[] = [];
+test('while the database is unavailable no worker is started, because each started one stays in memory', async () => {
+  const startups: string[] = [];
   const hangingServer = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', (startup) => {
-      asked.push(startup.toString('latin1'));
+      startups.push(startup.toString('latin1'));
       socket.destroy();
       hangingServer.emit('asked');
     });
@@ -101,9 +101,9 @@ test('while the database is unavailable no worker is started, for each that ever
   const worker = jobWorker(`postgres://mooring@127.0.0.1:${port}/mooring`);
   worker.onApplicationBootstrap();
   // Each of the two pools has tried more than once.
-  while (asked.length < 5) await once(hangingServer, 'asked');
+  while (startups.length < 5) await once(hangingServer, 'asked');
   await worker.beforeApplicationShutdown();
   hangingServer.close();
-  // The connections of a worker bear its name.
-  expect(asked.filter((startup) => startup.includes('pool-'))).toEqual([]);
+  // The connections of a worker have its name.
+  expect(startups.filter((startup) => startup.includes('pool-'))).toEqual([]);
 });

@@ -15,7 +15,7 @@ let smtp: SmtpServer;
 class Instance extends ServerProcess {
   constructor(
     readonly port: number,
-    /** Identifies it at the mail server. */
+    /** The sender address, which identifies the instance at the mail server. */
     readonly from: string,
   ) {
     super({
@@ -30,7 +30,7 @@ class Instance extends ServerProcess {
     });
   }
 
-  /** Reports a purchase. @returns after its answer */
+  /** Reports a purchase. */
   async sell(email: string): Promise<void> {
     const body = { transaction_id: randomUUID(), email, status: 'paid' };
     const { status } = await report({ url: `http://127.0.0.1:${this.port}` }, body);
@@ -45,7 +45,7 @@ class Instance extends ServerProcess {
     await stalled;
   }
 
-  /** Ends, and the mail server notices. */
+  /** Ends the instance, and waits until its connection to the mail server is closed. */
   async leave(signal: 'SIGKILL' | 'SIGTERM') {
     const left = smtp.left();
     const ended = await this.end(signal);
@@ -78,17 +78,17 @@ afterAll(async () => {
 
 const mailsTo = (email: string) => smtp.received.filter(({ to }) => to.includes(email));
 const delivered = (email: string) => smtp.mail(({ to }) => to.includes(email));
-/** It came once more, as the same mail. */
+/** Checks that the mail was sent twice, with the same Message-ID. */
 function expectTwice(email: string): void {
   const [first, second, ...more] = mailsTo(email);
   expect([first!.accepted, second!.accepted, more]).toEqual([false, true, []]);
   expect(second!.headers['message-id']).toBe(first!.headers['message-id']);
 }
 
-/** The instance that the next test begins with. */
+/** The running instance, with which the next test begins. */
 let running: Instance;
 
-test('an instance takes over what another was at when it was killed', async () => {
+test('an instance sends the mail that a killed instance was sending', async () => {
   const [one, two] = instances as [Instance, Instance];
   await one.sell('before@example.com');
   await delivered('before@example.com');
@@ -101,7 +101,7 @@ test('an instance takes over what another was at when it was killed', async () =
   expectTwice('taken-over@example.com');
 });
 
-test('a mail that was on its way when its instance was killed is sent by the next', async () => {
+test('a mail that a killed instance was sending is sent by the next instance that starts', async () => {
   await running.stallAt('on-its-way@example.com');
   await running.leave('SIGKILL');
   smtp.behave();
@@ -110,7 +110,7 @@ test('a mail that was on its way when its instance was killed is sent by the nex
   expectTwice('on-its-way@example.com');
 });
 
-test('a purchase that was acknowledged has its mail, though all was killed right after and no mail server was there', async () => {
+test('the mail of an acknowledged purchase is sent, although the instance was killed and the mail server unavailable', async () => {
   await smtp.stop();
   await running.sell('acknowledged@example.com');
   await running.end('SIGKILL');
@@ -122,7 +122,7 @@ test('a purchase that was acknowledged has its mail, though all was killed right
 
 test('an instance that shuts down does not wait for a mail server that does not answer', async () => {
   await running.stallAt('waiting@example.com');
-  // By itself: one that waits for more than 10 seconds ends with another code (`src/server/serve.ts`).
+  // An instance that does not end within 10 seconds exits with another code (`src/server/serve.ts`).
   expect(await running.leave('SIGTERM')).toEqual({ code: 0, signal: null });
   smtp.behave();
   await start();
@@ -130,7 +130,7 @@ test('an instance that shuts down does not wait for a mail server that does not 
   expectTwice('waiting@example.com');
 });
 
-test('no parameter of SMTP_URL makes an instance print what it mails', () => {
+test('parameters of SMTP_URL do not make an instance print mails', () => {
   for (const { stdout } of instances) {
     expect(stdout.length).toBeGreaterThan(100);
     for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg');

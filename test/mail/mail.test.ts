@@ -13,45 +13,46 @@ const KEY = /MOOR_[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/g;
 const mailTo = (email: string, subject = /./) =>
   office.smtp.mail((mail) => mail.to.includes(email) && subject.test(mail.headers['subject']!));
 
-/** What a reader of the HTML part sees. */
-function seen(html: string): string {
+/** The visible text of the HTML part. */
+function visibleText(html: string): string {
   const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
   return html
     .replace(/.*<body[^>]*>/s, '')
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll(/&([^;]+);/g, (_entity, name: string) => entities[name]!);
 }
-/** Words alone: in a table a name has no colon. */
+/** The words of a text, without colons, which the table of the HTML part does not have. */
 const wordsOf = (text: string) =>
   text
     .replaceAll(/:(?=\s)/g, ' ')
     .split(/\s+/)
     .filter(Boolean);
 
-/** Makes the change that a kind of mail reports, for a holder of this address. */
-const kinds: Record<string, { subject: string; happen: (email: string) => Promise<unknown> }> = {
+/** The subject of each kind of mail, and a change that sends it to this address. */
+const kinds: Record<string, { subject: string; trigger: (email: string) => Promise<unknown> }> = {
   license_key: {
     subject: 'Your license key for Example App',
-    happen: (email) => office.sell(email),
+    trigger: (email) => office.sell(email),
   },
   license_key_again: {
     subject: 'Your license key for Example App',
-    happen: async (email) => office.licenses.sendKey((await office.service.issue({ email })).license_id, ACT),
+    trigger: async (email) =>
+      office.licenses.sendKey((await office.service.issue({ email })).license_id, ACT),
   },
   license_key_replaced: {
     subject: 'Your new license key for Example App',
-    happen: async (email) => office.licenses.rekey((await office.service.issue({ email })).license_id, ACT),
+    trigger: async (email) => office.licenses.rekey((await office.service.issue({ email })).license_id, ACT),
   },
   email_changed: {
     subject: 'The e-mail address of your license for Example App has changed',
-    happen: async (email) => {
+    trigger: async (email) => {
       const { license_id } = await office.service.issue({ email: `old-${email}` });
       await office.service.setLicense(license_id, { email });
     },
   },
   binding_released: {
     subject: 'A machine was released from your license for Example App',
-    happen: async (email) => release(email, 'Studio Mac'),
+    trigger: async (email) => release(email, 'Studio Mac'),
   },
 };
 
@@ -61,15 +62,15 @@ async function release(email: string, hostname_hint: string): Promise<void> {
   await office.service.app.get(ReleaseService).release(json.activation.id, ACT);
 }
 
-describe.each(Object.entries(kinds))('%s', (kind, { subject, happen }) => {
+describe.each(Object.entries(kinds))('%s', (kind, { subject, trigger }) => {
   const email = `${kind}@example.com`;
   let mail: Received;
   beforeAll(async () => {
-    await happen(email);
+    await trigger(email);
     mail = await mailTo(email);
   });
 
-  test('goes to its recipient alone, from us, and wants no automatic reply', () => {
+  test('has one recipient, the sender of MAIL_FROM, and a header against automatic replies', () => {
     expect([mail.from, mail.to, mail.helo]).toEqual([
       'licenses@example.com',
       [email],
@@ -89,13 +90,13 @@ describe.each(Object.entries(kinds))('%s', (kind, { subject, happen }) => {
     });
   });
 
-  test('says the same in plain text and in HTML', () => {
-    expect(wordsOf(seen(mail.html))).toEqual(wordsOf(mail.text));
+  test('has the same text in plain text and in HTML', () => {
+    expect(wordsOf(visibleText(mail.html))).toEqual(wordsOf(mail.text));
     expect(mail.html).toContain(`<title>${subject}</title>`);
     expect(mail.text.length).toBeGreaterThan(100);
   });
 
-  test('loads nothing from anywhere, and leads nowhere but to the portal', () => {
+  test('loads no resource, and links only the portal', () => {
     expect(mail.html).not.toMatch(
       /\b(src|srcset|background|action|poster|data)\s*=|url\(|@import|<(link|script|img|form|iframe)/i,
     );
@@ -115,7 +116,7 @@ test.each(['license_key', 'license_key_again', 'license_key_replaced'])(
   },
 );
 
-test('a replaced key has a mail of its own, and the old key is in none', async () => {
+test('the mail of a replaced key has the new key', async () => {
   const license = await office.service.issue({ email: 'rekey@example.com' });
   const { license_key } = await office.licenses.rekey(license.license_id, ACT);
   const { text } = await mailTo('rekey@example.com');
@@ -123,7 +124,7 @@ test('a replaced key has a mail of its own, and the old key is in none', async (
   expect(text).not.toContain(license.license_key);
 });
 
-test('a key tells when it expires, and on how many machines it runs', async () => {
+test('the mail of a key has the expiry and the number of machines', async () => {
   const expires_at = new Date('2027-03-04T10:30:00Z');
   const { license_id } = await office.service.issue({
     email: 'dated@example.com',
@@ -134,7 +135,7 @@ test('a key tells when it expires, and on how many machines it runs', async () =
   expect((await mailTo('dated@example.com')).text).toMatch(/Machines: 3\nUpdates: through .*2027/);
 });
 
-test('a change of address is announced to both addresses, and neither mail names the other', async () => {
+test('a change of address is mailed to both addresses, and neither mail has the other one', async () => {
   const { license_id } = await office.service.issue({ email: 'from-here@example.com' });
   await office.service.setLicense(license_id, { email: 'to-there@example.com' });
   const [before, after] = [await mailTo('from-here@example.com'), await mailTo('to-there@example.com')];
@@ -145,7 +146,7 @@ test('a change of address is announced to both addresses, and neither mail names
   expect(await office.service.sql('select * from mail_recipient')).toEqual([]);
 });
 
-test('an address that stays as it was gets no mail', async () => {
+test('an unchanged address gets no mail', async () => {
   const { license_id } = await office.service.issue({ email: 'stays@example.com' });
   await office.service.setLicense(license_id, { email: 'stays@example.com', machines_allowed: 2 });
   expect(await office.waiting(license_id)).toEqual([]);
@@ -154,14 +155,14 @@ test('an address that stays as it was gets no mail', async () => {
 
 test.each([
   [
-    'marks of HTML',
+    'HTML characters',
     `<img src=x onerror=1> & "x" 'y'`,
     '&lt;img src=x onerror=1&gt; &amp; &quot;x&quot; &#39;y&#39;',
   ],
   ['an entity', '&lt;b&gt;', '&amp;lt;b&amp;gt;'],
   ['other letters', 'Büro–Mac 🖥 =3D', 'Büro–Mac 🖥 =3D'],
   ['a header', 'a: b', 'a: b'],
-])('the name of a machine with %s in it is shown as it is', async (what, hint, escaped) => {
+])('the name of a machine with %s is shown unchanged', async (what, hint, escaped) => {
   const email = `${what.replaceAll(' ', '-').toLowerCase()}@example.com`;
   await release(email, hint);
   const { text, html } = await mailTo(email);
@@ -169,12 +170,12 @@ test.each([
   expect(html).toContain(`<td>${escaped}</td>`);
 });
 
-test('a machine without a name is called one without a name', async () => {
+test('a machine without a name is shown as `without a name`', async () => {
   await release('nameless@example.com', '');
   expect((await mailTo('nameless@example.com')).text).toContain('Machine: without a name\n');
 });
 
-test('a binding that is released twice is announced once', async () => {
+test('two releases of an activation send one mail', async () => {
   const license = await office.service.issue({ email: 'once@example.com' });
   const { json } = await office.service.activate(license);
   const releases = office.service.app.get(ReleaseService);

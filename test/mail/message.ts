@@ -1,8 +1,8 @@
 import { MIMEType } from 'node:util';
 
-/** A mail as its reader sees it. */
+/** A parsed mail. */
 export interface Mail {
-  /** By lower-case name, unfolded and decoded. */
+  /** The unfolded and decoded values by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   readonly html: string;
@@ -10,13 +10,13 @@ export interface Mail {
 
 /** Reads a mail of two parts, plain text and HTML. @param raw its bytes, each as one character */
 export function parseMail(raw: string): Mail {
-  const { headers, body } = entity(raw);
+  const { headers, body } = parseEntity(raw);
   const boundary = new MIMEType(headers['content-type']!).params.get('boundary');
-  const parts = body.split(`--${boundary}`).slice(1, -1).map(entity);
+  const parts = body.split(`--${boundary}`).slice(1, -1).map(parseEntity);
   const part = (type: string) => {
-    const found = parts.filter((each) => each.headers['content-type']!.startsWith(type));
+    const found = parts.filter((one) => one.headers['content-type']!.startsWith(type));
     if (found.length !== 1) throw new Error(`${found.length} parts of ${type}`);
-    return decoded(found[0]!);
+    return decodeBody(found[0]!);
   };
   return { headers, text: part('text/plain'), html: part('text/html') };
 }
@@ -26,38 +26,38 @@ interface Entity {
   readonly body: string;
 }
 
-function entity(raw: string): Entity {
+function parseEntity(raw: string): Entity {
   const unix = raw.replaceAll('\r\n', '\n').replace(/^\n/, '');
   const end = unix.indexOf('\n\n');
   const lines = unix.slice(0, end).replaceAll(/\n[ \t]+/g, ' ');
   const headers = lines.split('\n').map((line) => {
     const colon = line.indexOf(':');
-    return [line.slice(0, colon).toLowerCase(), words(line.slice(colon + 1).trim())];
+    return [line.slice(0, colon).toLowerCase(), decodeHeader(line.slice(colon + 1).trim())];
   });
   return { headers: Object.fromEntries(headers), body: unix.slice(end + 2) };
 }
 
-function decoded({ headers, body }: Entity): string {
+function decodeBody({ headers, body }: Entity): string {
   const encoding = headers['content-transfer-encoding']?.toLowerCase();
-  const bytes = encoding === 'base64' ? Buffer.from(body, 'base64') : unquoted(body, encoding);
+  const bytes = encoding === 'base64' ? Buffer.from(body, 'base64') : decodeTransferEncoding(body, encoding);
   return bytes.toString('utf8').trimEnd();
 }
 
-function unquoted(body: string, encoding: string | undefined): Buffer {
+function decodeTransferEncoding(body: string, encoding: string | undefined): Buffer {
   if (encoding !== 'quoted-printable') return Buffer.from(body, 'latin1');
   const text = body.replaceAll('=\n', '').replaceAll(/=([0-9A-F]{2})/g, byte);
   return Buffer.from(text, 'latin1');
 }
 
-/** Encoded words of a header (RFC 2047). */
-function words(value: string): string {
+/** Decodes the encoded words of a header (RFC 2047). */
+function decodeHeader(value: string): string {
   const plain = Buffer.from(value, 'latin1').toString('utf8');
   return plain.replaceAll(
     /=\?utf-8\?([BQ])\?([^?]*)\?=(?: (?==\?))?/gi,
     (_word, kind: string, text: string) =>
       kind.toUpperCase() === 'B'
         ? Buffer.from(text, 'base64').toString('utf8')
-        : unquoted(text.replaceAll('_', ' '), 'quoted-printable').toString('utf8'),
+        : decodeTransferEncoding(text.replaceAll('_', ' '), 'quoted-printable').toString('utf8'),
   );
 }
 

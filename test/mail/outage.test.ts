@@ -10,16 +10,16 @@ import { freePort, ServerProcess } from '../support/processes/server-process.js'
 import { SmtpServer } from './smtp-server.js';
 import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
 
-/** Attempts to connect: enough that both pools of workers have ended, and looked in vain whether the database is back. */
+/** So many failed connections that both worker pools have ended and have tried to reconnect. */
 const ATTEMPTS = 8;
 
-/** A door to PostgreSQL: shut, open connections are cut, and new ones are refused and counted. */
-class Door {
-  #shut = false;
+/** A TCP forwarder to PostgreSQL. When it is shut, it closes all connections, and refuses and counts new ones. */
+class Forwarder {
+  #isShut = false;
   readonly #sockets = new Set<Socket>();
   readonly #events = new EventEmitter();
   readonly #server = createServer((near) => {
-    if (this.#shut) {
+    if (this.#isShut) {
       near.on('error', () => undefined).destroy();
       this.#events.emit('refused');
       return;
@@ -31,21 +31,21 @@ class Door {
 
   constructor(private readonly target: number) {}
 
-  async state(): Promise<number> {
+  async listen(): Promise<number> {
     await once(this.#server.listen(0, '127.0.0.1'), 'listening');
     return (this.#server.address() as AddressInfo).port;
   }
 
   shut(): void {
-    this.#shut = true;
+    this.#isShut = true;
     for (const socket of this.#sockets) socket.destroy();
   }
 
   open(): void {
-    this.#shut = false;
+    this.#isShut = false;
   }
 
-  /** Waits until so many were refused, from now on. */
+  /** Waits until this many more connections were refused. */
   async refused(count: number): Promise<void> {
     for (let left = count; left > 0; left -= 1) await once(this.#events, 'refused');
   }
@@ -64,7 +64,7 @@ class Door {
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-mail-outage-'));
 let database: Awaited<ReturnType<typeof createDatabase>>;
-let door: Door;
+let forwarder: Forwarder;
 let smtp: SmtpServer;
 let service: ServerProcess;
 let url: string;
@@ -72,9 +72,9 @@ let url: string;
 beforeAll(async () => {
   database = await createDatabase();
   const through = new URL(database.url);
-  door = new Door(Number(through.port));
+  forwarder = new Forwarder(Number(through.port));
   through.hostname = '127.0.0.1';
-  through.port = String(await door.state());
+  through.port = String(await forwarder.listen());
   smtp = await SmtpServer.start();
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
@@ -91,7 +91,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service?.end();
   await smtp?.close();
-  door?.remove();
+  forwarder?.remove();
   await database?.drop();
   rmSync(directory, { recursive: true, force: true });
 });
@@ -103,18 +103,18 @@ async function sell(email: string): Promise<void> {
 
 const to = (email: string) => smtp.mail((mail) => mail.to.includes(email));
 
-test('a database that was unavailable for a while gets its mails sent, those under way and new ones, by the same process', async () => {
+test('after an outage of the database the same process sends the mails that were being sent and new ones', async () => {
   smtp.misbehave('message', 'stall');
   const stalled = smtp.reached('message');
   await sell('under-way@example.com');
   await stalled;
-  door.shut();
-  const refused = door.refused(ATTEMPTS);
+  forwarder.shut();
+  const refused = forwarder.refused(ATTEMPTS);
   smtp.behave();
-  // It is with the mail server, and that cannot be recorded.
+  // The mail server has the mail, but the service cannot record this.
   const first = await to('under-way@example.com');
   await refused;
-  door.open();
+  forwarder.open();
   const again = await smtp.mail((mail) => mail !== first && mail.to.includes('under-way@example.com'));
   expect(again.headers['message-id']).toBe(first.headers['message-id']);
   await sell('new@example.com');

@@ -27,7 +27,7 @@ async function sell(email: string): Promise<string> {
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 const read = (name: string) => parseMail(readFileSync(join(outbox, name), 'latin1'));
 
-test('without a mail server a mail is a file of its own, whole, readable by its owner alone', async () => {
+test('without a mail server each mail is a complete file that only its owner can read', async () => {
   const id = await sell('ada@example.com');
   const [job] = await jobs.done('license_key', id);
   const name = `${job!.mail_id}.eml`;
@@ -46,13 +46,13 @@ test('without a mail server a mail is a file of its own, whole, readable by its 
   expect((await service.activate({ license_key: license_key!, email: 'ada@example.com' })).status).toBe(201);
 });
 
-test('written once more it takes its own place, and the others stay', async () => {
+test('a mail that is written again replaces its own file, and no other', async () => {
   const [id, other] = [await sell('again@example.com'), await sell('other@example.com')];
   const [[job]] = [await jobs.done('license_key', id), await jobs.done('license_key', other)];
   const { mail_id } = job!;
   const before = readdirSync(outbox).toSorted();
   writeFileSync(join(outbox, `${mail_id}.eml`), 'half a ma');
-  // As where an instance was killed after it had written it.
+  // The job of a killed instance runs again, although the file was written.
   await service.sql("select graphile_worker.add_job('mail_license_key', $1::json)", [{ mail_id, about: id }]);
   await jobs.done('license_key', id, 2);
   expect(readdirSync(outbox).toSorted()).toEqual(before);

@@ -5,33 +5,33 @@ import type { Certificate } from '../support/certificate.js';
 import { parseMail, type Mail } from './message.js';
 import { freePort } from '../support/processes/server-process.js';
 
-/** The stage of the conversation at which the server misbehaves; `message` is after the mail's last line. */
+/** The SMTP stage at which the server misbehaves; `message` is after the last line of the mail. */
 export type Stage = 'connect' | 'ehlo' | 'auth' | 'mail' | 'rcpt' | 'data' | 'message';
-/** The code of a refusal, no answer, or a broken connection. */
+/** The reply code of a refusal, no reply, or a closed connection. */
 export type Misconduct = number | 'stall' | 'drop';
 
-/** A mail that arrived, down to its last line. */
+/** A mail that was received completely. */
 export interface Received extends Mail {
-  /** What the sender called itself. */
+  /** The name that the sender gave in HELO or EHLO. */
   readonly helo: string;
   readonly from: string;
   readonly to: readonly string[];
-  /** Whether it came over TLS. */
+  /** Whether it was sent over TLS. */
   readonly isEncrypted: boolean;
-  /** Whether the sender got the answer; else it cannot know. */
+  /** Whether the server sent the reply that accepts the mail. */
   accepted: boolean;
 }
 
-/** A mail server for tests: accepts everything, or misbehaves as it is configured. Its refusals repeat what they refuse. */
+/** A mail server for tests: accepts all mails, or misbehaves as configured. Its refusals repeat the refused text. */
 export class SmtpServer {
-  /** Every mail that arrived, accepted or not. */
+  /** All received mails, accepted or not. */
   readonly received: Received[] = [];
   port = 0;
-  /** With one it offers STARTTLS. */
+  /** If it is set, the server offers STARTTLS. */
   certificate: Certificate | undefined;
-  /** The commands it was given, without what they are about. */
+  /** The received commands, without arguments. */
   readonly commands: string[] = [];
-  readonly #server = createServer((socket) => this.#talk(socket));
+  readonly #server = createServer((socket) => this.#handleConnection(socket));
   readonly #sockets = new Set<Socket>();
   readonly #events = new EventEmitter().setMaxListeners(0);
   readonly #misconduct = new Map<Stage, { readonly misconduct: Misconduct; readonly of: RegExp }>();
@@ -47,12 +47,12 @@ export class SmtpServer {
     return this.received.filter(({ accepted }) => accepted);
   }
 
-  /** @param of what is sent at the stage, such as the recipient at `rcpt`; where none is given, anything */
+  /** @param of matches the text sent at the stage, such as the recipient at `rcpt`; by default any */
   misbehave(stage: Stage, misconduct: Misconduct, of = /(?:)/): void {
     this.#misconduct.set(stage, { misconduct, of });
   }
 
-  /** Behaves again, and answers those that were kept waiting. */
+  /** Behaves normally again, and sends the replies that were held back. */
   behave(): void {
     this.#misconduct.clear();
     const stalled = [...this.#stalled.values()];
@@ -60,26 +60,26 @@ export class SmtpServer {
     for (const answer of stalled) answer();
   }
 
-  /** Waits until a conversation comes to a stage, from now on. */
+  /** Waits for the next connection that reaches a stage. */
   async reached(stage: Stage): Promise<void> {
     await once(this.#events, stage);
   }
 
-  /** Waits until a client that was kept waiting has gone. */
+  /** Waits until a client without a reply closes its connection. */
   async left(): Promise<void> {
     await once(this.#events, 'left');
   }
 
-  /** The first accepted mail that is wanted, as soon as there is one. */
-  async mail(wanted: (mail: Received) => boolean): Promise<Received> {
+  /** Waits for an accepted mail that matches. */
+  async mail(matches: (mail: Received) => boolean): Promise<Received> {
     for (;;) {
-      const found = this.accepted.find(wanted);
+      const found = this.accepted.find(matches);
       if (found) return found;
       await once(this.#events, 'accepted');
     }
   }
 
-  /** Each connection is refused, as where no server is. */
+  /** Closes the server, so that connections are refused. */
   async stop(): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
@@ -88,7 +88,7 @@ export class SmtpServer {
   }
 
   async comeBack(): Promise<void> {
-    // Its own again, also after it was stopped: no other test is given it meanwhile.
+    // The port stays the same after a stop.
     this.port ||= await freePort();
     await once(this.#server.listen(this.port, '127.0.0.1'), 'listening');
   }
@@ -97,7 +97,7 @@ export class SmtpServer {
     if (this.#server.listening) await this.stop();
   }
 
-  #talk(socket: Socket): void {
+  #handleConnection(socket: Socket): void {
     this.#sockets.add(socket);
     socket
       .on('error', () => undefined)
@@ -105,7 +105,7 @@ export class SmtpServer {
         this.#sockets.delete(socket);
         if (this.#stalled.delete(socket)) this.#events.emit('left');
       });
-    const arrive: Arrive = (stage, answer, refused) => {
+    const onStage: StageHandler = (stage, answer, refused) => {
       const found = this.#misconduct.get(stage);
       const misconduct = found?.of.test(refused) ? found.misconduct : undefined;
       if (misconduct === undefined) answer();
@@ -114,30 +114,30 @@ export class SmtpServer {
       else socket.write(`${misconduct} 5.1.1 <${refused}>: no such user, and no such mail\r\n`);
       this.#events.emit(stage);
     };
-    const took = (mail: Received) => {
+    const onMail = (mail: Received) => {
       if (mail.accepted) this.#events.emit('accepted');
       else this.received.push(mail);
     };
-    new Conversation(socket, arrive, took, this).begin();
+    new Conversation(socket, onStage, onMail, this).begin();
   }
 }
 
-/** Comes to a stage, with the answer that is due and what a refusal would repeat. */
-type Arrive = (stage: Stage, answer: () => void, refused: string) => void;
+/** Called at each stage, with the function that sends the reply and the text that a refusal repeats. */
+type StageHandler = (stage: Stage, answer: () => void, refused: string) => void;
 
-/** One connection. */
+/** One SMTP connection. */
 class Conversation {
   #helo = '';
   #from = '';
   #to: string[] = [];
-  /** The mail so far, while it comes. */
+  /** The lines of the mail that is being received. */
   #lines: string[] | undefined;
 
   constructor(
     private socket: Socket,
-    private readonly arrive: Arrive,
-    /** Emitted when it has arrived, and once more when it is accepted. */
-    private readonly took: (mail: Received) => void,
+    private readonly onStage: StageHandler,
+    /** Called when a mail was received, and again when it is accepted. */
+    private readonly onMail: (mail: Received) => void,
     private readonly server: Pick<SmtpServer, 'certificate' | 'commands'>,
   ) {}
 
@@ -151,11 +151,11 @@ class Conversation {
     this.socket.setEncoding('latin1').on('data', (chunk: string) => {
       const lines = (rest + chunk).split('\r\n');
       rest = lines.pop()!;
-      for (const line of lines) this.#take(line);
+      for (const line of lines) this.#handleLine(line);
     });
   }
 
-  /** From now on the same conversation is encrypted. */
+  /** Continues the connection over TLS. */
   #encrypt(certificate: Certificate): void {
     this.socket.removeAllListeners('data').write('220 go ahead\r\n');
     this.socket = new TLSSocket(this.socket, { isServer: true, ...certificate });
@@ -168,16 +168,16 @@ class Conversation {
       then();
       this.socket.write(`${text}\r\n`);
     };
-    this.arrive(stage, answer, refused);
+    this.onStage(stage, answer, refused);
   }
 
-  #take(line: string): void {
-    if (this.#lines === undefined) this.#command(Buffer.from(line, 'latin1').toString('utf8'));
-    else if (line === '.') this.#message(this.#lines);
+  #handleLine(line: string): void {
+    if (this.#lines === undefined) this.#handleCommand(Buffer.from(line, 'latin1').toString('utf8'));
+    else if (line === '.') this.#handleMessage(this.#lines);
     else this.#lines.push(line.replace(/^\./, ''));
   }
 
-  #command(line: string): void {
+  #handleCommand(line: string): void {
     const [address] = /(?<=:<).*(?=>)/.exec(line) ?? [''];
     const { certificate, commands } = this.server;
     const isEncrypted = this.socket instanceof TLSSocket;
@@ -209,16 +209,16 @@ class Conversation {
     }
   }
 
-  #message(lines: string[]): void {
+  #handleMessage(lines: string[]): void {
     this.#lines = undefined;
     const [helo, from, to] = [this.#helo, this.#from, this.#to];
     const isEncrypted = this.socket instanceof TLSSocket;
     const mail = { helo, from, to, isEncrypted, ...parseMail(lines.join('\r\n')), accepted: false };
     const accept = () => {
       mail.accepted = true;
-      this.took(mail);
+      this.onMail(mail);
     };
-    this.took(mail);
+    this.onMail(mail);
     this.#at('message', '250 taken', accept, `${to.join()} ${mail.text.replaceAll('\n', ' ')}`);
   }
 }

@@ -17,21 +17,21 @@ async function office(parameters: `?${string}`): Promise<PostOffice> {
   return opened;
 }
 
-test('with requireTLS a mail waits where the server offers no TLS: neither it nor the password is sent', async () => {
+test('with requireTLS and a server without TLS, neither the mail nor the password is sent', async () => {
   const post = await office('?requireTLS=true');
   const id = await post.sell('ada@example.com');
   expect((await post.jobs.failed(id)).last_error).toBe('the mail server offers no TLS (STARTTLS)');
   expect(post.smtp.received).toEqual([]);
   expect(new Set(post.smtp.commands)).toEqual(new Set(['EHLO', 'STAR']));
   expect(await post.waiting(id)).toEqual(['license_key']);
-  // Once the server has it, the mail goes by itself; its authority is not known to this machine, so still not now.
+  // The server now offers TLS, but its certificate is not trusted.
   post.smtp.certificate = right;
   await post.tryAgain();
   expect((await post.jobs.failed(id, 2)).last_error).toMatch(/^the mail server cannot be reached \(/);
   expect(post.smtp.received).toEqual([]);
 });
 
-test('with requireTLS a mail goes encrypted to a server whose certificate holds', async () => {
+test('with requireTLS a mail is sent encrypted to a server with a valid certificate', async () => {
   const smtp = await SmtpServer.start();
   closing.push(smtp);
   smtp.certificate = right;
@@ -48,7 +48,7 @@ test('with requireTLS a mail goes encrypted to a server whose certificate holds'
   expect(smtp.commands.indexOf('AUTH')).toBeGreaterThan(smtp.commands.indexOf('STAR'));
 });
 
-test('with requireTLS=false it goes as the server has it', async () => {
+test('with requireTLS=false a mail is sent without TLS if the server has none', async () => {
   const post = await office('?requireTLS=false');
   await post.sell('ada@example.com');
   expect((await post.smtp.mail(() => true)).isEncrypted).toBe(false);

@@ -6,27 +6,27 @@ import { createDatabase } from '../support/harness.js';
 import { ACT, PostOffice } from './harness.js';
 import type { Misconduct, Stage } from './smtp-server.js';
 
-const AWAY = 'the mail server cannot be reached';
+const UNREACHABLE = 'the mail server cannot be reached';
 const REFUSED = 'the mail server refused the';
 
-/** What the mail server does, and what is reported of it. */
+/** Misconducts of the mail server, and the reasons that are reported. */
 const misconducts: [stage: Stage, misconduct: Misconduct, reason: string][] = [
   ['connect', 421, `${REFUSED} mail (421)`],
-  ['connect', 'drop', `${AWAY} (ECONNECTION)`],
+  ['connect', 'drop', `${UNREACHABLE} (ECONNECTION)`],
   ['auth', 535, `${REFUSED} sign-in (535)`],
-  ['auth', 'drop', `${AWAY} (ECONNECTION)`],
+  ['auth', 'drop', `${UNREACHABLE} (ECONNECTION)`],
   ['mail', 553, `${REFUSED} mail (553)`],
   ['rcpt', 550, `${REFUSED} recipient (550)`],
   ['rcpt', 451, `${REFUSED} recipient (451)`],
-  ['rcpt', 'drop', `${AWAY} (ECONNECTION)`],
+  ['rcpt', 'drop', `${UNREACHABLE} (ECONNECTION)`],
   ['data', 554, `${REFUSED} mail (554)`],
   ['message', 452, `${REFUSED} mail (452)`],
-  ['message', 'drop', `${AWAY} (ECONNECTION)`],
+  ['message', 'drop', `${UNREACHABLE} (ECONNECTION)`],
 ];
 
 let office: PostOffice;
 let terminal: Terminal;
-/** The ids of the licenses whose mail failed, in the order of the table; the last one reached no server. */
+/** The ids of the licenses whose mail failed, in the order of the table, and one whose mail reached no server. */
 const ids: string[] = [];
 beforeAll(async () => {
   office = await PostOffice.open({ credentials: 'mooring:secret@' });
@@ -48,13 +48,13 @@ afterAll(async () => {
   await office.close();
 });
 
-const reasons = [...misconducts.map(([, , reason]) => reason), `${AWAY} (ECONNREFUSED)`];
+const reasons = [...misconducts.map(([, , reason]) => reason), `${UNREACHABLE} (ECONNREFUSED)`];
 const ready = async () => (await office.service.call('GET', '/health/ready')).json;
 const status = async () =>
   (await terminal.json(['status'])).mail as { waiting: number; failing: FailingMail[] };
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 
-test('mooring status lists what cannot be delivered, with what it is about and why', async () => {
+test('mooring status lists undelivered mails with their subjects and reasons', async () => {
   const { waiting, failing } = await status();
   expect(waiting).toBe(ids.length);
   expect(failing).toEqual(
@@ -84,17 +84,17 @@ async function failAgain(attempts: number): Promise<void> {
   await office.hold();
 }
 
-test('a mail is no warning before it was tried three times', async () => {
+test('an undelivered mail is a warning after three attempts', async () => {
   expect(await ready()).toEqual({ status: 'ready', warnings: [] });
   await failAgain(2);
   expect(await ready()).toEqual({ status: 'ready', warnings: [] });
   await failAgain(3);
-  const sentence = `Undelivered mails: 12, because ${AWAY} (ECONNREFUSED); mooring status names them.`;
+  const sentence = `Undelivered mails: 12, because ${UNREACHABLE} (ECONNREFUSED); mooring status names them.`;
   expect(await ready()).toEqual({ status: 'ready', warnings: [sentence] });
   expect((await terminal.json(['status'])).warnings).toContain(sentence);
 });
 
-test('a mail that failed is tried again within seconds, and then later and later', async () => {
+test('a failed mail is retried after seconds, with increasing pauses', async () => {
   const tries = await Promise.all([1, 2, 3].map((attempts) => office.jobs.failed(ids[0]!, attempts)));
   expect(tries.map(({ attempts, retry_seconds }) => [attempts, Math.round(retry_seconds)])).toEqual([
     [1, 3],
@@ -103,24 +103,24 @@ test('a mail that failed is tried again within seconds, and then later and later
   ]);
 });
 
-test('all is gone once it is delivered', async () => {
+test('delivered mails are no longer listed', async () => {
   await office.smtp.comeBack();
   await office.tryAgain();
   await Promise.all(ids.map((id) => office.jobs.done('license_key', id)));
-  // One had been handed over before the connection broke, and comes once more.
+  // The mail whose connection was closed after the message is received twice, and accepted once.
   expect(office.smtp.accepted).toHaveLength(ids.length);
   expect(await status()).toEqual({ waiting: 0, failed: 0, late: 0, failing: [] });
   expect((await ready()).warnings).toEqual([]);
 });
 
-test('a mail is given up after 25 tries, stays listed, and does not stand in the way of the next', async () => {
+test('a mail fails finally after 25 attempts, stays listed, and does not prevent the next one', async () => {
   await office.smtp.stop();
   const about = await office.sell('given-up@example.com');
   await office.jobs.failed(about);
   await office.tryAgain(24);
   await office.jobs.failed(about, 25);
   const { waiting, failing } = await status();
-  const givenUp = { about, attempts: 25, next_attempt_at: null, reason: `${AWAY} (ECONNREFUSED)` };
+  const givenUp = { about, attempts: 25, next_attempt_at: null, reason: `${UNREACHABLE} (ECONNREFUSED)` };
   expect([waiting, failing]).toEqual([0, [expect.objectContaining(givenUp)]]);
   expect((await terminal.run(['status'])).stdout).toMatch(
     /^Undelivered .*; attempted 25 times, no further attempt$/m,
@@ -132,7 +132,7 @@ test('a mail is given up after 25 tries, stays listed, and does not stand in the
   await office.smtp.mail(({ to }) => to.includes('given-up@example.com'));
 });
 
-test('a mail bears one Message-ID however often it is tried', async () => {
+test('all attempts of a mail have the same Message-ID', async () => {
   const email = 'often@example.com';
   const mails = () => office.smtp.received.filter(({ to }) => to.includes(email));
   office.smtp.misbehave('message', 451);
@@ -150,20 +150,20 @@ test('a mail bears one Message-ID however often it is tried', async () => {
 });
 
 test.each<Stage>(['connect', 'rcpt', 'message'])(
-  'a mail server that says nothing at %s is left',
+  'a delivery to a mail server that does not answer at %s times out',
   async (stage) => {
-    const hurried = await PostOffice.open({ parameters: '?greetingTimeout=300&socketTimeout=300' });
+    const withTimeouts = await PostOffice.open({ parameters: '?greetingTimeout=300&socketTimeout=300' });
     try {
-      hurried.smtp.misbehave(stage, 'stall');
-      const id = await hurried.sell('waiting@example.com');
-      expect((await hurried.jobs.failed(id)).last_error).toBe(`${AWAY} (ETIMEDOUT)`);
+      withTimeouts.smtp.misbehave(stage, 'stall');
+      const id = await withTimeouts.sell('waiting@example.com');
+      expect((await withTimeouts.jobs.failed(id)).last_error).toBe(`${UNREACHABLE} (ETIMEDOUT)`);
     } finally {
-      await hurried.close();
+      await withTimeouts.close();
     }
   },
 );
 
-describe('where no service runs', () => {
+describe('without a running service', () => {
   let created: Awaited<ReturnType<typeof createDatabase>>;
   let database: pg.Client;
   let alone: Terminal;
@@ -179,7 +179,7 @@ describe('where no service runs', () => {
     await created.drop();
   });
 
-  /** A buyer buys a license, whose mail waits; then its job is changed. @returns what the mail is about */
+  /** Records a purchase, whose mail waits, and changes the job. @returns the id of the license */
   async function sell(transaction: string, change: string): Promise<string> {
     const paid = ['--transaction', transaction, '--status', 'paid', '--email', 'ada@example.com'];
     const { license_id } = await alone.json(['purchase', 'record', ...paid]);
@@ -188,7 +188,7 @@ describe('where no service runs', () => {
     return license_id;
   }
 
-  test('a mail that is due for over 5 minutes, and which no worker holds, is late and warned of', async () => {
+  test('a mail that is due for over 5 minutes and not locked by a worker is late and a warning', async () => {
     await sell('due', "run_at = now() - interval '4 minutes'");
     await sell('later', "run_at = now() + interval '1 hour'");
     const minutes = "run_at = now() - interval '6 minutes'";
@@ -201,7 +201,7 @@ describe('where no service runs', () => {
     expect(now.warnings).toEqual(['Mails that no instance sends: 2, due for over 5 minutes.']);
   });
 
-  test('a mail whose service was killed at its last try is given up, listed and warned of', async () => {
+  test('a mail whose service was killed at its last attempt has failed, is listed, and is a warning', async () => {
     const killed = 'attempts = max_attempts, last_error = null, locked_at = null, locked_by = null';
     const about = await sell('killed', `${killed}, run_at = now() - interval '6 minutes'`);
     const reason = 'the service was killed while it sent the mail';

@@ -22,7 +22,7 @@ async function buy(email: string): Promise<number> {
 
 const mailsTo = (email: string) => office.smtp.received.filter(({ to }) => to.includes(email));
 
-test('no answer waits for mail: with a server that says nothing all is answered, and each mail comes once it speaks', async () => {
+test('no response waits for a mail server that does not answer, and each mail is sent once it answers', async () => {
   const license = await office.service.issue();
   const { json } = await office.service.activate(license);
   office.smtp.misbehave('message', 'stall');
@@ -47,7 +47,7 @@ test('no answer waits for mail: with a server that says nothing all is answered,
   expect(emails.map((email) => mailsTo(email).length)).toEqual(emails.map(() => 1));
 });
 
-test('a job holds the ids of its mail and of what it is about, and nothing else', async () => {
+test('a job has the ids of its mail and its subject, and nothing else', async () => {
   office.smtp.misbehave('mail', 'stall');
   const stalled = office.smtp.reached('mail');
   const { license_id } = await office.service.issue({ email: 'old@example.com' });
@@ -72,9 +72,9 @@ test('a job holds the ids of its mail and of what it is about, and nothing else'
   await office.jobs.done('license_key_replaced', license_id);
 });
 
-test('the same announcement waits once', async () => {
+test('repeated requests of a mail enqueue one job', async () => {
   office.smtp.misbehave('rcpt', 'stall');
-  // All hands are busy.
+  // All workers are busy.
   for (let number = 0; number < 5; number += 1) {
     const stalled = office.smtp.reached('rcpt');
     await office.sell(`busy-${number}@example.com`);
@@ -89,7 +89,7 @@ test('the same announcement waits once', async () => {
   expect(await office.waiting(license_id)).toEqual([]);
 });
 
-test('what is announced while the mail before is on its way is sent too', async () => {
+test('a mail that is requested while the same one is being sent is sent as well', async () => {
   office.smtp.misbehave('message', 'stall');
   const stalled = office.smtp.reached('message');
   const { license_id } = await office.service.issue({ email: 'meanwhile@example.com' });
@@ -99,22 +99,22 @@ test('what is announced while the mail before is on its way is sent too', async 
   await office.licenses.sendKey(license_id, ACT);
   await again;
   office.smtp.behave();
-  // One that waited for too long comes once more, as the same mail.
+  // A mail whose delivery took too long is repeated with the same id.
   const accepted = () => office.smtp.accepted.filter(({ to }) => to[0] === 'meanwhile@example.com');
   const ids = () => new Set(accepted().map(({ headers }) => headers['message-id']));
   await office.smtp.mail(() => ids().size === 2);
   expect(ids().size).toBe(2);
 });
 
-test('what is taken back in its transaction is not announced', async () => {
+test('a mail whose transaction is rolled back is not sent', async () => {
   const { license_id } = await office.service.issue({ email: 'rolled-back@example.com' });
-  const taken = office.service.app.get(DataSource).transaction(async (manager) => {
+  const rolledBack = office.service.app.get(DataSource).transaction(async (manager) => {
     const at = office.service.clock.now();
     await enqueueMail(manager, 'license_key', license_id, at);
     await enqueueMail(manager, 'email_changed', license_id, at, { to: 'rolled-back@example.com' });
     throw new Error('changed its mind');
   });
-  await expect(taken).rejects.toThrow('changed its mind');
+  await expect(rolledBack).rejects.toThrow('changed its mind');
   expect(await office.waiting(license_id)).toEqual([]);
   expect(await office.service.sql('select * from mail_recipient')).toEqual([]);
   expect(mailsTo('rolled-back@example.com')).toEqual([]);

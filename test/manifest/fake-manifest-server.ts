@@ -2,13 +2,13 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface FakeServer extends AsyncDisposable {
-  /** The base, as PUBLIC_URL is one. */
+  /** A base URL, as PUBLIC_URL. */
   readonly url: string;
-  /** How often it was asked. */
+  /** The number of requests. */
   readonly asked: number;
 }
 
-/** A server in place of the service: a cache, a wrong server. @param answer receives how often it was asked before */
+/** A server in place of the service. @param answer receives the number of earlier requests */
 export async function fakeServer(
   answer: (response: ServerResponse, before: number) => void,
 ): Promise<FakeServer> {
@@ -24,7 +24,7 @@ export async function fakeServer(
   };
 }
 
-/** One that serves this document to each caller. */
+/** A server that always serves this document. */
 export const serving = (document: unknown) =>
   fakeServer(
     (response) => void response.end(typeof document === 'string' ? document : JSON.stringify(document)),

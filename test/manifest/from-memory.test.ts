@@ -13,26 +13,26 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-// Fetch sends the second spelling as it is: it takes the ordinary way through the framework, the first one does not.
+// The framework handles the second spelling of the path, and not the first one.
 test.each([
   ['GET', '', undefined],
   ['HEAD', '', undefined],
   ['GET', '?x=1', undefined],
   ['GET', '', () => etag],
   ['GET', '', () => `"a", W/${etag}`],
-])('%s with %j is answered alike, whatever way the request takes', async (method, query, tags) => {
+])('%s with %j has the same response from memory and from the framework', async (method, query, tags) => {
   const headers: Record<string, string> = tags ? { 'if-none-match': tags() } : {};
   const ask = async (path: string) => {
     const answer = await fetch(`${service.url}/v1/${path}${query}`, { method, headers });
     const expected = { ...Object.fromEntries(answer.headers), date: '' };
     return { status: answer.status, headers: expected, body: await answer.text() };
   };
-  const [first, other] = [await ask('manifest'), await ask('%6Danifest')];
-  expect(first.status).toBe(tags ? 304 : 200);
-  expect(other).toEqual(first);
+  const [fromMemory, fromFramework] = [await ask('manifest'), await ask('%6Danifest')];
+  expect(fromMemory.status).toBe(tags ? 304 : 200);
+  expect(fromFramework).toEqual(fromMemory);
 });
 
-test('takes the way through the framework only where it is spelled otherwise', async () => {
+test('the framework handles only requests with another spelling of the path', async () => {
   const handled: unknown[] = [];
   const note = (message: unknown) => handled.push((message as { request: { url: string } }).request.url);
   subscribe('tracing:fastify.request.handler:start', note);
@@ -46,7 +46,7 @@ test('takes the way through the framework only where it is spelled otherwise', a
   expect(handled).toEqual(['/v1/%6Danifest', '/v1/%6Danifest']);
 });
 
-test('a request without a host, and with a method of its own, is refused as everywhere', async () => {
+test('a request without a host or with another method is refused as on other routes', async () => {
   const [[hostless], [posted]] = await Promise.all([
     exchange(service.url, ['GET /v1/manifest HTTP/1.1\r\n\r\n']),
     exchange(service.url, [request('POST', '/v1/manifest', '{}')]),
@@ -54,14 +54,14 @@ test('a request without a host, and with a method of its own, is refused as ever
   expect([hostless!.status, posted!.status, posted!.headers['allow']]).toEqual([400, 405, 'GET, HEAD']);
 });
 
-test('behind a request that takes longer on the same connection, it is answered second', async () => {
+test('pipelined after a slower request, it is answered second', async () => {
   const body = JSON.stringify({ token: 'x', app_version: '1.0.0' });
   const bytes = Buffer.concat([request('POST', '/v1/heartbeat', body), request('GET', '/v1/manifest')]);
   const answers = await exchange(service.url, [bytes], 2);
   expect(answers.map(({ status }) => status)).toEqual([403, 200]);
 });
 
-test('has its line in the log like any other answer, with an id of its own', async () => {
+test('each response is logged like any other, with its own request id', async () => {
   const from = service.logged.length;
   await service.call('GET', '/v1/manifest?canary');
   await service.call('GET', '/v1/manifest', undefined, { 'if-none-match': etag });

@@ -22,7 +22,7 @@ import { downloadUrl } from './publish.js';
 const PRODUCT = 'com.example.app';
 const ACT = { actor: 'test', reason: null };
 
-/** Any text, signed by this key, with the outer fields of a content: what our own tools refuse to make. */
+/** A document with any signed text, signed by this key, which the commands would refuse to build. */
 export function forged(signed: string, content: ManifestContent, key: KeyObject): SignedManifest {
   const [key_id, signature] = [thumbprint(key), signText(key, signed)];
   const { version, dmg, minimum_license_expiry } = content;
@@ -35,18 +35,18 @@ export const digest = (name: string) => hash('sha256', name);
 
 export interface Manifests extends AsyncDisposable {
   readonly service: ManifestService;
-  /** Publishes what a content says, signed by the key. */
+  /** Signs a content with the key and publishes it. */
   publish(content: ManifestContent, isWithdrawal?: boolean): Promise<SignedManifest>;
-  /** The content of a version on top of the live one, as the tools make it. */
+  /** The content of a version after the live one, as the commands build it. */
   next(version: string, minimum?: string | null): ManifestContent;
-  /** The content that takes the live version back. */
+  /** The content that withdraws the live version. */
   withdrawal(): Promise<ManifestContent>;
   sign(content: ManifestContent): SignedManifest;
 }
 
-/** What is published in a database, without a command: the initial state for a test of the commands. */
+/** Publishes in a database without a command, to prepare a test. */
 export async function manifestsAt(databaseUrl: string, key: KeyObject): Promise<Manifests> {
-  // A publisher's transaction and its look take a connection each.
+  // Each publisher needs two connections: one for its transaction, one to read the manifests.
   const options = { entities: [Manifest], poolSize: 12 };
   const dataSource = await maintenanceDataSource(databaseUrl, options).initialize();
   const trusted = new ManifestKeys(trustedKeys([createPublicKey(key)]));
@@ -84,7 +84,7 @@ export const offerOf = ({ version, dmg, minimum_license_expiry, also_available }
   also_available,
 });
 
-/** A version on top of what is live; its image is made of its name. */
+/** The content of a version after the live one. The digest of its image is derived from the version. */
 export function nextContent(
   live: LiveContent | null,
   version: string,

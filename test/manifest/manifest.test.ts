@@ -9,7 +9,7 @@ import { loopTime } from '../support/loop-time.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { publish } from './publish.js';
 
-/** Two instances on one database, as behind a balancer. */
+/** Two instances with one database, as behind a load balancer. */
 let service: Service;
 let other: Service;
 beforeAll(async () => {
@@ -24,7 +24,7 @@ afterAll(async () => {
 const read = (headers: Record<string, string> = {}, path = '/v1/manifest', method = 'GET') =>
   service.call(method, path, undefined, headers);
 
-test('404 that stops nothing, before the first version is published', async () => {
+test('404 with client_action retry before the first version is published', async () => {
   const { status, json, headers } = await read();
   expect([status, json.code, json.client_action]).toEqual([404, 'no_version_published', 'retry']);
   expect(headers).toMatchObject({ 'cache-control': 'no-store' });
@@ -36,7 +36,7 @@ describe('once a version is published', () => {
     document = await publish(service, '1.0.0', '2027-01-01T00:00:00Z');
   });
 
-  test('is what the publisher signed, and may be kept for 5 minutes', async () => {
+  test('is the signed document, and may be cached for 5 minutes', async () => {
     const { status, json, headers, text } = await read();
     expect(status).toBe(200);
     expect(json).toEqual(document);
@@ -48,9 +48,9 @@ describe('once a version is published', () => {
     });
   });
 
-  test('is the same for everyone, to the byte and the header, whatever they say of themselves', async () => {
+  test('has the same bytes and headers for all requests', async () => {
     const first = await read();
-    const asked: [Record<string, string>, string?][] = [
+    const requests: [Record<string, string>, string?][] = [
       [{}, '/v1/manifest?license_key=MOOR_E6S7-Z8KJ-TB3R-QKX6&x[]=%zz'],
       [{ authorization: 'Bearer x', cookie: 'session=x' }],
       [
@@ -64,7 +64,7 @@ describe('once a version is published', () => {
       [{ origin: 'https://elsewhere.example', referer: 'https://elsewhere.example/' }],
       [{ range: 'bytes=0-10' }],
     ];
-    for (const [headers, path] of asked) {
+    for (const [headers, path] of requests) {
       const { status, text, headers: answered } = await read(headers, path);
       expect([status, text]).toEqual([200, first.text]);
       expect({ ...answered, date: '' }).toEqual({ ...first.headers, date: '' });
@@ -77,14 +77,14 @@ describe('once a version is published', () => {
   test.each([
     ['its etag', (etag: string) => etag],
     ['its etag, weak', (etag: string) => `W/${etag}`],
-    ['a list that holds it', (etag: string) => `"a", ${etag},W/"b"`],
-    ['a list that holds it, weak', (etag: string) => `"a",W/${etag}`],
-    ['anything', () => '*'],
+    ['a list with its etag', (etag: string) => `"a", ${etag},W/"b"`],
+    ['a list with its etag, weak', (etag: string) => `"a",W/${etag}`],
+    ['an asterisk', () => '*'],
   ])('304 without a body to a client with %s', async (_what, tags) => {
     const { headers } = await read();
-    const kept = await read({ 'if-none-match': tags(headers['etag']!) });
-    expect([kept.status, kept.text]).toEqual([304, '']);
-    const { etag, 'cache-control': cacheControl } = kept.headers;
+    const response = await read({ 'if-none-match': tags(headers['etag']!) });
+    expect([response.status, response.text]).toEqual([304, '']);
+    const { etag, 'cache-control': cacheControl } = response.headers;
     expect({ etag, 'cache-control': cacheControl }).toEqual({
       etag: headers['etag'],
       'cache-control': headers['cache-control'],
@@ -95,21 +95,18 @@ describe('once a version is published', () => {
 
   test.each([
     ['another etag', () => '"other"'],
-    ['nothing', () => ''],
+    ['an empty header', () => ''],
     ['its etag without quotes', (etag: string) => etag.replaceAll('"', '')],
     ['half of its etag', (etag: string) => `${etag.slice(0, 10)}"`],
     ['broken quotes', () => '"'],
-    [
-      'its etag with the mark of a weak one inside',
-      (etag: string) => `${etag.slice(0, 5)}W/${etag.slice(5)}`,
-    ],
+    ['its etag with W/ inside', (etag: string) => `${etag.slice(0, 5)}W/${etag.slice(5)}`],
   ])('200 to a client with %s', async (_what, tags) => {
     const { headers, text } = await read();
     const answer = await read({ 'if-none-match': tags(headers['etag']!) });
     expect([answer.status, answer.text]).toEqual([200, text]);
   });
 
-  test('HEAD has the headers of GET, the length too, and no body', async () => {
+  test('HEAD has the headers of GET, including content-length, and no body', async () => {
     const get = await read();
     const { head, body } = await rawHead();
     expect(body).toBe('');
@@ -120,7 +117,7 @@ describe('once a version is published', () => {
     expect((await read({}, '/v1/manifest', 'HEAD')).status).toBe(200);
   });
 
-  test('405 to any other method, with what is allowed', async () => {
+  test('405 with an allow header for any other method', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
       const { status, json, headers } = await read({}, '/v1/manifest', method);
       expect([status, json.code]).toEqual([405, 'method_not_allowed']);
@@ -132,30 +129,30 @@ describe('once a version is published', () => {
     const before = await read();
     await publish(service, '1.1.0');
     const published = loopTime();
-    const here = await read({ 'if-none-match': before.headers['etag']! });
-    expect([here.status, here.json.version]).toEqual([200, '1.1.0']);
-    let there = await other.call('GET', '/v1/manifest');
-    while (there.json.version !== '1.1.0' && loopTime() - published < 5_000) {
+    const first = await read({ 'if-none-match': before.headers['etag']! });
+    expect([first.status, first.json.version]).toEqual([200, '1.1.0']);
+    let second = await other.call('GET', '/v1/manifest');
+    while (second.json.version !== '1.1.0' && loopTime() - published < 5_000) {
       await pause(50);
-      there = await other.call('GET', '/v1/manifest');
+      second = await other.call('GET', '/v1/manifest');
     }
-    expect(there.text).toBe(here.text);
-    expect(there.headers['etag']).toBe(here.headers['etag']);
+    expect(second.text).toBe(first.text);
+    expect(second.headers['etag']).toBe(first.headers['etag']);
   });
 
-  test('the signature holds over the exact bytes of signed, by a key that /v1/keys shows', async () => {
+  test('the signature verifies the exact bytes of signed with a key of /v1/keys', async () => {
     const { json } = await read();
     const { keys } = (await service.call('GET', '/v1/keys')).json as { keys: JsonWebKey[] };
     const jwk = keys.find(({ kid }) => kid === json.key_id)!;
     const key = createPublicKey({ key: jwk, format: 'jwk' });
     const signature = Buffer.from((json as SignedManifest).signature, 'base64url');
-    const holds = (signed: string) => verify(null, Buffer.from(signed), key, signature);
-    expect([holds(json.signed), holds(`${json.signed} `)]).toEqual([true, false]);
+    const verifies = (signed: string) => verify(null, Buffer.from(signed), key, signature);
+    expect([verifies(json.signed), verifies(`${json.signed} `)]).toEqual([true, false]);
     expect(jwk['for']).toBe('update-manifest');
   });
 });
 
-test('a version a month for five years, each with a higher minimum, is offered to all who own it', async () => {
+test('also_available has all versions of five years of monthly versions with rising minimums', async () => {
   const own = await Service.start();
   try {
     const minimum = (month: number) => new Date(Date.UTC(2027, month, 1)).toISOString().replace('.000Z', 'Z');
@@ -170,14 +167,14 @@ test('a version a month for five years, each with a higher minimum, is offered t
   }
 });
 
-test('every documented answer of the manifest is one that was seen here, but those of a broken service', () => {
+test('the tests of this file have seen every documented response but 500 and 503', () => {
   const documented = documentedAnswers().filter((answer) => answer.startsWith('GET /v1/manifest '));
   const unseen = documented.filter((answer) => !seenAnswers().has(answer));
-  // It is served from memory: what would break it takes the whole process with it.
+  // The manifest is served from memory, so that these two cannot be provoked.
   expect(unseen).toEqual(['GET /v1/manifest 500', 'GET /v1/manifest 503']);
 });
 
-/** A HEAD as it comes over the wire: a client library would hide a body that should not be there. */
+/** The response to HEAD as received: a client library would hide a wrong body. */
 async function rawHead(): Promise<{ head: string; body: string }> {
   const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
   socket.write('HEAD /v1/manifest HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');

@@ -13,14 +13,14 @@ import {
   type SignedManifest,
 } from '../../src/keys/manifests/signed-manifest.js';
 
-// LibreSSL, which macOS calls openssl, does not know -rawin; there the lesser witnesses are Node's own.
+// LibreSSL, which is `openssl` on macOS, has no -rawin. Where it is installed, Node's WebCrypto verifies instead.
 const help = spawnSync('openssl', ['pkeyutl', '-help']);
 const hasOpenssl = `${help.stdout?.toString()}${help.stderr?.toString()}`.includes('-rawin');
 
-/** Whether an independent program accepts the signature. */
+/** Whether openssl, or WebCrypto, accepts the signature. */
 async function accepts(x: string, bytes: Buffer, signature: Buffer): Promise<boolean> {
   const key = publicKeyFromX(x);
-  if (!hasOpenssl) return acceptsHere(key, bytes, signature);
+  if (!hasOpenssl) return acceptsWithWebCrypto(key, bytes, signature);
   const dir = mkdtempSync(join(tmpdir(), 'mooring-openssl-'));
   try {
     const at = (name: string) => join(dir, name);
@@ -35,13 +35,13 @@ async function accepts(x: string, bytes: Buffer, signature: Buffer): Promise<boo
   }
 }
 
-async function acceptsHere(key: KeyObject, bytes: Buffer, signature: Buffer): Promise<boolean> {
+async function acceptsWithWebCrypto(key: KeyObject, bytes: Buffer, signature: Buffer): Promise<boolean> {
   const jwk = { ...publicJwk(key) };
   const imported = await crypto.subtle.importKey('jwk', jwk, 'Ed25519', true, ['verify']);
   return crypto.subtle.verify('Ed25519', imported, new Uint8Array(signature), new Uint8Array(bytes));
 }
 
-/** Signs a file's bytes with another program, as an HSM would. @returns the 64 bytes */
+/** Signs the bytes of a file with openssl, in place of an HSM. @returns the 64 bytes of the signature */
 export function signElsewhere(keyFile: string, file: string, passphrase?: string): Buffer {
   const pem = readFileSync(keyFile, 'utf8');
   if (!hasOpenssl) return sign(null, readFileSync(file), createPrivateKey({ key: pem, passphrase }));
@@ -52,7 +52,7 @@ export function signElsewhere(keyFile: string, file: string, passphrase?: string
   return stdout;
 }
 
-/** Every signature of the document, by these public keys in their order, holds for openssl. @returns its content */
+/** Checks that openssl accepts the signatures of the document with these public keys, in order. @returns its content */
 export async function expectVerifiedElsewhere(
   document: SignedManifest,
   ...xs: string[]
@@ -66,7 +66,7 @@ export async function expectVerifiedElsewhere(
   return parseSigned(document.signed);
 }
 
-/** With any one byte changed, we refuse it, and so does openssl at forty places from one end to the other. */
+/** Checks that the service refuses a change of any byte, and openssl a change of any of forty bytes. */
 export async function expectBrokenByAnyByte(document: SignedManifest, x: string): Promise<void> {
   const trusted = trustedKeys([publicKeyFromX(x)]);
   const bytes = Buffer.from(document.signed, 'latin1');
@@ -80,6 +80,6 @@ export async function expectBrokenByAnyByte(document: SignedManifest, x: string)
     const doc = { ...document, signed: changed(i).toString('latin1') };
     expect(() => verifyManifest(doc, trusted)).toThrow('The signature of the manifest is wrong');
   }
-  const places = Array.from({ length: 40 }, (_, i) => Math.round((i * (bytes.length - 1)) / 39));
-  for (const i of places) expect([i, await accepts(x, changed(i), signature)]).toEqual([i, false]);
+  const positions = Array.from({ length: 40 }, (_, i) => Math.round((i * (bytes.length - 1)) / 39));
+  for (const i of positions) expect([i, await accepts(x, changed(i), signature)]).toEqual([i, false]);
 }

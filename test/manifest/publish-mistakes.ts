@@ -4,18 +4,18 @@ import { digest, forged } from './hand-signed-manifests.js';
 import { downloadUrl } from './publish.js';
 
 const year = (number: number) => `20${number}-01-04T00:00:00Z`;
-/** The minimums of what is published where the slips are made. */
+/** The minimums of the published versions. */
 export const [y25, y26, y27, y28, y29] = [year(25), year(26), year(27), year(28), year(29)] as const;
 const untrusted = generateKeyPairSync('ed25519').privateKey;
 
-/** A manifest that a trusted key signed with one thing wrong about it, and the refusal that the publisher reads. */
+/** A manifest with one mistake, and the message with which it is refused. */
 export interface Mistake {
   readonly sentence: string;
-  /** What is signed otherwise. */
+  /** Changes of the signed content. */
   readonly content?: (next: ManifestContent) => object;
-  /** The bytes that are signed otherwise. */
+  /** Changes the signed bytes. */
   readonly signed?: (signed: string) => string;
-  /** What is not signed. */
+  /** Changes the document after it was signed. */
   readonly document?: (document: SignedManifest, live: SignedManifest) => unknown;
   readonly by?: KeyObject;
   readonly args?: string[];
@@ -27,44 +27,47 @@ const entry = (version: string, minimum_license_expiry: string | null) => ({
   dmg: dmg(version),
   minimum_license_expiry,
 });
-/** Version 4.0.0 again: what lapsed licenses are offered with it is all but itself. */
+/** Version 4.0.0 again, without itself in also_available. */
 const again = ({ also_available }: ManifestContent) => ({
   ...entry('4.0.0', y28),
   also_available: also_available.slice(1),
 });
-const older = ({ also_available }: ManifestContent, change: object) => ({
-  also_available: also_available.map((each) => (each.version === '2.0.0' ? { ...each, ...change } : each)),
+const changeVersion2 = ({ also_available }: ManifestContent, change: object) => ({
+  also_available: also_available.map((one) => (one.version === '2.0.0' ? { ...one, ...change } : one)),
 });
-/** Offers lapsed licenses one version more. */
-const offering = ({ also_available: [newest, ...rest] }: ManifestContent, more: object) => ({
+/** Adds a version to also_available. */
+const addAvailable = ({ also_available: [newest, ...rest] }: ManifestContent, more: object) => ({
   also_available: [newest, more, ...rest],
 });
 
-const rival = 'Another manifest is live now (sequence 5, version 4.0.0): sign again on top of it.';
+const anotherIsLive = 'Another manifest is live now (sequence 5, version 4.0.0): sign again on top of it.';
 const spelling = 'The member `signed` must be ASCII JSON without spaces, each member once and in its order.';
 const changedBytes = 'The signature of the manifest is wrong: its bytes were changed.';
 const wrongImage = (version: string) =>
   `Version ${version} is published with another image: give the new image a new version.`;
-const raised = (version: string) =>
+const minimumRaised = (version: string) =>
   `Version ${version} is published already, and its minimum license expiry cannot be raised.`;
-const outer = (member: string) => `The outer ${member} differs from the signed one.`;
+const outerDiffers = (member: string) => `The outer ${member} differs from the signed one.`;
 
-/** On top of 1.0.0 for everyone, 2.0.0, 3.0.0 (withdrawn again), and 4.0.0, which is live with sequence 5. */
+/** The mistakes in a manifest after 1.0.0 for all licenses, 2.0.0, 3.0.0 (withdrawn) and 4.0.0, live with sequence 5. */
 export const mistakes: Record<string, Mistake> = {
   'an untrusted key': { sentence: 'The manifest is signed by no trusted key.', by: untrusted },
   'a signature of another manifest': {
     sentence: changedBytes,
-    document: (made, live) => ({ ...made, signatures: live.signatures }),
+    document: (signedManifest, live) => ({ ...signedManifest, signatures: live.signatures }),
   },
   'bytes changed after they were signed': {
     sentence: changedBytes,
-    document: (made) => ({ ...made, signed: made.signed.replace('5.0.0', '5.0.1') }),
+    document: (signedManifest) => ({
+      ...signedManifest,
+      signed: signedManifest.signed.replace('5.0.0', '5.0.1'),
+    }),
   },
-  'the live one again': {
+  'the live manifest again': {
     sentence: 'This manifest is already live: there is nothing to publish.',
     document: (_made, live) => live,
   },
-  'the sequence that is live': {
+  'the sequence of the live manifest': {
     sentence: 'The live manifest has sequence 5; this one has 5 and must be above it.',
     content: () => ({ sequence: 5 }),
   },
@@ -86,25 +89,25 @@ export const mistakes: Record<string, Mistake> = {
     content: (of) => ({ ...again(of), ...entry('4', y28) }),
   },
   'a minimum raised for the live version': {
-    sentence: raised('4.0.0'),
+    sentence: minimumRaised('4.0.0'),
     content: (of) => ({ ...again(of), minimum_license_expiry: '2028-01-04T00:00:01Z' }),
   },
   'a minimum raised for an older version': {
-    sentence: raised('2.0.0'),
-    content: (of) => older(of, { minimum_license_expiry: y26 }),
+    sentence: minimumRaised('2.0.0'),
+    content: (of) => changeVersion2(of, { minimum_license_expiry: y26 }),
   },
   'a minimum lowered for an older version alone': {
     sentence:
       'Version 2.0.0 of also_available has another minimum license expiry than it was published with.',
-    content: (of) => older(of, { minimum_license_expiry: '2024-01-04T00:00:00Z' }),
+    content: (of) => changeVersion2(of, { minimum_license_expiry: '2024-01-04T00:00:00Z' }),
   },
-  'a minimum raised for what everyone had': {
-    sentence: raised('1.0.0'),
+  'a minimum added to a version for all licenses': {
+    sentence: minimumRaised('1.0.0'),
     content: ({ also_available }) => ({
       also_available: [...also_available.slice(0, -1), entry('1.0.0', '2020-01-01T00:00:00Z')],
     }),
   },
-  'what has expired': {
+  'an expired manifest': {
     sentence: 'This manifest expired at 2020-02-01T00:00:00Z.',
     content: () => ({ issued_at: '2020-01-01T00:00:00Z', expires_at: '2020-02-01T00:00:00Z' }),
   },
@@ -114,42 +117,45 @@ export const mistakes: Record<string, Mistake> = {
   },
   'the url of an older version without https': {
     sentence: 'Every url of a manifest must be https.',
-    content: (of) => older(of, { dmg: { ...dmg('2.0.0'), url: 'http://dl.example.com/App.dmg' } }),
+    content: (of) => changeVersion2(of, { dmg: { ...dmg('2.0.0'), url: 'http://dl.example.com/App.dmg' } }),
   },
   'another outer version': {
-    sentence: outer('version'),
-    document: (made) => ({ ...made, version: '5.0' }),
+    sentence: outerDiffers('version'),
+    document: (signedManifest) => ({ ...signedManifest, version: '5.0' }),
   },
   'another outer dmg_sha256': {
-    sentence: outer('dmg_sha256'),
-    document: (made) => ({ ...made, dmg_sha256: digest('x') }),
+    sentence: outerDiffers('dmg_sha256'),
+    document: (signedManifest) => ({ ...signedManifest, dmg_sha256: digest('x') }),
   },
   'another outer minimum_license_expiry': {
-    sentence: outer('minimum_license_expiry'),
-    document: (made) => ({ ...made, minimum_license_expiry: null }),
+    sentence: outerDiffers('minimum_license_expiry'),
+    document: (signedManifest) => ({ ...signedManifest, minimum_license_expiry: null }),
   },
   'another outer signature': {
-    sentence: outer('signature'),
-    document: (made, live) => ({ ...made, signature: live.signature }),
+    sentence: outerDiffers('signature'),
+    document: (signedManifest, live) => ({ ...signedManifest, signature: live.signature }),
   },
-  'another outer key_id': { sentence: outer('key_id'), document: (made) => ({ ...made, key_id: 'x' }) },
-  'another predecessor': { sentence: rival, content: () => ({ previous: digest('another') }) },
-  'no predecessor': { sentence: rival, content: () => ({ previous: null }) },
+  'another outer key_id': {
+    sentence: outerDiffers('key_id'),
+    document: (signedManifest) => ({ ...signedManifest, key_id: 'x' }),
+  },
+  'another predecessor': { sentence: anotherIsLive, content: () => ({ previous: digest('another') }) },
+  'no predecessor': { sentence: anotherIsLive, content: () => ({ previous: null }) },
   'another product': {
     sentence: 'This manifest is for the product com.example.other; this server serves com.example.app.',
     content: () => ({ product: 'com.example.other' }),
   },
   'an older version that was never published': {
     sentence: 'Version 2.5.0 of also_available was never published.',
-    content: (of) => offering(of, entry('2.5.0', y26)),
+    content: (of) => addAvailable(of, entry('2.5.0', y26)),
   },
   'an older version that was withdrawn': {
     sentence: 'Version 3.0.0 of also_available was withdrawn.',
-    content: (of) => offering(of, entry('3.0.0', y27)),
+    content: (of) => addAvailable(of, entry('3.0.0', y27)),
   },
   'an older version with another image': {
     sentence: wrongImage('2.0.0'),
-    content: (of) => older(of, { dmg: of.dmg }),
+    content: (of) => changeVersion2(of, { dmg: of.dmg }),
   },
   '--withdraw with a new version': {
     sentence: 'This manifest withdraws nothing: the live version is 4.0.0, and this one is 5.0.0.',
@@ -165,12 +171,12 @@ export const mistakes: Record<string, Mistake> = {
     content: () => ({ ...entry('1.5.0', null), also_available: [] }),
     args: ['--withdraw'],
   },
-  'a withdrawal to what was withdrawn itself': {
+  'a withdrawal to a withdrawn version': {
     sentence: 'Version 3.0.0 is withdrawn.',
     content: (of) => ({ ...again(of), ...entry('3.0.0', y27) }),
     args: ['--withdraw'],
   },
-  'a withdrawal that does not say it is one': {
+  'a withdrawal without --withdraw': {
     sentence:
       'The live version is 4.0.0; this one is 2.0.0 and must be above it (or be published with --withdraw).',
     content: (of) => ({ ...entry('2.0.0', y25), also_available: of.also_available.slice(2) }),
@@ -193,13 +199,13 @@ export const mistakes: Record<string, Mistake> = {
   },
 };
 
-/** The manifest with its slip. */
+/** The next manifest with this mistake. */
 export function mistaken(
   { content, signed, document, by }: Mistake,
   { next, live, key }: { next: ManifestContent; live: SignedManifest; key: KeyObject },
 ): unknown {
   const changed = { ...next, ...content?.(next) };
   const text = JSON.stringify(changed);
-  const whole = forged(signed?.(text) ?? text, changed, by ?? key);
-  return document?.(whole, live) ?? whole;
+  const signedDocument = forged(signed?.(text) ?? text, changed, by ?? key);
+  return document?.(signedDocument, live) ?? signedDocument;
 }

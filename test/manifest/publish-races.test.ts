@@ -9,7 +9,7 @@ import { createDatabase } from '../support/harness.js';
 import { keyOf, manifestsAt } from './hand-signed-manifests.js';
 
 const ROUNDS = 20;
-const RIVALS = 5;
+const PUBLISHERS = 5;
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let sql: pg.Client;
@@ -28,15 +28,15 @@ const rows = async () =>
 const refusalFor = (live: ManifestContent) =>
   `Another manifest is live now (sequence ${live.sequence}, version ${live.version}): sign again on top of it.`;
 
-test('of two commands at once one publishes, and the other reports what is live now', async () => {
+test('of two concurrent commands one publishes, and the other reports the live version', async () => {
   const publisher = await Publisher.at(database.url);
   try {
     await using manifests = await manifestsAt(database.url, keyOf(publisher.file('two.pem')));
     await manifests.publish(manifests.next('1.0'));
-    const rivals = ['1.1', '1.2'].map((version) => manifests.sign(manifests.next(version)));
-    // Both are held at the door, so that neither is the earlier one by its start.
+    const documents = ['1.1', '1.2'].map((version) => manifests.sign(manifests.next(version)));
+    // Both wait for the lock, so that the time of their start does not decide.
     await sql.query('select pg_advisory_lock($1)', [LOCKS.publish]);
-    const runs = rivals.map((document) =>
+    const runs = documents.map((document) =>
       publisher.run([
         'manifest',
         'publish',
@@ -61,30 +61,30 @@ test('of two commands at once one publishes, and the other reports what is live 
   }
 });
 
-test(`${ROUNDS} rounds of ${RIVALS} publishers at each of two instances: one wins, and the chain has no gap`, async () => {
+test(`${ROUNDS} rounds of ${PUBLISHERS} concurrent publishers at each of two instances: one succeeds, and the chain has no gap`, async () => {
   const own = await createDatabase();
   const client = new pg.Client(own.url);
   await client.connect();
   try {
     const { privateKey } = generateKeyPairSync('ed25519');
-    await using here = await manifestsAt(own.url, privateKey);
-    await using there = await manifestsAt(own.url, privateKey);
+    await using first = await manifestsAt(own.url, privateKey);
+    await using second = await manifestsAt(own.url, privateKey);
     const winners: string[] = [];
     for (let round = 1; round <= ROUNDS; round++) {
-      const attempts = Array.from({ length: 2 * RIVALS }, (_, i) => {
-        const content = here.next(`${round}.${i}`);
-        return { at: i % 2 === 0 ? here : there, content };
+      const attempts = Array.from({ length: 2 * PUBLISHERS }, (_, i) => {
+        const content = first.next(`${round}.${i}`);
+        return { at: i % 2 === 0 ? first : second, content };
       });
       const ends = await Promise.allSettled(attempts.map(({ at, content }) => at.publish(content)));
       const won = attempts.filter((_, i) => ends[i]!.status === 'fulfilled');
       expect(won).toHaveLength(1);
       const live = won[0]!.content;
       const lost = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
-      expect(lost).toHaveLength(2 * RIVALS - 1);
+      expect(lost).toHaveLength(2 * PUBLISHERS - 1);
       for (const refusal of lost) expect(refusal).toEqual(new PublishRefused(refusalFor(live)));
-      for (const each of [here, there]) {
-        await each.service.refresh();
-        expect(each.service.live!.content).toEqual(live);
+      for (const manifests of [first, second]) {
+        await manifests.service.refresh();
+        expect(manifests.service.live!.content).toEqual(live);
       }
       winners.push(live.version);
     }

@@ -17,8 +17,8 @@ import type { Service } from '../support/harness.js';
 
 /**
  * Publishes a version on top of the live one, or the live one again, signed with the development key.
- * @param minimum `minimum_license_expiry`; null is everyone
- * @returns the document as a publisher would hand it over
+ * @param minimum `minimum_license_expiry`; null covers all licenses
+ * @returns the published document
  */
 export async function publish(
   service: Service,
@@ -33,7 +33,7 @@ export async function publish(
   return put(service, entry, also_available);
 }
 
-/** Takes the live version back, to the one before it. */
+/** Withdraws the live version, so that the one before it is live again. */
 export async function withdraw(service: Service): Promise<SignedManifest> {
   const before = parseSigned((await service.app.get(ManifestService).findWithdrawalTarget())!.signed);
   const { version, dmg, minimum_license_expiry, also_available } = before;

@@ -6,17 +6,17 @@ import type { SignedManifest } from '../../src/keys/manifests/signed-manifest.js
 import { ALONE, Terminal, unkeyed, type Run } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
 
-/** The keys of one product's lifetime, each made by `keygen`, and the applications that shipped with them. */
+/** The keys of one product in their order, all made by `keygen`. */
 const NAMES = ['k1', 'k2', 'k3', 'k4'] as const;
 type Name = (typeof NAMES)[number];
 const publicKeys: Record<string, string> = {};
 let service: Service;
 let terminal: Terminal;
-/** By the two keys each generation of the application trusts: the current one and the next. */
+/** Three generations of the application. Each trusts two keys: the current one and the next. */
 let older: App;
 let middle: App;
 let newest: App;
-/** As they were published. */
+/** The published documents, in order. */
 const documents: SignedManifest[] = [];
 
 beforeAll(async () => {
@@ -37,15 +37,15 @@ afterAll(async () => {
   terminal.close();
 });
 
-test('the key of today and the next one sign: a client that trusts either gets the update', async () => {
+test('signed with the current and the next key: clients that trust either one get the update', async () => {
   const live = await publish(await sign(['k1', 'k2'], '1.1.0', '--first'), ['k1', 'k2']);
   expect(live.json).toMatchObject({ version: '1.1.0', sequence: 1, served: true });
   expect(await offers()).toEqual(['1.1.0', '1.1.0', 'untrusted']);
 });
 
-test('a new key signs without a restart: the command is given it, and the running server serves it', async () => {
+test('a manifest with a new key is published and served without a restart of the server', async () => {
   const document = await sign(['k2', 'k3'], '1.2.0');
-  // The server still runs with the keys it was started with, and the command refuses keys that it is not given.
+  // The server still has its old keys. The command trusts the keys in its own environment.
   const live = await publish(document, ['k2', 'k3']);
   expect(live.json).toMatchObject({ version: '1.2.0', sequence: 2, served: true });
   expect(live.stderr).toBe(`${service.url}/v1/manifest serves it.\n`);
@@ -53,7 +53,7 @@ test('a new key signs without a restart: the command is given it, and the runnin
   expect(await shownKeys()).toEqual(['k1', 'k2']);
 });
 
-test('a key that was dropped publishes nothing more, whatever it calls itself', async () => {
+test('a manifest signed with a dropped key cannot be published, also with another key_id', async () => {
   const before = await service.call('GET', '/v1/manifest');
   const alone = await sign(['k1'], '1.3.0', '--public-key', publicKeys['k2']!);
   const untrusted = 'The manifest is signed by no trusted key.\n';
@@ -70,37 +70,37 @@ test('a key that was dropped publishes nothing more, whatever it calls itself', 
     stderr: 'The signature of the manifest is wrong: its bytes were changed.\n',
   });
   expect((await service.call('GET', '/v1/manifest')).text).toBe(before.text);
-  // Nor does what it has signed count on a publisher's machine that no longer trusts it.
+  // A publisher without this key does not accept the manifest as --previous.
   const previous = terminal.file('by-k1.json');
   writeFileSync(previous, JSON.stringify(alone));
   const built = await terminal.run(signing(['k3'], '1.4.0', '--previous', previous), SIGNER);
   expect(built).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot be used') });
 });
 
-test('with the old key dropped, all who have updated since go on, and those who did not hear of nothing', async () => {
+test('with the old key dropped, updated clients get the update, and others report untrusted', async () => {
   const live = await publish(await sign(['k3'], '1.3.0'), ['k3', 'k4']);
   expect(live.json).toMatchObject({ version: '1.3.0', sequence: 3, served: true });
   expect(await offers()).toEqual(['untrusted', '1.3.0', '1.3.0']);
   expect(older.log).toContain('no update available: untrusted');
-  // A mirror that brings an older one back deceives no client that has seen a later one under one of its keys.
+  // A mirror serves an older manifest, which each client refuses that has seen a later one with one of its keys.
   for (const app of [older, middle, newest]) app.mirror = JSON.stringify(documents[0]);
   expect(await offers()).toEqual(['sequence_too_low', 'sequence_too_low', 'untrusted']);
   for (const app of [older, middle, newest]) app.mirror = undefined;
 });
 
-test('a client that missed the rotation gets the update again from a manifest that an old key signs too', async () => {
+test('a client that missed the rotation gets the update if an old key signs as well', async () => {
   const live = await publish(await sign(['k2', 'k3'], '1.4.0'), ['k2', 'k3', 'k4']);
   expect(live.json).toMatchObject({ sequence: 4, served: true });
   expect(await offers()).toEqual(['1.4.0', '1.4.0', '1.4.0']);
 });
 
-test('a stolen key harms those alone who trust it, and the other key of theirs heals them', async () => {
-  // Not published: inserted by an attacker who has the key and the network.
+test('a stolen key affects only clients that trust it, and their other key repairs them', async () => {
+  // An attacker with the key and control of the network serves this manifest.
   const forged = JSON.stringify(await sign(['k1'], '9.0.0', '--first', '--sequence', '900'));
   for (const app of [older, middle, newest]) app.mirror = forged;
   expect(await offers()).toEqual(['9.0.0', 'untrusted', 'untrusted']);
   for (const app of [older, middle, newest]) app.mirror = undefined;
-  // What the stolen key signs too is below what they have seen under it; so it must sign no more.
+  // The clients have seen a higher sequence with the stolen key, so it must not sign later manifests.
   const trusted: Name[] = ['k1', 'k2', 'k3'];
   await publish(await sign(['k1', 'k2', 'k3'], '1.5.0'), trusted);
   expect(await offers()).toEqual(['sequence_too_low', '1.5.0', '1.5.0']);
@@ -108,7 +108,7 @@ test('a stolen key harms those alone who trust it, and the other key of theirs h
   expect(await offers()).toEqual(['1.5.1', '1.5.1', '1.5.1']);
 });
 
-test('the next start of the server shows the new keys, and serves what is live', async () => {
+test('after a restart the server shows the new keys, and serves the live manifest', async () => {
   const environment = { MANIFEST_PUBLIC_KEYS: trusting('k3', 'k4') };
   const before = await service.call('GET', '/v1/manifest');
   const { databaseUrl, dataDir } = service;
@@ -122,10 +122,10 @@ test('the next start of the server shows the new keys, and serves what is live',
   }
 });
 
-/** An application out there that was built with these two keys: the reference client. */
+/** An application that was built with these two keys, with the reference client. */
 class App {
   readonly log: string[] = [];
-  /** What a mirror in between serves instead. */
+  /** The response of a mirror in place of the server. */
   mirror: string | undefined;
   readonly #client: MooringClient;
 
@@ -146,8 +146,8 @@ class App {
     });
   }
 
-  /** The version that is offered, or why there is none. */
-  async look(): Promise<string> {
+  /** The offered version, or the reason why there is none. */
+  async checkForUpdate(): Promise<string> {
     const check: UpdateCheck = await this.#client.checkForUpdate();
     return check.available ? check.offer.version : check.reason;
   }
@@ -157,11 +157,15 @@ class App {
   }
 }
 
-const offers = async () => [await older.look(), await middle.look(), await newest.look()];
+const offers = async () => [
+  await older.checkForUpdate(),
+  await middle.checkForUpdate(),
+  await newest.checkForUpdate(),
+];
 const trusting = (...names: Name[]) => names.map((name) => publicKeys[name]).join(',');
 const idOf = (name: Name) => thumbprint(publicKeyFromX(publicKeys[name]!));
 
-/** The publisher's machine: its own keys, the public address, and no server's settings. */
+/** The environment of the publisher's machine: without settings of a server. */
 const SIGNER = { env: ALONE };
 
 function signing(names: readonly Name[], version: string, ...more: string[]): string[] {
@@ -173,7 +177,7 @@ function sign(names: readonly Name[], version: string, ...more: string[]): Promi
   return terminal.json(signing(names, version, ...more), SIGNER);
 }
 
-/** Runs `publish` as a server's operator would who trusts these keys. */
+/** Runs `manifest publish` on the server with these trusted keys. */
 async function publish(document: SignedManifest, names: readonly Name[], ...more: string[]): Promise<Run> {
   writeFileSync(terminal.file('manifest.json'), JSON.stringify(document));
   const run = await terminal.run(['manifest', 'publish', 'manifest.json', '--json', ...more], {
@@ -183,7 +187,7 @@ async function publish(document: SignedManifest, names: readonly Name[], ...more
   return run;
 }
 
-/** What a server shows of its manifest keys. */
+/** The names of the manifest keys in /v1/keys. */
 async function shownKeys(of = service): Promise<(string | undefined)[]> {
   const { keys } = (await of.call('GET', '/v1/keys')).json as { keys: { x: string; for: string }[] };
   return keys

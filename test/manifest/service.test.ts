@@ -44,13 +44,13 @@ describe('a publisher', () => {
 
   const audit = async () => (await sql.query('select action, change from audit_event order by at, id')).rows;
 
-  test('has nothing to go back to before the second version', async () => {
+  test('cannot withdraw the first version', async () => {
     expect(await manifests.service.findWithdrawalTarget()).toBeNull();
     await manifests.publish(manifests.next('1.0'));
     expect(await manifests.service.findWithdrawalTarget()).toBeNull();
   });
 
-  test('rehearses and changes nothing, then publishes the same', async () => {
+  test('can check a manifest without a change, and then publish it', async () => {
     const before = await audit();
     const content = manifests.next('2.0');
     const document = manifests.sign(content);
@@ -64,7 +64,7 @@ describe('a publisher', () => {
     ]);
   });
 
-  test('takes a version back only where it says so, and rehearses that as well', async () => {
+  test('can withdraw a version only if this is requested, in a check as well', async () => {
     const document = manifests.sign(await manifests.withdrawal());
     await expect(manifests.service.checkPublishable(document)).rejects.toThrow(PublishRefused);
     await expect(manifests.service.publish(document, ACT)).rejects.toThrow(PublishRefused);
@@ -78,7 +78,7 @@ describe('a publisher', () => {
     });
   });
 
-  test('is refused where what is outside of the signature differs from what is inside', async () => {
+  test('is refused if an outer member differs from the signed one', async () => {
     const content = manifests.next('3.0');
     const { signed } = manifests.sign(content);
     const document = forged(signed, { ...content, version: '3.1' }, privateKey);
@@ -90,7 +90,7 @@ describe('a publisher', () => {
     expect(manifests.service.live!.content.version).toBe('1.0');
   });
 
-  test('publishes on top of what another instance published, though it has not looked again', async () => {
+  test('is refused if another instance has published meanwhile, also before the next poll', async () => {
     await using other = await manifestsAt(database.url, privateKey);
     const stale = manifests.next('4.0');
     await other.publish(other.next('5.0'));
@@ -99,7 +99,7 @@ describe('a publisher', () => {
     expect(manifests.service.versions.find('5.0')).toMatchObject({ sequence: 4, isWithdrawn: false });
   });
 
-  test('waits for another one that publishes at this moment', async () => {
+  test('waits for a concurrent publisher', async () => {
     const before = manifests.service.live!.content.sequence;
     await sql.query('select pg_advisory_lock($1)', [LOCKS.publish]);
     const state = { isOver: false };
@@ -113,7 +113,7 @@ describe('a publisher', () => {
     expect(manifests.service.live!.content).toMatchObject({ version: '6.0', sequence: before + 1 });
   });
 
-  test('a database that went back, as a restored backup does, is what counts', async () => {
+  test('a refresh after the restore of a backup shows the manifests of the database', async () => {
     await sql.query('set session_replication_role = replica'); // the rows are append-only otherwise
     await sql.query('delete from manifest where sequence >= 4');
     await manifests.service.refresh();
@@ -154,7 +154,7 @@ describe('a service', () => {
     jest.useRealTimers();
   });
 
-  test('reads each manifest once: after the first look only what is newer', async () => {
+  test('reads each manifest once, and then only newer ones', async () => {
     const rows: (SignedManifest & { sequence: number })[] = [];
     query.mockImplementation(async (_sql, [from]) => rows.filter(({ sequence }) => sequence >= from));
     for (const version of ['1.0', '2.0', '3.0']) {
@@ -170,17 +170,17 @@ describe('a service', () => {
     expect(versions.newestBelow('3.0')).toMatchObject({ version: '2.0' });
   });
 
-  test('that cannot read its manifests starts all the same, and says so', async () => {
+  test('starts and logs an error if it cannot read the manifests', async () => {
     await service.onModuleInit();
     expect([service.live, logged]).toEqual([null, [expect.stringContaining('"level":50')]]);
   });
 
-  test('looks again every two seconds until it ends, and says each time that it failed', async () => {
+  test('polls every two seconds until it ends, and logs each failure', async () => {
     service.onApplicationBootstrap();
-    for (let looks = 1; looks <= 3; looks++) {
+    for (let polls = 1; polls <= 3; polls++) {
       jest.advanceTimersByTime(2_000);
-      while (logged.length < looks) await new Promise(setImmediate);
-      expect(query).toHaveBeenCalledTimes(looks);
+      while (logged.length < polls) await new Promise(setImmediate);
+      expect(query).toHaveBeenCalledTimes(polls);
     }
     service.beforeApplicationShutdown();
     expect(jest.getTimerCount()).toBe(0);

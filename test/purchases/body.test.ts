@@ -13,8 +13,8 @@ afterAll(() => end(service));
 const purchases = async () => (await service.sql('select from purchase')).length;
 
 let count = 0;
-/** A report that was never sent before. */
-const fresh = (more: Record<string, unknown> = {}) => {
+/** A report of a new transaction. */
+const newReport = (more: Record<string, unknown> = {}) => {
   const transaction_id = `tx-${(count += 1)}`;
   return JSON.stringify({
     ...more,
@@ -25,17 +25,17 @@ const fresh = (more: Record<string, unknown> = {}) => {
 };
 
 test.each(['', ' ', '{', '{}{}', 'null', '1', '"paid"', '[]', '[{"status":"paid"}]', 'undefined'])(
-  '400 where it is no JSON object: %j',
+  '400 for a body that is not a JSON object: %j',
   async (body) => {
     const { status, json } = await report(service, body);
     expect([status, json.code]).toEqual([400, 'malformed_request']);
   },
 );
 
-test('400 where it is not UTF-8, also where it was signed as what a careless reader makes of it', async () => {
+test('400 for a body that is not UTF-8, also if the text with replacement characters was signed', async () => {
   const before = await purchases();
   for (const bytes of ['ff', 'c0af', 'eda080', 'e282']) {
-    const body = Buffer.from(fresh({ x: '#' }).replace('#', '\xff'), 'latin1');
+    const body = Buffer.from(newReport({ x: '#' }).replace('#', '\xff'), 'latin1');
     const broken = Buffer.concat([
       body.subarray(0, body.indexOf(0xff)),
       Buffer.from(bytes, 'hex'),
@@ -50,24 +50,24 @@ test('400 where it is not UTF-8, also where it was signed as what a careless rea
   expect(await purchases()).toBe(before);
 });
 
-test('what is not UTF-8 is no wrong signature: however often it comes, a wrong one need not wait', async () => {
+test('a body that is not UTF-8 does not count towards the limit of wrong signatures', async () => {
   const body = Buffer.concat([Buffer.from('{"x":"'), Buffer.of(0xff), Buffer.from('"}')]);
   for (let sent = 0; sent < 61; sent += 1) {
     const { status, json } = await report(service, body, sent % 2 ? {} : { secret: 'AAAA' });
     expect([status, json.code]).toEqual([400, 'malformed_request']);
   }
-  const { status, json } = await report(service, fresh(), { secret: 'AAAA' });
+  const { status, json } = await report(service, newReport(), { secret: 'AAAA' });
   expect([status, json.code]).toEqual([403, 'webhook_signature_invalid']);
 });
 
 test.each([
-  ['a null', '"\\u0000nowhere"'],
-  ['a null alone', '"\\u0000"'],
-  ['half a surrogate pair', '"\\ud83dnowhere@buyer.example"'],
-  ['its other half', '"\\ude00nowhere@buyer.example"'],
-  ['what is no text', '{"nowhere":[0]}'],
-])('a refund is never refused for an address, and does not keep it: %s', async (_what, address) => {
-  const { transaction_id, email } = JSON.parse(fresh()) as Record<string, string>;
+  ['a NUL and text', '"\\u0000nowhere"'],
+  ['a NUL alone', '"\\u0000"'],
+  ['a high surrogate alone', '"\\ud83dnowhere@buyer.example"'],
+  ['a low surrogate alone', '"\\ude00nowhere@buyer.example"'],
+  ['an object', '{"nowhere":[0]}'],
+])('a refund with an invalid address is recorded without the address: %s', async (_what, address) => {
+  const { transaction_id, email } = JSON.parse(newReport()) as Record<string, string>;
   expect((await report(service, { transaction_id, email, status: 'paid' })).status).toBe(204);
   for (const id of [transaction_id, `${transaction_id}-unpaid`]) {
     const body = `{"transaction_id":"${id}","status":"refunded","email":${address}}`;
@@ -79,13 +79,13 @@ test.each([
     { state: 'refunded', email },
     { state: 'refunded', email: null },
   ]);
-  const kept = [...(await everyRow(service.database)), ...service.logged];
-  expect(kept.filter((text) => text.includes('nowhere'))).toEqual([]);
+  const recorded = [...(await everyRow(service.database)), ...service.logged];
+  expect(recorded.filter((text) => text.includes('nowhere'))).toEqual([]);
 });
 
-test('413 over 64 KiB, whether it says so or not; a client may send 16', async () => {
+test('413 over 64 KiB, with a content-length and chunked; other routes accept 16 KiB', async () => {
   const filled = (size: number) => {
-    const body = fresh({ x: '#' });
+    const body = newReport({ x: '#' });
     return body.replace('#', 'x'.repeat(size + 1 - body.length));
   };
   for (const size of [60 * 1024, LIMIT]) {
@@ -119,13 +119,13 @@ test.each([
   ['application/x-www-form-urlencoded', 'identity'],
   ['application/json; charset=latin1', 'identity'],
   ['application/json', 'gzip'],
-])('415 where it is not declared as plain JSON: %s, %s', async (type, encoding) => {
-  const body = fresh();
+])('415 for a body that is not declared as uncompressed JSON in UTF-8: %s, %s', async (type, encoding) => {
+  const body = newReport();
   const headers = { ...signed(body), 'content-type': type, 'content-encoding': encoding };
   expect((await service.call('POST', PURCHASES, body, headers)).status).toBe(415);
 });
 
-/** Reports of every kind: some that fit, some with what no processor would send, some that are something else. */
+/** Random bodies: valid reports, reports with invalid members, and other JSON values. */
 const status = fc.constantFrom('paid', 'disputed', 'dispute_won', 'refunded');
 const text = fc.string({ unit: 'binary', maxLength: 12 });
 const anything = fc.oneof(text, fc.jsonValue({ maxDepth: 3 }));
@@ -142,7 +142,7 @@ const reports = fc.oneof(
   anything,
 );
 
-test('whatever a signed body says, it is recorded or refused, and never a fault of ours', async () => {
+test('every signed body is recorded or refused, and never causes an internal error', async () => {
   await fc.assert(
     fc.asyncProperty(reports, async (body) => {
       const answer = await report(service, JSON.stringify(body));

@@ -9,7 +9,7 @@ import { buyerOf, end, everyRow, mails, reportOf, sold, TAKES_PURCHASES } from '
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** At first nothing but a database: its operator can record purchases, and mails wait for the service. */
+/** A database without a service at first: the operator can record purchases, and mails wait for the service. */
 let created: Awaited<ReturnType<typeof createDatabase>>;
 let database: pg.Client;
 let dataDir: string;
@@ -43,7 +43,7 @@ const jobs = async () =>
   ).rows;
 
 describe('purchase record', () => {
-  test('makes a license of a paid one, and its mail waits as a job that names no person', async () => {
+  test('creates a license for a paid one, and its mail waits as a job without personal data', async () => {
     const recorded = await terminal.json(withEmail('cli-paid', 'paid'));
     const license_id = expect.stringMatching(UUID_V7);
     expect(recorded).toEqual({ transaction_id: 'cli-paid', state: 'paid', license_id });
@@ -55,7 +55,7 @@ describe('purchase record', () => {
     ]);
   });
 
-  test('again is the same answer, and no second license or mail', async () => {
+  test('repeated, prints the same and creates no second license or mail', async () => {
     const first = await terminal.json(withEmail('cli-paid', 'paid'));
     expect(await terminal.json(record('cli-paid', 'paid', '--email', 'eve@example.com'))).toEqual(first);
     const { rows } = await database.query('select id, email from license');
@@ -63,7 +63,7 @@ describe('purchase record', () => {
     expect(await jobs()).toHaveLength(1);
   });
 
-  test('needs no address for anything else: a license or none yet is reported', async () => {
+  test('needs no address for other statuses, and prints the license, or none if it was not paid yet', async () => {
     const { license_id } = await terminal.json(withEmail('cli-refund', 'paid'));
     expect(await terminal.json(record('cli-refund', 'refunded'))).toEqual({
       transaction_id: 'cli-refund',
@@ -82,11 +82,15 @@ describe('purchase record', () => {
 
   test.each([
     ['paid without an address', record('a', 'paid'), /^--email is required with --status paid\.\n$/],
-    ['no address', record('a', 'paid', '--email', 'ada'), /^--email must be an e-mail address\b.*\.\n$/],
+    [
+      'an invalid address',
+      record('a', 'paid', '--email', 'ada'),
+      /^--email must be an e-mail address\b.*\.\n$/,
+    ],
     ['an unknown status', record('a', 'lost'), /^--status must be one of paid, disputed, .*\.\n$/],
     ['an id with a space', record('a b', 'refunded'), /^--transaction must be a string .*\.\n$/],
     ['no id', [...RECORD, '--status', 'paid'], /^[^\n]*--transaction[^\n]*\.\n$/],
-  ])('is refused with %s in one sentence, exit code 2, and leaves nothing', async (_, args, sentence) => {
+  ])('with %s prints one sentence, exits with 2 and records nothing', async (_, args, sentence) => {
     const before = await everyRow(database);
     const { code, stdout, stderr } = await terminal.run(args);
     expect([code, stdout]).toEqual([2, '']);
@@ -94,7 +98,7 @@ describe('purchase record', () => {
     expect(await everyRow(database)).toEqual(before);
   });
 
-  test('leaves in the audit trail who recorded what, and no address', async () => {
+  test('is recorded in the audit trail with its actor and status, and without an address', async () => {
     const { license_id } = await terminal.json(withEmail('cli-audit', 'paid', '--as', 'grace'));
     await terminal.json(withEmail('cli-audit', 'refunded'));
     await terminal.json(withEmail('cli-audit-early', 'refunded'));
@@ -114,14 +118,14 @@ describe('purchase record', () => {
   });
 });
 
-describe('beside a service', () => {
+describe('while a service is running', () => {
   let service: Service;
   beforeAll(async () => {
     service = await Service.start({ databaseUrl: created.url, dataDir, environment: TAKES_PURCHASES });
   });
   afterAll(() => end(service));
 
-  test('the mails that waited are sent, but to those who were refunded meanwhile', async () => {
+  test('the waiting mails are sent, except that of a refunded purchase', async () => {
     const sent = await mails(service);
     expect(sent.map(({ to }) => to)).toEqual([buyerOf('cli-paid')]);
     const bought = (await sold(service, 'cli-paid'))!;
@@ -129,7 +133,7 @@ describe('beside a service', () => {
     expect((await service.activate(bought)).status).toBe(201);
   });
 
-  test('a mail is sent at once, and a refund is answered to the next heartbeat', async () => {
+  test('a mail is sent at once, and a refund applies to the next heartbeat', async () => {
     await terminal.json(withEmail('cli-served', 'paid'));
     const mail = (await mails(service)).find(({ to }) => to === buyerOf('cli-served'))!;
     const license = { license_key: mail.license_key!, email: mail.to };
@@ -138,7 +142,7 @@ describe('beside a service', () => {
     expect((await service.heartbeat(token)).json.code).toBe('license_refunded');
   });
 
-  test('the command line and the processor speak of the same purchase', async () => {
+  test('the command and the webhook change the same purchase', async () => {
     await reportOf(service, 'cli-same', 'paid');
     const { license_id } = (await sold(service, 'cli-same'))!;
     expect(await terminal.json(withEmail('cli-same', 'disputed'))).toEqual({
@@ -151,7 +155,7 @@ describe('beside a service', () => {
     expect((await mails(service)).filter(({ to }) => to === buyerOf('cli-same'))).toHaveLength(1);
   });
 
-  test('the processor leaves no entry in the audit trail', async () => {
+  test('webhook reports are not recorded in the audit trail', async () => {
     const entries = async () => (await service.sql('select id from audit_event')).length;
     const before = await entries();
     for (const status of ['paid', 'disputed', 'dispute_won', 'refunded'] as const)

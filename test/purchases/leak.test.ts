@@ -10,15 +10,15 @@ import { endingWaits } from '../support/tables.js';
 import { everyRow, mailsSent, PURCHASES, SECRET, signed, unixTime } from '../support/http/webhook.js';
 
 /*
- * A processor's whole event, with all that it knows of the buyer, sent to the built service with its own database. What
- * is kept of it is looked for in every table, every log and every raw file.
+ * The test sends complete events of a payment processor, with much personal data of a buyer, to the built service with its
+ * own database. It then searches all tables, logs and database files for this data.
  */
 
-/** What is kept, of the transaction that is paid, disputed, won and refunded. */
+/** The members of an event that are stored. */
 const TRANSACTION = 'pi_kanari_7f3a';
 const EMAIL = 'kanari.buyer.7f3a@leak.example';
 
-/** What the processor's event knows beside it, and is never kept. */
+/** The other values of an event, which are never stored. */
 const PRIVATE = {
   card: '4242424242424242',
   spaced: '4242-4242-4242-4242',
@@ -36,13 +36,13 @@ const PRIVATE = {
   member: 'kanari-member-name',
 };
 const ADDRESSES = ['203.0.113.77', '2001:db8::77'];
-/** What its headers know. */
+/** Values of its headers. */
 const ID = 'msg_kanari_2b8e';
 const AGENT = 'KanariHooks/2.0';
-/** Not the second of the report: a time of our own must not look like it. */
+/** The time of the signature. It differs from the time of the request, so that the search can distinguish it from times of the service. */
 const AT = unixTime() - 200;
 
-/** The event of a status, 60 KiB long. The buyer's address occurs in it many times, the first time as another's. */
+/** An event with a status, 60 KiB long, in which members with the same names occur many times with other values. */
 function eventOf(status: string): string {
   const { card, spaced, holder, street, postcode, iban, license_key, user_agent, cookie } = PRIVATE;
   const { first_email, other_email, event, receipt, member } = PRIVATE;
@@ -53,8 +53,8 @@ function eventOf(status: string): string {
     client: { ip: ADDRESSES[0], forwarded: ADDRESSES, user_agent, cookies: { cookie } },
     [member]: { id: event, receipt },
   });
-  const facts = `"transaction_id":"${TRANSACTION}","email":"${EMAIL}","status":"${status}"`;
-  const start = `{"email":"${first_email}","id":"${event}","ip":"${ADDRESSES[0]}",${facts},"data":[`;
+  const members = `"transaction_id":"${TRANSACTION}","email":"${EMAIL}","status":"${status}"`;
+  const start = `{"email":"${first_email}","id":"${event}","ip":"${ADDRESSES[0]}",${members},"data":[`;
   const times = Math.floor((60 * 1024 - start.length) / (charge.length + 1));
   return `${start}${Array<string>(times).fill(charge).join()}]}`;
 }
@@ -75,7 +75,7 @@ let databaseUrl: string;
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'mooring-purchase-leak-'));
   const port = await freePort();
-  // The control's way into the process: on a signal it prints what a file holds, as a careless line of ours would.
+  // For the test of the search itself: on a signal the process prints the content of a file, as a wrong log line would.
   const planted = `import { readFileSync } from 'node:fs';
     process.on('SIGUSR2', () => process.stdout.write(readFileSync(${JSON.stringify(join(directory, 'plant'))}, 'utf8')));`;
   server = new ServerProcess(
@@ -93,7 +93,7 @@ beforeAll(async () => {
     .url;
   database = new pg.Client(databaseUrl);
   await database.connect();
-  await drive(`http://127.0.0.1:${port}`);
+  await sendEvents(`http://127.0.0.1:${port}`);
 });
 
 afterAll(async () => {
@@ -102,8 +102,8 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** The event in every way in which it can be taken, refused, broken off by a fault, and refused. */
-async function drive(url: string): Promise<void> {
+/** Sends events that are refused, that fail, and that are recorded. */
+async function sendEvents(url: string): Promise<void> {
   const send = async (body: string, headers = signed(body, { id: ID, at: AT })) =>
     (await call(url, 'POST', PURCHASES, body, { 'user-agent': AGENT, ...headers })).status;
   const statuses = [
@@ -131,7 +131,7 @@ async function drive(url: string): Promise<void> {
 
 const logs = () => server.stdout + server.stderr + readFileSync(join(directory, 'data/postgres.log'), 'utf8');
 
-test('of all that an event holds, the tables keep what is to be kept, and nothing else', async () => {
+test('the tables have the stored members of an event and no other value of it', async () => {
   const rows = await everyRow(database);
   expect([...secrets.in(rows.join('\n')), ...times.in(rows.join('\n'))]).toEqual([]);
   const { rows: purchases } = await database.query(
@@ -147,8 +147,8 @@ test('of all that an event holds, the tables keep what is to be kept, and nothin
   expect(withTransaction.map((row) => row.split(':')[0])).toEqual(['public.purchase']);
 });
 
-// Of short values: a long one is compressed there, and found in the tables.
-test('no raw file holds more of it, neither the write-ahead log nor the mail to the buyer', async () => {
+// This finds short values only: PostgreSQL compresses long ones in the files; the test of the tables finds those.
+test('no file has any other value of it, neither the write-ahead log nor the mail to the buyer', async () => {
   await database.query('checkpoint');
   expect(secrets.inFiles(join(directory, 'data'))).toEqual([]);
   const mails = filesBelow(join(directory, 'data/outbox')).map((file) => readFileSync(file, 'utf8'));
@@ -156,13 +156,13 @@ test('no raw file holds more of it, neither the write-ahead log nor the mail to 
   expect(mails.filter((mail) => mail.includes(TRANSACTION))).toEqual([]);
 });
 
-test('no line of a log at level trace, and no word of PostgreSQL, tells of the event or the buyer', () => {
+test('no log line at level trace and no output of PostgreSQL has a value of the event', () => {
   expect(logs()).toContain(`"route":"${PURCHASES}"`);
   expect([...secrets.in(logs()), ...identities.in(logs())]).toEqual([]);
 });
 
-// Last, for what was planted stays in the files.
-test('the search finds what is planted: in a table, in a log, in a raw file', async () => {
+// The last test, because the planted values stay in the files.
+test('the search finds planted values in a table, in a log and in a file', async () => {
   const texts = [...secrets.forms, ...identities.forms, ...times.forms].filter(({ binary }) => !binary);
   const printed = `${texts.map(({ bytes }) => bytes.toString()).join('\n')}\nEND OF PLANT\n`;
   const everything = new Set(secrets.forms.filter(({ binary }) => !binary).map(({ what }) => what));

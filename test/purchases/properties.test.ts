@@ -6,11 +6,11 @@ import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rule
 import { Service } from '../support/harness.js';
 import { buyerOf, mails, reportOf, sold, TAKES_PURCHASES } from '../support/http/webhook.js';
 
-/** Two instances on one database, as behind a balancer. */
+/** Two instances with one database, as behind a load balancer. */
 let one: Service;
 let two: Service;
 beforeAll(async () => {
-  // Seats for every machine that asks: what ends a binding here is a purchase.
+  // The machine limit is never reached, so that only a purchase ends an activation.
   const environment = { ...TAKES_PURCHASES, DEFAULT_MACHINES_PER_LICENSE: '9' };
   one = await Service.start({ environment });
   two = await Service.start({ environment, databaseUrl: one.databaseUrl, dataDir: one.dataDir });
@@ -23,52 +23,52 @@ afterAll(async () => {
 const RANKED: readonly PurchaseState[] = ['paid', 'disputed', 'dispute_won', 'refunded'];
 const CLIENTS = ['activate a', 'activate b', 'heartbeat'] as const;
 const STAFF = ['suspended', 'active'] as const;
-type Act = PurchaseState | (typeof CLIENTS)[number] | (typeof STAFF)[number];
+type Action = PurchaseState | (typeof CLIENTS)[number] | (typeof STAFF)[number];
 
-/** The place of an event among the others: with `joins` it is sent at once with the one before. */
-interface Place {
+/** When and where an event is sent: in the order of `rank`, with `isConcurrent` together with the event before. */
+interface Position {
   readonly rank: number;
-  readonly joins: boolean;
+  readonly isConcurrent: boolean;
   readonly instance: number;
 }
 interface Event {
-  /** Which of four transactions it is about. */
+  /** The index of one of four transactions. */
   readonly of: number;
-  readonly act: Act;
-  /** In the first order, and in the second. */
-  readonly places: readonly [Place, Place];
+  readonly action: Action;
+  /** The positions in the first and in the second order. */
+  readonly positions: readonly [Position, Position];
 }
 
-const place = fc.record({ rank: fc.nat(99), joins: fc.boolean(), instance: fc.nat(1) });
+const position = fc.record({ rank: fc.nat(99), isConcurrent: fc.boolean(), instance: fc.nat(1) });
 const event: fc.Arbitrary<Event> = fc.record({
   of: fc.nat(3),
-  act: fc.oneof<fc.WeightedArbitrary<Act>[]>(
+  action: fc.oneof<fc.WeightedArbitrary<Action>[]>(
     { weight: 2, arbitrary: fc.constant('paid') },
     { weight: 3, arbitrary: fc.constantFrom(...RANKED) },
     { weight: 4, arbitrary: fc.constantFrom(...CLIENTS) },
     { weight: 1, arbitrary: fc.constantFrom(...STAFF) },
   ),
-  places: fc.tuple(place, place),
+  positions: fc.tuple(position, position),
 });
 const events = fc.array(event, { minLength: 1, maxLength: 48, size: 'max' });
 
-const isReport = (act: Act): act is PurchaseState => RANKED.includes(act as PurchaseState);
-const isStaffs = (act: Act) => STAFF.includes(act as (typeof STAFF)[number]);
+const isReport = (action: Action): action is PurchaseState => RANKED.includes(action as PurchaseState);
+const isByStaff = (action: Action) => STAFF.includes(action as (typeof STAFF)[number]);
 
-/** The events in one of their orders; those of a batch are sent at once. */
-function batchesOf(all: readonly Event[], order: 0 | 1): Event[][] {
+/** The events in one of their orders. The events of a batch are sent concurrently. */
+function batchesOf(sequence: readonly Event[], order: 0 | 1): Event[][] {
   const batches: Event[][] = [];
-  for (const each of all.toSorted((a, b) => a.places[order].rank - b.places[order].rank)) {
-    if (each.places[order].joins && batches.length > 0) batches.at(-1)!.push(each);
-    else batches.push([each]);
+  for (const next of sequence.toSorted((a, b) => a.positions[order].rank - b.positions[order].rank)) {
+    if (next.positions[order].isConcurrent && batches.length > 0) batches.at(-1)!.push(next);
+    else batches.push([next]);
   }
   return batches;
 }
 
-/** Four transactions, what was done about them, and what must hold meanwhile. */
-class Story {
+/** Sends the events in one order to four transactions of its own, and checks the responses. */
+class Scenario {
   readonly #tokens = new Map<number, string>();
-  /** Refunds that were answered: from then on the license is answered as refunded, and nothing else. */
+  /** Transactions whose refund was answered: from then on their license is answered as refunded only. */
   readonly #refunded = new Set<number>();
   readonly #staffStatus = new Map<number, StaffStatus>();
 
@@ -81,25 +81,29 @@ class Story {
     return `${this.name}-${of}`;
   }
 
-  async play(all: readonly Event[]): Promise<void> {
-    for (const batch of batchesOf(all, this.order)) {
-      const staffs = batch.filter(({ act }) => isStaffs(act));
-      const others = batch.filter(({ act }) => !isStaffs(act));
-      await Promise.all([...others.map((each) => this.send(each)), this.staff(staffs), this.watch()]);
-      for (const { of, act } of batch) if (act === 'refunded') this.#refunded.add(of);
+  async run(sequence: readonly Event[]): Promise<void> {
+    for (const batch of batchesOf(sequence, this.order)) {
+      const staffEvents = batch.filter(({ action }) => isByStaff(action));
+      const others = batch.filter(({ action }) => !isByStaff(action));
+      await Promise.all([
+        ...others.map((event) => this.send(event)),
+        this.applyStaffEvents(staffEvents),
+        this.checkActivations(),
+      ]);
+      for (const { of, action } of batch) if (action === 'refunded') this.#refunded.add(of);
     }
   }
 
-  private async send({ of, act, places }: Event): Promise<void> {
-    const service = places[this.order].instance ? two : one;
-    if (isReport(act)) return expect((await reportOf(service, this.id(of), act)).status).toBe(204);
-    const isOver = this.#refunded.has(of);
-    const answer = await (act === 'heartbeat'
+  private async send({ of, action, positions }: Event): Promise<void> {
+    const service = positions[this.order].instance ? two : one;
+    if (isReport(action)) return expect((await reportOf(service, this.id(of), action)).status).toBe(204);
+    const isRefunded = this.#refunded.has(of);
+    const answer = await (action === 'heartbeat'
       ? this.heartbeat(service, of)
-      : this.activate(service, of, act));
+      : this.activate(service, of, action));
     if (!answer) return;
     const outcome = answer.json.code ?? 'active';
-    expect(isOver ? ['license_refunded'] : ['active', 'license_suspended', 'license_refunded']).toContain(
+    expect(isRefunded ? ['license_refunded'] : ['active', 'license_suspended', 'license_refunded']).toContain(
       outcome,
     );
     if (outcome === 'active') this.#tokens.set(of, answer.json.token as string);
@@ -115,18 +119,18 @@ class Story {
     return license?.license_id ? service.activate(license, machine) : undefined;
   }
 
-  // One after the other: which of two that come at once is the last one cannot be known.
-  private async staff(staffs: readonly Event[]): Promise<void> {
-    for (const { of, act } of staffs) {
+  // One after the other, because the last of two concurrent changes could not be known.
+  private async applyStaffEvents(staffEvents: readonly Event[]): Promise<void> {
+    for (const { of, action } of staffEvents) {
       const license_id = (await sold(one, this.id(of)))?.license_id;
       if (!license_id) continue;
-      await one.setLicense(license_id, { staff_status: act as StaffStatus });
-      this.#staffStatus.set(of, act as StaffStatus);
+      await one.setLicense(license_id, { staff_status: action as StaffStatus });
+      this.#staffStatus.set(of, action as StaffStatus);
     }
   }
 
-  /** No moment shows an active binding under a refunded license. */
-  private async watch(): Promise<void> {
+  /** Checks that no refunded license has an active activation. */
+  private async checkActivations(): Promise<void> {
     const found = await one.sql(
       `select p.transaction_id from activation a join license l on l.id = a.license_id
        join purchase p on p.id = l.purchase_id where p.state = 'refunded' and a.ended_at is null`,
@@ -134,8 +138,8 @@ class Story {
     expect(found).toEqual([]);
   }
 
-  /** What became of a transaction, without what the order may decide: which machines came in time. */
-  async end(of: number) {
+  /** The final state of a transaction, without the activations, which depend on the order. */
+  async finalState(of: number) {
     const purchase = await sold(one, this.id(of));
     if (!purchase) return null;
     const { state, paid, license_id, email, staff_status } = purchase;
@@ -149,59 +153,61 @@ class Story {
     await one.setLicense(license_id, { staff_status: 'active' });
     const { json } = await two.activate(purchase, 'the last');
     const isBuyers = email === buyerOf(this.id(of));
-    return { state, paid, licenses: 1, isBuyers, says: (json.code ?? 'active') as string };
+    return { state, paid, licenses: 1, isBuyers, outcome: (json.code ?? 'active') as string };
   }
 
-  /** How many mails there may be: a refund at once with the purchase, or after it, may come before the mail is written. */
-  mailsFor(of: number, all: readonly Event[]): number[] {
-    const batches = batchesOf(all, this.order);
-    const first = (status: Act) =>
-      batches.findIndex((batch) => batch.some((e) => e.of === of && e.act === status));
+  /** The allowed numbers of mails. A refund may be recorded before the mail of the purchase is written. */
+  allowedMailCounts(of: number, sequence: readonly Event[]): number[] {
+    const batches = batchesOf(sequence, this.order);
+    const first = (status: Action) =>
+      batches.findIndex((batch) => batch.some((e) => e.of === of && e.action === status));
     const [paid, refunded] = [first('paid'), first('refunded')];
     if (paid < 0 || (refunded >= 0 && refunded < paid)) return [0];
     return refunded < 0 ? [1] : [0, 1];
   }
 }
 
-const SAYS = {
+const OUTCOMES = {
   paid: 'active',
   dispute_won: 'active',
   disputed: 'license_suspended',
   refunded: 'license_refunded',
 };
 
-/** What must become of a transaction, by the set of its reports alone. */
-function expected(all: readonly Event[], of: number) {
-  const reported = RANKED.filter((status) => all.some((each) => each.of === of && each.act === status));
+/** The expected final state of a transaction, which depends only on the set of its reports. */
+function expected(sequence: readonly Event[], of: number) {
+  const reported = RANKED.filter((status) =>
+    sequence.some((sent) => sent.of === of && sent.action === status),
+  );
   const state = reported.at(-1);
   if (!state) return null;
   if (!reported.includes('paid')) return { state, paid: false, licenses: 0 };
-  return { state, paid: true, licenses: 1, isBuyers: true, says: SAYS[state] };
+  return { state, paid: true, licenses: 1, isBuyers: true, outcome: OUTCOMES[state] };
 }
 
 let runs = 0;
 
-test('the end depends on which reports came: not on their order, number, place or company', async () => {
+test('the final state depends only on which reports came, not on their order, number, instance or concurrency', async () => {
   await fc.assert(
-    fc.asyncProperty(events, async (all) => {
+    fc.asyncProperty(events, async (sequence) => {
       runs += 1;
-      const stories = [new Story(`first-${runs}`, 0), new Story(`second-${runs}`, 1)] as const;
-      await Promise.all(stories.map((story) => story.play(all)));
+      const scenarios = [new Scenario(`first-${runs}`, 0), new Scenario(`second-${runs}`, 1)] as const;
+      await Promise.all(scenarios.map((scenario) => scenario.run(sequence)));
       const sent = await mails(one);
       await rm(join(one.dataDir, 'outbox'), { recursive: true, force: true });
       for (const about of [0, 1, 2, 3]) {
-        const [first, second] = [await stories[0].end(about), await stories[1].end(about)];
+        const [first, second] = [await scenarios[0].finalState(about), await scenarios[1].finalState(about)];
         expect(first).toEqual(second);
-        expect(first).toEqual(expected(all, about));
-        for (const story of stories) {
-          const { license_key } = (await sold(one, story.id(about))) ?? {};
-          const got = sent.filter(({ to }) => to === buyerOf(story.id(about)));
-          expect(story.mailsFor(about, all)).toContain(got.length);
-          for (const mail of got) expect(mail.license_key).toBe(license_key);
+        expect(first).toEqual(expected(sequence, about));
+        for (const scenario of scenarios) {
+          const { license_key } = (await sold(one, scenario.id(about))) ?? {};
+          const received = sent.filter(({ to }) => to === buyerOf(scenario.id(about)));
+          expect(scenario.allowedMailCounts(about, sequence)).toContain(received.length);
+          for (const mail of received) expect(mail.license_key).toBe(license_key);
         }
       }
     }),
-    // However long it takes to find the smallest case, it is reported in time.
+    // The search for the smallest failing case ends before the timeout of the test.
     { numRuns: 20, interruptAfterTimeLimit: 20_000 },
   );
 });

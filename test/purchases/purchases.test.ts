@@ -20,7 +20,7 @@ afterAll(() => end(service));
 const mailsTo = async (email: string) => (await mails(service)).filter(({ to }) => to === email);
 
 describe('paid', () => {
-  test('makes one license, and mails the buyer a key that activates with their address', async () => {
+  test('creates one license, and mails the buyer a key that activates with their address', async () => {
     service.clock.set('2026-11-20T23:59:59Z');
     const { status, text } = await report(service, {
       transaction_id: 'pi_3QWErTyUiOp',
@@ -42,7 +42,7 @@ describe('paid', () => {
     expect(await service.sql('select count(*)::int as licenses from license')).toEqual([{ licenses: 1 }]);
   });
 
-  test('keeps the transaction id, the address, the status and the day, and nothing else', async () => {
+  test('stores the transaction id, the address, the status and the day, and nothing else', async () => {
     service.clock.set('2026-11-20T23:59:59Z');
     await reportOf(service, 'the-facts', 'paid');
     const rows = await service.sql(
@@ -59,7 +59,7 @@ describe('paid', () => {
     expect(columns.filter(({ type }) => /time/.test(String(type)))).toEqual([]);
   });
 
-  test('keeps the day of the first report, whenever the others come', async () => {
+  test('stores the day of the first report', async () => {
     service.clock.set('2026-11-20T23:59:59Z');
     await reportOf(service, 'the-day', 'disputed');
     service.clock.set('2026-11-21T00:00:00Z');
@@ -69,7 +69,7 @@ describe('paid', () => {
     ).toEqual([{ day: '2026-11-20' }]);
   });
 
-  test('makes a license for each transaction, also where one buyer has two', async () => {
+  test('creates a license for each transaction, also if a buyer has two', async () => {
     for (const transaction_id of ['first-of-two', 'second-of-two'])
       await report(service, { transaction_id, email: 'grace@buyer.example', status: 'paid' });
     const keys = (await mailsTo('grace@buyer.example')).map(({ license_key }) => license_key);
@@ -78,8 +78,8 @@ describe('paid', () => {
     expect(new Set(keys).size).toBe(2);
   });
 
-  test('makes the license as the settings say', async () => {
-    const generous = await Service.start({
+  test('creates the license with the defaults of the settings', async () => {
+    const configured = await Service.start({
       environment: {
         ...TAKES_PURCHASES,
         DEFAULT_MACHINES_PER_LICENSE: '3',
@@ -87,17 +87,17 @@ describe('paid', () => {
         LICENSE_KEY_PREFIX: 'DARK',
       },
     });
-    await reportOf(generous, 'generous', 'paid');
-    const { license_key } = (await sold(generous, 'generous'))!;
+    await reportOf(configured, 'with-settings', 'paid');
+    const { license_key } = (await sold(configured, 'with-settings'))!;
     expect(license_key).toMatch(/^DARK_/);
-    expect(await generous.sql('select machines_allowed, on_expiry, expires_at from license')).toEqual([
+    expect(await configured.sql('select machines_allowed, on_expiry, expires_at from license')).toEqual([
       { machines_allowed: 3, on_expiry: 'stop', expires_at: null },
     ]);
-    expect((await mails(generous))[0]!.text).toContain(license_key);
-    await end(generous);
+    expect((await mails(configured))[0]!.text).toContain(license_key);
+    await end(configured);
   });
 
-  test('is a purchase, a license and a mail, or none of them', async () => {
+  test('records the purchase, the license and the mail in one transaction', async () => {
     await mails(service);
     const before = await everyRow(service.database);
     await service.sql(
@@ -113,9 +113,9 @@ describe('paid', () => {
 });
 
 describe('a report', () => {
-  const good = { transaction_id: 'bad-members', email: 'ada@example.com', status: 'paid' };
+  const valid = { transaction_id: 'bad-members', email: 'ada@example.com', status: 'paid' };
 
-  async function refused(body: unknown): Promise<string[]> {
+  async function invalidMembers(body: unknown): Promise<string[]> {
     const before = await everyRow(service.database);
     const { status, json } = await report(service, body);
     expect([status, json.code]).toEqual([422, 'invalid_request']);
@@ -133,18 +133,22 @@ describe('a report', () => {
     ['email', [undefined, null, '', ' ', 'ada', 'ada@', '@example.com', 1, [], ['ada@example.com'], {}]],
     ['email', ['a@b@c', 'a b@example.com', 'a@example.com\r\nBcc: eve@example.com', 'a\0@b', '\ud800@b']],
     ['email', [`${'a'.repeat(243)}@example.com`]],
-  ])('with a wrong %s is refused, and leaves nothing (%#)', async (name, values) => {
-    for (const value of values) expect(await refused({ ...good, [name]: value })).toEqual([`/${name}`]);
+  ])('with an invalid %s is refused and not recorded (%#)', async (name, values) => {
+    for (const value of values)
+      expect(await invalidMembers({ ...valid, [name]: value })).toEqual([`/${name}`]);
   });
 
-  test('names each member that is wrong, and looks at the address with paid alone', async () => {
-    const pointers = await refused({ transaction_id: 1, status: 'paid' });
+  test('is refused with a pointer to each invalid member, of which the address is checked only with paid', async () => {
+    const pointers = await invalidMembers({ transaction_id: 1, status: 'paid' });
     expect(pointers.toSorted()).toEqual(['/email', '/transaction_id']);
-    expect((await refused({ email: 'no address' })).toSorted()).toEqual(['/status', '/transaction_id']);
+    expect((await invalidMembers({ email: 'no address' })).toSorted()).toEqual([
+      '/status',
+      '/transaction_id',
+    ]);
   });
 
   test.each(['disputed', 'dispute_won', 'refunded'])(
-    'of %s needs no address, and takes none',
+    'of %s needs no address, and one is not stored',
     async (status) => {
       for (const [at, email] of [undefined, null, '', 'no address', 7, {}, 'eve@example.com'].entries()) {
         const transaction_id = `${status}-${at}`;
@@ -157,19 +161,19 @@ describe('a report', () => {
     },
   );
 
-  test('may have an id of 200 characters, of any kind that is not blank', async () => {
+  test('may have an id of 200 characters, with any characters but white space', async () => {
     for (const transaction_id of [
       'x'.repeat(200),
       "';drop/**/table/**/purchase;--",
       'Käufer/№:1',
       '__proto__',
     ]) {
-      expect((await report(service, { ...good, transaction_id })).status).toBe(204);
+      expect((await report(service, { ...valid, transaction_id })).status).toBe(204);
       expect((await sold(service, transaction_id))!.state).toBe('paid');
     }
   });
 
-  test('may hold anything else: it is not looked at', async () => {
+  test('may have any other members, which are ignored', async () => {
     const body = `{"id":"evt_1","type":"checkout.completed","__proto__":{"status":"refunded"},"paid":false,
       "state":"refunded","data":{"status":"refunded","transaction_id":7},"status":"paid","constructor":null,
       "transaction_id":"among-others","email":"among@buyer.example","a":${'['.repeat(9_000)}${']'.repeat(9_000)}}`;
@@ -181,16 +185,16 @@ describe('a report', () => {
   });
 });
 
-test('without a secret the address does not exist, whatever is sent there', async () => {
-  const deaf = await Service.start();
-  const nowhere = (await deaf.call('POST', '/v1/nowhere', {})).json;
+test('without PURCHASE_WEBHOOK_SECRET the route answers 404 to every request', async () => {
+  const withoutSecret = await Service.start();
+  const unknownRoute = (await withoutSecret.call('POST', '/v1/nowhere', {})).json;
   const body = JSON.stringify({ transaction_id: 'unsigned', email: 'ada@example.com', status: 'paid' });
   for (const sent of [body, '{}', '{', '[]', '']) {
     for (const headers of [{}, signed(sent), signed(sent, { secret: '' })]) {
-      const { status, json } = await deaf.call('POST', PURCHASES, sent, headers);
-      expect([status, { ...json, request_id: '' }]).toEqual([404, { ...nowhere, request_id: '' }]);
+      const { status, json } = await withoutSecret.call('POST', PURCHASES, sent, headers);
+      expect([status, { ...json, request_id: '' }]).toEqual([404, { ...unknownRoute, request_id: '' }]);
     }
   }
-  expect(await deaf.sql('select from purchase')).toEqual([]);
-  await deaf.close();
+  expect(await withoutSecret.sql('select from purchase')).toEqual([]);
+  await withoutSecret.close();
 });

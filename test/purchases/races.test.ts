@@ -4,7 +4,7 @@ import { buyerOf, mails, reportOf as reportOnce, sold, TAKES_PURCHASES } from '.
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
 
-/** Two instances on one database, as behind a balancer. */
+/** Two instances with one database, as behind a load balancer. */
 let one: Service;
 let two: Service;
 beforeAll(async () => {
@@ -17,15 +17,15 @@ afterAll(async () => {
   await one.close();
 });
 
-/** On a machine that stalls for a second, a report is answered 503; the processor's side sends it again. */
+/** Reports again after a 503, which an overloaded machine may answer; payment processors do the same. */
 const reportOf: typeof reportOnce = (...report) => answered(() => reportOnce(...report));
 
-/** Sends to both instances in turn, all at once. */
+/** Sends all requests concurrently, alternating between the two instances. */
 const atOnce = <T>(sends: ((service: Service) => Promise<T>)[]) =>
   Promise.all(sends.map((send, i) => send(i % 2 ? two : one)));
 const times = <T>(count: number, make: (i: number) => T) => Array.from({ length: count }, (_, i) => make(i));
 
-test.each(ROUNDS)('6 paid reports at once make one license (round %i)', async (round) => {
+test.each(ROUNDS)('6 concurrent paid reports create one license (round %i)', async (round) => {
   const id = `paid-${round}`;
   const answers = await atOnce(times(6, () => (service) => reportOf(service, id, 'paid')));
   expect(answers.map(({ status }) => status)).toEqual(times(6, () => 204));
@@ -36,7 +36,7 @@ test.each(ROUNDS)('6 paid reports at once make one license (round %i)', async (r
   expect(licenses).toHaveLength(1);
 });
 
-test.each(ROUNDS)('paid and refunded at once, from nothing: refunded (round %i)', async (round) => {
+test.each(ROUNDS)('concurrent first reports with all statuses end as refunded (round %i)', async (round) => {
   const id = `both-${round}`;
   const statuses = [
     'paid',
@@ -55,32 +55,32 @@ test.each(ROUNDS)('paid and refunded at once, from nothing: refunded (round %i)'
   expect((await one.activate(license)).json.code).toBe('license_refunded');
 });
 
-test.each(ROUNDS)('a refund amid activations: none that took a seat keeps it (round %i)', async (round) => {
+test.each(ROUNDS)('a refund ends all activations that run concurrently (round %i)', async (round) => {
   const id = `amid-${round}`;
   await reportOf(one, id, 'paid');
   const license = (await sold(one, id))!;
   const tokens: string[] = [];
-  const taking = (i: number) => async (service: Service) => {
+  const activating = (i: number) => async (service: Service) => {
     const { status, json } = await service.activate(license, `machine ${i % 5}`);
     if (json.token) tokens.push(json.token);
     expect([200, 201, 'machine_limit_reached', 'license_refunded']).toContain(json.code ?? status);
   };
   const refunding = async (service: Service) =>
     expect((await reportOf(service, id, round % 2 ? 'refunded' : 'paid')).status).toBe(204);
-  const sends = times(10, taking);
-  // In the middle of the takers: some come before, some after.
+  const sends = times(10, activating);
+  // Some activations are sent before the refund, some after it.
   sends.splice(1 + (round % 8), 0, refunding, async (service) => {
     expect((await reportOf(service, id, 'refunded')).status).toBe(204);
   });
   await atOnce(sends);
-  const bindings = await one.sql('select ended_reason from activation where license_id = $1', [
+  const activations = await one.sql('select ended_reason from activation where license_id = $1', [
     license.license_id,
   ]);
-  expect(bindings).toEqual(bindings.map(() => ({ ended_reason: 'refunded' })));
+  expect(activations).toEqual(activations.map(() => ({ ended_reason: 'refunded' })));
   for (const token of tokens) expect((await two.heartbeat(token)).json.code).toBe('license_refunded');
 });
 
-test('after all these rounds each buyer has one mail, and those of a refund at most one', async () => {
+test('after all rounds each buyer has one mail, and at most one if the purchase was refunded', async () => {
   const counts = new Map<string, number>();
   for (const { to } of await mails(one)) counts.set(to, (counts.get(to) ?? 0) + 1);
   for (const round of ROUNDS) expect(counts.get(buyerOf(`paid-${round}`))).toBe(1);

@@ -23,11 +23,11 @@ afterAll(() => end(service));
 const mailsOf = async (transaction_id: string) =>
   (await mails(service)).filter(({ to }) => to === buyerOf(transaction_id)).length;
 
-/** Does something after which no row of any table is another. */
-async function changingNothing(work: () => Promise<unknown>): Promise<void> {
+/** Runs `work` and checks that it changes no row of any table and sends no mail. */
+async function expectNoChange(work: () => Promise<unknown>): Promise<void> {
   const sent = (await mails(service)).length;
   const before = await everyRow(service.database);
-  // Another day: nothing is dated anew either.
+  // The next day, so that a new timestamp in a row would show.
   service.clock.advance(86_400_000);
   await work();
   expect((await mails(service)).length).toBe(sent);
@@ -45,7 +45,7 @@ const HISTORIES: PurchaseState[][] = [
 ];
 
 test.each(HISTORIES.map((history) => [history.join(', '), history] as const))(
-  'each report of %s, sent again to the byte, is answered alike and changes nothing',
+  'each report of %s, repeated byte for byte, has the same response and changes nothing',
   async (name, history) => {
     const transaction_id = name.replaceAll(', ', '-');
     const sent = history.map((status, at) => ({
@@ -55,7 +55,7 @@ test.each(HISTORIES.map((history) => [history.join(', '), history] as const))(
     for (const { body, id } of sent) expect((await report(service, body, { id })).status).toBe(204);
     const { license_id, ...bought } = (await sold(service, transaction_id))!;
     if (license_id) await service.activate({ ...bought });
-    await changingNothing(async () => {
+    await expectNoChange(async () => {
       for (const { body, id } of [...sent, ...sent.toReversed()]) {
         const { status, text } = await report(service, body, { id });
         expect([status, text]).toEqual([204, '']);
@@ -66,15 +66,15 @@ test.each(HISTORIES.map((history) => [history.join(', '), history] as const))(
 
 test('a report sent again under another id, and with other members around it, changes nothing', async () => {
   await reportOf(service, 'again', 'paid');
-  await changingNothing(async () => {
+  await expectNoChange(async () => {
     const again = { transaction_id: 'again', email: 'eve@buyer.example', status: 'paid', attempt: 2 };
     expect((await report(service, again)).status).toBe(204);
   });
 });
 
-describe('a paid report that is sent again', () => {
+describe('a repeated paid report', () => {
   const paidAgain = (transaction_id: string) =>
-    changingNothing(async () => expect((await reportOf(service, transaction_id, 'paid')).status).toBe(204));
+    expectNoChange(async () => expect((await reportOf(service, transaction_id, 'paid')).status).toBe(204));
 
   async function paid(transaction_id: string): Promise<string> {
     await reportOf(service, transaction_id, 'paid');
@@ -82,14 +82,14 @@ describe('a paid report that is sent again', () => {
     return (await sold(service, transaction_id))!.license_id!;
   }
 
-  test('does not undo a change of address', async () => {
+  test('does not undo a change of the e-mail address', async () => {
     const id = await paid('moved');
     await service.setLicense(id, { email: 'new@buyer.example' });
     await paidAgain('moved');
     expect(await sold(service, 'moved')).toMatchObject({ license_id: id, email: 'new@buyer.example' });
   });
 
-  test('brings no erased buyer back, and makes no second license', async () => {
+  test('does not restore an erased buyer, and creates no second license', async () => {
     const id = await paid('erased');
     await service.sql('update license set email = null where id = $1', [id]);
     await service.sql("update purchase set email = null where transaction_id = 'erased'");
@@ -99,14 +99,14 @@ describe('a paid report that is sent again', () => {
     ]);
   });
 
-  test('makes no license where it had one that is long since deleted', async () => {
+  test('creates no license if the one of the purchase was deleted', async () => {
     const id = await paid('deleted');
     await service.sql('delete from license where id = $1', [id]);
     await paidAgain('deleted');
     expect(await sold(service, 'deleted')).toMatchObject({ paid: true, license_id: null });
   });
 
-  test('keeps a replaced key, and a machine that runs', async () => {
+  test('keeps the new key of a rekeyed license, and its active machine', async () => {
     const id = await paid('runs');
     const { license_key } = await service.app.get(LicensesService).rekey(id, ACT);
     const bought = { license_key, email: buyerOf('runs') };
@@ -117,7 +117,7 @@ describe('a paid report that is sent again', () => {
   });
 });
 
-test('a refund still ends a license whose buyer was erased, and is taken where the license is gone', async () => {
+test('a refund ends a license whose buyer was erased, and is accepted if the license was deleted', async () => {
   await reportOf(service, 'erased-refund', 'paid');
   const bought = (await sold(service, 'erased-refund'))!;
   const { token } = (await service.activate(bought)).json;
@@ -126,12 +126,12 @@ test('a refund still ends a license whose buyer was erased, and is taken where t
   expect((await service.heartbeat(token)).json.code).toBe('license_refunded');
   await service.sql('delete from activation where license_id = $1', [bought.license_id]);
   await service.sql('delete from license where id = $1', [bought.license_id]);
-  await changingNothing(async () => {
+  await expectNoChange(async () => {
     expect((await reportOf(service, 'erased-refund', 'refunded')).status).toBe(204);
   });
 });
 
-test('a license that outlived what is kept of its purchase is the same one when it is paid for once more', async () => {
+test('a purchase whose row was deleted and that is reported as paid again keeps its license, and no mail is sent', async () => {
   await reportOf(service, 'old', 'paid');
   const before = (await sold(service, 'old'))!;
   await service.setLicense(before.license_id!, { email: 'eve@buyer.example' });
@@ -143,7 +143,7 @@ test('a license that outlived what is kept of its purchase is the same one when 
   expect((await mails(service)).length).toBe(sent);
 });
 
-test('a license that was imported with the key of a lost sale is that sale’s, refund and all', async () => {
+test('a purchase that the database lost gets the license imported with its key, and its refund ends that license', async () => {
   const { license_id } = service.app.get(LicenseKeys).purchaseIds('lost');
   const { key_hash } = service.app.get(LicenseKeys).derive(license_id, 1);
   const { license_id: imported } = await service.issue({ email: 'eve@buyer.example' });

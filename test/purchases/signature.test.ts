@@ -21,8 +21,8 @@ afterAll(() => end(service));
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 let count = 0;
-/** A report that was never sent before. */
-const fresh = () => {
+/** A report of a new transaction. */
+const newReport = () => {
   const transaction_id = `tx-${(count += 1)}`;
   return JSON.stringify({ transaction_id, email: `${transaction_id}@buyer.example`, status: 'paid' });
 };
@@ -37,7 +37,7 @@ function expectRefused({ status, json, headers }: Answer): void {
   expect(headers['retry-after']).toBeUndefined();
 }
 
-test('the signatures of these tests are those of Standard Webhooks, by its own example', () => {
+test('the tests sign as the example of Standard Webhooks', () => {
   const example = { secret: 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', id: 'msg_p5jXN8AQM9LWM0D4loKWxJek' };
   expect(signed('{"test": 2432232314}', { ...example, at: 1_614_265_330 })).toEqual({
     'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -46,24 +46,24 @@ test('the signatures of these tests are those of Standard Webhooks, by its own e
   });
 });
 
-// All of these together are fewer than the 60 a minute after which the answer is 429.
-describe('403, and nothing stored,', () => {
+// These tests send fewer than the 60 wrong signatures in a minute after which the answer is 429.
+describe('403, and nothing is stored,', () => {
   afterEach(async () => {
     jest.restoreAllMocks();
     expect(await purchases()).toBe(0);
   });
 
   test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('without %s', async (name) => {
-    const body = fresh();
+    const body = newReport();
     const { [name]: _, ...headers } = signed(body);
     expectRefused(await send(body, headers));
     expectRefused(await send(body, { ...headers, [name]: '' }));
   });
 
-  test('without any of them', async () => expectRefused(await send(fresh(), {})));
+  test('without any of them', async () => expectRefused(await send(newReport(), {})));
 
-  test('for a right signature of another message', async () => {
-    const [body, other] = [fresh(), fresh()];
+  test('for the signature of another message', async () => {
+    const [body, other] = [newReport(), newReport()];
     const right = signed(body);
     expectRefused(await send(other, right));
     expectRefused(await send(body, { ...right, 'webhook-id': `${right['webhook-id']}x` }));
@@ -72,8 +72,8 @@ describe('403, and nothing stored,', () => {
     );
   });
 
-  test('for bytes that were changed, however little: one of them, the order, the spaces', async () => {
-    const body = fresh();
+  test('for a body that was changed: one byte, the order of the members, white space', async () => {
+    const body = newReport();
     const { transaction_id, email, status } = JSON.parse(body) as Record<string, string>;
     const others = [
       body.replace('tx-', 'tX-'),
@@ -86,31 +86,31 @@ describe('403, and nothing stored,', () => {
     for (const other of others) expectRefused(await send(other, signed(body)));
   });
 
-  test.each([',', 'x', '.5', 'e0', ' 1'])('for a timestamp with %j behind its number', async (more) => {
-    const body = fresh();
+  test.each([',', 'x', '.5', 'e0', ' 1'])('for a timestamp with %j after its number', async (more) => {
+    const body = newReport();
     const right = signed(body);
     const headers = { ...right, 'webhook-timestamp': `${right['webhook-timestamp']}${more}` };
     expectRefused(await send(body, headers));
   });
 
-  test('for another secret, and for the secret taken as a text', async () => {
-    const body = fresh();
+  test('for another secret, and for the secret used without decoding its base64', async () => {
+    const body = newReport();
     const asText = Buffer.from(SECRET).toString('base64');
     for (const secret of [randomBytes(32).toString('base64'), '', asText])
       expectRefused(await send(body, signed(body, { secret })));
   });
 
   test.each([-301, -3_600, 301, 3_600])('when it was signed %i seconds from now', async (seconds) => {
-    const body = fresh();
-    // No second passes while it is on its way.
+    const body = newReport();
+    // The time does not change while the request is sent.
     jest.spyOn(Date, 'now').mockReturnValue(Date.now());
     expectRefused(await send(body, signed(body, { at: unixTime() + seconds })));
   });
 
   test.each(['', 'now', 'NaN', '-1', '0x7fffffff', '1e10', '99999999999999999999', '2026-11-20T13:00:00Z'])(
-    'for a time that is no Unix time: %s',
+    'for a timestamp that is not a Unix time: %s',
     async (time) => {
-      const body = fresh();
+      const body = newReport();
       expectRefused(await send(body, { ...signed(body), 'webhook-timestamp': time }));
     },
   );
@@ -119,26 +119,26 @@ describe('403, and nothing stored,', () => {
     ['no version', (v1: string) => v1.slice(3)],
     ['version 2', (v1: string) => v1.replace('v1', 'v2')],
     ['version 1a, which is asymmetric', (v1: string) => v1.replace('v1', 'v1a')],
-    ['a capital version', (v1: string) => v1.replace('v1', 'V1')],
+    ['an upper-case version', (v1: string) => v1.replace('v1', 'V1')],
     ['a version alone', () => 'v1'],
     ['an empty signature', () => 'v1,'],
-    ['another sign between', (v1: string) => v1.replace(',', '=')],
+    ['another separator', (v1: string) => v1.replace(',', '=')],
     ['commas alone', () => ',,,'],
-    ['a signature cut short', (v1: string) => v1.slice(0, -2)],
+    ['a truncated signature', (v1: string) => v1.slice(0, -2)],
     ['a signature with something after it', (v1: string) => `${v1}x`],
     ['hex', (v1: string) => `v1,${Buffer.from(v1.slice(3), 'base64').toString('hex')}`],
     ['a comma in place of the space', (v1: string) => `v1,AAAA,${v1}`],
-    ['very many wrong ones', () => 'v1,AAAA '.repeat(1_000)],
-    ['what is not ASCII', () => 'v1,é'],
+    ['1,000 wrong signatures', () => 'v1,AAAA '.repeat(1_000)],
+    ['a non-ASCII character', () => 'v1,é'],
   ])('for a signature header with %s', async (_, change) => {
-    const body = fresh();
+    const body = newReport();
     const headers = signed(body);
     expectRefused(
       await send(body, { ...headers, 'webhook-signature': change(headers['webhook-signature']!) }),
     );
   });
 
-  test('before a word on what is in the body, or whether it is JSON', async () => {
+  test('before the body is checked, also if it is not JSON', async () => {
     for (const body of ['{', '[]', '', '{"status":"lost"}']) expectRefused(await send(body, {}));
     const [answer] = await exchange(service.url, [request('POST', PURCHASES)]);
     expectProblem(answer!, 'webhook_signature_invalid');
@@ -147,31 +147,31 @@ describe('403, and nothing stored,', () => {
 
 describe('204', () => {
   test.each([-290, 0, 290])('when it was signed %i seconds from now', async (seconds) => {
-    const { status } = await report(service, fresh(), { at: unixTime() + seconds });
+    const { status } = await report(service, newReport(), { at: unixTime() + seconds });
     expect(status).toBe(204);
   });
 
-  test('where one of several signatures is right: a secret is being replaced', async () => {
+  test('if one of several signatures is right, as while a secret is being replaced', async () => {
     for (const around of [
       (v1: string) => `v1,${'A'.repeat(43)}= v1a,xyz ${v1}`,
       (v1: string) => `${v1} v2,b`,
     ]) {
-      const body = fresh();
+      const body = newReport();
       const headers = signed(body);
       const signature = around(headers['webhook-signature']!);
       expect((await send(body, { ...headers, 'webhook-signature': signature })).status).toBe(204);
     }
   });
 
-  test('with a secret that was set as processors show it, after whsec_', async () => {
+  test('with a secret that was set with the prefix whsec_', async () => {
     const prefixed = await Service.start({ environment: { PURCHASE_WEBHOOK_SECRET: `whsec_${SECRET}` } });
-    const body = fresh();
+    const body = newReport();
     expect((await send(body, signed(body), prefixed)).status).toBe(204);
     expectRefused(await send(body, {}, prefixed));
     await end(prefixed);
   });
 
-  test('for a body in which bytes are more than letters', async () => {
+  test('for a body with characters of several bytes', async () => {
     const body = `{"transaction_id":"Größe-№-😀","email":"käufer@buyer.example","status":"paid","\\u0061":"\u2028"}`;
     expect((await report(service, body)).status).toBe(204);
     expect(await service.sql("select email from purchase where transaction_id = 'Größe-№-😀'")).toEqual([
@@ -180,35 +180,35 @@ describe('204', () => {
   });
 });
 
-test('after 60 wrong signatures in a minute a wrong one has to wait, and a right one never', async () => {
+test('after 60 wrong signatures in a minute a wrong one is answered 429, and a right one is still accepted', async () => {
   const busy = await Service.start({ environment: TAKES_PURCHASES });
   for (let wrong = 0; wrong < 60; wrong += 1) {
-    expectRefused(await send(fresh(), {}, busy));
-    expect((await report(busy, fresh())).status).toBe(204);
+    expectRefused(await send(newReport(), {}, busy));
+    expect((await report(busy, newReport())).status).toBe(204);
   }
-  for (const body of [fresh(), '{', '']) {
+  for (const body of [newReport(), '{', '']) {
     const { status, json, headers } = await send(body, signed(body, { secret: 'AAAA' }), busy);
     expect([status, json.code, json.client_action]).toEqual([429, 'too_many_requests', 'retry']);
     expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1);
     expect(Number(headers['retry-after'])).toBeLessThanOrEqual(60);
-    expect((await report(busy, fresh())).status).toBe(204);
+    expect((await report(busy, newReport())).status).toBe(204);
   }
   expect(await purchases(busy)).toBe(63);
   await end(busy);
 });
 
-test('every documented answer is one that was seen here', async () => {
-  const deaf = await Service.start();
+test('the tests of this file have seen every documented response', async () => {
+  const withoutSecret = await Service.start();
   const answers: [status: number, answer: Answer][] = [
     [400, await report(service, '[]')],
-    [404, await reportOf(deaf, 'deaf', 'paid')],
+    [404, await reportOf(withoutSecret, 'not-accepted', 'paid')],
     [413, await report(service, 'x'.repeat(70_000))],
     [415, await send('{}', { ...signed('{}'), 'content-type': 'text/plain' })],
     [422, await report(service, {})],
     [500, await whileGone(service, 'purchase', () => reportOf(service, 'broken', 'paid'))],
     [503, await whileLocked(service, 'purchase', () => reportOf(service, 'unavailable', 'paid'))],
   ];
-  await deaf.close();
+  await withoutSecret.close();
   for (const [status, answer] of answers) expect(answer.status).toBe(status);
   const documented = documentedAnswers().filter((answer) => answer.startsWith(`POST ${PURCHASES} `));
   expect(documented.filter((answer) => !seenAnswers().has(answer))).toEqual([]);

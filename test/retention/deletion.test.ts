@@ -13,159 +13,160 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-type Says = Readonly<Record<string, unknown>>;
+type Values = Readonly<Record<string, unknown>>;
 interface Case {
   readonly what: string;
   readonly table: string;
-  readonly says: () => Says;
-  /** The last moment at which it is kept, and the first at which it is deleted. */
-  readonly until: string;
-  readonly gone: string;
+  readonly values: () => Values;
+  /** A run at `keptAt` keeps the row; a run at `deletedAt` deletes it. */
+  readonly keptAt: string;
+  readonly deletedAt: string;
 }
 
 const ENDED = { ended_at: '2025-11-20T15:00:00Z' };
-const YEAR_LATER = { until: '2026-11-19T23:59:59.999Z', gone: '2026-11-20T00:00:00Z' };
-const LEAP_DAY_LATER = { until: '2025-02-27T23:59:59.999Z', gone: '2025-02-28T00:00:00Z' };
+const YEAR_LATER = { keptAt: '2026-11-19T23:59:59.999Z', deletedAt: '2026-11-20T00:00:00Z' };
+const LEAP_DAY_LATER = { keptAt: '2025-02-27T23:59:59.999Z', deletedAt: '2025-02-28T00:00:00Z' };
 const EXPIRED = { expires_at: '2026-11-20T12:00:00Z' };
-const EXPIRY = { until: '2026-11-20T12:00:00.000Z', gone: '2026-11-20T12:00:00.001Z' };
-const bought = (recorded_on: string) => () => ({ recorded_on });
+const EXPIRY = { keptAt: '2026-11-20T12:00:00.000Z', deletedAt: '2026-11-20T12:00:00.001Z' };
+const recordedOn = (recorded_on: string) => () => ({ recorded_on });
 
-const LEAVING: Case[] = [
+const DELETED: Case[] = [
   {
     what: 'an activation that was released',
     table: 'activation',
-    says: () => ({ license_id, ...ENDED, ended_reason: 'released' }),
+    values: () => ({ license_id, ...ENDED, ended_reason: 'released' }),
     ...YEAR_LATER,
   },
   {
     what: 'an activation that ended on a leap day',
     table: 'activation',
-    says: () => ({ license_id, ended_at: '2024-02-29T23:59:59Z', ended_reason: 'refunded' }),
+    values: () => ({ license_id, ended_at: '2024-02-29T23:59:59Z', ended_reason: 'refunded' }),
     ...LEAP_DAY_LATER,
   },
   {
     what: 'a license that was refunded, revoked or erased',
     table: 'license',
-    says: () => ({ ...ENDED, email: null }),
+    values: () => ({ ...ENDED, email: null }),
     ...YEAR_LATER,
   },
   {
     what: 'a license that stopped at its expiry',
     table: 'license',
-    says: () => ({ on_expiry: 'stop', expires_at: '2025-11-20T00:00:00Z' }),
+    values: () => ({ on_expiry: 'stop', expires_at: '2025-11-20T00:00:00Z' }),
     ...YEAR_LATER,
   },
   {
     what: 'a license whose expiry was set when it was long past',
     table: 'license',
-    says: () => ({ on_expiry: 'stop', expires_at: '2020-01-01', end_changed_at: ENDED.ended_at }),
+    values: () => ({ on_expiry: 'stop', expires_at: '2020-01-01', end_changed_at: ENDED.ended_at }),
     ...YEAR_LATER,
   },
   {
     what: 'a license whose end was changed long before it came',
     table: 'license',
-    says: () => ({ on_expiry: 'stop', expires_at: '2025-11-20', end_changed_at: '2025-01-01' }),
+    values: () => ({ on_expiry: 'stop', expires_at: '2025-11-20', end_changed_at: '2025-01-01' }),
     ...YEAR_LATER,
   },
   {
     what: 'a license that was revoked before it expired',
     table: 'license',
-    says: () => ({ on_expiry: 'stop', expires_at: '2026-06-01', ...ENDED, staff_status: 'revoked' }),
+    values: () => ({ on_expiry: 'stop', expires_at: '2026-06-01', ...ENDED, staff_status: 'revoked' }),
     ...YEAR_LATER,
   },
   {
     what: 'a license that was revoked after it expired',
     table: 'license',
-    says: () => ({ on_expiry: 'stop', expires_at: '2025-11-20', ended_at: '2026-06-01' }),
+    values: () => ({ on_expiry: 'stop', expires_at: '2025-11-20', ended_at: '2026-06-01' }),
     ...YEAR_LATER,
   },
   {
     what: 'a purchase of the last day of a year',
     table: 'purchase',
-    says: bought('2016-12-31'),
-    until: '2026-12-31T23:59:59.999Z',
-    gone: '2027-01-01T00:00:00Z',
+    values: recordedOn('2016-12-31'),
+    keptAt: '2026-12-31T23:59:59.999Z',
+    deletedAt: '2027-01-01T00:00:00Z',
   },
   {
     what: 'a purchase of the first day of a year',
     table: 'purchase',
-    says: bought('2016-01-01'),
-    until: '2026-12-31T23:59:59.999Z',
-    gone: '2027-01-01T00:00:00Z',
+    values: recordedOn('2016-01-01'),
+    keptAt: '2026-12-31T23:59:59.999Z',
+    deletedAt: '2027-01-01T00:00:00Z',
   },
-  { what: 'a code', table: 'one_time_code', says: () => EXPIRED, ...EXPIRY },
-  { what: 'a staff token', table: 'staff_token', says: () => ({ staff_id, ...EXPIRED }), ...EXPIRY },
+  { what: 'a one-time code', table: 'one_time_code', values: () => EXPIRED, ...EXPIRY },
+  { what: 'a staff token', table: 'staff_token', values: () => ({ staff_id, ...EXPIRED }), ...EXPIRY },
   {
     what: 'the recipient of a mail',
     table: 'mail_recipient',
-    says: () => ({ since: '2026-11-14T12:00:00Z' }),
+    values: () => ({ since: '2026-11-14T12:00:00Z' }),
     ...EXPIRY,
   },
   {
-    what: 'a deletion request that was honoured',
+    what: 'a deletion request that was carried out',
     table: 'erasure_request',
-    says: () => ({ honoured_at: ENDED.ended_at }),
+    values: () => ({ honoured_at: ENDED.ended_at }),
     ...YEAR_LATER,
   },
   {
-    what: 'a deletion request that was taken back',
+    what: 'a deletion request that was cancelled',
     table: 'erasure_request',
-    says: () => ({ cancelled_at: '2024-02-29T00:00:00Z' }),
+    values: () => ({ cancelled_at: '2024-02-29T00:00:00Z' }),
     ...LEAP_DAY_LATER,
   },
   {
-    what: 'a line of the ledger',
+    what: 'the record of a retention run',
     table: 'retention_run',
-    says: () => ({ started_at: '2024-11-20T23:59:59Z' }),
+    values: () => ({ started_at: '2024-11-20T23:59:59Z' }),
     ...YEAR_LATER,
   },
 ];
 
-/** The only row of a table with these values. */
-const there = async (table: string, row: Says): Promise<boolean> => {
+/** Whether the row still exists. */
+const exists = async (table: string, row: Values): Promise<boolean> => {
   const key = 'mail_id' in row ? 'mail_id' : 'id';
   return (await harness.sql(`select 1 from ${table} where ${key} = $1`, [row[key]])).length === 1;
 };
 
-test.each(LEAVING)('$what stays until $until and leaves at $gone', async ({ table, says, until, gone }) => {
-  const row = await harness.insert(table, says());
-  expect((await harness.run(until)).deleted).toEqual({});
-  expect(await there(table, row)).toBe(true);
-  expect((await harness.run(gone)).deleted).toEqual({ [table]: 1 });
-  expect(await there(table, row)).toBe(false);
+test.each(DELETED)('$what is kept at $keptAt and deleted at $deletedAt', async (deletion) => {
+  const { table, values, keptAt, deletedAt } = deletion;
+  const row = await harness.insert(table, values());
+  expect((await harness.run(keptAt)).deleted).toEqual({});
+  expect(await exists(table, row)).toBe(true);
+  expect((await harness.run(deletedAt)).deleted).toEqual({ [table]: 1 });
+  expect(await exists(table, row)).toBe(false);
 });
 
 const FAR = '2026-11-20T00:05:00Z';
-test.each<[what: string, table: string, says: () => Says]>([
-  ['an active binding', 'activation', () => ({ license_id })],
+test.each<[what: string, table: string, values: () => Values]>([
+  ['an active activation', 'activation', () => ({ license_id })],
   ['a license without an end', 'license', () => ({ on_expiry: 'stop' })],
   ['an expired license that keeps running what it covers', 'license', () => ({ expires_at: '2012-01-01' })],
   ['a suspended license', 'license', () => ({ staff_status: 'suspended' })],
   ['an open deletion request', 'erasure_request', () => ({ email: 'ada@example.com' })],
-])('%s stays, however old', async (_what, table, says) => {
-  const row = await harness.insert(table, says());
+])('%s is never deleted because of its age', async (_what, table, values) => {
+  const row = await harness.insert(table, values());
   expect((await harness.run(FAR)).deleted).toEqual({});
-  expect(await there(table, row)).toBe(true);
+  expect(await exists(table, row)).toBe(true);
   await harness.sql(`delete from ${table} where id = $1`, [row['id']]);
 });
 
-test('a week leaves 24 months after its Sunday, with all that was counted of it', async () => {
+test('a week is deleted 24 months after its Sunday, with all its counts', async () => {
   await harness.insert('fleet_week', { week_end: '2024-11-17' });
-  const cells = ['fleet_cell', 'fleet_latency', 'crash_week'];
-  for (const table of cells) await harness.insert(table, { week_end: '2024-11-17' });
-  const counts = () => Promise.all(cells.map((table) => harness.count(table)));
+  const countTables = ['fleet_cell', 'fleet_latency', 'crash_week'];
+  for (const table of countTables) await harness.insert(table, { week_end: '2024-11-17' });
+  const counts = () => Promise.all(countTables.map((table) => harness.count(table)));
   expect((await harness.run('2026-11-16T23:59:59.999Z')).deleted).toEqual({});
   expect(await counts()).toEqual([1, 1, 1]);
   expect((await harness.run('2026-11-17T00:00:00Z')).deleted).toEqual({ fleet_week: 1 });
   expect(await counts()).toEqual([0, 0, 0]);
 });
 
-test('TAX_RETENTION_YEARS is how long a purchase stays', async () => {
+test('a purchase is kept for TAX_RETENTION_YEARS', async () => {
   const purchase = await harness.insert('purchase', { recorded_on: '2016-07-01' });
-  const two = harness.instance(harness.clock, { TAX_RETENTION_YEARS: '2' });
-  expect((await harness.run('2018-12-31T23:59:59.999Z', two)).deleted).toEqual({});
-  expect((await harness.run('2019-01-01T00:00:00Z', two)).deleted).toEqual({ purchase: 1 });
-  expect(await there('purchase', purchase)).toBe(false);
+  const twoYears = harness.instance(harness.clock, { TAX_RETENTION_YEARS: '2' });
+  expect((await harness.run('2018-12-31T23:59:59.999Z', twoYears)).deleted).toEqual({});
+  expect((await harness.run('2019-01-01T00:00:00Z', twoYears)).deleted).toEqual({ purchase: 1 });
+  expect(await exists('purchase', purchase)).toBe(false);
 });
 
 test.each([
@@ -173,10 +174,10 @@ test.each([
   ['dispute_won', 'active', 'active'],
   ['disputed', 'active', 'suspended'],
   ['disputed', 'revoked', 'revoked'],
-  // Refunded in its last year, its license is still there: it must not become valid again.
+  // A license whose refund was reported in the last year still exists, and must not become valid again.
   ['refunded', 'active', 'revoked'],
   ['refunded', 'suspended', 'revoked'],
-])('of a %s purchase that leaves, the %s license goes on as %s', async (state, before, after) => {
+])('when a %s purchase is deleted, its %s license becomes %s', async (state, before, after) => {
   const { id: purchase_id } = await harness.insert('purchase', { state, recorded_on: '2016-07-01' });
   const { id } = await harness.insert('license', { purchase_id, staff_status: before });
   expect((await harness.run('2027-01-01T00:05:00Z')).deleted).toEqual({ purchase: 1 });
@@ -184,7 +185,7 @@ test.each([
   expect(await harness.sql(sql, [id])).toEqual([{ purchase_id: null, staff_status: after }]);
 });
 
-test('a license that leaves takes its activations along, and their release requests', async () => {
+test('a license is deleted with its activations and their release requests', async () => {
   const ids = await Promise.all(
     [{ ended_at: '2025-11-20' }, { ended_at: '2025-11-21' }].map(async (end) => {
       const license = await harness.insert('license', end);
@@ -197,18 +198,18 @@ test('a license that leaves takes its activations along, and their release reque
   expect((await harness.run(FAR)).deleted).toEqual({ license: 1 });
   for (const [index, { license, activation, request }] of ids.entries()) {
     expect([
-      await there('license', license),
-      await there('activation', activation),
-      await there('release_request', request),
+      await exists('license', license),
+      await exists('activation', activation),
+      await exists('release_request', request),
     ]).toEqual(Array(3).fill(index === 1));
   }
 });
 
-test('work that failed for good leaves after 6 days; what waits or is being done stays', async () => {
-  const job = async (at: string, says: string) => {
+test('a job that has failed finally is deleted after 6 days; waiting and running jobs are kept', async () => {
+  const job = async (at: string, values: string) => {
     const key = randomUUID();
     await harness.sql(`select graphile_worker.add_job('mail_test', job_key := $1, max_attempts := 3)`, [key]);
-    await harness.sql(`update graphile_worker._private_jobs set created_at = $2, ${says} where key = $1`, [
+    await harness.sql(`update graphile_worker._private_jobs set created_at = $2, ${values} where key = $1`, [
       key,
       at,
     ]);
@@ -216,17 +217,17 @@ test('work that failed for good leaves after 6 days; what waits or is being done
   };
   const old = '2026-11-14T11:59:59Z';
   await job(old, 'attempts = 3');
-  const stay = [
+  const kept = [
     await job('2026-11-14T12:00:00Z', 'attempts = 3'),
     await job(old, 'attempts = 2'),
     await job(old, 'attempts = 3, locked_at = now()'),
   ];
   expect((await harness.run('2026-11-20T12:00:00Z')).deleted).toEqual({ 'graphile_worker._private_jobs': 1 });
   const left = await harness.sql<{ key: string }>('select key from graphile_worker._private_jobs');
-  expect(left.map(({ key }) => key).toSorted()).toEqual(stay.toSorted());
+  expect(left.map(({ key }) => key).toSorted()).toEqual(kept.toSorted());
 });
 
-test('audit entries leave after 24 months; no day that is given takes a younger one, nor fails on it', async () => {
+test('audit events are deleted after 24 months; a run for a later day deletes no younger one and does not fail', async () => {
   const event = (ago: string) =>
     harness.sql(
       `insert into audit_event (id, actor, action, change, at)
@@ -246,7 +247,7 @@ test.each([
     'license',
     `gen_random_uuid(), sha256(n::text::bytea), 'AB', 1, null, 'active', 1, null, 'keep', null, '2010-01-01', '2025-01-01', '2010-01-01'`,
   ],
-])('rows of %s leave 5,000 by 5,000, to the last one', async (table, values) => {
+])('all due rows of %s are deleted, in batches of 5,000', async (table, values) => {
   await harness.sql(`
     create table batch (rows integer);
     create function note_batch() returns trigger language plpgsql as

@@ -10,16 +10,16 @@ beforeAll(async () => {
 afterEach(() => harness.sql('truncate telemetry_inbox, telemetry'));
 afterAll(() => harness.close());
 
-/** Telemetry of these days, where the runs before `before` have left it: in its partitions, and nothing in the inbox. */
-async function keep(days: Record<string, number>, before: string): Promise<void> {
+/** Stores telemetry of these days as earlier runs have left it: all rows in partitions, none in the inbox. */
+async function storeInPartitions(days: Record<string, number>, before: string): Promise<void> {
   await harness.receive(days);
   const [year, ...rest] = before.split('-');
   const report = await harness.run(`${Number(year) - 1}-${rest.join('-')}T12:00:00Z`);
   expect([report.deleted, await harness.days('telemetry')]).toEqual([{}, days]);
 }
 
-/** The cutoff as it falls: within a month, at its ends, at a leap day, at the end of a year. */
-const CUTOFFS: [asOf: string, days: string[], stay: string[]][] = [
+/** Cutoffs within a month, at its ends, at a leap day and at the end of a year. */
+const CUTOFFS: [asOf: string, days: string[], kept: string[]][] = [
   ['2026-11-20', ['2024-11-19', '2024-11-20', '2024-11-21'], ['2024-11-21']],
   ['2026-11-01', ['2024-10-31', '2024-11-01', '2024-11-02'], ['2024-11-02']],
   ['2026-11-30', ['2024-11-29', '2024-11-30', '2024-12-01'], ['2024-12-01']],
@@ -30,17 +30,20 @@ const CUTOFFS: [asOf: string, days: string[], stay: string[]][] = [
   ['2026-12-31', ['2024-12-30', '2024-12-31', '2025-01-01'], ['2025-01-01']],
   ['2027-01-01', ['2024-12-31', '2025-01-01', '2025-01-02'], ['2025-01-02']],
 ];
-test.each(CUTOFFS)('on %s, of the days %j there stay %j, from midnight on', async (asOf, days, stay) => {
-  await keep(Object.fromEntries(days.map((day) => [day, 2])), asOf);
+test.each(CUTOFFS)('a run on %s, given the days %j, keeps %j, from midnight on', async (asOf, days, kept) => {
+  await storeInPartitions(Object.fromEntries(days.map((day) => [day, 2])), asOf);
   const report = await harness.run(`${asOf}T00:00:00Z`);
-  expect(Object.keys(await harness.days('telemetry'))).toEqual(stay);
-  expect(report.deleted['telemetry']).toBe(2 * (days.length - stay.length));
+  expect(Object.keys(await harness.days('telemetry'))).toEqual(kept);
+  expect(report.deleted['telemetry']).toBe(2 * (days.length - kept.length));
   // The last instant of the day changes nothing more.
   expect((await harness.run(`${asOf}T23:59:59.999Z`)).deleted).toEqual({});
 });
 
-test('months that are wholly past go with their partitions; the one that is partly kept loses rows', async () => {
-  await keep({ '2024-09-01': 3, '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 }, '2026-11-20');
+test('partitions of months that are due as a whole are dropped; of the month that is partly due, rows are deleted', async () => {
+  await storeInPartitions(
+    { '2024-09-01': 3, '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 },
+    '2026-11-20',
+  );
   expect(await harness.partitions()).toEqual(expect.arrayContaining(['2024_09', '2024_10', '2024_11']));
   const { deleted } = await harness.run('2026-11-20T00:05:00Z');
   expect(deleted).toEqual({ telemetry: 12 });
@@ -50,13 +53,13 @@ test('months that are wholly past go with their partitions; the one that is part
   expect(left).toEqual([]);
 });
 
-test('more than a batch of rows leaves the month that is partly kept, to the last one', async () => {
-  await keep({ '2024-11-20': 10_001, '2024-11-21': 1 }, '2026-11-20');
+test('in a month that is partly due, all due rows are deleted, also if they are more than one batch', async () => {
+  await storeInPartitions({ '2024-11-20': 10_001, '2024-11-21': 1 }, '2026-11-20');
   expect((await harness.run('2026-11-20T00:05:00Z')).deleted['telemetry']).toBe(10_001);
   expect(await harness.days('telemetry')).toEqual({ '2024-11-21': 1 });
 });
 
-test('what comes to the inbox years late is moved and leaves at once', async () => {
+test('telemetry of a day that is years past is moved out of the inbox and deleted in the same run', async () => {
   await harness.receive({ '2020-05-31': 2, '2024-11-20': 1, '2024-11-21': 1 });
   const { telemetry_rows_moved, deleted } = await harness.run('2026-11-20T00:05:00Z');
   expect([telemetry_rows_moved, deleted['telemetry']]).toEqual([4, 3]);
@@ -74,9 +77,9 @@ test.each([
   expect(await harness.partitions()).toEqual(expect.arrayContaining(own));
 });
 
-test('the ledger says when a run was, for when, what left each table and how old the oldest row is', async () => {
+test('a run records its times, the time it applied the policy for, the deleted rows and the oldest day by table', async () => {
   await harness.sql('truncate retention_run');
-  await keep({ '2024-11-20': 5, '2024-11-21': 6 }, '2026-11-20');
+  await storeInPartitions({ '2024-11-20': 5, '2024-11-21': 6 }, '2026-11-20');
   await harness.sql('truncate retention_run');
   harness.clock.set('2026-11-20T13:00:00Z');
   await harness.insert('audit_event', { at: new Date('2026-11-02T08:00:00Z') });
@@ -88,7 +91,7 @@ test('the ledger says when a run was, for when, what left each table and how old
       started_at: new Date('2026-11-20T13:00:00Z'),
       finished_at: new Date('2026-11-20T13:00:00Z'),
       deleted: { telemetry: 5 },
-      // What is kept for another reason has an age as well.
+      // The oldest day is recorded for tables that lost no row as well.
       oldest: expect.objectContaining({ telemetry: '2024-11-21', audit_event: '2026-11-02' }),
       failed: [],
     },

@@ -6,7 +6,7 @@ import { createRetentionPolicy } from '../../src/retention/policy.js';
 import { Service } from '../support/harness.js';
 import { RetentionHarness } from './harness.js';
 
-/* What becomes of the machines of a license that has ended, and of the license (docs/decisions/0023). */
+/* When the activations of an ended license end, and when the license is deleted (docs/decisions/0023). */
 
 const NOW = '2026-11-20T13:00:00Z';
 const ELEVEN_MONTHS = { before: '2027-10-19T23:59:59.999Z', on: '2027-10-20T00:00:00Z' };
@@ -26,7 +26,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** A run by the schedule, at this moment. */
+/** Runs the retention at this time. */
 async function runAt(time: string) {
   service.clock.set(time);
   harness.clock.set(time);
@@ -39,7 +39,7 @@ const END = {
   expired: { on_expiry: 'stop', expires_at: new Date(NOW) },
 } as const;
 
-/** A license that ended at noon, with a machine that is active. */
+/** A license that ended at NOW, with an active machine. */
 async function ended(by: keyof typeof END) {
   const license = await service.issue();
   const { token, activation } = (await service.activate(license)).json;
@@ -51,7 +51,7 @@ describe.each([
   ['revoked', 'license_revoked', 'license_revoked'],
   ['expired', 'license_expired', 'binding_released'],
 ] as const)('a license that was %s', (by, first, then) => {
-  test('loses its activations after 11 months, and leaves after 12', async () => {
+  test('its activations end after 11 months, and it is deleted after 12', async () => {
     const license = await ended(by);
     const codes = async () => [
       (await service.heartbeat(license.token)).json.code,
@@ -67,7 +67,7 @@ describe.each([
     expect(await codes()).toEqual(['token_invalid', 'license_not_found']);
   });
 
-  test('and is valid again in time keeps its machines, which run on with the token they have', async () => {
+  test('its activations stay valid with their tokens if it is valid again within 11 months', async () => {
     const license = await ended(by);
     await runAt(ELEVEN_MONTHS.before);
     await service.setLicense(license.license_id, { staff_status: 'active', expires_at: null });
@@ -75,7 +75,7 @@ describe.each([
     expect((await service.heartbeat(license.token)).status).toBe(200);
   });
 
-  test('and is valid again in its last month is still there, and takes its machine at one activation', async () => {
+  test('if it is valid again in the twelfth month, its machine can activate again', async () => {
     const license = await ended(by);
     await runAt(ELEVEN_MONTHS.on);
     await service.setLicense(license.license_id, { staff_status: 'active', expires_at: null });
@@ -84,26 +84,26 @@ describe.each([
     expect(await runAt('2030-01-01T00:05:00Z')).toEqual({ licenses: 0, activations: 0 });
   });
 
-  test('is never deleted by the run that ends its activations, however late that is, nor for two weeks', async () => {
+  test('it is not deleted in the two weeks after its activations ended, however late the run is', async () => {
     await ended(by);
     expect(await runAt('2028-03-01T00:05:00.000Z')).toEqual({ licenses: 0, activations: 1 });
     expect(await runAt('2028-03-15T00:04:59.999Z')).toEqual({ licenses: 0, activations: 0 });
     expect(await runAt('2028-03-15T00:05:00.001Z')).toEqual({ licenses: 1, activations: 0 });
   });
 
-  test('loses nothing to a day that is yet to come', async () => {
+  test('a run for a future day changes nothing before the present day', async () => {
     await ended(by);
-    const later = () => harness.run('2028-01-01T00:00:00Z');
+    const runForFuture = () => harness.run('2028-01-01T00:00:00Z');
     harness.clock.set(ELEVEN_MONTHS.before);
-    expect(await later()).toMatchObject({ activations_ended: 0, deleted: {} });
-    // Nor is the time cut short that its deletion waits for when an activation has ended.
+    expect(await runForFuture()).toMatchObject({ activations_ended: 0, deleted: {} });
+    // The two weeks between the end of an activation and the deletion of its license are not shortened.
     harness.clock.set(ELEVEN_MONTHS.on);
-    expect(await later()).toMatchObject({ activations_ended: 1, deleted: {} });
+    expect(await runForFuture()).toMatchObject({ activations_ended: 1, deleted: {} });
     expect(await harness.count('license')).toBe(1);
   });
 });
 
-test('an activation that ends with its license is recorded like any release, and no mail is sent', async () => {
+test('an activation that the retention ends is recorded like any release, and no mail is sent', async () => {
   const { license_id, activation } = await ended('revoked');
   await harness.insert('release_request', { activation_id: activation });
   const jobs = await harness.count('graphile_worker._private_jobs');
@@ -132,7 +132,7 @@ test('an activation that ends with its license is recorded like any release, and
   expect(await harness.count('graphile_worker._private_jobs')).toBe(jobs);
 });
 
-test('more activations than one transaction ends are all ended, and those of valid licenses are not', async () => {
+test('all due activations are ended, also more than one batch, and none of a valid license', async () => {
   const [old, valid] = [randomUUID(), randomUUID()];
   await harness.insert('license', { id: old, ended_at: '2025-12-20', machines_allowed: 2_000 });
   await harness.insert('license', { id: valid, machines_allowed: 2_000 });
@@ -150,12 +150,12 @@ test('more activations than one transaction ends are all ended, and those of val
   expect(left).toEqual([{ license_id: valid }]);
 });
 
-test('a license that is corrected while a run looks for it keeps its machines', async () => {
+test('a license that is corrected during a run keeps its activations', async () => {
   const license = await ended('expired');
   const staff = await service.database.connect();
   await staff.query('begin');
   await staff.query('update license set expires_at = null where id = $1', [license.license_id]);
-  // The run skips rows that another transaction locks, and waits for none.
+  // The run skips rows that another transaction has locked.
   expect(await runAt(TWELVE_MONTHS.on)).toEqual({ licenses: 0, activations: 0 });
   await staff.query('commit');
   staff.release();
@@ -163,7 +163,7 @@ test('a license that is corrected while a run looks for it keeps its machines', 
   expect((await service.heartbeat(license.token)).status).toBe(200);
 });
 
-/** The rule by which licenses are deleted, alone: as if no run ever ended an activation. */
+/** Applies only the rule that deletes licenses, without ending activations before. */
 async function deleteLicenses(change = {}): Promise<number> {
   const rule = {
     ...createRetentionPolicy({ taxRetentionYears: 10 }).find(({ table }) => table === 'license')!,
@@ -178,11 +178,11 @@ async function deleteLicenses(change = {}): Promise<number> {
   }
 }
 
-test('no statement deletes a license with an activation that never ended', async () => {
+test('a license with an activation that never ended cannot be deleted', async () => {
   await ended('revoked');
   await ended('expired');
   expect(await deleteLicenses()).toBe(0);
-  // Without the condition the foreign key refuses: only activations that ended go along.
+  // Without the condition the foreign key refuses the deletion.
   await expect(deleteLicenses({ guard: undefined })).rejects.toThrow(/activation_license_id_fkey/);
   expect([await harness.count('license'), await harness.count('activation')]).toEqual([2, 2]);
   await service.sql(`update activation set ended_at = $1, ended_reason = 'released'`, [NOW]);

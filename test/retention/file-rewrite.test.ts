@@ -24,7 +24,7 @@ const HOLDER = {
   reason: 'Kanari was sold 9d2b',
 };
 
-// A server of its own: its files hold nothing of other tests.
+// The test starts its own server, so that no data of other tests is in the files.
 let directory: string;
 let server: EmbeddedPostgres;
 let service: Service;
@@ -48,14 +48,14 @@ const search = new LeakSearch([
   { what: 'the bytes of the machine id', bytes: Buffer.from(machineId('kanari'), 'hex'), binary: true },
 ]);
 
-/** What the files of the databases hold of the holder, as a base backup would copy them. */
-async function found(): Promise<string[]> {
+/** The values of the holder that the files of the database still contain. A base backup copies these files. */
+async function findLeaks(): Promise<string[]> {
   await service.sql('checkpoint');
-  const all = search.inFiles(join(directory, 'postgres/base'));
-  return [...new Set(all.map((line) => line.slice(line.indexOf(': ') + 2)))];
+  const hits = search.inFiles(join(directory, 'postgres/base'));
+  return [...new Set(hits.map((hit) => hit.slice(hit.indexOf(': ') + 2)))];
 }
 
-/** Whether a run has ended by now. */
+/** Whether a run has ended. */
 const isOver = (run: Promise<unknown>) => Promise.race([run.then(() => true), turn(false)]);
 
 async function rewriteTimes(): Promise<Record<string, string>> {
@@ -63,8 +63,8 @@ async function rewriteTimes(): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map((row) => [row.table_name, row.rewritten_at.toISOString()]));
 }
 
-/** A holder with everything that is stored about one: purchase, machines, request, codes, sessions and mails. */
-async function holder(): Promise<void> {
+/** Creates a holder with all kinds of stored data: purchase, machines, release request, codes, sessions and mails. */
+async function createHolder(): Promise<void> {
   const { email } = HOLDER;
   await sell(service, email, 'pi_files');
   const license = await service.issue({ email, machines_allowed: 20 });
@@ -74,23 +74,23 @@ async function holder(): Promise<void> {
   await service.app.get(ReleaseRequests).create(json.activation.id, HOLDER.reason);
   await service.call('POST', '/portal/api/session/code', { email }, { origin: 'http://localhost:3000' });
   await service.call('POST', '/portal/api/session', license, { origin: 'http://localhost:3000' });
-  // Versions of the rows that were replaced long ago, on pages that `vacuum` has compacted.
+  // Leaves old row versions in pages that `vacuum` has compacted.
   await service.sql('update license set machines_allowed = machines_allowed + 1 where email = $1', [email]);
   await service.sql('vacuum license, activation');
 }
 
-test('within 24 hours of an erasure no file of the database holds what was erased, while machines go on', async () => {
+test('24 hours after an erasure no database file contains the erased data, and requests are answered during the rewrite', async () => {
   const others = await service.issue({ email: 'grace@example.com', machines_allowed: 10_000 });
   const { token } = (await service.activate(others)).json;
-  await holder();
+  await createHolder();
   await erase(service, HOLDER.email);
   await mailsTo(service, HOLDER.email, /was deleted/);
-  expect(await found()).toEqual(
+  expect(await findLeaks()).toEqual(
     expect.arrayContaining([HOLDER.email, HOLDER.label, 'the bytes of the machine id']),
   );
   // PostgreSQL's own maintenance leaves the bytes in the files.
   await service.sql('vacuum');
-  expect(await found()).toContain(HOLDER.email);
+  expect(await findLeaks()).toContain(HOLDER.email);
 
   service.clock.advance(21 * HOUR_MS);
   const run = retention.run();
@@ -105,10 +105,10 @@ test('within 24 hours of an erasure no file of the database holds what was erase
   expect(await run).toMatchObject({ failed: [], files_rewritten: REWRITTEN_TABLES.length });
   expect([...statuses].toSorted()).toEqual([200, 201]);
   service.clock.advance(3 * HOUR_MS);
-  expect(await found()).toEqual([]);
+  expect(await findLeaks()).toEqual([]);
 });
 
-test('a table is rewritten once within 20 hours, and its rows, indexes and settings stay', async () => {
+test('a table is rewritten once in 20 hours, and keeps its rows, indexes and settings', async () => {
   const settings = `select attrelid::regclass::text, attname, attstattarget from pg_attribute
     where attstattarget = 0 order by 1, 2`;
   const [before, rows] = [
@@ -124,7 +124,7 @@ test('a table is rewritten once within 20 hours, and its rows, indexes and setti
   expect(await service.sql('select 1 from pg_index where not indisvalid')).toEqual([]);
 });
 
-test('while a transaction may read what was deleted no table is rewritten: the run says so, and the next one does it', async () => {
+test('while a transaction can read deleted rows, a run reports an error and rewrites no table, and the next run does', async () => {
   service.clock.advance(21 * HOUR_MS);
   const before = await rewriteTimes();
   const reader = new pg.Client(server.url);
@@ -143,7 +143,7 @@ test('while a transaction may read what was deleted no table is rewritten: the r
   expect(await retention.run()).toMatchObject({ failed: [], files_rewritten: REWRITTEN_TABLES.length });
 });
 
-test('a table that is being read is given up after some tries, so that heartbeats go on, and is rewritten next time', async () => {
+test('a run gives up on a table that is being read, so that heartbeats are answered, and the next run rewrites it', async () => {
   service.clock.advance(21 * HOUR_MS);
   const license = await service.issue();
   const { token } = (await service.activate(license, 'a reader')).json;
@@ -159,7 +159,7 @@ test('a table that is being read is given up after some tries, so that heartbeat
   expect(await retention.run()).toMatchObject({ failed: [], files_rewritten: 1 });
 });
 
-test('a large table is rewritten every 21 days, in LARGE_TABLE_HOUR alone', async () => {
+test('a large table is rewritten every 21 days, and only in LARGE_TABLE_HOUR', async () => {
   const rows = LARGE_TABLE_BYTES / 512;
   await service.sql(
     `insert into audit_event (id, actor, action, change, reason, at)
@@ -172,14 +172,14 @@ test('a large table is rewritten every 21 days, in LARGE_TABLE_HOUR alone', asyn
     expect((await retention.run())!.failed).toEqual([]);
     return (await rewriteTimes())['audit_event'] !== last;
   };
-  // The clock shows a day of November 2026.
+  // The last rewrite was on a day of November 2026.
   expect(await rewritten('2026-12-10T03:05:00Z')).toBe(false);
   expect(await rewritten('2026-12-20T02:59:00Z')).toBe(false);
   expect(await rewritten('2026-12-20T04:00:00Z')).toBe(false);
   expect(await rewritten('2026-12-21T03:05:00Z')).toBe(true);
 });
 
-test('a file that was not rewritten in time is a warning, until it was', async () => {
+test('a table that was not rewritten in time has a warning until it is', async () => {
   const warning = 'A table was last rewritten on 2026-12-01: its file may still hold what was erased since.';
   const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings as string[];
   expect(await warnings()).not.toContain(warning);
@@ -189,7 +189,7 @@ test('a file that was not rewritten in time is a warning, until it was', async (
   expect(await warnings()).not.toContain(warning);
 });
 
-/** Tables without personal data: telemetry names no person, and the rest is counts, names of work and random bytes. */
+/** Tables without personal data: anonymous telemetry, counts, names of jobs and random bytes. */
 const IMPERSONAL = [
   'telemetry',
   'telemetry_inbox',
@@ -214,10 +214,10 @@ const IMPERSONAL = [
   'graphile_worker._private_known_crontabs',
 ];
 
-test('every table is rewritten, or holds nothing about a person', () => {
-  const all = [
+test('every table is rewritten or has no personal data', () => {
+  const tables = [
     ...createRetentionPolicy({ taxRetentionYears: 10 }).map(({ table }) => table),
     ...Object.keys(EXEMPT_TABLES),
   ];
-  expect([...REWRITTEN_TABLES, ...IMPERSONAL].toSorted()).toEqual(all.toSorted());
+  expect([...REWRITTEN_TABLES, ...IMPERSONAL].toSorted()).toEqual(tables.toSorted());
 });

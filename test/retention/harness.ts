@@ -10,8 +10,8 @@ import { createDatabase, FakeClock } from '../support/harness.js';
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Values for the columns that a test does not name. */
-const BLANK: Readonly<Record<string, () => Row>> = {
+/** Default values of the columns that a test does not set. */
+const DEFAULTS: Readonly<Record<string, () => Row>> = {
   telemetry_inbox: () => ({ id: randomUUID() }),
   repeated_erasure: () => ({ erasure_request_id: randomUUID() }),
   telemetry: () => ({ id: randomUUID() }),
@@ -69,7 +69,7 @@ const BLANK: Readonly<Record<string, () => Row>> = {
   retention_run: () => ({ id: randomUUID(), as_of: '2010-01-01' }),
 };
 
-/** A database and its retention service, without the application: only what a test starts runs. */
+/** A database and its retention service, without the application: no job runs unless a test starts it. */
 export class RetentionHarness {
   readonly clock = new FakeClock();
   readonly retention: RetentionService;
@@ -87,7 +87,7 @@ export class RetentionHarness {
     return RetentionHarness.on(url, drop);
   }
 
-  /** On the database of a service, which drops it at its end. */
+  /** Uses the database of a service, which drops it when it closes. */
   static on(databaseUrl: string, drop?: () => Promise<void>): RetentionHarness {
     const database = new pg.Pool({ connectionString: databaseUrl, max: 6, options: '-c timezone=UTC' });
     database.on('error', () => undefined);
@@ -99,13 +99,13 @@ export class RetentionHarness {
     await this.drop?.();
   }
 
-  /** The retention service of another instance. */
+  /** Creates the retention service of another instance. */
   instance(clock: Clock = this.clock, environment: Record<string, string> = {}): RetentionService {
     const config = new Config({ DATA_DIR: tmpdir(), DATABASE_URL: this.databaseUrl, ...environment });
     return new RetentionService(new DatabaseUrl(this.databaseUrl), clock, config);
   }
 
-  /** Marks every week until 2100 as counted, so that runs count none, which would take a while. */
+  /** Marks every week until 2100 as counted, so that a run does not spend time on the roll-up. */
   async disableRollUp(): Promise<void> {
     await this.sql(`insert into fleet_week values ('2100-01-03') on conflict do nothing`);
   }
@@ -122,18 +122,18 @@ export class RetentionHarness {
     return (await this.database.query<T>(text, values)).rows;
   }
 
-  /** Inserts a row with these values, and minimal values in the other columns. @returns all of them */
-  async insert(table: string, says: Row): Promise<Row> {
-    const row = { ...BLANK[table]!(), ...says };
-    const places = Object.keys(row).map((_name, index) => `$${index + 1}`);
+  /** Inserts a row with these values, and default values in the other required columns. @returns all of them */
+  async insert(table: string, values: Row): Promise<Row> {
+    const row = { ...DEFAULTS[table]!(), ...values };
+    const placeholders = Object.keys(row).map((_name, index) => `$${index + 1}`);
     await this.sql(
-      `insert into ${table} (${Object.keys(row).join(', ')}) values (${places.join(', ')})`,
+      `insert into ${table} (${Object.keys(row).join(', ')}) values (${placeholders.join(', ')})`,
       Object.values(row),
     );
     return row;
   }
 
-  /** Inserts this many rows of each day into the inbox, in no order of their ids. */
+  /** Inserts this many rows of each day into the inbox, with random ids. */
   async receive(days: Readonly<Record<string, number>>): Promise<void> {
     await this.sql(
       `insert into telemetry_inbox (id, received_on, uptime_hours, soc_name)
@@ -143,7 +143,7 @@ export class RetentionHarness {
     );
   }
 
-  /** How many rows a table holds of each day. */
+  /** The number of rows of a table by day. */
   async days(table: string): Promise<Record<string, number>> {
     const rows = await this.sql<{ day: string; rows: number }>(
       `select received_on::text as day, count(*)::int as rows from ${table} group by 1 order by 1`,

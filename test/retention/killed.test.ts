@@ -24,8 +24,8 @@ const activation = (license_id: string, ended_at: string) =>
 const telemetry = (table: string, day: string, rows: number) =>
   `insert into ${table} (id, received_on, soc_name) select gen_random_uuid(), '${day}', n::text from generate_series(1, ${rows}) n;`;
 
-// Two months that are past, the one that is partly kept, and what has a run do something in other tables. In one go: it
-// is done over and over.
+// Two months that are due as a whole, one that is partly due, and due rows in other tables. It is one query, because the
+// test runs it many times.
 const FILL = `
   delete from telemetry; delete from telemetry_inbox; delete from activation; delete from license; delete from purchase;
   delete from one_time_code; delete from fleet_week;
@@ -45,12 +45,12 @@ const FILL = `
     (gen_random_uuid(), 'ada@example.com', '2010-01-01', '2026-11-19'),
     (gen_random_uuid(), 'ada@example.com', '2010-01-01', '${NOW}');`;
 
-/** All rows that a run may change, without the values that differ in each run. */
+/** The rows that a run may change, without values that differ from run to run. */
 async function state() {
   const of = (sql: string) => harness.sql(sql);
   return {
     partitions: await harness.partitions(),
-    alone: await of(`select relname from pg_class where relkind = 'r' and relname ~ '^telemetry_\\d'
+    detached: await of(`select relname from pg_class where relkind = 'r' and relname ~ '^telemetry_\\d'
                      and oid not in (select inhrelid from pg_inherits) order by 1`),
     telemetry: await of('select received_on::text, soc_name from telemetry order by 1, 2'),
     inbox: await of('select received_on::text, soc_name from telemetry_inbox order by 1, 2'),
@@ -63,8 +63,8 @@ async function state() {
   };
 }
 
-/** The ids of all rows that must exist during and after any run. */
-async function staying(): Promise<string[]> {
+/** The ids of the rows that no run may delete. */
+async function keptIds(): Promise<string[]> {
   const rows = await harness.sql<{ id: string }>(`
     select id from telemetry where received_on >= '2024-11-21'
     union all select id from telemetry_inbox where received_on >= '2024-11-21'
@@ -77,41 +77,41 @@ async function staying(): Promise<string[]> {
 }
 
 const { query } = pg.Client.prototype;
-const undisturbed = () => void (pg.Client.prototype.query = query);
-afterEach(undisturbed);
+const restoreQuery = () => void (pg.Client.prototype.query = query);
+afterEach(restoreQuery);
 
-/** Cuts the connection of a run at its n-th statement. @returns the statements */
+/** Terminates the connection of a run at its n-th statement. @returns the run's statements, as it sends them */
 function killAt(number: number): string[] {
   const seen: string[] = [];
   const isOfRun = (client: unknown) =>
     (client as { connectionParameters: { application_name?: string } }).connectionParameters
       .application_name === 'mooring (maintenance)';
   pg.Client.prototype.query = async function (this: pg.Client & { processID: number }, ...args: unknown[]) {
-    const asked = args[0] as string | { text: string };
-    const text = typeof asked === 'string' ? asked : asked.text;
-    // The statements before are the driver's own.
-    const counts = isOfRun(this) && (seen.length > 0 || text.includes('lock_timeout'));
-    if (counts && seen.push(text.trim()) === number)
+    const statement = args[0] as string | { text: string };
+    const text = typeof statement === 'string' ? statement : statement.text;
+    // TypeORM sends statements of its own before the run sets its lock_timeout.
+    const isCounted = isOfRun(this) && (seen.length > 0 || text.includes('lock_timeout'));
+    if (isCounted && seen.push(text.trim()) === number)
       await harness.sql('select pg_terminate_backend($1, 5000)', [this.processID]);
     return Reflect.apply(query, this, args) as unknown;
   } as typeof query;
   return seen;
 }
 
-test('a run that is killed at any statement loses nothing that stays, and the next ends as if none had been', async () => {
+test('a run that is killed at any statement deletes no row that must stay, and the next run ends in the usual state', async () => {
   await harness.sql(FILL);
   const seen = killAt(Infinity);
   await harness.run(NOW);
-  undisturbed();
-  const whole = await state();
-  expect(whole).toMatchObject({
-    alone: [],
+  restoreQuery();
+  const expected = await state();
+  expect(expected).toMatchObject({
+    detached: [],
     telemetry: Array(313).fill(expect.anything()),
     inbox: Array(8).fill(expect.anything()),
     weeks: [{ week_end: '2026-11-08' }, { week_end: '2026-11-15' }],
     activations: Array(3).fill(expect.anything()),
   });
-  // The statements that matter are among them.
+  // All steps of a run occur among the statements.
   for (const step of [
     /rename to telemetry_inbox/,
     /^insert into telemetry select/,
@@ -125,13 +125,13 @@ test('a run that is killed at any statement loses nothing that stays, and the ne
     expect(seen.some((text) => step.test(text))).toBe(true);
   for (let number = 1; number <= seen.length; number += 1) {
     await harness.sql(FILL);
-    const before = await staying();
+    const before = await keptIds();
     killAt(number);
     await expect(harness.retention.run(new Date(NOW))).rejects.toThrow();
-    undisturbed();
-    expect({ number, staying: await staying() }).toEqual({ number, staying: before });
+    restoreQuery();
+    expect({ number, keptIds: await keptIds() }).toEqual({ number, keptIds: before });
     await harness.run(NOW);
-    expect({ number, ...(await state()) }).toEqual({ number, ...whole });
-    expect(await staying()).toEqual(before);
+    expect({ number, ...(await state()) }).toEqual({ number, ...expected });
+    expect(await keptIds()).toEqual(before);
   }
 });

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterAll(() => harness.close());
 
-const pending = async () => {
+const pendingDetaches = async () => {
   const rows = await harness.sql<{ name: string }>(
     'select inhrelid::regclass::text as name from pg_inherits where inhdetachpending',
   );
@@ -27,14 +27,14 @@ const pending = async () => {
 /** The state after a complete run: the kept rows are there, and the tables of deleted months are gone. */
 async function expectFinished(): Promise<void> {
   expect(await harness.days('telemetry')).toEqual({ '2024-11-21': 6 });
-  expect(await pending()).toEqual([]);
+  expect(await pendingDetaches()).toEqual([]);
   expect((await harness.partitions())[0]).toBe('2024_11');
   const tables = await harness.sql(`select relname from pg_class where relname ~ '^telemetry_2024_(09|10)'`);
   expect(tables).toEqual([]);
 }
 
-/** Begins to detach a month while another connection reads telemetry, and interrupts it with `cut`. */
-async function detachHalf(month: string, cut: (pid: number) => Promise<unknown>): Promise<void> {
+/** Begins to detach a month while another connection reads telemetry, and interrupts it with `interrupt`. */
+async function detachHalf(month: string, interrupt: (pid: number) => Promise<unknown>): Promise<void> {
   const reader = await harness.database.connect();
   const run = new pg.Client(harness.databaseUrl);
   run.on('error', () => undefined);
@@ -43,16 +43,16 @@ async function detachHalf(month: string, cut: (pid: number) => Promise<unknown>)
   await reader.query('begin; select count(*) from telemetry');
   const detach = run.query(`alter table telemetry detach partition telemetry_${month} concurrently`);
   const failed = expect(detach).rejects.toThrow();
-  while ((await pending()).length === 0) await pause(5);
-  await cut(rows[0]!.pid);
+  while ((await pendingDetaches()).length === 0) await pause(5);
+  await interrupt(rows[0]!.pid);
   await failed;
   await reader.query('rollback');
   reader.release();
   await run.end().catch(() => undefined);
-  expect(await pending()).toEqual([`telemetry_${month}`]);
+  expect(await pendingDetaches()).toEqual([`telemetry_${month}`]);
 }
 
-test('a run that was killed between detaching and dropping is finished by the next', async () => {
+test('the next run drops a partition that a killed run had detached', async () => {
   await harness.sql('alter table telemetry detach partition telemetry_2024_09');
   expect((await harness.run(NOW)).deleted['telemetry']).toBe(12);
   await expectFinished();
@@ -61,9 +61,9 @@ test('a run that was killed between detaching and dropping is finished by the ne
 test.each([
   ['cancelled', 'pg_cancel_backend($1)'],
   ['killed', 'pg_terminate_backend($1)'],
-])('a run that was %s while it detached is finished by the next', async (_how, end) => {
+])('the next run completes the detaching of a run that was %s', async (_how, end) => {
   await detachHalf('2024_10', (pid) => harness.sql(`select ${end}`, [pid]));
-  // While one is being detached PostgreSQL detaches no other: that one goes first, before the older month.
+  // PostgreSQL detaches no other partition meanwhile, so the run completes this one before it detaches the older month.
   expect((await harness.run(NOW)).deleted['telemetry']).toBe(12);
   await expectFinished();
 });
@@ -75,13 +75,13 @@ test('a half detached month is deleted without waiting for readers of telemetry'
   expect((await harness.run('2026-10-15T00:05:00Z')).deleted).toEqual({ telemetry: 3 });
   await reader.query('rollback');
   reader.release();
-  expect(await pending()).toEqual([]);
+  expect(await pendingDetaches()).toEqual([]);
 });
 
 test('detaching is completed also for a month that is not due, because no older month could be detached otherwise', async () => {
   await detachHalf('2024_10', (pid) => harness.sql('select pg_terminate_backend($1)', [pid]));
   expect((await harness.run('2026-10-15T00:05:00Z')).deleted).toEqual({ telemetry: 7 });
-  expect(await pending()).toEqual([]);
+  expect(await pendingDetaches()).toEqual([]);
   expect((await harness.partitions())[0]).toBe('2024_11');
 });
 
@@ -92,7 +92,7 @@ test('a detached and a half detached month are both deleted in one run', async (
   await expectFinished();
 });
 
-test('nothing is dropped that only looks like a month of telemetry', async () => {
+test('no table, view or schema with a similar name is dropped', async () => {
   await harness.sql(`
     create table telemetry_2020_01_copy (id uuid);
     create table telemetry_copy (id uuid);
@@ -109,7 +109,7 @@ test('nothing is dropped that only looks like a month of telemetry', async () =>
   );
 });
 
-test('rows of a detached month that is not wholly due are kept until their own day', async () => {
+test('a detached month is kept until all of its rows are due', async () => {
   await harness.sql('alter table telemetry detach partition telemetry_2024_11');
   await harness.run('2026-11-20T23:59:59Z');
   expect(await harness.days('telemetry_2024_11')).toEqual({ '2024-11-21': 6 });

@@ -33,7 +33,7 @@ async function endOf(id: string): Promise<string | null> {
   return license!.ended_at && license!.ended_at.toISOString().replace('.000', '');
 }
 
-test('a license that is refunded ends then, and reported once more it does not end later', async () => {
+test('a license ends at its refund, and later reports do not change its end', async () => {
   const { transaction_id, license_id } = await sell();
   expect(await endOf(license_id)).toBeNull();
   await report(transaction_id, 'refunded');
@@ -44,19 +44,19 @@ test('a license that is refunded ends then, and reported once more it does not e
   expect(await endOf(license_id)).toBe(NOW);
 });
 
-test('a license whose refund was reported before its purchase has ended from the start', async () => {
+test('a license whose refund was reported before its purchase ends when it is created', async () => {
   await report('backwards', 'refunded');
   service.clock.set(LATER);
   const { license_id } = await report('backwards', 'paid');
   expect(await endOf(license_id!)).toBe(LATER);
 });
 
-test('a license that is revoked ends then; lifting it undoes that, and the next time counts anew', async () => {
+test('a revocation sets the end of a license, lifting it removes the end, and another revocation sets a new one', async () => {
   const { license_id } = await service.issue();
   await service.setLicense(license_id, { staff_status: 'revoked' });
   expect(await endOf(license_id)).toBe(NOW);
   service.clock.set(LATER);
-  // Reported twice, and changed in another way: it ended when it ended.
+  // A second revocation and another change do not change the end.
   await service.setLicense(license_id, { staff_status: 'revoked' });
   await service.setLicense(license_id, { machines_allowed: 3 });
   expect(await endOf(license_id)).toBe(NOW);
@@ -105,12 +105,12 @@ test.each<[what: string, terms: LicenseChange, change: LicenseChange, isChange: 
   ['on_expiry: keep', EXPIRED, { on_expiry: 'keep' }, true],
   ['a revocation', {}, REVOKED, true],
   ['a revocation that is lifted', REVOKED, { staff_status: 'active' }, true],
-  ['the same once more', { ...EXPIRED, ...REVOKED }, { ...EXPIRED, ...REVOKED }, false],
+  ['the same values again', { ...EXPIRED, ...REVOKED }, { ...EXPIRED, ...REVOKED }, false],
   ['an expiry of a license that keeps running', KEEPS, { expires_at: new Date('2025-01-01') }, false],
   ['a suspension', EXPIRED, { staff_status: 'suspended' }, false],
   ['another number of machines', EXPIRED, { machines_allowed: 3 }, false],
   ['another address', EXPIRED, { email: 'other@example.com' }, false],
-])('%s: is the end changed by it?', async (_what, terms, change, isChange) => {
+])('after %s, end_changed_at is updated only if the end changed', async (_what, terms, change, isChange) => {
   const { license_id } = await service.issue();
   expect(await changedAt(license_id)).toBe(NOW);
   await service.setLicense(license_id, terms);
@@ -119,7 +119,7 @@ test.each<[what: string, terms: LicenseChange, change: LicenseChange, isChange: 
   expect(await changedAt(license_id)).toBe(isChange ? LATER : NOW);
 });
 
-test('a refund and an erasure change the end of a license that had none, and no end that it had', async () => {
+test('a refund and an erasure set the end of a license that has none, and change no existing end', async () => {
   const valid = await sell();
   const revoked = await sell();
   const expired = (await service.issue({ email: 'grace@example.com', ...EXPIRED })).license_id;
@@ -133,8 +133,8 @@ test('a refund and an erasure change the end of a license that had none, and no 
   expect(await Promise.all([revoked.license_id, expired].map(changedAt))).toEqual([NOW, NOW]);
 });
 
-test('by every path an activation ends at the moment at which its end is recorded', async () => {
-  // Of a license that expired long before: its end is not the activation's.
+test('every path that ends an activation records the current time as its end', async () => {
+  // Each license expired long before, so that its expiry would show as a wrong end of the activation.
   const sale = await sell();
   const email = 'ada@example.com';
   const of = async (license_id: string, owner = email) => {
@@ -157,7 +157,7 @@ test('by every path an activation ends at the moment at which its end is recorde
       await of((await grace()).license_id, 'grace@example.com'),
       async (id) => {
         await erase();
-        // As a backup brings it back.
+        // Restores the row as a backup would.
         await service.sql(
           `update activation set machine_id = sha256('m'), ended_at = null, ended_reason = null where id = $1`,
           [id],

@@ -10,10 +10,10 @@ import { Service } from '../support/harness.js';
 import { RetentionHarness } from './harness.js';
 import { scrape } from '../support/http/scrape.js';
 
-/* Retention that does not work is reported: a run that never finishes, and what stays longer than its rule says. */
+/* The service reports a retention that does not work: a run that never finishes, and rows that are overdue. */
 
 const RULES = createRetentionPolicy({ taxRetentionYears: 10 });
-// A Sunday, as the end of a week must be.
+// A Sunday, because `fleet_week.week_end` is one.
 const OLD = '1990-01-07';
 
 let service: Service;
@@ -38,7 +38,7 @@ afterAll(async () => {
 const warnings = async (): Promise<string[]> =>
   (await service.call('GET', '/health/ready')).json.warnings as string[];
 
-/** A row of each rule's table that has been due for decades. */
+/** Inserts a row that has been due for decades, by table of a rule. */
 const OVERDUE: Readonly<Record<string, () => Promise<unknown>>> = {
   telemetry: () => harness.insert('telemetry', { received_on: OLD }),
   fleet_week: () => harness.insert('fleet_week', { week_end: OLD }),
@@ -46,7 +46,7 @@ const OVERDUE: Readonly<Record<string, () => Promise<unknown>>> = {
     const { id: license_id } = await harness.insert('license', {});
     return harness.insert('activation', { license_id, ended_at: OLD, ended_reason: 'released' });
   },
-  // Whatever keeps it from being deleted: here an activation that never ended.
+  // The license cannot be deleted, because its activation never ended.
   license: async () => {
     const { id: license_id } = await harness.insert('license', { ended_at: OLD, end_changed_at: OLD });
     return harness.insert('activation', { license_id });
@@ -88,34 +88,34 @@ const clear = async () => {
     await service.sql(`delete from ${table} where ${column} = '${OLD}'`);
 };
 
-/** A purchase counts from the end of its year. */
-const sentence = ({ table, period }: RetentionRule) =>
+/** The warning of a rule. The period of a purchase begins at the end of its year. */
+const warningOf = ({ table, period }: RetentionRule) =>
   `Rows of ${table === 'purchase' ? '1990-01-01' : OLD} in ${table} should have been deleted (kept ${period}).`;
 
 describe('a rule that is overdue', () => {
   afterEach(clear);
 
-  test.each(RULES)('of $table is named in /health/ready, alone', async (rule) => {
+  test.each(RULES)('of $table is the only warning in /health/ready', async (rule) => {
     expect(await warnings()).toEqual([]);
     await OVERDUE[rule.table]!();
-    const all = await warnings();
-    // A job that was given up is a matter of mail as well.
-    expect(all.filter((each) => !each.startsWith('Undelivered'))).toEqual([sentence(rule)]);
+    const found = await warnings();
+    // A mail job that failed finally has a warning of its own.
+    expect(found.filter((warning) => !warning.startsWith('Undelivered'))).toEqual([warningOf(rule)]);
   });
 
-  test('is in mooring status and in the metrics as well, each rule of the policy', async () => {
+  test('is shown by mooring status and in the metrics, for each rule of the policy', async () => {
     const metric = (table: string) => `mooring_retention_overdue{table="${table}"}`;
     const before = await scrape(service);
     expect(RULES.map(({ table }) => before[metric(table)])).toEqual(RULES.map(() => 0));
     for (const { table } of RULES) await OVERDUE[table]!();
     const after = await scrape(service);
     expect(RULES.map(({ table }) => after[metric(table)])).toEqual(RULES.map(() => 1));
-    const { warnings: warning } = await terminal.json(['status']);
-    expect(warning).toEqual(expect.arrayContaining(RULES.map(sentence)));
+    const { warnings: statusWarnings } = await terminal.json(['status']);
+    expect(statusWarnings).toEqual(expect.arrayContaining(RULES.map(warningOf)));
   });
 });
 
-test.each(RULES)('the look at $table reads an index, and of it what is due', async (rule) => {
+test.each(RULES)('the query for the oldest due row of $table uses an index', async (rule) => {
   const { sql, value } = createOldestDueQuery(rule, new Date(), '$1');
   const client = await service.database.connect();
   await client.query('begin');
@@ -125,13 +125,13 @@ test.each(RULES)('the look at $table reads an index, and of it what is due', asy
   await client.query('rollback');
   client.release();
   const plan = rows.map((row: Record<string, string>) => row['QUERY PLAN']).join('\n');
-  // The queue's own table is the one without: it is read as the look at mails reads it.
+  // The table of the job queue has no index for this; the query for undelivered mails scans it as well.
   if (rule.table === 'graphile_worker._private_jobs') expect(plan).toMatch(/Scan/);
   else expect(plan).toMatch(/Index Cond|Recheck Cond/);
 });
 
-describe('a retention that never finishes', () => {
-  /** The schedule's run, at this moment. */
+describe('a retention run that never finishes', () => {
+  /** Runs the scheduled job at this time. */
   async function runAt(time: number): Promise<void> {
     service.clock.set(new Date(time));
     const job = service.app.get(RetentionJob);
@@ -139,7 +139,7 @@ describe('a retention that never finishes', () => {
     await job.whenIdle();
   }
   const START = Date.parse('2026-11-20T13:00:00Z');
-  // `mooring status` reads the machine's clock: a rewrite of a table recorded on the test's date would be too old for it.
+  // `mooring status` uses the system clock, for which a rewrite that was recorded at the test's time would be too old.
   beforeEach(() => service.sql('delete from retention_run; delete from file_rewrite'));
 
   const onFinish = (statement: string) =>
@@ -148,7 +148,7 @@ describe('a retention that never finishes', () => {
        create trigger on_finish before update on retention_run for each row execute function on_finish()`,
     );
   const undo = () => service.sql('drop function on_finish cascade');
-  /** What another connection does that hangs, holding the lock. */
+  /** Holds the lock of the retention in another connection. @returns a function that releases it */
   const hang = async () => {
     const other = await service.database.connect();
     await other.query('select pg_advisory_lock($1)', [LOCKS.retention]);
@@ -158,13 +158,13 @@ describe('a retention that never finishes', () => {
     };
   };
 
-  test.each<[what: string, spoil: () => Promise<unknown>]>([
+  test.each<[what: string, breakRuns: () => Promise<unknown>]>([
     ['hangs', hang],
     ['fails', () => onFinish(`raise 'planted';`).then(() => undo)],
     ['is killed', () => onFinish('perform pg_terminate_backend(pg_backend_pid());').then(() => undo)],
-  ])('because it %s each hour is reported after a day, until one finishes', async (_what, spoil) => {
+  ])('because it %s each hour is reported after a day, until one finishes', async (_what, breakRuns) => {
     await runAt(START);
-    const mend = (await spoil()) as () => Promise<unknown>;
+    const repair = (await breakRuns()) as () => Promise<unknown>;
     for (let hour = 1; hour <= 3; hour += 1) await runAt(START + hour * 3_600_000);
     service.clock.set(new Date(START + DAY_MS));
     expect(await warnings()).toEqual([]);
@@ -175,12 +175,12 @@ describe('a retention that never finishes', () => {
       mooring_warnings: 1,
       mooring_retention_age_seconds: DAY_MS / 1000 + 0.001,
     });
-    await mend();
+    await repair();
     await runAt(START + DAY_MS + 1);
     expect(await warnings()).toEqual([]);
   });
 
-  test('is in mooring status as well; a run by hand for another day does not count', async () => {
+  test('is shown by mooring status; a manual run for another day does not count', async () => {
     const past = new Date(Date.now() - 2 * DAY_MS);
     const run = 'insert into retention_run (id, as_of, started_at, finished_at) values ($1, $2, $3, $3)';
     await service.sql(run, [randomUUID(), past, past]);
@@ -190,9 +190,9 @@ describe('a retention that never finishes', () => {
     ]);
   });
 
-  test('in a database where none ever did is reported once that is a day old', async () => {
+  test('is reported if no run ever finished and the database is more than a day old', async () => {
     await service.sql('update schema_migration set applied_at = $1', [new Date(START)]);
-    // An interrupted run does not count.
+    // A run that was interrupted does not count.
     await harness.insert('retention_run', { started_at: new Date(START) });
     service.clock.set(new Date(START + DAY_MS));
     expect(await warnings()).toEqual([]);

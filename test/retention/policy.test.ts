@@ -8,7 +8,7 @@ let harness: RetentionHarness;
 beforeAll(async () => void (harness = await RetentionHarness.start()));
 afterAll(() => harness.close());
 
-/** Every table and view but PostgreSQL's own, in any schema; a partition is its table. */
+/** All tables and materialized views in all schemas but those of PostgreSQL, without partitions. */
 async function tables(): Promise<string[]> {
   const rows = await harness.sql<{ name: string }>(
     `select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as name
@@ -19,70 +19,72 @@ async function tables(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** What the policy and the database do not agree on. */
+/** The differences between the tables of the policy and those of the database. */
 async function disagreements(): Promise<string[]> {
-  const there = await tables();
-  const ruled = RULES.map(({ table }) => table);
-  const kept = Object.keys(EXEMPT_TABLES);
-  const listed = [...ruled, ...kept];
+  const existing = await tables();
+  const withRule = RULES.map(({ table }) => table);
+  const exempt = Object.keys(EXEMPT_TABLES);
+  const listed = [...withRule, ...exempt];
   return [
-    ...there.filter((table) => !listed.includes(table)).map((table) => `${table}: how long?`),
-    ...listed.filter((table) => !there.includes(table)).map((table) => `${table}: is not there`),
-    ...listed.filter((table, index) => listed.indexOf(table) !== index).map((table) => `${table}: twice`),
+    ...existing.filter((table) => !listed.includes(table)).map((table) => `${table}: has no rule`),
+    ...listed.filter((table) => !existing.includes(table)).map((table) => `${table}: does not exist`),
+    ...listed
+      .filter((table, index) => listed.indexOf(table) !== index)
+      .map((table) => `${table}: is listed twice`),
   ];
 }
 
 describe('the policy', () => {
-  test('says of every table how long it is kept, once, and of no other', async () => {
+  test('lists each table of the database exactly once, and no other', async () => {
     expect(await disagreements()).toEqual([]);
     expect(await tables()).toEqual(expect.arrayContaining(['telemetry', 'graphile_worker._private_jobs']));
   });
 
   test.each([
-    ['create table planted (id uuid)', 'drop table planted', ['planted: how long?']],
-    ['create schema s create table planted (id uuid)', 'drop schema s cascade', ['s.planted: how long?']],
+    ['create table planted (id uuid)', 'drop table planted', ['planted: has no rule']],
+    ['create schema s create table planted (id uuid)', 'drop schema s cascade', ['s.planted: has no rule']],
     [
       'create materialized view planted as select * from license',
       'drop materialized view planted',
-      ['planted: how long?'],
+      ['planted: has no rule'],
     ],
     [
       'alter table staff rename to people',
       'alter table people rename to staff',
-      ['people: how long?', 'staff: is not there'],
+      ['people: has no rule', 'staff: does not exist'],
     ],
     [
       `create table telemetry_2001_01 partition of telemetry for values from ('2001-01-01') to ('2001-02-01')`,
       'drop table telemetry_2001_01',
       [],
     ],
-  ])('after `%s` it would say so', async (plant, undo, found) => {
+  ])('differs from the database after `%s`', async (plant, undo, found) => {
     await harness.sql(plant);
     expect(await disagreements()).toEqual(found);
     await harness.sql(undo);
   });
 
-  test('each rule can be asked of the database, and says for people what it says in SQL', async () => {
+  test('each rule is valid SQL, and its text states the same period', async () => {
     const { deleted } = await harness.run('2026-11-20T00:05:00Z');
     expect(deleted).toEqual({});
     for (const { table, period, months, days } of RULES) {
       const listed = table === 'purchase' ? `${(months ?? 0) / 12} years` : `${months} months`;
       if (months !== undefined)
         expect({ table, period }).toEqual({ table, period: expect.stringContaining(listed) });
-      // A run a day, and none is older than that.
+      // With a run each day, a row is deleted at most a day after it is due.
       else if (days !== undefined)
         expect({ table, isStated: period.includes(`${days + 1} days`) }).toEqual({ table, isStated: true });
       else expect({ table, period }).toEqual({ table, period: 'until they expire, at most a day longer' });
     }
   });
 
-  test('TAX_RETENTION_YEARS is what it says of purchases', () => {
+  test('TAX_RETENTION_YEARS is the period of purchases', () => {
     const rule = createRetentionPolicy({ taxRetentionYears: 7 }).find(({ table }) => table === 'purchase');
     expect([rule!.months, rule!.period.slice(0, 7)]).toEqual([84, '7 years']);
   });
 });
 
-/** Comments that state a keeping period, which the policy alone states. */
+/** Comments that state a retention period. Only the policy may state it. */
 async function findStatedPeriods(): Promise<string[]> {
   const rows = await harness.sql<{ comment: string }>(
     `select description as comment from pg_description where classoid = 'pg_class'::regclass and objoid in
@@ -93,7 +95,7 @@ async function findStatedPeriods(): Promise<string[]> {
 }
 
 describe('the comments in the database', () => {
-  test('state no keeping period', async () => {
+  test('state no retention period', async () => {
     expect(await findStatedPeriods()).toEqual([]);
     await harness.sql(`comment on column activation.app_version is 'A version. Kept 13 months.'`);
     expect(await findStatedPeriods()).toEqual(['A version. Kept 13 months.']);

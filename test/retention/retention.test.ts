@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterEach(() => service.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry'));
 afterAll(() => service.close());
 
-/** Puts this many rows of each day into the inbox, as they come: in no order of their ids. */
+/** Inserts this many rows of each day into the inbox, with random ids. */
 async function receive(days: Record<string, number>): Promise<void> {
   for (const [day, rows] of Object.entries(days)) {
     await service.sql(
@@ -43,14 +43,14 @@ const partitions = async () => {
   return rows.map(({ name }) => name.replace('telemetry_', ''));
 };
 
-/** Where each row is stored: the partition, and the place in it. */
-const places = () =>
+/** The ids of the rows of each partition, in the order in which they are stored. */
+const rowsByPartition = () =>
   service.sql<{ partition: string; ids: string[] }>(
     `select tableoid::regclass::text as partition, array_agg(id::text order by ctid) as ids
      from telemetry group by 1 order by 1`,
   );
 
-test('past days move over, today stays, and no value of a row is lost', async () => {
+test('rows of past days are moved with all their values, and rows of today stay in the inbox', async () => {
   await receive({ '2026-11-18': 3, '2026-11-19': 4, '2026-11-20': 5 });
   const before = await service.sql(
     "select * from telemetry_inbox where received_on < '2026-11-20' order by id",
@@ -61,40 +61,40 @@ test('past days move over, today stays, and no value of a row is lost', async ()
   expect(await service.sql('select * from telemetry order by id')).toEqual(before);
 });
 
-test('rows move in the order of their random ids: their place tells nothing of when they came', async () => {
+test('rows are moved in the order of their random ids, so that their position does not show when they came', async () => {
   await receive({ '2026-10-30': 300, '2026-10-31': 300, '2026-11-01': 300, '2026-11-02': 300 });
   const arrival = await service.sql<{ id: string }>('select id::text from telemetry_inbox order by ctid');
   expect(arrival.map(({ id }) => id)).not.toEqual(arrival.map(({ id }) => id).toSorted());
   expect((await retention.run(new Date('2026-11-03T00:05:00Z')))?.telemetry_rows_moved).toBe(1200);
-  const moved = await places();
+  const moved = await rowsByPartition();
   expect(moved.map(({ partition, ids }) => [partition, ids.length])).toEqual([
     ['telemetry_2026_10', 600],
     ['telemetry_2026_11', 600],
   ]);
   for (const { ids } of moved) expect(ids).toEqual(ids.toSorted());
-  // One transaction for all of them: nor does the transaction tell rows apart.
+  // All rows have the same transaction id, so that it does not show when they came either.
   expect(await service.sql('select distinct xmin::text from telemetry')).toHaveLength(1);
 });
 
-test('a second run is harmless', async () => {
+test('a second run changes nothing', async () => {
   await receive({ '2026-11-19': 10, '2026-11-20': 1 });
   const asOf = new Date('2026-11-20T00:05:00Z');
   expect((await retention.run(asOf))?.telemetry_rows_moved).toBe(10);
-  const before = [await places(), await partitions(), await days('telemetry_inbox')];
+  const before = [await rowsByPartition(), await partitions(), await days('telemetry_inbox')];
   expect((await retention.run(asOf))?.telemetry_rows_moved).toBe(0);
-  expect([await places(), await partitions(), await days('telemetry_inbox')]).toEqual(before);
+  expect([await rowsByPartition(), await partitions(), await days('telemetry_inbox')]).toEqual(before);
 });
 
-test('a run that is over holds nothing up: runs one after another are never taken for two at once', async () => {
-  const held = `select objid from pg_locks where locktype = 'advisory'
+test('a finished run holds no lock, so that the next one is not refused as a concurrent run', async () => {
+  const heldLocks = `select objid from pg_locks where locktype = 'advisory'
     and database = (select oid from pg_database where datname = current_database())`;
   for (let run = 0; run < 20; run += 1) {
     expect((await retention.run(new Date('2026-11-20T00:05:00Z')))?.telemetry_rows_moved).toBe(0);
-    expect(await service.sql(held)).toEqual([]);
+    expect(await service.sql(heldLocks)).toEqual([]);
   }
 });
 
-test('of two runs at once one works and the other leaves, whatever instance they are on', async () => {
+test('of two concurrent runs one works and the other returns null, also on another instance', async () => {
   await receive({ '2026-11-19': 10 });
   const asOf = new Date('2026-11-20T00:05:00Z');
   const other = new RetentionService(
@@ -104,8 +104,9 @@ test('of two runs at once one works and the other leaves, whatever instance they
   );
   const { first, second } = await whileHeld(service, 'telemetry_inbox', async () => {
     const first = retention.run(asOf);
-    const waiting = "select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted";
-    while ((await service.sql(waiting)).length === 0) await pause(5);
+    const waitingLocks =
+      "select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted";
+    while ((await service.sql(waitingLocks)).length === 0) await pause(5);
     return { first, second: await other.run(asOf) };
   });
   expect([(await first)?.telemetry_rows_moved, second]).toEqual([10, null]);
@@ -125,7 +126,7 @@ test('a move that fails moves nothing and is reported, and the next run moves ev
     { '2026-11-18': 3, '2026-11-19': 4, '2026-11-20': 1 },
     {},
   ]);
-  // Meanwhile it is stored in the other inbox, and what is due there waits with the rest.
+  // New telemetry is stored in the other inbox meanwhile, and its due rows are moved later with the others.
   await receive({ '2026-11-19': 2, '2026-11-20': 5 });
   expect((await retention.run(asOf))?.failed).toHaveLength(1);
   expect(await days('telemetry_waiting')).toEqual({ '2026-11-18': 3, '2026-11-19': 6, '2026-11-20': 6 });
@@ -137,7 +138,7 @@ test('a move that fails moves nothing and is reported, and the next run moves ev
   ]);
 });
 
-test('a heartbeat of the night is stored under its day, and moves with the next run', async () => {
+test('telemetry around midnight is stored under its day, and rows of the past day are moved by the next run', async () => {
   const { token } = (await service.activate(await service.issue())).json;
   service.clock.set('2026-11-20T23:59:59.999Z');
   await service.heartbeat(token, { telemetry: { arch: 'arm64' } });
@@ -150,7 +151,7 @@ test('a heartbeat of the night is stored under its day, and moves with the next 
   ]);
 });
 
-/** Midnight decides, in UTC: the day is past from its next day's first instant on. */
+/** A day is past from 00:00:00.000 UTC of the next day. */
 const BOUNDARIES: [day: string, last: string, first: string, partition: string][] = [
   ['2026-12-31', '2026-12-31T23:59:59.999Z', '2027-01-01T00:00:00.000Z', '2026_12'],
   ['2027-02-28', '2027-02-28T23:59:59.999Z', '2027-03-01T00:00:00.000Z', '2027_02'],
@@ -158,36 +159,39 @@ const BOUNDARIES: [day: string, last: string, first: string, partition: string][
   ['2028-02-29', '2028-02-29T23:59:59.999Z', '2028-03-01T00:00:00.000Z', '2028_02'],
   ['2028-03-01', '2028-03-01T23:59:59.999Z', '2028-03-02T00:00:00.000Z', '2028_03'],
 ];
-test.each(BOUNDARIES)('%s stays until %s and moves at %s, to %s', async (day, last, first, partition) => {
-  await receive({ [day]: 2 });
-  expect((await retention.run(new Date(last)))?.telemetry_rows_moved).toBe(0);
-  expect((await retention.run(new Date(first)))?.telemetry_rows_moved).toBe(2);
-  expect(await places()).toMatchObject([{ partition: `telemetry_${partition}` }]);
-});
+test.each(BOUNDARIES)(
+  'rows of %s stay in the inbox at %s and are moved at %s, to the partition %s',
+  async (day, last, first, partition) => {
+    await receive({ [day]: 2 });
+    expect((await retention.run(new Date(last)))?.telemetry_rows_moved).toBe(0);
+    expect((await retention.run(new Date(first)))?.telemetry_rows_moved).toBe(2);
+    expect(await rowsByPartition()).toMatchObject([{ partition: `telemetry_${partition}` }]);
+  },
+);
 
 test.each([
   ['2029-01-31T12:00:00Z', ['2029_01', '2029_02', '2029_03', '2029_04'], '2029_05'],
   ['2029-10-31T12:00:00Z', ['2029_10', '2029_11', '2029_12', '2030_01'], '2030_02'],
   ['2031-12-31T23:59:59Z', ['2031_12', '2032_01', '2032_02', '2032_03'], '2032_04'],
-])('at %s there are the partitions %j, and none further ahead', async (asOf, expected, further) => {
+])('a run at %s creates the partitions %j, and none after them', async (asOf, expected, further) => {
   await retention.run(new Date(asOf));
   const found = await partitions();
   expect(found).toEqual(expect.arrayContaining(expected));
   expect(found).not.toContain(further);
 });
 
-test('rows of months ago get the partition of their month, and every month since', async () => {
+test('for rows of past months a run creates the partition of their month and of all later months', async () => {
   await receive({ '2024-02-29': 1, '2024-12-31': 2 });
   expect((await retention.run(new Date('2025-02-10T00:05:00Z')))?.telemetry_rows_moved).toBe(3);
   const months = ['2024_02', '2024_03', '2024_11', '2024_12', '2025_01', '2025_02', '2025_05'];
   expect(await partitions()).toEqual(expect.arrayContaining(months));
-  expect((await places()).map(({ partition }) => partition)).toEqual([
+  expect((await rowsByPartition()).map(({ partition }) => partition)).toEqual([
     'telemetry_2024_02',
     'telemetry_2024_12',
   ]);
 });
 
-test('the partitions leave no gap, and there is none by default: it would forbid detaching a month', async () => {
+test('the partitions have no gap, and there is no default partition, which would prevent detaching a month', async () => {
   const bounds = await service.sql<{ bound: string }>(
     `select pg_get_expr(relpartbound, oid) as bound from pg_class
      where oid in (select inhrelid from pg_inherits where inhparent = 'telemetry'::regclass) order by relname`,
@@ -201,7 +205,7 @@ test('the partitions leave no gap, and there is none by default: it would forbid
   expect(bounds.length).toBeGreaterThan(4);
 });
 
-test('a service that starts makes up for the nights it slept through', async () => {
+test('a service that starts does the runs that it missed', async () => {
   await receive({ '2026-11-10': 2, '2026-11-20': 1 });
   const late = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
   await late.close();
@@ -211,9 +215,9 @@ test('a service that starts makes up for the nights it slept through', async () 
   ]);
 });
 
-test('a run goes by the moment that it has compared with the database, and by none before', async () => {
+test('a run reads the time after it has compared the clocks', async () => {
   service.clock.set('2027-11-20T00:05:00Z');
-  // The clock is set right while the run waits for a connection.
+  // The clock is corrected while the run waits for a connection.
   jest.spyOn(service.clock, 'agreesWith').mockImplementation(() => {
     service.clock.set('2026-11-20T00:05:00Z');
     return true;

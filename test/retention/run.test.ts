@@ -15,7 +15,7 @@ beforeAll(async () => {
 beforeEach(() => harness.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry, one_time_code'));
 afterAll(() => harness.close());
 
-/** Runs a function while another transaction that ran a statement is open. */
+/** Runs a function while another transaction is open that has run `statement`. */
 async function during<T>(statement: string, work: () => Promise<T>): Promise<T> {
   const other = await harness.database.connect();
   try {
@@ -27,7 +27,7 @@ async function during<T>(statement: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
-test('a dry run counts what a run does, table by table, and does none of it', async () => {
+test('a dry run counts by table what a run would do, and changes nothing', async () => {
   await harness.receive({ '2026-11-19': 3, '2026-11-20': 2 });
   for (const expires_at of ['2026-11-18', '2026-11-19', '2026-11-21'])
     await harness.insert('one_time_code', { expires_at });
@@ -36,35 +36,35 @@ test('a dry run counts what a run does, table by table, and does none of it', as
   const steps: [number, number][] = [];
   const onProgress = (done: number, total: number) => void steps.push([done, total]);
   const dry = await harness.retention.run(asOf, { dryRun: true, onProgress });
-  const will = { telemetry_rows_moved: 3, activations_ended: 1, deleted: { one_time_code: 2 } };
-  expect(dry).toEqual({ as_of: asOf, ...will, weeks_counted: 0, files_rewritten: 0, failed: [] });
+  const expected = { telemetry_rows_moved: 3, activations_ended: 1, deleted: { one_time_code: 2 } };
+  expect(dry).toEqual({ as_of: asOf, ...expected, weeks_counted: 0, files_rewritten: 0, failed: [] });
   const rules = createRetentionPolicy({ taxRetentionYears: 10 }).length;
   expect(steps).toEqual(Array.from({ length: rules }, (_, index) => [index + 1, rules]));
   expect(await harness.days('telemetry_inbox')).toEqual({ '2026-11-19': 3, '2026-11-20': 2 });
   expect([await harness.count('one_time_code'), await harness.count('telemetry')]).toEqual([3, 0]);
-  expect(await harness.run(NOW)).toMatchObject(will);
+  expect(await harness.run(NOW)).toMatchObject(expected);
 });
 
-test('a dry run names the tables of which it cannot count what would leave', async () => {
+test('a dry run names the tables whose due rows it cannot count', async () => {
   await harness.sql('alter table one_time_code rename to elsewhere');
   const dry = await harness.retention.run(asOf, { dryRun: true });
   await harness.sql('alter table elsewhere rename to one_time_code');
   expect(dry?.failed.map(({ table }) => table)).toEqual(['one_time_code']);
 });
 
-test('each step that fails is named by its table, in a run and in a dry run', async () => {
+test('a run and a dry run report each failed step by its table', async () => {
   await harness.sql('alter table activation rename to elsewhere');
   await harness.sql('alter table fleet_week rename to another');
   const dry = await harness.retention.run(asOf, { dryRun: true });
   const report = await harness.retention.run(asOf);
   await harness.sql('alter table another rename to fleet_week');
   await harness.sql('alter table elsewhere rename to activation');
-  const tables = (failed = report!.failed) => failed.map(({ table }) => table);
-  expect(tables(dry!.failed)).toEqual(['activation', 'fleet_week', 'activation', 'license']);
-  expect(tables()).toEqual(['fleet_week', 'activation', 'fleet_week', 'activation', 'license']);
+  const failedTables = (of: typeof report) => of!.failed.map(({ table }) => table);
+  expect(failedTables(dry)).toEqual(['activation', 'fleet_week', 'activation', 'license']);
+  expect(failedTables(report)).toEqual(['fleet_week', 'activation', 'fleet_week', 'activation', 'license']);
 });
 
-test('a run writes down the oldest day of each table, where it is not after the run', async () => {
+test('a run records the oldest day of each table, unless it is after the run', async () => {
   const oldest = async () => {
     await harness.run(NOW);
     const [run] = await harness.sql<{ oldest: Record<string, string> }>(
@@ -79,7 +79,7 @@ test('a run writes down the oldest day of each table, where it is not after the 
   expect(await oldest()).toBe('2026-11-20');
 });
 
-test('a run to which nothing is due leaves the inbox where it is', async () => {
+test('a run that finds no due row does not swap the inbox', async () => {
   await harness.receive({ '2026-11-20': 2 });
   const inbox = () =>
     harness.sql(`select 'telemetry_inbox'::regclass::oid as oid, array_agg(id) from telemetry_inbox`);
@@ -88,20 +88,20 @@ test('a run to which nothing is due leaves the inbox where it is', async () => {
   expect(await inbox()).toEqual(before);
 });
 
-test('while the inbox is read a run tries again, and moves it as soon as it can', async () => {
+test('while the inbox is being read, a run retries, and moves its rows as soon as it gets the lock', async () => {
   await harness.receive({ '2026-11-19': 4 });
-  const asks = `select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted`;
+  const waitingLocks = `select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted`;
   const run = await during('select count(*) from telemetry_inbox', async () => {
     const run = harness.run(NOW);
-    // It has requested the lock, and given up for a while.
-    for (const waits of [true, false, true])
-      while ((await harness.sql(asks)).length > 0 !== waits) await pause(5);
+    // The run has waited for the lock, given up once and tries again.
+    for (const isWaiting of [true, false, true])
+      while ((await harness.sql(waitingLocks)).length > 0 !== isWaiting) await pause(5);
     return { run };
   });
   expect((await run.run).telemetry_rows_moved).toBe(4);
 });
 
-test('while the inbox is read for long a run gives the move up and does the rest, and the next one moves', async () => {
+test('while the inbox is being read for long, a run skips the move and does the rest, and the next run moves the rows', async () => {
   await harness.receive({ '2026-11-19': 4 });
   await harness.insert('one_time_code', { expires_at: '2026-11-19' });
   const report = await during('select count(*) from telemetry_inbox', () => harness.retention.run(asOf));
@@ -125,16 +125,16 @@ test('a step gives up after 5 seconds on a table that another transaction has lo
   expect((await harness.run(NOW)).deleted).toEqual({ one_time_code: 1 });
 });
 
-test('no heartbeat stores telemetry in a table whose rows are moving, so that none is lost when it is emptied', async () => {
+test('while the rows of a table are being moved, no insert into it is possible, so that truncating it loses none', async () => {
   await harness.receive({ '2026-11-19': 4 });
   const run = await during('lock table telemetry in access exclusive mode', async () => {
     const run = harness.run(NOW);
-    const waits = `select 1 from pg_locks where relation = 'telemetry'::regclass and not granted`;
-    while ((await harness.sql(waits)).length === 0) await pause(5);
-    const late = `set lock_timeout = 100; insert into telemetry_inbox_draining (id, received_on)
+    const waitingLocks = `select 1 from pg_locks where relation = 'telemetry'::regclass and not granted`;
+    while ((await harness.sql(waitingLocks)).length === 0) await pause(5);
+    const lateInsert = `set lock_timeout = 100; insert into telemetry_inbox_draining (id, received_on)
       values (gen_random_uuid(), '2026-11-20')`;
     const other = await harness.database.connect();
-    const failure = await other.query(late).catch(String);
+    const failure = await other.query(lateInsert).catch(String);
     other.release(true);
     expect(failure).toMatch(/lock timeout/);
     return { run };

@@ -10,9 +10,9 @@ import { Service } from '../support/harness.js';
 import { RetentionHarness } from './harness.js';
 
 /*
- * A license whose end is set to a day long past by mistake stops at once, and is not lost: the same activation runs again
- * when the date is corrected (docs/decisions/0023). The command line has no clock but the system's, so all days are
- * counted from today.
+ * If the expiry of a license is set to a day long past by mistake, the license stops at once and is not deleted: the same
+ * activation is valid again when the date is corrected (docs/decisions/0023). All dates are relative to today, because the
+ * command line uses the system clock.
  */
 
 const TODAY = new Date();
@@ -45,7 +45,7 @@ interface Key {
 const email = 'ada@example.com';
 const STOP_IN_PAST = { on_expiry: 'stop', expires_at: PAST };
 
-/** A request of staff with a token of its own: a run for a later day deletes older ones. */
+/** A request of staff. Each has a new token, because a run for a later day deletes expired tokens. */
 async function staff(method: string, path: string, body: object) {
   const authorization = `Bearer ${await service.staffToken('admin')}`;
   return service.call(method, `/support/api/${path}`, body, { authorization });
@@ -83,7 +83,7 @@ async function bought(): Promise<Key> {
   return { license_id: license_id!, license_key: license_key!, email };
 }
 
-/** A run so many days from today. */
+/** Runs the retention this many days from today. */
 async function retain(days: number) {
   const asOf = after(days);
   harness.clock.set(asOf);
@@ -91,8 +91,8 @@ async function retain(days: number) {
   return harness.run(asOf.toISOString());
 }
 
-/** Every way in which the end of a license in use may be set 13 months into the past. */
-const CHANGED: [path: string, make: () => Promise<Key>, spoil: (id: string) => Promise<unknown>][] = [
+/** All paths by which the end of an active license can be set 13 months into the past. */
+const CHANGED: [path: string, create: () => Promise<Key>, setPastEnd: (id: string) => Promise<unknown>][] = [
   ['staff set date and on_expiry', () => service.issue(), (id) => patch(id, STOP_IN_PAST)],
   [
     'staff set on_expiry of a license that has expired',
@@ -117,31 +117,34 @@ const CHANGED: [path: string, make: () => Promise<Key>, spoil: (id: string) => P
   ['staff set the date of a license that was bought', bought, (id) => patch(id, STOP_IN_PAST)],
 ];
 
-test.each(CHANGED)('%s: it stops and is kept, and corrected it runs on', async (_path, make, spoil) => {
-  const license = await make();
-  const { token, activation } = (await service.activate(license)).json;
-  await spoil(license.license_id);
-  for (const days of [1, 330]) {
-    expect((await retain(days)).deleted).not.toHaveProperty('license');
-    expect((await service.heartbeat(token)).json.code).toBe('license_expired');
-    expect((await service.activate(license)).json.code).toBe('license_expired');
-  }
-  service.clock.set(TODAY);
-  await patch(license.license_id, { expires_at: FUTURE });
-  expect((await service.heartbeat(token)).status).toBe(200);
-  const again = await service.activate(license);
-  expect([again.status, again.json.activation.id]).toEqual([200, activation.id]);
-});
+test.each(CHANGED)(
+  '%s: the license stops and is kept, and is valid again once the date is corrected',
+  async (_path, create, setPastEnd) => {
+    const license = await create();
+    const { token, activation } = (await service.activate(license)).json;
+    await setPastEnd(license.license_id);
+    for (const days of [1, 330]) {
+      expect((await retain(days)).deleted).not.toHaveProperty('license');
+      expect((await service.heartbeat(token)).json.code).toBe('license_expired');
+      expect((await service.activate(license)).json.code).toBe('license_expired');
+    }
+    service.clock.set(TODAY);
+    await patch(license.license_id, { expires_at: FUTURE });
+    expect((await service.heartbeat(token)).status).toBe(200);
+    const again = await service.activate(license);
+    expect([again.status, again.json.activation.id]).toEqual([200, activation.id]);
+  },
+);
 
-const MADE: [path: string, make: () => Promise<Key>][] = [
+const CREATED: [path: string, create: () => Promise<Key>][] = [
   ['staff', () => issuedByStaff(STOP_IN_PAST)],
   ['the command line', () => issuedByCommand('--expires', PAST, '--on-expiry', 'stop')],
   ['an import', () => imported(PAST)],
 ];
-test.each(MADE)(
-  'a license that %s makes with a past date is kept, and corrected it activates',
-  async (_by, make) => {
-    const license = await make();
+test.each(CREATED)(
+  'a license created by %s with a past date is kept, and activates once the date is corrected',
+  async (_by, create) => {
+    const license = await create();
     expect((await retain(1)).deleted).not.toHaveProperty('license');
     expect((await service.activate(license)).json.code).toBe('license_expired');
     service.clock.set(TODAY);

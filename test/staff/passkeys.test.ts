@@ -26,10 +26,10 @@ async function enrol(browser: Browser, authenticator = new Authenticator(ORIGIN)
   return browser.post('passkeys', { response: authenticator.create(options, forgery) });
 }
 
-/** A person with a passkey. */
-async function enrolled(counts = true) {
+/** A signed-in staff member with a passkey. */
+async function enrolledPerson(hasCounter = true) {
   const browser = await newPerson();
-  const authenticator = new Authenticator(ORIGIN, counts);
+  const authenticator = new Authenticator(ORIGIN, hasCounter);
   const { passkey } = (await enrol(browser, authenticator)).json;
   const { id, email } = (await browser.get('session')).json;
   return { browser, authenticator, passkey, id, email } as const;
@@ -45,7 +45,7 @@ async function signInWith(
 }
 
 describe('enrolling', () => {
-  test('asks for a passkey that can be found, of a verified person, without attestation', async () => {
+  test('requires a discoverable passkey with user verification, without attestation', async () => {
     const browser = await newPerson();
     const { id, email } = (await browser.get('session')).json;
     const { status, json, cookies } = await browser.post('passkeys/options', {});
@@ -64,7 +64,7 @@ describe('enrolling', () => {
     ]);
   });
 
-  test('keeps the passkey, says so in the audit trail, and tells its owner by mail', async () => {
+  test('stores the passkey, records it in the audit trail, and sends its owner a mail', async () => {
     const browser = await newPerson();
     const { id: staff_id, email } = (await browser.get('session')).json;
     const { status, json, cookies } = await enrol(browser);
@@ -83,8 +83,8 @@ describe('enrolling', () => {
     expect((await mails()).map(({ subject }) => subject)).toEqual(['A new passkey signs you in to support']);
   });
 
-  test('excludes the passkeys there are, and takes no credential twice, whatever account sends it', async () => {
-    const { browser, authenticator } = await enrolled();
+  test('excludes existing passkeys, and refuses a credential that any account already has', async () => {
+    const { browser, authenticator } = await enrolledPerson();
     const { options } = (await browser.post('passkeys/options', {})).json;
     const ids = options.excludeCredentials.map(({ id }: { id: string }) => id);
     expect(ids).toEqual([authenticator.credentialId.toString('base64url')]);
@@ -99,26 +99,31 @@ describe('enrolling', () => {
     'another host': () => ({ rpId: 'evil.example' }),
     'a person who was not verified': () => ({ flags: 0x01 }),
     'no user present': () => ({ flags: 0x04 }),
-    'the answer to a sign-in': () => ({ type: 'webauthn.get' }),
+    'the response to a sign-in': () => ({ type: 'webauthn.get' }),
   };
-  test.each(Object.keys(forgeries))('takes no passkey with %s, and its challenge is spent', async (kind) => {
-    const browser = await newPerson();
-    const authenticator = new Authenticator(ORIGIN);
-    const { options } = (await browser.post('passkeys/options', {})).json;
-    const wrong = await browser.post('passkeys', {
-      response: authenticator.create(options, forgeries[kind]!()),
-    });
-    expect([wrong.status, wrong.json.code]).toEqual([403, 'passkey_invalid']);
-    const late = await browser.post('passkeys', { response: authenticator.create(options) });
-    expect(late.json.code).toBe('passkey_invalid');
-    expect((await browser.get('passkeys')).json).toEqual({ passkeys: [] });
-  });
+  test.each(Object.keys(forgeries))(
+    'refuses a passkey with %s, and its challenge cannot be used again',
+    async (kind) => {
+      const browser = await newPerson();
+      const authenticator = new Authenticator(ORIGIN);
+      const { options } = (await browser.post('passkeys/options', {})).json;
+      const wrong = await browser.post('passkeys', {
+        response: authenticator.create(options, forgeries[kind]!()),
+      });
+      expect([wrong.status, wrong.json.code]).toEqual([403, 'passkey_invalid']);
+      const late = await browser.post('passkeys', { response: authenticator.create(options) });
+      expect(late.json.code).toBe('passkey_invalid');
+      expect((await browser.get('passkeys')).json).toEqual({ passkeys: [] });
+    },
+  );
 
-  test.each([0, 1024, 1100])('takes no credential id of %d bytes', async (bytes) => {
+  test.each([0, 1024, 1100])('refuses a credential id of %d bytes', async (bytes) => {
     const browser = await newPerson();
     const { options } = (await browser.post('passkeys/options', {})).json;
-    const made = new Authenticator(ORIGIN).create(options, { credentialId: Buffer.alloc(bytes, 7) });
-    const { status, json } = await browser.post('passkeys', { response: { ...made, id: 'x', rawId: 'x' } });
+    const credential = new Authenticator(ORIGIN).create(options, { credentialId: Buffer.alloc(bytes, 7) });
+    const { status, json } = await browser.post('passkeys', {
+      response: { ...credential, id: 'x', rawId: 'x' },
+    });
     expect([status, json.code]).toEqual([403, 'passkey_invalid']);
   });
 
@@ -127,19 +132,19 @@ describe('enrolling', () => {
     async (transports) => {
       const browser = await newPerson();
       const { options } = (await browser.post('passkeys/options', {})).json;
-      const made = new Authenticator(ORIGIN).create(options);
-      Object.assign(made['response'] as object, { transports });
-      const { status, json } = await browser.post('passkeys', { response: made });
+      const credential = new Authenticator(ORIGIN).create(options);
+      Object.assign(credential['response'] as object, { transports });
+      const { status, json } = await browser.post('passkeys', { response: credential });
       expect([status, json.passkey.transports]).toEqual([201, []]);
     },
   );
 
-  test('takes no answer to the challenge of a sign-in, of another browser, or of another person', async () => {
+  test('refuses a response to the challenge of a sign-in, of another browser, or of another person', async () => {
     const [browser, other] = [await newPerson(), await newPerson()];
     const authenticator = new Authenticator(ORIGIN);
     const mine = (await browser.post('passkeys/options', {})).json.options;
     const theirs = (await other.post('passkeys/options', {})).json.options;
-    // The right answer, with the cookie of the challenge of another person.
+    // A valid response with the challenge and the cookie of another person.
     browser.cookies.set('mooring_challenge', other.cookies.get('mooring_challenge')!);
     expect((await browser.post('passkeys', { response: authenticator.create(theirs) })).json.code).toBe(
       'passkey_invalid',
@@ -155,18 +160,18 @@ describe('enrolling', () => {
 });
 
 describe('signing in', () => {
-  test('the options name no person, and the answer signs in the owner of the passkey', async () => {
-    const { authenticator, email } = await enrolled();
+  test('the options have no account, and the response signs in the owner of the passkey', async () => {
+    const { authenticator, email } = await enrolledPerson();
     const browser = new Browser(service);
-    const asked = await browser.post('session/options', {});
-    expect(asked.json.options).toEqual({
+    const challenge = await browser.post('session/options', {});
+    expect(challenge.json.options).toEqual({
       challenge: expect.any(String),
       rpId: 'localhost',
       timeout: 5 * MINUTE,
       userVerification: 'required',
     });
     const { status, cookies } = await browser.post('session', {
-      response: authenticator.get(asked.json.options),
+      response: authenticator.get(challenge.json.options),
     });
     expect([status, cookies]).toEqual([
       204,
@@ -187,24 +192,27 @@ describe('signing in', () => {
     'no user present': () => ({ flags: 0x04 }),
     'another key': () => ({ key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey }),
     'the name of another person': (other) => ({ userHandle: other }),
-    'the answer to an enrolment': () => ({ type: 'webauthn.create' }),
+    'the response to an enrolment': () => ({ type: 'webauthn.create' }),
     'an unknown credential': () => ({ credentialId: randomBytes(32) }),
   };
-  test.each(Object.keys(forgeries))('does not sign in with %s, and its challenge is spent', async (kind) => {
-    const { authenticator } = await enrolled();
-    const other = (await enrolled()).id.replaceAll('-', '');
-    const browser = new Browser(service);
-    const { options } = (await browser.post('session/options', {})).json;
-    const forgery = forgeries[kind]!(Buffer.from(other, 'hex').toString('base64url'));
-    const wrong = await browser.post('session', { response: authenticator.get(options, forgery) });
-    expect([wrong.status, wrong.json.code, wrong.cookies]).toEqual([403, 'passkey_invalid', []]);
-    const late = await browser.post('session', { response: authenticator.get(options) });
-    expect(late.json.code).toBe('passkey_invalid');
-    expect((await signInWith(authenticator)).status).toBe(204);
-  });
+  test.each(Object.keys(forgeries))(
+    'does not sign in with %s, and its challenge cannot be used again',
+    async (kind) => {
+      const { authenticator } = await enrolledPerson();
+      const other = (await enrolledPerson()).id.replaceAll('-', '');
+      const browser = new Browser(service);
+      const { options } = (await browser.post('session/options', {})).json;
+      const forgery = forgeries[kind]!(Buffer.from(other, 'hex').toString('base64url'));
+      const wrong = await browser.post('session', { response: authenticator.get(options, forgery) });
+      expect([wrong.status, wrong.json.code, wrong.cookies]).toEqual([403, 'passkey_invalid', []]);
+      const late = await browser.post('session', { response: authenticator.get(options) });
+      expect(late.json.code).toBe('passkey_invalid');
+      expect((await signInWith(authenticator)).status).toBe(204);
+    },
+  );
 
-  test('refuses an answer without userHandle', async () => {
-    const { authenticator } = await enrolled();
+  test('refuses a response without userHandle', async () => {
+    const { authenticator } = await enrolledPerson();
     const browser = new Browser(service);
     const { options } = (await browser.post('session/options', {})).json;
     const answer = authenticator.get(options) as { response: object };
@@ -214,8 +222,8 @@ describe('signing in', () => {
     expect(status).toBe(403);
   });
 
-  test('takes an answer once, in the browser that asked, and within 5 minutes', async () => {
-    const { authenticator } = await enrolled();
+  test('accepts a response once, in the browser of the challenge, and within 5 minutes', async () => {
+    const { authenticator } = await enrolledPerson();
     const browser = new Browser(service);
     const { options } = (await browser.post('session/options', {})).json;
     const cookie = browser.cookies.get('mooring_challenge')!;
@@ -226,15 +234,15 @@ describe('signing in', () => {
     replayed.cookies.set('mooring_challenge', cookie);
     expect((await replayed.post('session', { response })).json.code).toBe('passkey_invalid');
     const late = new Browser(service);
-    const asked = (await late.post('session/options', {})).json.options;
+    const lateOptions = (await late.post('session/options', {})).json.options;
     service.clock.advance(5 * MINUTE);
-    expect((await late.post('session', { response: authenticator.get(asked) })).json.code).toBe(
+    expect((await late.post('session', { response: authenticator.get(lateOptions) })).json.code).toBe(
       'passkey_invalid',
     );
   });
 
-  test('refuses a copy: an authenticator that counts no further than before', async () => {
-    const { authenticator } = await enrolled();
+  test('refuses a copied authenticator, whose signature counter is not higher than before', async () => {
+    const { authenticator } = await enrolledPerson();
     expect((await signInWith(authenticator)).status).toBe(204);
     expect((await signInWith(authenticator)).status).toBe(204);
     const copy = authenticator.count;
@@ -246,8 +254,8 @@ describe('signing in', () => {
     expect((await signInWith(authenticator)).status).toBe(204);
   });
 
-  test('of answers at once with the same signature counter, only one signs in', async () => {
-    const { authenticator } = await enrolled();
+  test('of concurrent responses with the same signature counter only one signs in', async () => {
+    const { authenticator } = await enrolledPerson();
     const answers = await Promise.all(
       Array.from({ length: 6 }, async () => {
         const browser = new Browser(service);
@@ -260,13 +268,13 @@ describe('signing in', () => {
   });
 
   test('accepts an authenticator without a counter, as with synchronised passkeys', async () => {
-    const { authenticator } = await enrolled(false);
+    const { authenticator } = await enrolledPerson(false);
     expect((await signInWith(authenticator)).status).toBe(204);
     expect((await signInWith(authenticator)).status).toBe(204);
   });
 
-  test('refuses a passkey whose owner is removed at the same moment', async () => {
-    const { authenticator, id } = await enrolled();
+  test('refuses a passkey whose owner is being removed', async () => {
+    const { authenticator, id } = await enrolledPerson();
     const removal = await service.database.connect();
     await removal.query('begin');
     await removal.query('delete from staff where id = $1', [id]);
@@ -281,9 +289,9 @@ describe('signing in', () => {
     expect([status, json.code]).toEqual([403, 'passkey_invalid']);
   });
 
-  test('wrong answers in the name of one person are counted, and never keep that person out', async () => {
-    const { authenticator } = await enrolled();
-    const other = await enrolled();
+  test('invalid responses for a person are limited, and do not prevent the person from signing in', async () => {
+    const { authenticator } = await enrolledPerson();
+    const other = await enrolledPerson();
     const untrusted = { key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey };
     const codes: string[] = [];
     for (let i = 0; i < 11; i += 1) codes.push((await signInWith(authenticator, untrusted)).json.code);
@@ -304,8 +312,8 @@ describe('signing in', () => {
 });
 
 describe('a passkey', () => {
-  test('is removed by its owner, the last one too, and does not sign in any more', async () => {
-    const { browser, passkey, authenticator, id, email } = await enrolled();
+  test('can be removed by its owner, also the last one, and then does not sign in', async () => {
+    const { browser, passkey, authenticator, id, email } = await enrolledPerson();
     expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).status).toBe(204);
     expect(await lastEntry(service)).toMatchObject({
       actor: email,
@@ -318,7 +326,7 @@ describe('a passkey', () => {
   });
 
   test('when it is removed, all other sessions of its owner end', async () => {
-    const { browser, passkey, authenticator } = await enrolled();
+    const { browser, passkey, authenticator } = await enrolledPerson();
     const [thief, untrusted] = [new Browser(service), await newPerson()];
     expect((await signInWith(authenticator, {}, thief)).status).toBe(204);
     const { options } = (await thief.post('passkeys/options', {})).json;
@@ -328,8 +336,8 @@ describe('a passkey', () => {
     for (const other of [browser, untrusted]) expect((await other.get('session')).status).toBe(200);
   });
 
-  test('is not made in a session that ends at this moment', async () => {
-    const { browser, passkey, authenticator, id } = await enrolled();
+  test('cannot be added in a session that is being ended', async () => {
+    const { browser, passkey, authenticator, id } = await enrolledPerson();
     const thief = new Browser(service);
     expect((await signInWith(authenticator, {}, thief)).status).toBe(204);
     const { options } = (await thief.post('passkeys/options', {})).json;
@@ -353,8 +361,8 @@ describe('a passkey', () => {
     expect((await browser.get('passkeys')).json).toEqual({ passkeys: [passkey] });
   });
 
-  test('of another person is as one that does not exist, for an admin too', async () => {
-    const { passkey, authenticator } = await enrolled();
+  test('of another person is not found, also for an admin', async () => {
+    const { passkey, authenticator } = await enrolledPerson();
     const admin = await signedIn(service, 'admin', 'root@example.com');
     for (const id of [passkey.id, randomUUID(), 'x']) {
       const { status, json } = await admin.call('DELETE', `passkeys/${id}`);
@@ -363,19 +371,19 @@ describe('a passkey', () => {
     expect((await signInWith(authenticator)).status).toBe(204);
   });
 
-  test('makes a mailed link worthless for good, and not a printed one', async () => {
+  test('invalidates a mailed link of its owner, and not a printed one', async () => {
     const admin = await signedIn(service, 'admin', 'root@example.com');
     const browser = await newPerson();
     const { id, email } = (await browser.get('session')).json;
     expect((await admin.post(`staff/${id}/link`)).status).toBe(202);
-    const kept = await printedLink(service, email);
+    const printed = await printedLink(service, email);
     const { passkey } = (await enrol(browser)).json;
     expect(await service.sql('select mailed from staff_link where staff_id = $1', [id])).toEqual([
       { mailed: false },
     ]);
     expect((await admin.post(`staff/${id}/link`)).json.code).toBe('has_passkey');
     await browser.call('DELETE', `passkeys/${passkey.id}`);
-    expect((await new Browser(service).post('session/link', { link: kept })).status).toBe(204);
+    expect((await new Browser(service).post('session/link', { link: printed })).status).toBe(204);
   });
 });
 
@@ -385,10 +393,10 @@ test.each([
   ['text', { response: 'x' }],
   ['a list', { response: [] }],
   ['without an id', { response: { response: {} } }],
-  ['with an id that is no base64url', { response: { id: 'x y', response: {} } }],
+  ['with an id that is not base64url', { response: { id: 'x y', response: {} } }],
   ['with an id that is a number', { response: { id: 7, response: {} } }],
-  ['without its inner answer', { response: { id: 'x' } }],
-])('422 at /response where it is %s', async (_what, body) => {
+  ['without its inner response', { response: { id: 'x' } }],
+])('422 at /response if it is %s', async (_what, body) => {
   const browser = await newPerson();
   for (const path of ['session', 'passkeys']) {
     const { status, json } = await browser.post(path, body);
@@ -399,15 +407,15 @@ test.each([
 test.each([
   ['nothing', {}],
   [
-    'the wrong kinds of things',
+    'values of wrong types',
     { clientDataJSON: 7, authenticatorData: [], signature: {}, attestationObject: null },
   ],
   [
-    'no JSON and no CBOR',
+    'neither JSON nor CBOR',
     { clientDataJSON: 'eA', authenticatorData: 'eA', signature: 'eA', attestationObject: 'eA' },
   ],
-])('403 for an answer that holds %s inside', async (_what, inner) => {
-  const { browser, authenticator } = await enrolled();
+])('403 for a response whose inner response has %s', async (_what, inner) => {
+  const { browser, authenticator } = await enrolledPerson();
   const id = authenticator.credentialId.toString('base64url');
   const response = { id, rawId: id, type: 'public-key', clientExtensionResults: {}, response: inner };
   await browser.post('passkeys/options', {});
@@ -416,6 +424,6 @@ test.each([
   expect((await browser.post('session', { response })).json.code).toBe('passkey_invalid');
 });
 
-test('nothing of all this was a fault of the service', () => {
+test('the tests of this file have caused no internal error', () => {
   expect(service.logged.filter((line) => /internal_error/.test(line))).toEqual([]);
 });

@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const staffCookie = (browser: Browser) => browser.cookies.get('mooring_staff')!;
 
-/** What a browser sends to answer a challenge, and the cookie of the challenge. */
+/** The response of a browser to a challenge, and the cookie of the challenge. */
 interface Prepared {
   readonly challenge: string;
   readonly response: object;
@@ -52,7 +52,7 @@ interface Setup {
   readonly link: string;
   readonly signIn: Prepared;
   readonly enrolment: Prepared;
-  /** Cookies: of the owner, of another browser of the owner, and of a browser that signed in by the passkey. */
+  /** Session cookies of the owner, of another browser of the owner, and of a browser that signed in with the passkey. */
   readonly owner: string;
   readonly other: string;
   readonly byPasskey: string;
@@ -67,8 +67,8 @@ async function setUp(): Promise<Setup> {
   const created = authenticator.create((await owner.post('passkeys/options', {})).json.options);
   const { passkey } = (await owner.post('passkeys', { response: created })).json;
   const thief = new Browser(service);
-  const asked = (await thief.post('session/options', {})).json.options;
-  await thief.post('session', { response: authenticator.get(asked) });
+  const thiefOptions = (await thief.post('session/options', {})).json.options;
+  await thief.post('session', { response: authenticator.get(thiefOptions) });
   const newPasskey = new Authenticator(ORIGIN).create(
     (await thief.post('passkeys/options', {})).json.options,
   );
@@ -90,11 +90,11 @@ async function setUp(): Promise<Setup> {
   };
 }
 
-/** A staff member with three sessions, and every operation that may end one or begin another. */
+/** A staff member with three sessions, and all operations that may end a session or begin one. */
 class StaffCase {
-  /** Cookies of sessions that began meanwhile. */
+  /** Cookies of the sessions that the operations began. */
   readonly begun: Record<'passkey' | 'link', string[]> = { passkey: [], link: [] };
-  /** The ids that the owner was shown after the removal of the passkey. */
+  /** The ids of the passkeys that were listed to the owner after the removal. */
   passkeysAfterRemoval: string[] | undefined;
 
   constructor(
@@ -180,7 +180,7 @@ const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id).toSo
 const rowsOf = (table: string, id: string) =>
   service.sql<{ id: string }>(`select id from ${table} where staff_id = $1`, [id]);
 
-/** What holds when all is over. */
+/** Checks the final state after all operations. */
 async function check(person: StaffCase): Promise<void> {
   const { setup, begun } = person;
   const isGone = person.did('remove the person');
@@ -204,11 +204,11 @@ async function check(person: StaffCase): Promise<void> {
       expect(await rowsOf(table, setup.id)).toEqual([]);
     expect(await service.sql('select id from staff where id = $1', [setup.id])).toEqual([]);
   } else if (person.passkeysAfterRemoval)
-    // From then on a session that the removal ended adds no passkey.
+    // A session that the removal ended cannot add a passkey afterwards.
     expect(idsOf(await rowsOf('passkey', setup.id))).toEqual(person.passkeysAfterRemoval);
 }
 
-test('a staff member has exactly the sessions that no operation ended, in any order of statements', () =>
+test('in any order of statements a staff member has exactly the sessions that no operation ended', () =>
   fc.assert(
     fc.asyncProperty(
       fc.scheduler(),

@@ -24,7 +24,7 @@ const link = (email = 'grace@example.com') => printedLink(service, email);
 const signIn = (secret: string) => new Browser(service).post('session/link', { link: secret });
 
 describe('a link', () => {
-  test('signs in, and the cookie it gives is kept from scripts, from other sites, and from the disk', async () => {
+  test('signs in with a session cookie that is HttpOnly and SameSite=Strict', async () => {
     const browser = new Browser(service);
     const answer = await browser.post('session/link', { link: await link() });
     expect([answer.status, answer.text]).toEqual([204, '']);
@@ -44,25 +44,25 @@ describe('a link', () => {
     expect((await signIn(secret)).json.code).toBe('link_invalid');
   });
 
-  test('works once, also for browsers that come with it at the same moment', async () => {
+  test('works once, also for concurrent requests', async () => {
     const secret = await link();
-    // None of them can spend it before at least two of them have found it.
+    // The lock makes at least two requests read the link before one can use it.
     const holder = await service.database.connect();
     await holder.query('begin; select 1 from staff_link for update');
-    const asked = Array.from({ length: 4 }, () => signIn(secret));
+    const requests = Array.from({ length: 4 }, () => signIn(secret));
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    const answered = Promise.race(asked).then(() => true);
+    const isAnswered = Promise.race(requests).then(() => true);
     const isWaiting = async () => (await service.sql(waiting)).length >= 2;
-    while (!(await Promise.race([answered, isWaiting()])));
+    while (!(await Promise.race([isAnswered, isWaiting()])));
     await holder.query('commit');
     holder.release();
-    // On a machine so slow that the database's time limit ends first, the link is as good as before.
-    const answers = [...(await Promise.all(asked)), await signIn(secret)];
+    // If all requests exceed a time limit on a slow machine, the link is still valid.
+    const answers = [...(await Promise.all(requests)), await signIn(secret)];
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
     expect(answers.at(-1)!.json?.code ?? 'signed in').toMatch(/^(link_invalid|signed in)$/);
   });
 
-  test('works for 30 minutes, to the instant', async () => {
+  test('works for exactly 30 minutes', async () => {
     const [early, late] = [await link(), await link()];
     service.clock.advance(30 * MINUTE - 1);
     expect((await signIn(early)).status).toBe(204);
@@ -76,7 +76,7 @@ describe('a link', () => {
     });
   });
 
-  test('that is unknown, almost right, or of a removed person does not sign in', async () => {
+  test('that is unknown, changed by a character, or of a removed person does not sign in', async () => {
     await staff.add('leaver@example.com', 'support', ACT);
     const left = await link('leaver@example.com');
     await staff.remove(await staff.findId('leaver@example.com'), ACT);
@@ -94,14 +94,14 @@ describe('a link', () => {
     ['a number', { link: 7 }],
     ['of 42 characters', { link: 'x'.repeat(42) }],
     ['of 44 characters', { link: 'x'.repeat(44) }],
-    ['with a sign of base64', { link: `${'x'.repeat(42)}+` }],
+    ['with a character of base64 but not base64url', { link: `${'x'.repeat(42)}+` }],
     ['with a line feed', { link: `${'x'.repeat(43)}\n` }],
-  ])('422 at /link where it is %s', async (_what, body) => {
+  ])('422 at /link if it is %s', async (_what, body) => {
     const { status, json } = await new Browser(service).post('session/link', body);
     expect([status, json.errors[0].pointer]).toEqual([422, '/link']);
   });
 
-  test('is spent by a page of this service alone', async () => {
+  test('is not used up by a request from another site', async () => {
     const secret = await link();
     const browser = new Browser(service);
     const elsewhere: Record<string, string>[] = [
@@ -117,7 +117,7 @@ describe('a link', () => {
     expect((await browser.post('session/link', { link: secret })).status).toBe(204);
   });
 
-  test('leaves an entry of who made it, and for whom; and its secret in no table', async () => {
+  test('is recorded in the audit trail, and its secret is in no table', async () => {
     const secret = await link();
     const staff_id = await staff.findId('grace@example.com');
     expect(await lastEntry(service)).toMatchObject({
@@ -132,7 +132,7 @@ describe('a link', () => {
 });
 
 describe('a session', () => {
-  test('ends 30 minutes after its last use, and 12 hours after its beginning however much it is used', async () => {
+  test('ends 30 minutes after its last use, and 12 hours after its beginning', async () => {
     const idle = await signedIn(service, 'support', 'grace@example.com');
     service.clock.advance(30 * MINUTE - 1);
     expect((await idle.get('session')).status).toBe(200);
@@ -148,20 +148,20 @@ describe('a session', () => {
     expect((await busy.get('session')).json.code).toBe('sign_in_required');
   });
 
-  test('that is signed out is over, and its cookie is taken back', async () => {
+  test('ends at the sign-out, which deletes its cookie', async () => {
     const browser = await signedIn(service, 'support', 'grace@example.com');
-    const kept = new Map(browser.cookies);
+    const cookiesBefore = new Map(browser.cookies);
     const { status, cookies } = await browser.call('DELETE', 'session');
     expect([status, cookies]).toEqual([
       204,
       [expect.stringMatching(/^mooring_staff=; .*Expires=Thu, 01 Jan 1970/)],
     ]);
-    kept.forEach((value, name) => browser.cookies.set(name, value));
+    cookiesBefore.forEach((value, name) => browser.cookies.set(name, value));
     expect((await browser.get('session')).json.code).toBe('sign_in_required');
     expect((await browser.call('DELETE', 'session')).status).toBe(401);
   });
 
-  test('has the role its person has at each request, and ends with the person', async () => {
+  test('has the current role of its person, and ends when the person is removed', async () => {
     await staff.add('changing@example.com', 'admin', ACT);
     const browser = await signedIn(service, 'admin', 'changing@example.com');
     expect((await browser.get('staff')).status).toBe(200);
@@ -172,7 +172,7 @@ describe('a session', () => {
     expect((await browser.get('session')).json.code).toBe('sign_in_required');
   });
 
-  test('of a holder opens nothing here, under any name', async () => {
+  test('of a holder is not accepted, with either cookie name', async () => {
     const { license_id } = await service.issue();
     for (const owner of [{ license_id }, { email: 'grace@example.com' }]) {
       const cookie = await service.app
@@ -189,7 +189,7 @@ describe('a session', () => {
     }
   });
 
-  test('is not begun, read or ended with a token: that opens the work alone', async () => {
+  test('its routes and those of passkeys do not accept a staff token', async () => {
     const authorization = `Bearer ${await service.staffToken('admin', 'root@example.com')}`;
     for (const [method, path] of [
       ['GET', 'session'],
@@ -205,7 +205,7 @@ describe('a session', () => {
     expect((await service.call('GET', '/support/api/staff', undefined, { authorization })).status).toBe(200);
   });
 
-  test('writes nothing that another site asks of the browser it is open in', async () => {
+  test('does not authorise a write from another site', async () => {
     const browser = await signedIn(service, 'admin', 'root@example.com');
     const cookie = `mooring_staff=${browser.cookies.get('mooring_staff')}`;
     const write = (headers: Record<string, string>) =>
@@ -228,7 +228,7 @@ describe('a session', () => {
   });
 });
 
-test('where PUBLIC_URL is https, the cookies are bound to this host', async () => {
+test('with an https PUBLIC_URL the cookies have the prefix __Host-', async () => {
   const secure = await Service.start({ environment: { PUBLIC_URL: 'https://licenses.example.org' } });
   try {
     await secure.app.get(StaffService).add('grace@example.com', 'support', ACT);

@@ -27,13 +27,13 @@ beforeEach(() => service.clock.set(NOW));
 afterAll(() => office.close());
 
 const newcomer = () => `newcomer-${(count += 1)}@example.com`;
-async function added(role: 'support' | 'admin' = 'support') {
+async function addStaff(role: 'support' | 'admin' = 'support') {
   const { json } = await admin.post('staff', { email: newcomer(), role });
   return json.staff as { id: string; email: string };
 }
 
 describe('people', () => {
-  test('are added, listed and given another role, each with its entry', async () => {
+  test('are added, listed and given another role, with audit events', async () => {
     const email = newcomer();
     const { status, json } = await admin.post('staff', {
       email: ` ${email.toUpperCase()} `,
@@ -59,15 +59,15 @@ describe('people', () => {
     expect((await admin.get('staff')).json.staff).toContainEqual({ ...json.staff, role: 'admin' });
   });
 
-  test('who are staff already are not added: a role is changed with a reason', async () => {
-    const { email, id } = await added();
+  test('with an existing address are refused, because changing a role needs a reason', async () => {
+    const { email, id } = await addStaff();
     const again = await admin.post('staff', { email, role: 'admin' });
     expect([again.status, again.json.errors[0].pointer]).toEqual([422, '/email']);
     expect((await staff.getView(id)).role).toBe('support');
   });
 
-  test('who leave lose sessions, tokens, passkeys and links at once, and stay in the audit trail', async () => {
-    const { id, email } = await added();
+  test('who are removed lose sessions, tokens, passkeys and links at once, and stay in the audit trail', async () => {
+    const { id, email } = await addStaff();
     const browser = await signedIn(service, 'support', email, ORIGIN);
     const { token } = await service.app.get(StaffTokensService).create(email, ACT);
     const link = await printedLink(service, email);
@@ -101,7 +101,7 @@ describe('people', () => {
 
   test.each<[string, string, string, object, string]>([
     ['no e-mail', 'POST', 'staff', { role: 'support' }, '/email'],
-    ['an e-mail that is none', 'POST', 'staff', { email: 'x', role: 'support' }, '/email'],
+    ['an invalid e-mail', 'POST', 'staff', { email: 'x', role: 'support' }, '/email'],
     ['no role', 'POST', 'staff', { email: 'x@example.com' }, '/role'],
     ['another role', 'POST', 'staff', { email: 'x@example.com', role: 'root' }, '/role'],
     ['a list of roles', 'POST', 'staff', { email: 'x@example.com', role: ['admin'] }, '/role'],
@@ -110,7 +110,7 @@ describe('people', () => {
     ['no reason', 'POST', 'staff/{id}/remove', {}, '/reason'],
     ['no reason', 'POST', 'tokens/{id}/revoke', {}, '/reason'],
   ])('422 for %s: %s %s', async (_what, method, path, body, pointer) => {
-    const { id } = await added();
+    const { id } = await addStaff();
     const { status, json } = await admin.call(method, path.replace('{id}', id), body);
     expect([status, json.errors[0].pointer]).toEqual([422, pointer]);
   });
@@ -129,17 +129,17 @@ describe('people', () => {
 
 describe('the last admin', () => {
   const admins = () => service.sql<{ id: string }>("select id from staff where role = 'admin'");
-  /** Only these are admins. */
-  async function onlyAdmins(...ids: string[]): Promise<void> {
+  /** Makes these staff admins and all others support. */
+  async function setAdmins(...ids: string[]): Promise<void> {
     await service.sql("update staff set role = case when id = any($1) then 'admin' else 'support' end", [
       ids,
     ]);
   }
 
-  test('is neither removed nor given another role, and stays signed in', async () => {
+  test('cannot be removed or given another role', async () => {
     const id = await staff.findId('root@example.com');
-    await onlyAdmins(id);
-    // An id is one in either case.
+    await setAdmins(id);
+    // The id may be in upper case.
     for (const spelled of [id, id.toUpperCase()]) {
       for (const refused of [
         await admin.post(`staff/${spelled}/remove`, WHY),
@@ -152,29 +152,29 @@ describe('the last admin', () => {
       code: 'last_admin',
     });
     expect((await admin.call('PATCH', `staff/${id}`, { role: 'admin', ...WHY })).status).toBe(200);
-    const { id: second } = await added('admin');
+    const { id: second } = await addStaff('admin');
     expect((await admin.post(`staff/${second}/remove`, WHY)).status).toBe(204);
     expect(await admins()).toEqual([{ id }]);
   });
 
-  test('stays, also where two admins remove or demote each other at once', async () => {
+  test('is kept, also if two admins remove or demote each other concurrently', async () => {
     const first = await staff.findId('root@example.com');
-    const ways: ((id: string) => Promise<unknown>)[] = [
+    const changes: ((id: string) => Promise<unknown>)[] = [
       (id) => staff.remove(id, ACT),
       (id) => staff.setRole(id, 'support', ACT),
     ];
     for (let round = 0; round < 8; round += 1) {
       const { staff_id: one } = await staff.ensure(newcomer(), 'admin', ACT);
       const { staff_id: two } = await staff.ensure(newcomer(), 'admin', ACT);
-      await onlyAdmins(one, two);
-      const done = await Promise.allSettled([ways[round % 2]!(one), ways[(round >> 1) % 2]!(two)]);
+      await setAdmins(one, two);
+      const done = await Promise.allSettled([changes[round % 2]!(one), changes[(round >> 1) % 2]!(two)]);
       expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
       expect(done.find(({ status }) => status === 'rejected')).toMatchObject({
         reason: { code: 'last_admin' },
       });
       expect(await admins()).toHaveLength(1);
     }
-    await onlyAdmins(first);
+    await setAdmins(first);
   });
 });
 
@@ -185,13 +185,13 @@ describe('a mailed link', () => {
     )![1]!;
   const signIn = (link: string) => new Browser(service, ORIGIN).post('session/link', { link });
 
-  test('cannot be made from LICENSE_KEY_SECRET and its id', async () => {
-    const { id, email } = await added();
+  test('cannot be derived from LICENSE_KEY_SECRET and its id', async () => {
+    const { id, email } = await addStaff();
     await admin.post(`staff/${id}/link`);
     const [row] = await service.sql<{ id: string }>('select id from staff_link where staff_id = $1', [id]);
     await office.jobs.done('staff_link', row!.id);
     const secret = await licenseKeySecret(service.app.get(Config));
-    // The derivations that need nothing from the database: the one before decision 0027, and the new one without its nonce.
+    // Derivations without a value of the database: that of before decision 0027, and the new one without its nonce.
     for (const domain of ['mooring staff link v1\0', 'mooring staff link v2\0']) {
       const guess = createHmac('sha256', secret).update(domain).update(row!.id).digest('base64url');
       expect((await signIn(guess)).json?.code).toBe('link_invalid');
@@ -199,8 +199,8 @@ describe('a mailed link', () => {
     expect((await signIn(linkOf(email))).status).toBe(204);
   });
 
-  test('goes to the person alone, signs in once, and leaves an entry', async () => {
-    const { id, email } = await added();
+  test('is mailed to its person, signs in once, and is recorded in the audit trail', async () => {
+    const { id, email } = await addStaff();
     const { status, text } = await admin.post(`staff/${id}/link`);
     expect([status, text]).toEqual([202, '']);
     expect(await lastEntry(service)).toMatchObject({
@@ -215,8 +215,8 @@ describe('a mailed link', () => {
     expect((await signIn(link)).json.code).toBe('link_invalid');
   });
 
-  test('ends after 30 minutes, and once a passkey exists', async () => {
-    const { id, email } = await added();
+  test('expires after 30 minutes, and is invalid if its person has a passkey', async () => {
+    const { id, email } = await addStaff();
     const ask = async () => {
       await admin.post(`staff/${id}/link`);
       const rows = await service.sql<{ id: string }>('select id from staff_link where staff_id = $1', [id]);
@@ -239,25 +239,25 @@ describe('a mailed link', () => {
     expect([refused.status, refused.json.code]).toEqual([409, 'has_passkey']);
   });
 
-  test('is in no table and in no job, in whatever spelling', async () => {
-    const { id, email } = await added();
+  test('is in no table and in no job, in any form', async () => {
+    const { id, email } = await addStaff();
     await admin.post(`staff/${id}/link`);
     const [row] = await service.sql<{ id: string }>('select id from staff_link where staff_id = $1', [id]);
     await office.jobs.done('staff_link', row!.id);
     const link = linkOf(email);
-    const kept = JSON.stringify([
+    const stored = JSON.stringify([
       await service.sql('select l::text from staff_link l'),
       await service.sql('select j::text from graphile_worker._private_jobs j'),
       await service.sql('select e::text from audit_event e'),
     ]);
     for (const form of [link, Buffer.from(link, 'base64url').toString('hex')])
-      expect(kept).not.toContain(form);
+      expect(stored).not.toContain(form);
   });
 });
 
 describe('tokens', () => {
-  test('are listed without themselves, and end when they are revoked', async () => {
-    const { email } = await added();
+  test('are listed without their secret, and are invalid when they are revoked', async () => {
+    const { email } = await addStaff();
     const { id, token } = await service.app.get(StaffTokensService).create(email, ACT);
     const { json, text } = await admin.get('tokens');
     expect(json.tokens).toContainEqual({

@@ -17,7 +17,7 @@ afterAll(() => service.close());
 const release = (id: string, body: unknown = { reason: 'a new computer' }) =>
   service.call('POST', `/support/api/activations/${id}/release`, body, { authorization });
 
-async function activated() {
+async function activatedLicense() {
   const license = await service.issue();
   const { token, activation } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
   return { ...license, token: token as string, id: activation.id as string };
@@ -32,8 +32,8 @@ const audit = (licenseId: string) =>
 const isActive = async (id: string) =>
   (await service.sql('select 1 from activation where id = $1 and ended_at is null', [id])).length === 1;
 
-test('the audit says who released which binding, why and when, in the transaction of the release', async () => {
-  const license = await activated();
+test('a release is recorded with its actor, activation, reason and time, in the same transaction', async () => {
+  const license = await activatedLicense();
   service.clock.set('2026-11-20T15:30:00Z');
   await release(license.id, { reason: 'the old computer was sold' });
   expect(await audit(license.license_id)).toEqual([
@@ -53,7 +53,7 @@ test('the audit says who released which binding, why and when, in the transactio
   expect(row).toEqual({ is_same_transaction: true });
 });
 
-test('the audit holds what exactly was changed, and names no person in it', async () => {
+test('audit events have the exact changes, and no personal data', async () => {
   const staff = service.app.get(StaffService);
   const tokens = service.app.get(StaffTokensService);
   const { staff_id } = await staff.add('linus@example.com', 'admin', ACT);
@@ -71,8 +71,8 @@ test('the audit holds what exactly was changed, and names no person in it', asyn
   ]);
 });
 
-test('an audit entry that cannot be written undoes the release', async () => {
-  const license = await activated();
+test('if the audit event cannot be written, the release is rolled back', async () => {
+  const license = await activatedLicense();
   await service.sql(
     "alter table audit_event add constraint broken check (action <> 'activation.release') not valid",
   );
@@ -91,13 +91,13 @@ test.each([
   'update manifest set published_at = published_at',
   'delete from manifest',
   'truncate manifest',
-])('what was done and what was published cannot be changed: %s', async (statement) => {
+])('audit events and manifests cannot be changed or deleted: %s', async (statement) => {
   await publish(service, '1.0');
-  await release((await activated()).id);
+  await release((await activatedLicense()).id);
   await expect(service.sql(statement)).rejects.toThrow('is append-only');
 });
 
-test('the audit gives an entry up once it is 24 months old, and not before', async () => {
+test('an audit event can be deleted after 24 months, and not before', async () => {
   const insert = `insert into audit_event (id, actor, action, change, at) values (gen_random_uuid(), 'old', 'test', '{}', $1)`;
   const now = new Date();
   const monthsAgo = (months: number, days: number) => {

@@ -21,13 +21,13 @@ export class Browser extends CookieClient {
   }
 }
 
-/** The secret of a link that the command line would print. */
+/** Creates a sign-in link as the command line does. @returns its secret */
 export async function printedLink(service: Service, email: string): Promise<string> {
   const { link } = await service.app.get(StaffLinks).create(email, ACT);
   return link.split('#link=')[1]!;
 }
 
-/** A staff member of this role, in a browser, signed in. */
+/** Signs a staff member with this role in, in a new browser. */
 export async function signedIn(
   service: Service,
   role: Role = 'support',
@@ -41,7 +41,7 @@ export async function signedIn(
   return browser;
 }
 
-/** The newest entry of the audit trail. */
+/** The newest event of the audit trail. */
 export async function lastEntry(service: Service): Promise<Record<string, unknown>> {
   const sql = 'select actor, action, license_id, reason, change from audit_event order by id desc limit 1';
   return (await service.sql(sql))[0]!;

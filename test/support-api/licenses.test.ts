@@ -32,21 +32,21 @@ const change = (id: string, body: object) =>
 
 const badTerms: [string, object, string][] = [
   ['no machine', { machines_allowed: 0 }, '/machines_allowed'],
-  ['a machine too many', { machines_allowed: 100_001 }, '/machines_allowed'],
+  ['more than the maximum of machines', { machines_allowed: 100_001 }, '/machines_allowed'],
   ['half a machine', { machines_allowed: 1.5 }, '/machines_allowed'],
   ['machines as text', { machines_allowed: '2' }, '/machines_allowed'],
   ['machines that are null', { machines_allowed: null }, '/machines_allowed'],
-  ['an expiry that is no day', { expires_at: '2027-02-30' }, '/expires_at'],
+  ['an expiry that is not a day of the calendar', { expires_at: '2027-02-30' }, '/expires_at'],
   ['an expiry as a number', { expires_at: 1_798_761_600 }, '/expires_at'],
   ['an empty expiry', { expires_at: '' }, '/expires_at'],
   ['another on_expiry', { on_expiry: 'end' }, '/on_expiry'],
   ['an on_expiry that is null', { on_expiry: null }, '/on_expiry'],
-  ['an e-mail that is none', { email: 'ada' }, '/email'],
+  ['an invalid e-mail', { email: 'ada' }, '/email'],
   ['an e-mail that is null', { email: null }, '/email'],
 ];
 
 describe('issuing', () => {
-  test('makes a license as the settings have it, tells its key once, and leaves an entry', async () => {
+  test('creates a license with the default settings, returns its key once, and is recorded in the audit trail', async () => {
     const { status, json } = await issue({ email: ' New@Example.com ' });
     expect(status).toBe(201);
     const { license, license_key } = json;
@@ -74,7 +74,7 @@ describe('issuing', () => {
     expect(JSON.stringify(await read(license.id))).not.toContain(license_key);
   });
 
-  test('takes each of its terms', async () => {
+  test('accepts each of its terms', async () => {
     const terms = { machines_allowed: 100_000, expires_at: '2027-05-01', on_expiry: 'stop' };
     const { license } = (await issue({ email: 'terms@example.com', ...terms })).json;
     expect(license).toMatchObject({ ...terms, expires_at: '2027-05-01T00:00:00Z' });
@@ -98,7 +98,7 @@ describe('issuing', () => {
 });
 
 describe('a license', () => {
-  test('is shown with its machines, purchase, release requests and history, the newest first', async () => {
+  test('is shown with its activations, purchase, release requests and history, newest first', async () => {
     const sold = await service.app
       .get(PurchasesService)
       .record({ transaction_id: 'tx_1', email: 'buyer@example.com', status: 'paid' });
@@ -125,7 +125,7 @@ describe('a license', () => {
     });
   });
 
-  test('that came from nowhere has no purchase; one that was disputed says so beside what staff say', async () => {
+  test('that was issued has no purchase; a disputed one shows the dispute and the status set by staff', async () => {
     const { license_id } = await service.issue();
     expect(await read(license_id)).toMatchObject({
       purchase: null,
@@ -142,7 +142,7 @@ describe('a license', () => {
     });
   });
 
-  test('that was erased is shown without a name, and found by its ids still', async () => {
+  test('that was erased is shown without an address, and can be found by its ids', async () => {
     const license = await service.issue({ email: 'gone@example.com' });
     const { id } = (await service.activate(license)).json.activation;
     await service.sql('update license set email = null, ended_at = now() where id = $1', [
@@ -198,21 +198,24 @@ describe('changing', () => {
       { status: 'suspended', staff_status: 'suspended' },
       { staff_status: 'suspended' },
     ],
-  ])('takes %j, answers the license as it is now, and leaves an entry', async (body, shown, recorded) => {
-    const { license_id } = await service.issue();
-    const { status, json } = await change(license_id, body);
-    expect([status, json.license]).toEqual([200, await read(license_id)]);
-    expect(json.license).toMatchObject(shown);
-    expect(await lastEntry(service)).toEqual({
-      actor: 'admin@example.com',
-      action: 'license.set',
-      license_id,
-      reason: 'Asked by phone.',
-      change: recorded,
-    });
-  });
+  ])(
+    'accepts %j, returns the changed license, and is recorded in the audit trail',
+    async (body, shown, recorded) => {
+      const { license_id } = await service.issue();
+      const { status, json } = await change(license_id, body);
+      expect([status, json.license]).toEqual([200, await read(license_id)]);
+      expect(json.license).toMatchObject(shown);
+      expect(await lastEntry(service)).toEqual({
+        actor: 'admin@example.com',
+        action: 'license.set',
+        license_id,
+        reason: 'Asked by phone.',
+        change: recorded,
+      });
+    },
+  );
 
-  test('an expiry of null is never; what is not named stays', async () => {
+  test('an expiry of null means never, and missing members are not changed', async () => {
     const { license } = (
       await issue({ email: 'e@example.com', expires_at: '2027-01-01', machines_allowed: 4 })
     ).json;
@@ -222,7 +225,7 @@ describe('changing', () => {
     });
   });
 
-  test('the e-mail address is mailed to both, and its entry does not name them', async () => {
+  test('a change of the e-mail address is mailed to both addresses, and its audit event has neither', async () => {
     const { license_id } = await service.issue({ email: 'old@example.com' });
     expect((await change(license_id, { email: ' Next@Example.com' })).json.license.email).toBe(
       'next@example.com',
@@ -245,7 +248,7 @@ describe('changing', () => {
     },
   );
 
-  test('422 where nothing is to be changed, and at /reason where no reason is given', async () => {
+  test('422 without any change, and at /reason without a reason', async () => {
     const { license_id } = await service.issue();
     const none = await change(license_id, {});
     expect([none.status, none.json.errors]).toHaveLength(2);
@@ -264,7 +267,7 @@ describe('changing', () => {
 });
 
 describe('its key', () => {
-  test('is mailed again by either role, with a reason or without a body at all', async () => {
+  test('can be mailed again by either role, with a reason or without a body', async () => {
     for (const browser of [support, admin]) {
       const { license_id } = await service.issue();
       const { status, text } = await browser.post(`licenses/${license_id}/send-key`);
@@ -284,7 +287,7 @@ describe('its key', () => {
     expect([wrong.status, wrong.json.errors[0].pointer]).toEqual([422, '/reason']);
   });
 
-  test('is replaced and mailed, and never answered: the old one activates no more', async () => {
+  test('can be replaced, which mails and does not return the new key, and the old one is refused', async () => {
     const license = await service.issue({ machines_allowed: 2 });
     const beat = (await service.activate(license, 'one')).json.token;
     const { status, text } = await admin.post(`licenses/${license.license_id}/rekey`, {
@@ -299,7 +302,7 @@ describe('its key', () => {
     expect([why.status, why.json.errors[0].pointer]).toEqual([422, '/reason']);
   });
 
-  test('409 where it cannot be mailed', async () => {
+  test('409 if it cannot be mailed', async () => {
     const purchases = service.app.get(PurchasesService);
     await purchases.record({ transaction_id: 'tx_3', email: 'r@example.com', status: 'paid' });
     const { license_id } = await purchases.record({ transaction_id: 'tx_3', status: 'refunded' });
@@ -315,7 +318,7 @@ describe('its key', () => {
   });
 });
 
-test('what fails leaves neither a change nor an entry; 503 where the database is unavailable', async () => {
+test('500 if a table is missing and 503 if it is locked, without a change or an audit event', async () => {
   const { license_id } = await service.issue();
   const before = await read(license_id);
   const broken = await whileGone(service, 'audit_event', () => change(license_id, { machines_allowed: 9 }));
@@ -327,7 +330,7 @@ test('what fails leaves neither a change nor an entry; 503 where the database is
   expect(await read(license_id)).toEqual(before);
 });
 
-test('what is no JSON, too much of it, or of another kind is refused', async () => {
+test('a body that is malformed, too large or of another type is refused', async () => {
   const { license_id } = await service.issue();
   const big = JSON.stringify({ more: 'x'.repeat(20_000) });
   for (const [method, path] of [
@@ -342,7 +345,7 @@ test('what is no JSON, too much of it, or of another kind is refused', async () 
   }
 });
 
-test('every documented answer that is ours alone is one that was seen here', () => {
+test('the tests of this file have seen every documented response but the common ones', () => {
   const common = / (401|403|500|503)$/;
   const documented = documentedAnswers().filter(
     (answer) => /^\w+ \/support\/api\/licenses( |\/\{id\})/.test(answer) && !common.test(answer),

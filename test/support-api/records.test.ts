@@ -17,7 +17,7 @@ beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
 describe('the audit trail', () => {
-  test('says who did what, when and why, the newest first; of one license where it is asked', async () => {
+  test('lists actor, action, time and reason, newest first, of all licenses or of one', async () => {
     const { license_id } = await service.issue();
     service.clock.advance(60_000);
     await service.setLicense(license_id, { machines_allowed: 2 });
@@ -54,11 +54,11 @@ describe('the audit trail', () => {
 });
 
 describe('the manifests', () => {
-  test('there are none before one is published', async () => {
+  test('is an empty list before a version is published', async () => {
     expect((await support.get('manifests')).json).toEqual({ live: null, manifests: [] });
   });
 
-  test('are listed newest first, with what took a version back and how long the live one is good for', async () => {
+  test('are listed newest first, with withdrawals and the expiry of the live one', async () => {
     await publish(service, '1.0.0');
     await publish(service, '1.1.0', '2027-01-01T00:00:00Z');
     await withdraw(service);
@@ -85,7 +85,7 @@ describe('the manifests', () => {
 });
 
 describe('the retention runs', () => {
-  test('are listed newest first, with what they deleted and where they failed, and those that were cut short', async () => {
+  test('are listed newest first, with deleted rows and failures, including interrupted runs', async () => {
     await service.sql('delete from retention_run');
     await service.sql(
       `insert into retention_run (id, as_of, started_at, finished_at, deleted, failed) values
@@ -107,7 +107,7 @@ describe('the retention runs', () => {
     ]);
   });
 
-  test('are the newest 30', async () => {
+  test('are limited to the newest 30', async () => {
     await service.sql(
       `insert into retention_run (id, as_of, started_at)
        select ('01980000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, '2026-12-01', timestamptz '2026-12-01' + n * interval '1 hour'
@@ -122,7 +122,7 @@ test.each([
   ['manifests', 'manifest'],
   ['retention', 'retention_run'],
   ['release-requests', 'release_request'],
-])('%s: 500 where the service is broken, 503 where the database is unavailable', async (path, table) => {
+])('%s: 500 if a table is missing, 503 if it is locked', async (path, table) => {
   expect((await whileGone(service, table, () => support.get(path))).json.code).toBe('internal_error');
   expect((await whileLocked(service, table, () => support.get(path))).json.code).toBe('unavailable');
 });

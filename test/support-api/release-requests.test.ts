@@ -16,18 +16,18 @@ const ORIGIN = 'https://licenses.example.org';
 beforeAll(async () => {
   office = await PostOffice.open();
   service = office.service;
-  support = await here('support', 'grace@example.com');
-  other = await here('admin', 'linus@example.com');
+  support = await signInStaff('support', 'grace@example.com');
+  other = await signInStaff('admin', 'linus@example.com');
 });
 beforeEach(() => service.clock.set(NOW));
 afterAll(() => office.close());
 
-async function here(role: 'support' | 'admin', email: string): Promise<Browser> {
+async function signInStaff(role: 'support' | 'admin', email: string): Promise<Browser> {
   return signedIn(service, role, email, ORIGIN);
 }
 
-/** A machine whose holder asks for its release. */
-async function asked(reason: string | null = 'It was sold.', email = `${randomUUID()}@example.com`) {
+/** A machine whose holder has requested its release. */
+async function createRequest(reason: string | null = 'It was sold.', email = `${randomUUID()}@example.com`) {
   const license = await service.issue({ email });
   const { id } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json.activation;
   await service.app.get(ReleaseRequests).create(id, reason);
@@ -51,10 +51,10 @@ const entries = (licenseId: string) =>
   );
 
 describe('the queue', () => {
-  test('shows what waits, the oldest first, with all that a decision needs', async () => {
-    const first = await asked();
+  test('lists waiting requests, oldest first, with their license and activation', async () => {
+    const first = await createRequest();
     service.clock.advance(60_000);
-    const second = await asked(null);
+    const second = await createRequest(null);
     const found = (await queue()).filter(({ id }) => [first.id, second.id].includes(id));
     expect(found).toEqual([
       {
@@ -82,8 +82,8 @@ describe('the queue', () => {
     ]);
   });
 
-  test('forgets one that was decided, whose binding ended meanwhile, or whose holder was erased', async () => {
-    const [decided, ended, erased] = [await asked(), await asked(), await asked()];
+  test('does not list requests that were decided, whose activation ended, or whose holder was erased', async () => {
+    const [decided, ended, erased] = [await createRequest(), await createRequest(), await createRequest()];
     const ids = async () => (await queue()).map(({ id }) => id);
     expect(await ids()).toEqual(expect.arrayContaining([decided.id, ended.id, erased.id]));
     await decide(decided.id, 'decline');
@@ -92,7 +92,7 @@ describe('the queue', () => {
     await office.jobs.done('erasure_receipt');
     const left = await ids();
     for (const { id } of [decided, ended, erased]) expect(left).not.toContain(id);
-    // What was asked for was done, by whomever.
+    // A release by other means counts as the decision to release.
     const { license } = (await support.get(`licenses/${ended.license_id}`)).json;
     expect(license.release_requests).toEqual([
       expect.objectContaining({ id: ended.id, decision: 'release' }),
@@ -101,8 +101,8 @@ describe('the queue', () => {
 });
 
 describe('a decision', () => {
-  test('to release ends the binding, frees the seat, tells the holder, and leaves its entries', async () => {
-    const request = await asked();
+  test('to release ends the activation, mails the holder, and is recorded in the audit trail', async () => {
+    const request = await createRequest();
     service.clock.advance(600_000);
     const { status, json } = await decide(request.id, 'release');
     expect([status, json]).toEqual([
@@ -140,9 +140,9 @@ describe('a decision', () => {
     ]);
   });
 
-  test('to decline leaves the binding as it is, and is mailed to the holder, without the reason', async () => {
-    const request = await asked();
-    // Two mails of one request may overtake each other.
+  test('to decline does not end the activation, and is mailed to the holder without the reason', async () => {
+    const request = await createRequest();
+    // Waits for the first mail, because the two mails of a request may be sent in either order.
     await office.jobs.done('release_requested', request.id);
     expect((await decide(request.id, 'decline', support, 'No invoice.')).status).toBe(200);
     expect(await isActive(request.activation_id)).toBe(true);
@@ -155,8 +155,8 @@ describe('a decision', () => {
     ]);
   });
 
-  test('is final: a later one reads how it was decided, and nothing is written', async () => {
-    const request = await asked();
+  test('is final: a later one has the same response and changes nothing', async () => {
+    const request = await createRequest();
     const first = await decide(request.id, 'decline');
     service.clock.advance(60_000);
     const second = await decide(request.id, 'release', other);
@@ -165,9 +165,9 @@ describe('a decision', () => {
     expect(await entries(request.license_id)).toHaveLength(1);
   });
 
-  test('of two people at once is one decision, and both get the same answer', async () => {
+  test('of two people at once is one decision, and both get the same response', async () => {
     for (let round = 0; round < 10; round += 1) {
-      const request = await asked();
+      const request = await createRequest();
       const answers = await Promise.all([
         decide(request.id, 'release', support),
         decide(request.id, 'decline', other),
@@ -180,9 +180,9 @@ describe('a decision', () => {
     }
   });
 
-  test('about a binding that ended meanwhile is taken, and tells the holder of no machine that stays', async () => {
+  test('about an ended activation is recorded, and sends no mail that the machine stays active', async () => {
     for (const decision of ['release', 'decline']) {
-      const request = await asked();
+      const request = await createRequest();
       await service.sql(
         "update activation set ended_at = '2026-11-20', ended_reason = 'refunded' where id = $1",
         [request.activation_id],
@@ -194,16 +194,16 @@ describe('a decision', () => {
     }
   });
 
-  test('that fails half way leaves the request open and the binding as it is', async () => {
-    const request = await asked();
+  test('that fails changes neither the request nor the activation', async () => {
+    const request = await createRequest();
     const broken = await whileGone(service, 'audit_event', () => decide(request.id, 'release'));
     expect(broken.status).toBe(500);
     expect(await isActive(request.activation_id)).toBe(true);
     expect((await queue()).map(({ id }) => id)).toContain(request.id);
   });
 
-  test('404 for a request that is not there', async () => {
-    for (const id of [randomUUID(), 'x', '%00', (await asked()).activation_id]) {
+  test('404 for an unknown request', async () => {
+    for (const id of [randomUUID(), 'x', '%00', (await createRequest()).activation_id]) {
       const { status, json } = await decide(id, 'release');
       expect([status, json.code]).toEqual([404, 'not_found']);
     }
@@ -215,8 +215,8 @@ describe('a decision', () => {
     ['a list of decisions', ['release'], 'Why.', '/decision'],
     ['no reason', 'release', null, '/reason'],
     ['a reason with an e-mail address', 'release', 'for ada@example.com', '/reason'],
-  ])('422 for %s, and the request waits', async (_what, decision, reason, pointer) => {
-    const request = await asked();
+  ])('422 for %s, and the request stays open', async (_what, decision, reason, pointer) => {
+    const request = await createRequest();
     const { status, json } = await decide(request.id, decision, support, reason);
     expect([status, json.errors[0].pointer]).toEqual([422, pointer]);
     expect((await queue()).map(({ id }) => id)).toContain(request.id);

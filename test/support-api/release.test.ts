@@ -19,7 +19,7 @@ const release = (
   headers: Record<string, string> = {},
 ) => service.call('POST', `/support/api/activations/${id}/release`, body, { authorization, ...headers });
 
-async function activated() {
+async function activatedLicense() {
   const license = await service.issue();
   const { token, activation } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
   return { ...license, token: token as string, id: activation.id as string };
@@ -34,8 +34,8 @@ const audit = (licenseId: string) =>
 const isActive = async (id: string) =>
   (await service.sql('select 1 from activation where id = $1 and ended_at is null', [id])).length === 1;
 
-test('ends the binding, says how it ended, and frees the seat', async () => {
-  const license = await activated();
+test('ends the activation and returns it, so that another machine can activate', async () => {
+  const license = await activatedLicense();
   service.clock.advance(3_600_000);
   const { status, json } = await release(license.id);
   expect(status).toBe(200);
@@ -54,8 +54,8 @@ test('ends the binding, says how it ended, and frees the seat', async () => {
   expect((await service.activate(license, 'new')).status).toBe(201);
 });
 
-test('twice is the same answer and one entry in the audit, and takes no newer binding with it', async () => {
-  const license = await activated();
+test('repeated, has the same response and one audit event, and does not end a newer activation', async () => {
+  const license = await activatedLicense();
   const first = await release(license.id);
   const again = await service.activate(license, 'old');
   expect(again.status).toBe(201);
@@ -66,8 +66,8 @@ test('twice is the same answer and one entry in the audit, and takes no newer bi
   expect(await isActive(again.json.activation.id)).toBe(true);
 });
 
-test('a binding that a refund ended stays as it ended', async () => {
-  const license = await activated();
+test('an activation that a refund ended is not changed', async () => {
+  const license = await activatedLicense();
   await service.sql(
     "update activation set ended_at = '2026-11-01', ended_reason = 'refunded' where id = $1",
     [license.id],
@@ -81,8 +81,8 @@ test('a binding that a refund ended stays as it ended', async () => {
   expect(await audit(license.license_id)).toEqual([]);
 });
 
-test('ten releases of one binding at once are one release', async () => {
-  const license = await activated();
+test('ten concurrent releases of an activation are one release', async () => {
+  const license = await activatedLicense();
   const answers = await Promise.all(Array.from({ length: 10 }, () => answered(() => release(license.id))));
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
   expect(await audit(license.license_id)).toHaveLength(1);
@@ -100,10 +100,10 @@ test.each([
   ['with half a surrogate pair', { reason: 'a new computer\ud83d' }],
   ['with an e-mail address', { reason: 'asked by ada@example.com' }],
   ['with an e-mail address in another alphabet', { reason: 'see ада @ пример.рф' }],
-  ['with an e-mail address whose dot is another', { reason: 'see ada @ example。com' }],
-  ['with an e-mail address in other words', { reason: 'see <ADA+x@Mail.Example.co.uk>, thanks' }],
-])('422 at /reason where it is %s, and nothing is released', async (_what, body) => {
-  const license = await activated();
+  ['with an e-mail address with another full stop', { reason: 'see ada @ example。com' }],
+  ['with an e-mail address between other words', { reason: 'see <ADA+x@Mail.Example.co.uk>, thanks' }],
+])('422 at /reason if it is %s, and nothing is released', async (_what, body) => {
+  const license = await activatedLicense();
   const { status, json, text } = await release(license.id, body);
   expect([status, json.code]).toEqual([422, 'invalid_request']);
   expect(json.errors).toEqual([{ pointer: '/reason', detail: expect.any(String) }]);
@@ -114,22 +114,22 @@ test.each([
 test.each([
   ['500 characters', 'x'.repeat(500)],
   ['500 characters of two units each', '🖥'.repeat(500)],
-  ['a sign that is no address', 'sold @ the market, 2 @ 5'],
-])('takes a reason of %s as it is', async (_what, reason) => {
-  const license = await activated();
+  ['text with an @ that is not an address', 'sold @ the market, 2 @ 5'],
+])('stores a reason of %s unchanged', async (_what, reason) => {
+  const license = await activatedLicense();
   expect((await release(license.id, { reason })).status).toBe(200);
   expect(await audit(license.license_id)).toMatchObject([{ reason }]);
 });
 
 test.each([
   ['unknown', randomUUID()],
-  ['of a license, not of a binding', 'license'],
+  ['that of a license', 'license'],
   ['no uuid', 'x'],
   ['almost a uuid', `${randomUUID()}0`],
   ['a statement', encodeURIComponent("' or 1=1 --")],
   ['a NUL', '%00'],
 ])('404 for an id that is %s', async (_what, id) => {
-  const license = await activated();
+  const license = await activatedLicense();
   const { status, json } = await release(id === 'license' ? license.license_id : id);
   expect([status, json.code]).toEqual([404, 'not_found']);
   expect(await isActive(license.id)).toBe(true);
@@ -141,15 +141,15 @@ test.each([
   [413, JSON.stringify({ more: 'x'.repeat(20_000) }), {}, 'body_too_large'],
   [415, '{}', { 'content-type': 'text/plain' }, 'unsupported_media_type'],
   [401, '{}', { authorization: 'Bearer x' }, 'sign_in_required'],
-])('%i for what cannot be read, or by whom it may not', async (status, body, headers, code) => {
-  const { id } = await activated();
+])('%i for a malformed or unauthorised request', async (status, body, headers, code) => {
+  const { id } = await activatedLicense();
   const answer = await release(id, body, headers);
   expect([answer.status, answer.json.code]).toEqual([status, code]);
   expect(await isActive(id)).toBe(true);
 });
 
-test('500 where the service is broken, 503 where the database is unavailable, and the binding stays', async () => {
-  const { id } = await activated();
+test('500 if a table is missing, 503 if a table is locked, and the activation stays active', async () => {
+  const { id } = await activatedLicense();
   const broken = await whileGone(service, 'audit_event', () => release(id));
   expect([broken.status, broken.json.code]).toEqual([500, 'internal_error']);
   const unavailable = await whileLocked(service, 'activation', () => release(id));
@@ -157,7 +157,7 @@ test('500 where the service is broken, 503 where the database is unavailable, an
   expect(await isActive(id)).toBe(true);
 });
 
-test('every documented answer is one that was seen here', () => {
+test('the tests of this file have seen every documented response', () => {
   const documented = documentedAnswers().filter((answer) =>
     answer.startsWith('POST /support/api/activations/'),
   );

@@ -28,7 +28,7 @@ async function found(body: unknown): Promise<string[]> {
   return json.licenses.map(({ id }: { id: string }) => id);
 }
 
-test('a search finds a license by e-mail, key, transaction or activation, read as kindly as an activation', async () => {
+test('a search finds a license by e-mail, key, transaction or activation; e-mail and key are normalised as for activating', async () => {
   const license = await service.issue({ email: 'finder@example.com' });
   const { id } = (await service.activate(license)).json.activation;
   await service.sql(
@@ -52,7 +52,7 @@ test('a search finds a license by e-mail, key, transaction or activation, read a
   }
 });
 
-test('a search matches exactly or not at all: there is no browsing', async () => {
+test('a search finds only exact matches', async () => {
   const license = await service.issue({ email: 'exact@example.com' });
   for (const body of [
     ...['exact@example.co', 'xact@example.com', '%@example.com', '_xact@example.com'].map((email) => ({
@@ -70,7 +70,7 @@ test('a search matches exactly or not at all: there is no browsing', async () =>
 
 test.each<[string, unknown, string | null]>([
   ['none of the four', {}, null],
-  ['none that it knows', { name: 'ada' }, null],
+  ['an unknown member only', { name: 'ada' }, null],
   ['two of the four', { email: 'ada@example.com', transaction_id: 'tx' }, null],
   [
     'all of the four',
@@ -82,16 +82,16 @@ test.each<[string, unknown, string | null]>([
     },
     null,
   ],
-  ['an e-mail that is none', { email: 'ada' }, '/email'],
+  ['an invalid e-mail', { email: 'ada' }, '/email'],
   ['an e-mail that is null', { email: null }, '/email'],
   ['an e-mail that is a list', { email: ['ada@example.com'] }, '/email'],
-  ['a key that is none', { license_key: 'MOOR' }, '/license_key'],
+  ['an invalid key', { license_key: 'MOOR' }, '/license_key'],
   ['a transaction that is a number', { transaction_id: 4711 }, '/transaction_id'],
   ['an empty transaction', { transaction_id: '' }, '/transaction_id'],
   ['a transaction with a NUL', { transaction_id: 'tx\0' }, '/transaction_id'],
   ['a transaction with half a surrogate pair', { transaction_id: 'tx\ud83d' }, '/transaction_id'],
   ['a transaction of 201 characters', { transaction_id: 'x'.repeat(201) }, '/transaction_id'],
-  ['an activation that is no uuid', { activation_id: 'x' }, '/activation_id'],
+  ['an activation that is not a uuid', { activation_id: 'x' }, '/activation_id'],
   ['an object for a value', { activation_id: { $gt: '' } }, '/activation_id'],
 ])('422 for %s', async (_what, body, pointer) => {
   const { status, json } = await search(body);
@@ -101,7 +101,7 @@ test.each<[string, unknown, string | null]>([
   else expect(pointers).not.toEqual([]);
 });
 
-test('a search shows a license as staff need it: newest license first, active bindings first, newest first', async () => {
+test('a search lists the newest license first, with active activations first, newest first', async () => {
   const email = 'many@example.com';
   const older = await service.issue({ email });
   const newer = await service.issue({
@@ -148,7 +148,7 @@ test('a search shows a license as staff need it: newest license first, active bi
   });
 });
 
-test('a search never shows a key, a hash of one or a machine id, in whatever spelling', async () => {
+test('a search shows no key, no hash of a key and no machine id, in any form', async () => {
   const license = await service.issue({ email: 'secret@example.com' });
   await service.activate(license, 'studio');
   const { text } = await search({ email: 'secret@example.com' });
@@ -169,18 +169,18 @@ test.each([
   ['403', '{}', { origin: 'https://evil.example' }, 'cross_origin'],
   ['413', JSON.stringify({ more: 'x'.repeat(20_000) }), {}, 'body_too_large'],
   ['415', '{}', { 'content-type': 'text/plain' }, 'unsupported_media_type'],
-])('%s for what cannot be read, or by whom it may not', async (status, body, headers, code) => {
+])('%s for a malformed or unauthorised request', async (status, body, headers, code) => {
   const answer = await search(body, headers);
   expect([String(answer.status), answer.json.code]).toEqual([status, code]);
 });
 
-test('500 where the service is broken, and 503 where the database is unavailable', async () => {
+test('500 if a table is missing, and 503 if it is locked', async () => {
   const ask = () => search({ email: 'ada@example.com' });
   expect((await whileGone(service, 'license', ask)).json.code).toBe('internal_error');
   expect((await whileLocked(service, 'license', ask)).json.code).toBe('unavailable');
 });
 
-test('every documented answer is one that was seen here', () => {
+test('the tests of this file have seen every documented response', () => {
   const documented = documentedAnswers().filter((answer) => answer.startsWith(`POST ${SEARCH} `));
   expect(documented.filter((answer) => !seenAnswers().has(answer))).toEqual([]);
   expect(documented).toHaveLength(9);

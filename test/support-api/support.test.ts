@@ -31,27 +31,27 @@ const search = (body: unknown, headers: Record<string, string> = {}) =>
 
 const headersOf: Record<string, () => Record<string, string>> = {
   'no header': () => ({}),
-  'an empty one': () => ({ authorization: '' }),
+  'an empty header': () => ({ authorization: '' }),
   'no token': () => ({ authorization: 'Bearer' }),
   'another scheme': () => ({ authorization: `Basic ${token}` }),
   'no scheme': () => ({ authorization: token }),
   'an unknown token': () => ({ authorization: `Bearer mst_${'A'.repeat(43)}` }),
-  'a token cut short': () => ({ authorization: `Bearer ${token.slice(0, -1)}` }),
+  'a truncated token': () => ({ authorization: `Bearer ${token.slice(0, -1)}` }),
   'a token in another case': () => ({ authorization: `Bearer ${token.toLowerCase()}` }),
   'a token and more': () => ({ authorization: `Bearer ${token} x` }),
   'two tokens': () => ({ authorization: `Bearer ${token}, Bearer ${token}` }),
   "the token's hash": () => ({ authorization: `Bearer ${hash('sha256', token)}` }),
   'a cookie': () => ({ cookie: `token=${token}; mooring_staff=${token}`, origin: 'http://localhost:3000' }),
 };
-const refused = { status: 401, code: 'sign_in_required', client_action: 'fix', asks: 'Bearer' };
+const refused = { status: 401, code: 'sign_in_required', client_action: 'fix', challenge: 'Bearer' };
 
 async function ask(path: string, headers: Record<string, string>, body: unknown = { email: 7 }) {
-  const { status, json, headers: answered } = await service.call('POST', path, body, headers);
+  const { status, json, headers: responseHeaders } = await service.call('POST', path, body, headers);
   const { code, client_action } = json;
-  return { status, code, client_action, asks: answered['www-authenticate'] };
+  return { status, code, client_action, challenge: responseHeaders['www-authenticate'] };
 }
 
-test.each(Object.keys(headersOf))('refuses a caller with %s, on any route', async (kind) => {
+test.each(Object.keys(headersOf))('401 for a caller with %s on all routes', async (kind) => {
   for (const path of [
     SEARCH,
     RELEASE,
@@ -64,22 +64,22 @@ test.each(Object.keys(headersOf))('refuses a caller with %s, on any route', asyn
   }
 });
 
-test('lets a token in for 90 days, to the instant', async () => {
+test('accepts a token for exactly 90 days', async () => {
   const body = { email: 'unknown@example.com' };
-  const made = await tokens.create('grace@example.com', ACT);
-  const authorization = `Bearer ${made.token}`;
+  const created = await tokens.create('grace@example.com', ACT);
+  const authorization = `Bearer ${created.token}`;
   service.clock.advance(90 * DAY_MS - 1);
   expect((await search(body, { authorization })).status).toBe(200);
   service.clock.advance(1);
   expect((await search(body, { authorization })).json.code).toBe('sign_in_required');
 });
 
-test('lets no token in that was revoked, or whose owner has gone', async () => {
+test('refuses a token that was revoked or whose owner was removed', async () => {
   const body = { email: 'unknown@example.com' };
-  const made = await tokens.create('grace@example.com', ACT);
-  const authorization = `Bearer ${made.token}`;
+  const created = await tokens.create('grace@example.com', ACT);
+  const authorization = `Bearer ${created.token}`;
   expect((await search(body, { authorization })).status).toBe(200);
-  await tokens.revoke(made.id, ACT);
+  await tokens.revoke(created.id, ACT);
   expect((await search(body, { authorization })).json.code).toBe('sign_in_required');
   await staff.add('linus@example.com', 'admin', ACT);
   const other = { authorization: `bearer ${(await tokens.create('linus@example.com', ACT)).token}` };

@@ -8,47 +8,47 @@ import {
   linkMachines,
   linkRows,
   orders,
-  readable,
+  sortableTraces,
   tracesOf,
   type Guess,
-  type Scene,
+  type Tables,
   type Traces,
 } from './attack.js';
 
 /*
- * An attacker who may read the whole database tries to find out which telemetry is whose. Nothing here is random but the
- * service's own ids, so a failure needs no seed to be repeated.
+ * An attacker who can read the whole database tries to find out which telemetry belongs to which machine. Only the ids of
+ * the service are random, so a failure can be repeated without a seed.
  *
- * What no store can hide, and what is therefore not tried: what a row itself says (a rare Mac, an uptime that grows from
- * row to row), and its day, which on a day with a single machine is that machine's.
+ * The attack does not use what no store can hide: the values of a row (a rare Mac, an uptime that grows from row to row)
+ * and its day, which identifies the machine on a day with a single machine.
  */
 
 const CLIENTS = 200;
 const BEATS = 3;
 const ROWS = CLIENTS * BEATS;
 /**
- * Of 200 guesses one is right by chance, however they are made: that a certain k are has the probability
- * 3^k / (600 · 599 · …) at most, and there are (200 over k) ways to choose them, so at least k are with 1/k! at most.
- * With 13 that is less than 2 in 10,000,000,000.
+ * If rows tell nothing, one of 200 guesses is right on average. A given set of k guesses is right with a probability of at most
+ * 3^k / (600 · 599 · …), and there are (200 over k) such sets, so at least k are right with at most 1/k!. For k = 13 that
+ * is less than 2 in 10,000,000,000.
  */
-const LUCK_ROWS = 13;
-/** Of at most 599 pairs each is right with 2/599: 19 or more are with less than 1 in 10,000,000,000, counted likewise. */
-const LUCK_MACHINES = 19;
-/** Of the 300 rows that came first 150 lie in the first half, and 60 more or fewer with less than 2·e^(-2·60²/300). */
-const LUCK_HALVES = 60;
+const IMPROBABLE_ROWS = 13;
+/** Each of at most 599 pairs is right with 2/599: 19 or more are right with less than 1 in 10,000,000,000, likewise. */
+const IMPROBABLE_MACHINES = 19;
+/** Of the first 300 rows 150 are in the first half on average, and 60 more or fewer with less than 2·e^(-2·60²/300). */
+const IMPROBABLE_HALVES = 60;
 
 const MINUTE_MS = 60_000;
 
-/** The store of activations and telemetry: the service, or the control. What a row says is the client and its beat. */
+/** A store of activations and telemetry: the service or the control. The values of a row are the client and the heartbeat. */
 interface Store {
   /** @returns the activation's id */
   activate(client: number): Promise<string>;
   beat(client: number, beat: number): Promise<void>;
 }
 
-/** Where it is stored, and whose it is: the answers, which the attacker does not see. */
+/** The stored rows, and the solution, which the attacker does not see: the client and the heartbeat of each row. */
 interface Evidence {
-  readonly scene: Scene;
+  readonly tables: Tables;
   readonly clientOf: { readonly activations: readonly number[]; readonly rows: readonly number[] };
   readonly beatOf: readonly number[];
 }
@@ -56,7 +56,7 @@ interface Evidence {
 let service: Service;
 beforeAll(async () => {
   service = await Service.start();
-  // As careless as stores are: numbered and timed rows, and a license row that is touched with them.
+  // A store without protection: rows with numbers and times, and an update of the activation with each of them.
   await service.sql(`
     create schema naive
       create table activation (id uuid primary key, activated_at timestamptz not null, seen_at timestamptz)
@@ -67,7 +67,7 @@ afterAll(() => service.close());
 const licenses: { license_key: string; email: string }[] = [];
 const tokens: string[] = [];
 const real: Store = {
-  // The first time a client comes it has just bought its license: that license's id tells the time too.
+  // The license of a client is issued at its first activation, so that the id of the license contains the time as well.
   async activate(client) {
     const license = (licenses[client] ??= await service.issue({ machines_allowed: 2 }));
     const { json } = await service.activate(license, randomUUID());
@@ -97,7 +97,7 @@ const naive: Store = {
   },
 };
 
-/** One client after the other, a minute and a half apart, each again every six hours. */
+/** The clients send one after the other, 1.5 minutes apart, and again every six hours. */
 async function quietDay(store: Store, day: string): Promise<Map<string, number>> {
   const clients = new Map<string, number>();
   for (let beat = 0; beat < BEATS; beat += 1) {
@@ -111,16 +111,16 @@ async function quietDay(store: Store, day: string): Promise<Map<string, number>>
   return clients;
 }
 
-/** All at once. */
+/** All clients send concurrently. */
 async function busyDay(store: Store, day: string): Promise<Map<string, number>> {
   const clients = new Map<string, number>();
   service.clock.set(`${day}T13:00:00Z`);
-  const live = async (client: number) => {
+  const runClient = async (client: number) => {
     service.clock.advance(1);
     clients.set(await store.activate(client), client);
     for (let beat = 0; beat < BEATS; beat += 1) await store.beat(client, beat);
   };
-  await Promise.all(Array.from({ length: CLIENTS }, (_each, client) => live(client)));
+  await Promise.all(Array.from({ length: CLIENTS }, (_, client) => runClient(client)));
   return clients;
 }
 
@@ -131,7 +131,7 @@ async function evidence(
 ): Promise<Evidence> {
   const read = async (table: string, where: string) => {
     const found = await service.sql<{ traces: Traces }>(tracesOf(table, where), [TELEMETRY_NAMES]);
-    return found.map(({ traces }) => readable(traces));
+    return found.map(({ traces }) => sortableTraces(traces));
   };
   const activations = await read(activation, `activated_at::date = '${day}'`);
   const rows = await read(telemetry, `received_on = '${day}'`);
@@ -141,7 +141,7 @@ async function evidence(
      order by t.tableoid, t.ctid`,
   );
   return {
-    scene: { activations, rows },
+    tables: { activations, rows },
     clientOf: {
       activations: activations.map(({ id }) => clients.get(id!)!),
       rows: answers.map(({ client }) => client),
@@ -150,7 +150,7 @@ async function evidence(
   };
 }
 
-/** How well a strategy does. */
+/** How much a strategy finds out, as a number. */
 interface Score {
   readonly how: string;
   readonly score: number;
@@ -159,16 +159,16 @@ interface Score {
 const rate = (guesses: readonly Guess[], left: readonly number[], right: readonly number[]): Score[] =>
   guesses.map(({ how, pairs }) => ({ how, score: pairs.filter(([a, b]) => left[a] === right[b]).length }));
 
-const linkedRows = ({ scene, clientOf }: Evidence) =>
-  rate(linkRows(scene), clientOf.activations, clientOf.rows);
+const linkedRows = ({ tables, clientOf }: Evidence) =>
+  rate(linkRows(tables), clientOf.activations, clientOf.rows);
 
-const linkedMachines = ({ scene, clientOf }: Evidence) =>
-  rate(linkMachines(scene), clientOf.rows, clientOf.rows);
+const linkedMachines = ({ tables, clientOf }: Evidence) =>
+  rate(linkMachines(tables), clientOf.rows, clientOf.rows);
 
-/** How far each order is from telling nothing of whether a row came in the first half of a quiet day or in the second. */
-function shownHalves({ scene, clientOf, beatOf }: Evidence): Score[] {
+/** How far each order deviates from a random one in the half of the quiet day in which a row came. */
+function shownHalves({ tables, clientOf, beatOf }: Evidence): Score[] {
   const isEarly = (row: number) => beatOf[row]! * CLIENTS + clientOf.rows[row]! < ROWS / 2;
-  return orders(scene).map(({ how, order }) => {
+  return orders(tables).map(({ how, order }) => {
     const early = order.slice(0, ROWS / 2).filter(isEarly).length;
     return { how, score: Math.abs(early - ROWS / 4) };
   });
@@ -180,7 +180,7 @@ const NEARLY_ALL = 0.95;
 
 const CONTROL = ['naive.activation', 'naive.telemetry'] as const;
 
-test('the attack works: of a naive store it links nearly all, on a quiet day and on a busy one', async () => {
+test('the attack works: it links nearly all rows of a naive store, on a quiet day and on a busy one', async () => {
   const quiet = await evidence(CONTROL, '2026-11-21', await quietDay(naive, '2026-11-21'));
   expect(best(linkedRows(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
   expect(best(linkedMachines(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * (ROWS - CLIENTS));
@@ -189,20 +189,20 @@ test('the attack works: of a naive store it links nearly all, on a quiet day and
   expect(best(linkedRows(busy))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
 });
 
-// Until the night the place of a row in the inbox is that of its arrival: the promise begins with the next day.
-test('a quiet day: what the attack links until the night, it links from then on no better than by chance', async () => {
+// Until the nightly run the position of a row in the inbox is that of its arrival. The guarantee holds after the run.
+test('on a quiet day the attack links rows before the nightly run, and only by chance after it', async () => {
   const clients = await quietDay(real, '2026-11-23');
   const before = await evidence(['activation', 'telemetry_inbox'], '2026-11-23', clients);
   expect(best(linkedRows(before))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
   expect(best(linkedMachines(before))).toBeGreaterThanOrEqual(NEARLY_ALL * (ROWS - CLIENTS));
   await service.app.get(RetentionService).run(new Date('2026-11-24T00:05:00Z'));
   const after = await evidence(['activation', 'telemetry'], '2026-11-23', clients);
-  expect(beyondLuck(linkedRows(after), LUCK_ROWS)).toEqual([]);
-  expect(beyondLuck(linkedMachines(after), LUCK_MACHINES)).toEqual([]);
-  expect(beyondLuck(shownHalves(after), LUCK_HALVES)).toEqual([]);
+  expect(beyondLuck(linkedRows(after), IMPROBABLE_ROWS)).toEqual([]);
+  expect(beyondLuck(linkedMachines(after), IMPROBABLE_MACHINES)).toEqual([]);
+  expect(beyondLuck(shownHalves(after), IMPROBABLE_HALVES)).toEqual([]);
 });
 
-test('a busy day: rows of the same moment lie in no order even before the night, and from then on none tells anything', async () => {
+test('on a busy day the rows of a batch are in random order before the nightly run, and the attack links rows only by chance after it', async () => {
   const clients = await busyDay(real, '2026-11-24');
   const batches = await service.sql<{ ids: string[] }>(
     'select array_agg(id::text order by ctid) as ids from telemetry_inbox group by xmin::text',
@@ -211,6 +211,6 @@ test('a busy day: rows of the same moment lie in no order even before the night,
   for (const { ids } of batches) expect(ids).toEqual(ids.toSorted());
   await service.app.get(RetentionService).run(new Date('2026-11-25T00:05:00Z'));
   const after = await evidence(['activation', 'telemetry'], '2026-11-24', clients);
-  expect(beyondLuck(linkedRows(after), LUCK_ROWS)).toEqual([]);
-  expect(beyondLuck(linkedMachines(after), LUCK_MACHINES)).toEqual([]);
+  expect(beyondLuck(linkedRows(after), IMPROBABLE_ROWS)).toEqual([]);
+  expect(beyondLuck(linkedMachines(after), IMPROBABLE_MACHINES)).toEqual([]);
 });

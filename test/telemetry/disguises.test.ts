@@ -4,12 +4,12 @@ import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/tele
 import { runs } from '../fuzz/fuzz.js';
 
 /*
- * Personal data under disguise: each character may be written as another one that NFKC makes it of, percent-encoded or as
- * an HTML entity, several times over, with characters in between that are not shown. A failure prints its seed.
+ * Disguised personal data: each character may be written as a compatibility character (NFKC), percent-encoded or as an
+ * HTML entity, also repeatedly, with invisible characters in between. A failure prints its seed.
  */
 
 const TEXTS = TELEMETRY_NAMES.filter((name) => TELEMETRY_FIELDS[name].type === 'text');
-/** Where `1.2.3.4` is a version. */
+/** The members in which `1.2.3.4` is a version. */
 const VERSIONS = new Set<string>(['app_version', 'os_version', 'crash_app_version']);
 
 const FULL_WIDTH = 0xff00 - 0x20;
@@ -23,11 +23,11 @@ const asJavaScript = (character: string) =>
 const quotedPrintable = (text: string) =>
   [...Buffer.from(text)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
 const asHexEntity = (character: string) => `&#x${character.codePointAt(0)!.toString(16).toUpperCase()};`;
-const hidden = (character: string) => `${character}\u200B`;
-const hiddenByDefault = (character: string) => `\uFE0F${character}`;
+const withZeroWidthSpace = (character: string) => `${character}\u200B`;
+const withVariationSelector = (character: string) => `\uFE0F${character}`;
 const plain = (character: string) => character;
 
-/** What is done to one character. */
+/** The disguises of one character. */
 const step = fc.constantFrom(
   plain,
   plain,
@@ -37,10 +37,10 @@ const step = fc.constantFrom(
   asHexEntity,
   asJavaScript,
   quotedPrintable,
-  hidden,
-  hiddenByDefault,
+  withZeroWidthSpace,
+  withVariationSelector,
 );
-/** What is done to the whole of it, after. */
+/** The disguises of the whole text, applied afterwards. */
 const layer = fc.constantFrom(
   plain,
   (text: string) => text.replaceAll('%', '%25'),
@@ -71,22 +71,22 @@ const PERSONAL = [
 ];
 const ADDRESS = '10.0.0.77';
 
-/** A text of which at least one reading is this one. */
+/** A disguise of a text. */
 const disguised = (text: string) =>
   fc
     .tuple(fc.array(step, { minLength: text.length, maxLength: text.length }), layer)
     .map(([steps, over]) => over([...text].map((character, at) => steps[at]!(character)).join('')));
 
-/** The members that store a value as it is. */
+/** The members that store a value unchanged. */
 const stored = (value: string, members: readonly string[]) => {
   const { values, dropped } = readTelemetry(Object.fromEntries(members.map((name) => [name, value])));
-  const kept = members.filter((name) => values[TELEMETRY_NAMES.indexOf(name as 'arch')] !== null);
-  // What is not stored is named.
-  expect(new Set([...kept, ...dropped])).toEqual(new Set(members));
-  return kept;
+  const storing = members.filter((name) => values[TELEMETRY_NAMES.indexOf(name as 'arch')] !== null);
+  // Each other member is reported as dropped.
+  expect(new Set([...storing, ...dropped])).toEqual(new Set(members));
+  return storing;
 };
 
-test('no text member stores personal data, whatever its disguise', () => {
+test('no text member stores disguised personal data', () => {
   fc.assert(
     fc.property(fc.constantFrom(...PERSONAL).chain(disguised), (value) => {
       expect(stored(value, TEXTS)).toEqual([]);
@@ -95,7 +95,7 @@ test('no text member stores personal data, whatever its disguise', () => {
   );
 });
 
-test('no text member but a version stores an IPv4 address, whatever its disguise', () => {
+test('no text member but versions stores a disguised IPv4 address', () => {
   const others = TEXTS.filter((name) => !VERSIONS.has(name));
   fc.assert(
     fc.property(disguised(ADDRESS), (value) => expect(stored(value, others)).toEqual([])),
@@ -103,7 +103,7 @@ test('no text member but a version stores an IPv4 address, whatever its disguise
   );
 });
 
-test('crash_frame stores no personal data before a line, whatever its disguise', () => {
+test('crash_frame stores no disguised personal data before a line number', () => {
   const before = fc.constantFrom(...PERSONAL, ADDRESS, 'localhost', 'adas_macbook', 'mail.a.com');
   fc.assert(
     fc.property(before.chain(disguised), fc.constantFrom(':7', '：7', '%3A7', ':７'), (value, line) => {
@@ -113,12 +113,12 @@ test('crash_frame stores no personal data before a line, whatever its disguise',
   );
 });
 
-test('crash_frame stores every path of ASCII identifiers before a line', () => {
+test('crash_frame stores paths of ASCII identifiers with a line number', () => {
   const name = fc.stringMatching(/^[a-z_]{1,8}$/);
   const frame = fc
     .tuple(fc.array(name, { minLength: 1, maxLength: 6 }), fc.constantFrom('run', '<lambda>', '__init__'))
     .map(([path, last]) => `${[...path, last].join('.')}:120`)
-    // What begins like a home directory, or names a computer.
+    // Without paths that begin like a home directory or contain the name of a computer.
     .filter((text) => !/^home\.|s_(macbook|imac|mac_?mini|mbp)/.test(text));
   fc.assert(
     fc.property(frame, (value) => expect(stored(value, ['crash_frame'])).toEqual(['crash_frame'])),
@@ -131,23 +131,23 @@ test.each([
   ['a license key without digits', 'moor_xwat-yyyg-ykkn-ewwe'],
   ['a license key with other separators', 'MOOR-XWAT.577G.Y3KN.E457'],
   ['a license key without its prefix', 'XWAT-577G-Y3KN-E457'],
-  ['a token cut short', 'token=eyJhbGciOiJFZERTQSJ9.eyJzdWI'],
+  ['a truncated token', 'token=eyJhbGciOiJFZERTQSJ9.eyJzdWI'],
   ['the name of a computer with a final dot', 'janes-macbook.local.'],
   ['the name of a computer in a sentence', 'Could not resolve janes-mbp.local.'],
-  ['the name of a computer behind a router', 'nas.fritz.box.'],
+  ['the name of a computer in the domain of a router', 'nas.fritz.box.'],
   ['the name of a computer that ends in two dots', 'janes-mac.local..'],
-  ['a name that macOS gives', 'Janes-MacBook-Pro'],
-  ['a name that macOS gives, as shown', 'Jane’s MacBook Pro'],
-  ['a name that macOS gives in German', 'MacBook-Pro-von-Jane'],
-  ['a name that Windows gives', 'DESKTOP-AB12CD3'],
-  ['a name that Windows gives a portable', 'laptop-9k2m4x7q'],
+  ['a default computer name of macOS', 'Janes-MacBook-Pro'],
+  ['a default computer name of macOS, as displayed', 'Jane’s MacBook Pro'],
+  ['a default computer name of macOS in German', 'MacBook-Pro-von-Jane'],
+  ['a default computer name of Windows', 'DESKTOP-AB12CD3'],
+  ['a default computer name of Windows for a portable', 'laptop-9k2m4x7q'],
   ['a domain', 'mail.example.com'],
   ['the name of a computer behind a number', '3.nas.local'],
   ['the name of a computer in another script', 'жук.local'],
   ['a JavaScript escape', 'jane%u0040example%u002ecom'],
   ['quoted-printable text', 'jane=40example=2Ecom'],
   ['quoted-printable UTF-8', 'jane=EF=BC=A0example'],
-  ['a named entity that is not shown', 'nas.lo&ZeroWidthSpace;cal'],
+  ['a named entity of an invisible character', 'nas.lo&ZeroWidthSpace;cal'],
   ['a soft hyphen as an entity', 'nas.lo&shy;cal'],
   ['a zero-width space as a number', 'nas&#8203;.lo&#x200B;cal'],
   ['slashes of box drawing', '╱Users╱jane╱x.py'],
@@ -196,4 +196,4 @@ test.each([
   ['crash_label', 'Detec&shy;tor'],
   ['crash_label', 'R&D, timeout=30 = 1.5 m²'],
   ['crash_label', 'top-most-user-code-line'],
-])('%s keeps %s', (member, value) => expect(stored(value, [member])).toEqual([member]));
+])('%s stores %s', (member, value) => expect(stored(value, [member])).toEqual([member]));

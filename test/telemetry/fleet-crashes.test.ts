@@ -12,11 +12,11 @@ const SIG = '0123456789abcdef';
 const OTHER_SIG = 'fedcba9876543210';
 const groups = async (query = '') => (await fleet.ask(query)).json.crash_groups;
 
-test('tells of a crash from the first one on: where, in which versions, and in which weeks', async () => {
-  const says = { crash_label: 'ValueError', crash_frame: 'app.detector.run:120', crash_sig: SIG };
-  await fleet.receive('2026-11-04', 3, { ...says, crash_app_version: '3.10.0' });
-  await fleet.receive('2026-11-11', 1, { ...says, crash_app_version: '3.9.1' });
-  await fleet.receive('2026-11-12', 1, { ...says, crash_app_version: '3.10.0' });
+test('a crash group is shown from its first crash on, with its frame, versions and weeks', async () => {
+  const crash = { crash_label: 'ValueError', crash_frame: 'app.detector.run:120', crash_sig: SIG };
+  await fleet.receive('2026-11-04', 3, { ...crash, crash_app_version: '3.10.0' });
+  await fleet.receive('2026-11-11', 1, { ...crash, crash_app_version: '3.9.1' });
+  await fleet.receive('2026-11-12', 1, { ...crash, crash_app_version: '3.10.0' });
   await fleet.receive('2026-11-12', 1, { crash_sig: OTHER_SIG });
   await fleet.night('2026-11-16');
   expect(await groups()).toEqual([
@@ -42,7 +42,7 @@ test('tells of a crash from the first one on: where, in which versions, and in w
   ]);
 });
 
-test('orders versions as the numbers they are made of', async () => {
+test('versions are ordered by number', async () => {
   for (const version of ['3.9', '10.0', '3.10', '3.2.1', '9.9.9', '3.2']) {
     await fleet.receive('2026-11-11', 1, { crash_sig: SIG, crash_app_version: version });
   }
@@ -50,7 +50,7 @@ test('orders versions as the numbers they are made of', async () => {
   expect(await groups()).toMatchObject([{ first_version: '3.2', last_version: '10.0' }]);
 });
 
-test('the version is that of the build that crashed, and where it was not sent, that of the heartbeat', async () => {
+test('the version is crash_app_version, or app_version if the former is missing', async () => {
   await fleet.receive('2026-11-11', 1, {
     crash_sig: SIG,
     crash_app_version: '3.1.0+451',
@@ -71,7 +71,7 @@ test('the version is that of the build that crashed, and where it was not sent, 
   ]);
 });
 
-test('a group has the name that most of its crashes have', async () => {
+test('a group has the label and frame of most of its crashes', async () => {
   await fleet.receive('2026-11-11', 2, { crash_sig: SIG, crash_label: 'KeyError', crash_frame: 'app.a:1' });
   await fleet.receive('2026-11-11', 5, { crash_sig: SIG, crash_label: 'ValueError', crash_frame: 'app.b:2' });
   await fleet.receive('2026-11-11', 9, { crash_sig: SIG });
@@ -79,7 +79,7 @@ test('a group has the name that most of its crashes have', async () => {
   expect(await groups()).toMatchObject([{ crash_label: 'ValueError', crash_frame: 'app.b:2' }]);
 });
 
-test('the most frequent group comes first, by the weeks that are asked for, and there are 200 at most', async () => {
+test('at most 200 groups are shown, the most frequent of the requested weeks first', async () => {
   await fleet.receive('2026-11-04', 9, { crash_sig: SIG });
   await fleet.receive('2026-11-11', 5, { crash_sig: OTHER_SIG });
   await fleet.service.sql(
@@ -89,12 +89,12 @@ test('the most frequent group comes first, by the weeks that are asked for, and 
   await fleet.night('2026-11-16');
   const sigs = async (query: string) =>
     (await groups(query)).map(({ crash_sig }: { crash_sig: string }) => crash_sig);
-  const all = await sigs('?weeks=2');
-  expect([all.length, ...all.slice(0, 2)]).toEqual([200, SIG, OTHER_SIG]);
+  const ofTwoWeeks = await sigs('?weeks=2');
+  expect([ofTwoWeeks.length, ...ofTwoWeeks.slice(0, 2)]).toEqual([200, SIG, OTHER_SIG]);
   expect((await sigs('?weeks=1')).slice(0, 2)).toEqual([OTHER_SIG, '0'.repeat(15) + '1']);
 });
 
-test('is never shown beside hardware, nor beside anything else that is not of the crash', async () => {
+test('a crash group has no hardware and no other field that does not describe the crash', async () => {
   const canary = Object.fromEntries(
     [
       'os_version',
@@ -121,12 +121,12 @@ test('is never shown beside hardware, nor beside anything else that is not of th
   const { text, json } = await fleet.ask();
   expect(json.crash_groups).toHaveLength(1);
   expect(text).not.toMatch(/canary|71500/);
-  const kept = await fleet.service.sql('select * from crash_week');
-  expect(JSON.stringify(kept)).not.toMatch(/canary|71500/);
+  const stored = await fleet.service.sql('select * from crash_week');
+  expect(JSON.stringify(stored)).not.toMatch(/canary|71500/);
 });
 
-test('thousands of groups, each alike to no other, keep no crash from being shown', async () => {
-  // The planner believes that there is one group: its numbers are of the day before the flood.
+test('the groups are shown also with thousands of different groups in each week', async () => {
+  // The planner's statistics are out of date: they show one group only.
   await fleet.receive('2026-11-04', 300, { crash_sig: SIG });
   await fleet.night('2026-11-09');
   await fleet.service.sql(

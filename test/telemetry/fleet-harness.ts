@@ -1,10 +1,10 @@
 import { RetentionService, type RetentionReport } from '../../src/retention/retention.service.js';
 import { answered, Service, type Answer } from '../support/harness.js';
 
-/** The members of a telemetry block that a test is about; the rest is null. */
-export type Says = Readonly<Record<string, string | number | null>>;
+/** The members of a telemetry block that a test sets; the others are null. */
+export type TelemetryValues = Readonly<Record<string, string | number | null>>;
 
-/** A service whose fleet is made of the rows a test puts in, and a member of the staff who asks about it. */
+/** A service whose telemetry is inserted by a test, and a staff token to read its counts. */
 export class Fleet {
   private constructor(
     readonly service: Service,
@@ -19,18 +19,18 @@ export class Fleet {
     return new Fleet(service, await service.staffToken());
   }
 
-  /** Receives so many heartbeats of a day with the same content. */
-  async receive(day: string, heartbeats: number, says: Says = {}): Promise<void> {
-    const names = Object.keys(says);
-    const places = names.map((_name, index) => `, $${index + 3}`);
+  /** Inserts this many telemetry rows of a day with the same values into the inbox. */
+  async receive(day: string, heartbeats: number, values: TelemetryValues = {}): Promise<void> {
+    const names = Object.keys(values);
+    const placeholders = names.map((_name, index) => `, $${index + 3}`);
     await this.service.sql(
       `insert into telemetry_inbox (id, received_on${names.map((name) => `, ${name}`).join('')})
-       select gen_random_uuid(), $1::date${places.join('')} from generate_series(1, $2::integer)`,
-      [day, heartbeats, ...Object.values(says)],
+       select gen_random_uuid(), $1::date${placeholders.join('')} from generate_series(1, $2::integer)`,
+      [day, heartbeats, ...Object.values(values)],
     );
   }
 
-  /** The run after the midnight with which a day begins. */
+  /** Runs the retention at 00:05 of this day. */
   async night(day: string): Promise<RetentionReport> {
     const today = this.service.clock.now();
     this.service.clock.set(`${day}T00:05:00Z`);
@@ -39,7 +39,7 @@ export class Fleet {
     return report!;
   }
 
-  /** What staff are shown. */
+  /** Reads the counts as staff. */
   async ask(query = ''): Promise<Answer> {
     const authorization = `Bearer ${this.token}`;
     return answered(() =>
@@ -47,7 +47,7 @@ export class Fleet {
     );
   }
 
-  /** No telemetry was ever received. */
+  /** Deletes all telemetry and all counts. */
   async forget(): Promise<void> {
     await this.service.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry');
     await this.service.sql('truncate fleet_week cascade');

@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { Fleet, type Says } from './fleet-harness.js';
+import { Fleet, type TelemetryValues } from './fleet-harness.js';
 
 /*
- * Staff who would like to know about a single machine take every answer to every question there is, and combine them.
- * "Small" is what may be fewer than ten machines: under 280 heartbeats a week. They know what they are shown, and
- * which chip a Mac has: so the two stand side by side.
+ * Staff who want to find out about a single machine combine all responses that they can get. A count is small below 280
+ * heartbeats a week, which may be fewer than ten machines. Mac and chip are one table, because a Mac implies its chip.
  */
 
 const TABLES = ['app_version', 'os_version', 'hardware', 'ram_gb_bucket', 'detector_compute'] as const;
 type Table = (typeof TABLES)[number];
-/** Fields that are shown together. */
-const FIELDS: Partial<Record<Table, readonly (keyof Says)[]>> = {
+/** The fields of tables with two fields. */
+const FIELDS: Partial<Record<Table, readonly (keyof TelemetryValues)[]>> = {
   hardware: ['mac_model', 'soc_name'],
   detector_compute: ['detector_compute', 'detector_compute_units_resolved'],
 };
@@ -22,7 +21,7 @@ const NIGHT = '2026-11-16';
 interface Group {
   readonly week: number;
   readonly heartbeats: number;
-  readonly says: Says;
+  readonly values: TelemetryValues;
 }
 interface ShownCell {
   readonly other?: true;
@@ -33,14 +32,14 @@ type Shown = Readonly<Record<Table, readonly ShownCell[]>> & {
   readonly latency: readonly { readonly soc_name: string }[];
 };
 
-// Skewed as fleets are: a few values that most have, and many that few have.
+// The distribution is skewed, as in a real fleet: a few frequent values and many rare ones.
 const value = (name: string) =>
   fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(`${name} 1`, `${name} 2`) },
     { weight: 2, arbitrary: fc.constantFrom(null, 'other', `${name} 3`) },
     { weight: 1, arbitrary: fc.integer({ min: 4, max: 9 }).map((rare) => `${name} ${rare}`) },
   );
-const says = fc.record({
+const values = fc.record({
   app_version: value('app'),
   os_version: value('os'),
   mac_model: value('mac'),
@@ -56,7 +55,7 @@ const heartbeats = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 278, max: 282 }) },
   { weight: 1, arbitrary: fc.integer({ min: 500, max: 1_500 }) },
 );
-const group = fc.record({ week: fc.nat({ max: WEEKS.length - 1 }), heartbeats, says });
+const group = fc.record({ week: fc.nat({ max: WEEKS.length - 1 }), heartbeats, values });
 const anyFleet = fc.array(group, { minLength: 1, maxLength: 24 });
 
 let fleet: Fleet;
@@ -65,10 +64,10 @@ beforeAll(async () => {
 });
 afterAll(() => fleet.service.close());
 
-/** The answers to all there is to ask, once the weeks are over. */
-async function everyAnswer(groups: readonly Group[]): Promise<Shown[][]> {
+/** The responses for all numbers of weeks, after the weeks are over. */
+async function allResponses(groups: readonly Group[]): Promise<Shown[][]> {
   await fleet.forget();
-  for (const { week, heartbeats, says } of groups) await fleet.receive(WEEKS[week]!, heartbeats, says);
+  for (const { week, heartbeats, values } of groups) await fleet.receive(WEEKS[week]!, heartbeats, values);
   await fleet.night(NIGHT);
   const answers: Shown[][] = [];
   for (let weeks = 1; weeks <= WEEKS.length + 1; weeks += 1) {
@@ -77,11 +76,11 @@ async function everyAnswer(groups: readonly Group[]): Promise<Shown[][]> {
   return answers;
 }
 
-/** What was really sent: the heartbeats of each value of a table. */
+/** The true counts: the heartbeats of each value of a table. */
 function countedValues(groups: readonly Group[], week: number, table: Table): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { says, heartbeats } of groups.filter((group) => group.week === week)) {
-    const key = JSON.stringify((FIELDS[table] ?? [table]).map((field) => says[field] ?? null));
+  for (const { values, heartbeats } of groups.filter((group) => group.week === week)) {
+    const key = JSON.stringify((FIELDS[table] ?? [table]).map((field) => values[field] ?? null));
     counts.set(key, (counts.get(key) ?? 0) + heartbeats);
   }
   return counts;
@@ -92,14 +91,14 @@ const nameOf = ({ other: _other, heartbeats: _heartbeats, ...values }: ShownCell
 
 const sum = (cells: readonly ShownCell[]) => cells.reduce((total, { heartbeats }) => total + heartbeats, 0);
 
-/** The sums of all that can be picked of some counts. */
+/** The sums of all subsets of these counts. */
 function subsetSums(counts: readonly number[]): number[] {
   return counts.reduce((sums, count) => [...sums, ...sums.map((sum) => sum + count)], [0]);
 }
 
 /**
- * Every count that can be had from a week's tables: all there is, as each table has it, less whatever is named in one of
- * them; and of each two tables, how much more the one has.
+ * All counts that can be derived from the tables of a week: the total of a table less any named counts of a table, and the
+ * difference of the totals of any two tables.
  */
 function derivableCounts(week: Shown): number[] {
   const totals = TABLES.map((table) => sum(week[table]));
@@ -114,25 +113,25 @@ function derivableCounts(week: Shown): number[] {
   return [...new Set([...cells, ...remainders, ...differences])];
 }
 
-test('no count under 280 is ever shown, alone or by subtraction, whatever is asked and combined', async () => {
+test('no count below 280 is shown or can be derived from any combination of responses', async () => {
   await fc.assert(
     fc.asyncProperty(anyFleet, async (groups) => {
-      const answers = await everyAnswer(groups);
+      const answers = await allResponses(groups);
       for (const week of answers.flat()) {
         expect(derivableCounts(week).filter((count) => count !== 0 && count < 280)).toEqual([]);
       }
-      // An answer for fewer weeks is a part of that for more: to subtract them gives nothing.
-      const all = answers.at(-1)!;
-      for (const [index, answer] of answers.entries()) expect(answer).toEqual(all.slice(0, index + 1));
+      // A response for fewer weeks is a part of that for more weeks, so that subtracting them shows nothing.
+      const longest = answers.at(-1)!;
+      for (const [index, answer] of answers.entries()) expect(answer).toEqual(longest.slice(0, index + 1));
     }),
     { numRuns: 20 },
   );
 });
 
-test('what is shown is true: named counts to the heartbeat, the rest of two values or more, all of it or nothing', async () => {
+test('named counts are exact, the remainder has at least two values, and a table is complete or empty', async () => {
   await fc.assert(
     fc.asyncProperty(anyFleet, async (groups) => {
-      const shown = (await everyAnswer(groups)).at(-1)!;
+      const shown = (await allResponses(groups)).at(-1)!;
       for (const [index, monday] of WEEKS.entries()) {
         const week = shown.find(
           ({ week_end }) => Date.parse(week_end) - Date.parse(monday) === 6 * 86_400_000,
@@ -141,8 +140,8 @@ test('what is shown is true: named counts to the heartbeat, the rest of two valu
           expectOnlyCountedValues(week![table], countedValues(groups, index, table));
         for (const { soc_name } of week?.latency ?? []) {
           const answered = groups.filter(
-            ({ week, says }) =>
-              week === index && says['soc_name'] === soc_name && says['recent_inference_ms'] !== null,
+            ({ week, values }) =>
+              week === index && values['soc_name'] === soc_name && values['recent_inference_ms'] !== null,
           );
           expect(answered.reduce((total, { heartbeats }) => total + heartbeats, 0)).toBeGreaterThanOrEqual(
             280,

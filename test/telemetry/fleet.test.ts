@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Fleet } from './fleet-harness.js';
 
-/** A week, of which 2026-11-09 is the Monday and 2026-11-15 the Sunday, is shown from Monday 2026-11-16 on. */
+/** The Monday and the Sunday of a week, and the next Monday, from which on the week is shown. */
 const [MONDAY, SUNDAY, NEXT_MONDAY] = ['2026-11-09', '2026-11-15', '2026-11-16'] as const;
-const NOTHING = {
+const EMPTY_TABLES = {
   app_version: [],
   os_version: [],
   hardware: [],
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterEach(() => fleet.forget());
 afterAll(() => fleet.service.close());
 
-/** What is shown of the week that ended last. */
+/** The tables of the newest week. */
 const lastWeek = async () => (await fleet.ask()).json.weeks[0];
 const weekEnds = async (query = '') => {
   const { weeks } = (await fleet.ask(query)).json as { weeks: { week_end: string }[] };
@@ -29,14 +29,14 @@ const weekEnds = async (query = '') => {
 test.each<[string, Record<string, string>]>([
   ['no token', {}],
   ['an unknown token', { authorization: `Bearer mst_${'A'.repeat(43)}` }],
-])('shows nothing to a caller with %s', async (_what, headers) => {
+])('401 for a caller with %s', async (_what, headers) => {
   const { status, json } = await fleet.service.call('GET', '/support/api/fleet', undefined, headers);
   expect([status, json.code]).toEqual([401, 'sign_in_required']);
   expect(json).not.toHaveProperty('weeks');
 });
 
 test.each(['0', '106', '1000', '-1', '%2B1', '1.5', '1e1', '0x10', '', 'all', '12&weeks=12', '12%20'])(
-  '422 for weeks=%s: from 1 to 105, and nothing else',
+  '422 for weeks=%s, which is not a whole number from 1 to 105',
   async (weeks) => {
     const { status, json } = await fleet.ask(`?weeks=${weeks}`);
     expect([status, json.code]).toEqual([422, 'invalid_request']);
@@ -44,14 +44,14 @@ test.each(['0', '106', '1000', '-1', '%2B1', '1.5', '1e1', '0x10', '', 'all', '1
   },
 );
 
-test('of a fleet that never sent anything there is nothing to tell, and that is no error', async () => {
+test('without any telemetry the lists are empty', async () => {
   await fleet.night(NEXT_MONDAY);
   for (const query of ['', '?weeks=1', '?weeks=105']) {
     expect((await fleet.ask(query)).json).toEqual({ threshold: 280, weeks: [], crash_groups: [] });
   }
 });
 
-test('counts whole weeks, from Monday to Sunday (UTC), and none that is not over', async () => {
+test('counts complete weeks from Monday to Sunday (UTC)', async () => {
   await fleet.receive('2026-11-08', 281, { os_version: 'the Sunday before' });
   await fleet.receive(MONDAY, 282, { os_version: 'Monday' });
   await fleet.receive(SUNDAY, 283, { os_version: 'Sunday' });
@@ -66,19 +66,19 @@ test('counts whole weeks, from Monday to Sunday (UTC), and none that is not over
   ]);
 });
 
-test('shows the newest week first, twelve where no number is given, and a week without heartbeats too', async () => {
+test('shows the newest week first, by default twelve weeks, and also weeks without heartbeats', async () => {
   await fleet.receive('2026-08-03', 280, { os_version: 'macOS 26.1' });
   await fleet.receive(SUNDAY, 280, { os_version: 'macOS 26.1' });
   expect((await fleet.night(NEXT_MONDAY)).weeks_counted).toBe(15);
-  const all = await weekEnds('?weeks=105');
-  expect([all.length, all[0], all.at(-1)]).toEqual([15, SUNDAY, '2026-08-09']);
-  expect(all).toEqual(all.toSorted().toReversed());
-  expect(await weekEnds()).toEqual(all.slice(0, 12));
+  const allWeeks = await weekEnds('?weeks=105');
+  expect([allWeeks.length, allWeeks[0], allWeeks.at(-1)]).toEqual([15, SUNDAY, '2026-08-09']);
+  expect(allWeeks).toEqual(allWeeks.toSorted().toReversed());
+  expect(await weekEnds()).toEqual(allWeeks.slice(0, 12));
   expect(await weekEnds('?weeks=1')).toEqual([SUNDAY]);
-  expect((await fleet.ask('?weeks=2')).json.weeks[1]).toEqual({ week_end: '2026-11-08', ...NOTHING });
+  expect((await fleet.ask('?weeks=2')).json.weeks[1]).toEqual({ week_end: '2026-11-08', ...EMPTY_TABLES });
 });
 
-test('what a heartbeat did not say is the value null, and a value called other is a value', async () => {
+test('a missing field is counted as null, and a value `other` as any value', async () => {
   await fleet.receive(MONDAY, 300);
   await fleet.receive(MONDAY, 290, { ram_gb_bucket: 'other' });
   await fleet.receive(MONDAY, 400, { ram_gb_bucket: 'null' });
@@ -92,26 +92,31 @@ test('what a heartbeat did not say is the value null, and a value called other i
   ]);
 });
 
-test('counts what is listed: members by themselves, a Mac beside its chip, and the detector as configured beside what it got', async () => {
+test('counts single fields, Macs with their chips, and configured with resolved compute units', async () => {
   const fields = { app_version: '3.2.0', os_version: 'macOS 26.1', ram_gb_bucket: '32' };
   const hardware = { mac_model: 'Mac16,8', soc_name: 'Apple M4 Pro' };
   const [ane, gpu] = ['cpu_and_ne', 'cpu_and_gpu'];
-  const got = (detector_compute: string, detector_compute_units_resolved: string | null) => ({
+  const heartbeat = (detector_compute: string, detector_compute_units_resolved: string | null) => ({
     ...fields,
     ...hardware,
     detector_compute,
     detector_compute_units_resolved,
   });
-  await fleet.receive(MONDAY, 900, got('ane', ane!));
-  await fleet.receive(MONDAY, 500, got('ane', gpu!));
-  await fleet.receive(MONDAY, 300, got('gpu', gpu!));
-  await fleet.receive(MONDAY, 280, got('gpu', null));
-  await fleet.receive(SUNDAY, 20, { ...got('gpu', ane!), arch: 'arm64', cpu_cores: 14, camera_count: 4 });
+  await fleet.receive(MONDAY, 900, heartbeat('ane', ane!));
+  await fleet.receive(MONDAY, 500, heartbeat('ane', gpu!));
+  await fleet.receive(MONDAY, 300, heartbeat('gpu', gpu!));
+  await fleet.receive(MONDAY, 280, heartbeat('gpu', null));
+  await fleet.receive(SUNDAY, 20, {
+    ...heartbeat('gpu', ane!),
+    arch: 'arm64',
+    cpu_cores: 14,
+    camera_count: 4,
+  });
   await fleet.night(NEXT_MONDAY);
-  const alone = Object.entries(fields).map(([name, value]) => [name, [{ value, heartbeats: 2_000 }]]);
+  const singleFields = Object.entries(fields).map(([name, value]) => [name, [{ value, heartbeats: 2_000 }]]);
   expect(await lastWeek()).toEqual({
     week_end: SUNDAY,
-    ...Object.fromEntries(alone),
+    ...Object.fromEntries(singleFields),
     hardware: [{ ...hardware, heartbeats: 2_000 }],
     detector_compute: [
       { detector_compute: 'ane', detector_compute_units_resolved: ane, heartbeats: 900 },
@@ -123,7 +128,7 @@ test('counts what is listed: members by themselves, a Mac beside its chip, and t
   });
 });
 
-test('shows of each chip how long the detector took, where 280 sent it, and of none that is not shown', async () => {
+test('shows the latency of chips with 280 measurements that are shown in the hardware table', async () => {
   await fleet.service.sql(
     `insert into telemetry_inbox (id, received_on, soc_name, recent_inference_ms)
      select gen_random_uuid(), '${MONDAY}'::date, 'Apple M1', n from generate_series(1, 1000) n
@@ -148,7 +153,7 @@ test('shows of each chip how long the detector took, where 280 sent it, and of n
   ]);
 });
 
-test('tells nothing of how long a chip took that has enough heartbeats and still had to join the rest', async () => {
+test('shows no latency of a chip that is counted in the remainder, although it has enough heartbeats', async () => {
   await fleet.receive(MONDAY, 400, { soc_name: 'Apple M1', recent_inference_ms: 5 });
   await fleet.receive(MONDAY, 300, { soc_name: 'Apple M2', recent_inference_ms: 6 });
   await fleet.receive(MONDAY, 1, { soc_name: 'Apple M3', recent_inference_ms: 7 });
@@ -161,7 +166,7 @@ test('tells nothing of how long a chip took that has enough heartbeats and still
   expect(latency).toEqual([{ soc_name: 'Apple M1', p50: 5, p90: 5, p95: 5 }]);
 });
 
-test('counts a week once: what comes late changes nothing, or two answers could be subtracted', async () => {
+test('counts a week once: late telemetry changes no count, so that two responses cannot be subtracted', async () => {
   await fleet.receive(MONDAY, 300, { mac_model: 'Mac16,8', soc_name: 'Apple M4', crash_sig: 'a'.repeat(16) });
   await fleet.night(NEXT_MONDAY);
   const before = (await fleet.ask()).json;
@@ -171,7 +176,7 @@ test('counts a week once: what comes late changes nothing, or two answers could 
   expect((await fleet.ask()).json).toEqual(before);
 });
 
-test('waits with a week as long as rows of it are in the inbox, and with no week before', async () => {
+test('a week is counted only when none of its rows is in the inbox; earlier weeks are counted', async () => {
   await fleet.receive('2026-11-02', 280, { mac_model: 'Mac16,8' });
   expect((await fleet.night('2026-11-08')).weeks_counted).toBe(0);
   await fleet.receive(SUNDAY, 280, { soc_name: 'Apple M4' });
@@ -187,21 +192,21 @@ test('waits with a week as long as rows of it are in the inbox, and with no week
   ]);
 });
 
-test("leaves after 24 months, to the day, from the week's end", async () => {
-  const says = { crash_sig: 'a'.repeat(16), soc_name: 'Apple M4', recent_inference_ms: 3 };
-  const left = () =>
+test('is deleted exactly 24 months after the end of its week', async () => {
+  const values = { crash_sig: 'a'.repeat(16), soc_name: 'Apple M4', recent_inference_ms: 3 };
+  const storedCounts = () =>
     fleet.service.sql(
       `select (select count(*)::int from fleet_cell c where c.week_end = w.week_end) as cells,
               (select count(*)::int from fleet_latency l where l.week_end = w.week_end) as latency,
               (select count(*)::int from crash_week k where k.week_end = w.week_end) as crashes
        from fleet_week w where week_end = '${SUNDAY}'`,
     );
-  await fleet.receive(MONDAY, 280, says);
+  await fleet.receive(MONDAY, 280, values);
   await fleet.night(NEXT_MONDAY);
   await fleet.night('2028-11-14');
-  expect(await left()).toEqual([{ cells: 5, latency: 1, crashes: 1 }]);
+  expect(await storedCounts()).toEqual([{ cells: 5, latency: 1, crashes: 1 }]);
   await fleet.night('2028-11-15');
-  expect(await left()).toEqual([]);
+  expect(await storedCounts()).toEqual([]);
   for (const table of ['fleet_cell', 'fleet_latency', 'crash_week']) {
     expect(await fleet.service.sql(`select * from ${table}`)).toEqual([]);
   }

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Sends a block, and returns what was answered and what was stored of it. */
+/** Sends a block. @returns the dropped members and the stored row */
 async function send(block: object): Promise<{ dropped: string[]; row: Record<string, unknown> }> {
   const { status, json } = await service.heartbeat(token, { telemetry: block });
   expect([status, json.telemetry.stored]).toEqual([200, true]);
@@ -18,7 +18,7 @@ async function send(block: object): Promise<{ dropped: string[]; row: Record<str
   return { dropped: json.telemetry.dropped, row: row! };
 }
 
-/** The members of a shape, separated by spaces, as docs/openapi.yaml lists them; versions are texts with more rules. */
+/** The members with this schema in docs/openapi.yaml, separated by spaces, without versions, which have more rules. */
 function membersOf(shape: string): string {
   const document = readOpenApi() as {
     components: { schemas: { Telemetry: { properties: Record<string, { $ref?: string }> } } };
@@ -33,8 +33,8 @@ const COUNTS = membersOf('TelemetryCount');
 const WORDS = membersOf('TelemetryName');
 const TEXTS = membersOf('TelemetryText');
 
-/** Values that fit, by the members they fit: each is stored exactly as it was sent. */
-const FITTING: Record<string, unknown[]> = {
+/** Valid values by members. They are stored exactly as they were sent. */
+const VALID: Record<string, unknown[]> = {
   [COUNTS]: [0, 1, 2_147_483_647],
   [WORDS]: ['arm64', 'x86_64', 'not_needed', 'faulting-thread', 'cpu+ne', '0', 'a.b', 'x'.repeat(40)],
   [TEXTS]: [
@@ -71,27 +71,39 @@ const FITTING: Record<string, unknown[]> = {
   crash_app_version: ['3.2.0', '1.2.3.4', '3.2.0+456', '3.2.0 (456)', '3.2.0-beta.1', '3.2.0.456'],
 };
 
-const NO_TEXT = [null, 7, true, [], ['arm64'], {}, { a: 'arm64' }];
-const NO_VALUE = ['', ' ', '\t\n', 'a\0', '\0', '\ud83d', '\ude00x'];
+const NOT_A_STRING = [null, 7, true, [], ['arm64'], {}, { a: 'arm64' }];
+const BLANK_OR_UNSTORABLE = ['', ' ', '\t\n', 'a\0', '\0', '\ud83d', '\ude00x'];
 
-/** Values that do not fit, by the members they do not fit: each is stored as null and named. */
-const WRONG: Record<string, unknown[]> = {
+/** Invalid values by members. They are stored as null and reported as dropped. */
+const INVALID: Record<string, unknown[]> = {
   [COUNTS]: [-1, 2_147_483_648, 1.5, 1e300, '8', '', null, true, [], [1], {}],
-  [TEXTS]: [...NO_TEXT, ...NO_VALUE, 'x'.repeat(121)],
-  [WORDS]: [...NO_TEXT, ...NO_VALUE, 'two words', '-x', '.x', '_x', 'x'.repeat(41), 'ü', 'x,y', 'x\n', ' x'],
-  detector_compute: [...NO_TEXT, ...NO_VALUE, 'ANE', 'cpu', 'ane ', 'gpu\n', 'toString'],
-  crash_kind: [...NO_TEXT, ...NO_VALUE, 'Native', 'java', 'native,python'],
+  [TEXTS]: [...NOT_A_STRING, ...BLANK_OR_UNSTORABLE, 'x'.repeat(121)],
+  [WORDS]: [
+    ...NOT_A_STRING,
+    ...BLANK_OR_UNSTORABLE,
+    'two words',
+    '-x',
+    '.x',
+    '_x',
+    'x'.repeat(41),
+    'ü',
+    'x,y',
+    'x\n',
+    ' x',
+  ],
+  detector_compute: [...NOT_A_STRING, ...BLANK_OR_UNSTORABLE, 'ANE', 'cpu', 'ane ', 'gpu\n', 'toString'],
+  crash_kind: [...NOT_A_STRING, ...BLANK_OR_UNSTORABLE, 'Native', 'java', 'native,python'],
   crash_sig: [
-    ...NO_TEXT,
-    ...NO_VALUE,
+    ...NOT_A_STRING,
+    ...BLANK_OR_UNSTORABLE,
     '0123456789abcde',
     '0123456789abcdef0',
     '0123456789abcdeg',
     ' 0123456789abcdef',
   ],
   crash_frame: [
-    ...NO_TEXT,
-    ...NO_VALUE,
+    ...NOT_A_STRING,
+    ...BLANK_OR_UNSTORABLE,
     'app.run',
     'app.run:',
     ':120',
@@ -107,11 +119,27 @@ const WRONG: Record<string, unknown[]> = {
     'app.run:1\n',
     `${'x'.repeat(119)}:1`,
   ],
-  app_version: [...NO_TEXT, ...NO_VALUE, 'v3', '3.2.0+456', '1.2.3.4.5', '3.2\n', '9'.repeat(33)],
-  crash_app_version: [...NO_TEXT, ...NO_VALUE, 'v3', 'x', '3.2.0 of Ada Lovelace', '3.2\n', '9'.repeat(33)],
+  app_version: [
+    ...NOT_A_STRING,
+    ...BLANK_OR_UNSTORABLE,
+    'v3',
+    '3.2.0+456',
+    '1.2.3.4.5',
+    '3.2\n',
+    '9'.repeat(33),
+  ],
+  crash_app_version: [
+    ...NOT_A_STRING,
+    ...BLANK_OR_UNSTORABLE,
+    'v3',
+    'x',
+    '3.2.0 of Ada Lovelace',
+    '3.2\n',
+    '9'.repeat(33),
+  ],
 };
 
-/** The values of each member, over all rows of a table. */
+/** The values of each member, from all rows of a table. */
 function byMember(table: Record<string, unknown[]>): [member: string, values: unknown[]][] {
   const found: Record<string, unknown[]> = {};
   for (const [members, values] of Object.entries(table)) {
@@ -120,8 +148,8 @@ function byMember(table: Record<string, unknown[]>): [member: string, values: un
   return Object.entries(found);
 }
 
-/** What became of each value, sent alone as this member. */
-async function fates(member: string, values: unknown[]): Promise<unknown[]> {
+/** The response and the stored value for each value, sent alone. */
+async function sendEach(member: string, values: unknown[]): Promise<unknown[]> {
   const found: unknown[] = [];
   for (const value of values) {
     const { dropped, row } = await send({ [member]: value, [`${member}_`]: value });
@@ -130,22 +158,22 @@ async function fates(member: string, values: unknown[]): Promise<unknown[]> {
   return found;
 }
 
-test.each(byMember(FITTING))('%s keeps each value that fits, as it was sent', async (member, values) => {
-  const kept = values.map((value) => ({ value, dropped: [], stored: value }));
-  expect(await fates(member, values)).toEqual(kept);
+test.each(byMember(VALID))('%s stores each valid value as it was sent', async (member, values) => {
+  const stored = values.map((value) => ({ value, dropped: [], stored: value }));
+  expect(await sendEach(member, values)).toEqual(stored);
 });
 
-test.each(byMember(WRONG))('%s drops each value that does not fit, and is named', async (member, values) => {
-  const lost = values.map((value) => ({ value, dropped: [member], stored: null }));
-  expect(await fates(member, values)).toEqual(lost);
+test.each(byMember(INVALID))('%s drops each invalid value and is reported', async (member, values) => {
+  const dropped = values.map((value) => ({ value, dropped: [member], stored: null }));
+  expect(await sendEach(member, values)).toEqual(dropped);
 });
 
-test('a text is measured in characters, not in units', async () => {
+test('the length of a text is counted in characters, not in UTF-16 units', async () => {
   expect((await send({ soc_name: '🖥'.repeat(120) })).dropped).toEqual([]);
   expect((await send({ soc_name: '🖥'.repeat(121) })).dropped).toEqual(['soc_name']);
 });
 
-test('a number too great for JSON to hold is dropped', async () => {
+test('a number that is too large for a double is dropped', async () => {
   const body = `{"token":"${token}","app_version":"3.2","telemetry":{"cpu_cores":1e999,"camera_count":-1e999}}`;
   const { json } = await service.call('POST', '/v1/heartbeat', body);
   expect(json.telemetry).toEqual({ stored: true, dropped: ['cpu_cores', 'camera_count'] });
@@ -172,7 +200,7 @@ test.each([
   ],
   ['crash_signal', ['SIGSEGV', '0xc0000005']],
   ['crash_app_version', ['3.2.0+451', '3.2.0 (451)', '3.2.0-rc.1+451', '3.2.0.dev0+gabc1234', '3.2.0b7']],
-])('%s keeps names of code that look like a URL or a host', async (member, values) => {
+])('%s stores names of code that look like a URL or a host', async (member, values) => {
   for (const value of values) {
     const { dropped, row } = await send({ [member]: value });
     expect([dropped, row[member]]).toEqual([[], value]);

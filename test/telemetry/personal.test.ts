@@ -12,10 +12,10 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const ALL_TEXT: string[] = TELEMETRY_NAMES.filter((name) => TELEMETRY_FIELDS[name].type === 'text');
-/** Where `1.2.3.4` is a version. */
+/** The members in which `1.2.3.4` is a version. */
 const VERSIONS = ['app_version', 'os_version', 'crash_app_version'];
 
-/** Sends a block, and returns what was answered and what was stored of it. */
+/** Sends a block. @returns the dropped members and the stored row */
 async function send(block: object): Promise<{ dropped: string[]; row: Record<string, unknown> }> {
   const { status, json } = await service.heartbeat(token, { telemetry: block });
   expect([status, json.telemetry.stored]).toEqual([200, true]);
@@ -108,14 +108,14 @@ const PERSONAL: Record<string, string[]> = {
   ],
 };
 
-/** Sends each value as all of these members at once, and lists what was stored of it. */
+/** Sends each value in all of these members. @returns the members that stored it */
 async function leaks(values: string[], members: string[]): Promise<string[]> {
   const found: string[] = [];
   for (const value of values) {
     const { dropped, row } = await send(Object.fromEntries(members.map((name) => [name, value])));
-    const kept = members.filter((name) => row[name] !== null);
-    expect(new Set([...kept, ...dropped])).toEqual(new Set(members));
-    found.push(...kept.map((name) => `${value} in ${name}`));
+    const storing = members.filter((name) => row[name] !== null);
+    expect(new Set([...storing, ...dropped])).toEqual(new Set(members));
+    found.push(...storing.map((name) => `${value} in ${name}`));
   }
   return found;
 }
@@ -124,7 +124,7 @@ test.each(Object.entries(PERSONAL))('%s is dropped in every text member', async 
   expect(await leaks(values, ALL_TEXT)).toEqual([]);
 });
 
-test('an IPv4 address is dropped everywhere but where it is a version', async () => {
+test('an IPv4 address is dropped in every text member but versions', async () => {
   const others = ALL_TEXT.filter((name) => !VERSIONS.includes(name));
   const addresses = [
     '127.0.0.77',
@@ -160,7 +160,7 @@ test.each([
   ['macbook.lan:7'],
   ['nas.home:7'],
   ['db.internal:7'],
-])('%s is dropped, though it ends like a frame', async (crash_frame) => {
+])('%s is dropped as crash_frame, although it ends with a line number', async (crash_frame) => {
   const { dropped, row } = await send({ crash_frame });
   expect({ dropped, stored: row['crash_frame'] }).toEqual({ dropped: ['crash_frame'], stored: null });
 });

@@ -14,7 +14,7 @@ const beat = async (times: number) => {
   for (let n = 0; n < times; n += 1) await service.heartbeat(token, { telemetry: { arch: 'arm64' } });
 };
 
-/** The ids that the files of both inboxes hold, dead rows included. */
+/** The ids that are in the files of both inboxes, also in dead rows. */
 async function idsInFiles(ids: readonly string[]): Promise<string[]> {
   await service.sql('checkpoint');
   const files = await service.sql<{ bytes: Buffer }>(
@@ -26,9 +26,9 @@ async function idsInFiles(ids: readonly string[]): Promise<string[]> {
   );
 }
 
-// By turns the one table and the other.
+// The two nights empty one table and then the other.
 test.each(['2026-11-21', '2026-11-22'])(
-  'the night of %s leaves no trace in an inbox of what has moved: not in a file, nor in what the planner knows',
+  'after the run of %s the moved rows are neither in the files of the inboxes nor in the statistics of the planner',
   async (day) => {
     await beat(60);
     await service.sql('analyze telemetry_inbox');
@@ -39,13 +39,13 @@ test.each(['2026-11-21', '2026-11-22'])(
     expect(await idsInFiles(ids)).toEqual(ids);
     await service.app.get(RetentionService).run(new Date(`${day}T00:05:00Z`));
     expect(await idsInFiles(ids)).toEqual([]);
-    // What came since midnight is stored in no order of arrival, as if it had come together.
+    // Rows that came since midnight are stored in random order and by one transaction.
     const left = await service.sql<{ id: string; by: string }>(
       'select id, xmin::text as by from telemetry_inbox order by ctid',
     );
     expect(left.map(({ id }) => id)).toEqual(left.map(({ id }) => id).toSorted());
     expect([left.length, new Set(left.map(({ by }) => by)).size]).toEqual([20, 1]);
-    const known = "select attname from pg_stats where tablename ~ '^telemetry_(inbox|moving)$'";
-    expect(await service.sql(known)).toEqual([]);
+    const statistics = "select attname from pg_stats where tablename ~ '^telemetry_(inbox|moving)$'";
+    expect(await service.sql(statistics)).toEqual([]);
   },
 );

@@ -11,7 +11,7 @@ import { withLimits } from '../support/limits.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 import { EVERY_FIELD } from './block.js';
 
-const NO_MEMBER = Object.fromEntries(TELEMETRY_NAMES.map((name) => [name, null]));
+const ALL_NULL = Object.fromEntries(TELEMETRY_NAMES.map((name) => [name, null]));
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 let service: Service;
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterEach(() => service.sql('truncate telemetry_inbox'));
 afterAll(() => service.close());
 
-/** The heartbeat's answer must be that of any other; here is what it says of the telemetry. */
+/** Sends a heartbeat, which must be confirmed. @returns the telemetry member of the response */
 async function send(telemetry: unknown): Promise<{ stored: boolean; dropped: string[] }> {
   const { status, json } = await service.heartbeat(token, { telemetry });
   expect([status, json.license.status]).toEqual([200, 'active']);
@@ -34,7 +34,7 @@ async function send(telemetry: unknown): Promise<{ stored: boolean; dropped: str
 const stored = () =>
   service.sql<Record<string, unknown>>('select *, received_on::text as received_on from telemetry_inbox');
 
-test('stores the whole block, to the day, under a random id, and nothing else', async () => {
+test('stores all fields with the day and a random id, and nothing else', async () => {
   service.clock.set('2026-11-20T23:59:59.999Z');
   expect(await send(EVERY_FIELD)).toEqual({ stored: true, dropped: [] });
   service.clock.set('2026-11-21T00:00:00.000Z');
@@ -42,33 +42,33 @@ test('stores the whole block, to the day, under a random id, and nothing else', 
   const rows = await stored();
   expect(rows).toEqual([
     { ...EVERY_FIELD, id: expect.stringMatching(UUID_V4), received_on: '2026-11-20' },
-    { ...NO_MEMBER, arch: 'x86_64', id: expect.stringMatching(UUID_V4), received_on: '2026-11-21' },
+    { ...ALL_NULL, arch: 'x86_64', id: expect.stringMatching(UUID_V4), received_on: '2026-11-21' },
   ]);
   expect(rows[0]!['id']).not.toBe(rows[1]!['id']);
 });
 
-test('keeps crash_sig in lower case, however it was sent', async () => {
+test('stores crash_sig in lower case', async () => {
   expect(await send({ crash_sig: '0123456789ABCDEF' })).toEqual({ stored: true, dropped: [] });
   expect(await stored()).toMatchObject([{ crash_sig: '0123456789abcdef' }]);
 });
 
-test('passes over unknown members in silence: no trace in answer, database or log', async () => {
+test('ignores unknown members: they are not in the response, the database or the log', async () => {
   const canary = { serial: 'canary7151', canary7152: 1, nested: { canary7153: ['canary7154'] } };
   const block = JSON.stringify({ arch: 'arm64', ...canary }).replace('{', '{"__proto__":{"cpu_cores":7},');
   const body = `{"token":"${token}","app_version":"3.2","telemetry":${block}}`;
   const { status, json } = await service.call('POST', '/v1/heartbeat', body);
   expect([status, json.telemetry]).toEqual([200, { stored: true, dropped: [] }]);
   const rows = await stored();
-  expect(rows).toMatchObject([{ ...NO_MEMBER, arch: 'arm64' }]);
+  expect(rows).toMatchObject([{ ...ALL_NULL, arch: 'arm64' }]);
   expect(JSON.stringify(rows) + JSON.stringify(json) + service.logged.join('')).not.toContain('canary715');
 });
 
-test('a value that is not taken leaves no trace either: it is stored as null, and only its name is reported', async () => {
+test('an invalid value is stored as null, only its name is returned, and it is not logged', async () => {
   expect(await send({ arch: 'canary 7161', cpu_cores: 'canary7162', soc_name: 'M3' })).toEqual({
     stored: true,
     dropped: ['arch', 'cpu_cores'],
   });
-  expect(await stored()).toMatchObject([{ ...NO_MEMBER, soc_name: 'M3' }]);
+  expect(await stored()).toMatchObject([{ ...ALL_NULL, soc_name: 'M3' }]);
   expect(service.logged.join('')).not.toContain('canary');
 });
 
@@ -85,14 +85,14 @@ test.each([
   ['an object over 8 KiB in bytes alone', JSON.stringify({ arch: 'arm64', more: 'é'.repeat(4_100) })],
   ['an object with a member 5,000 deep', `{"arch":"arm64","more":${deep(5_000, ['[', ']'])}}`],
   ['an object 1,500 deep', `{"arch":${deep(1_500, ['{"a":[', ']}'])}}`],
-])('stores nothing of a telemetry that is %s, and the heartbeat is answered', async (_what, telemetry) => {
+])('stores nothing if telemetry is %s, and confirms the heartbeat', async (_what, telemetry) => {
   const body = `{"token":"${token}","app_version":"3.2","telemetry":${telemetry}}`;
   const { status, json } = await service.call('POST', '/v1/heartbeat', body);
   expect([status, json.telemetry]).toEqual([200, { stored: false, dropped: [] }]);
   expect(await stored()).toEqual([]);
 });
 
-test('takes a block of 8 KiB to the byte', async () => {
+test('accepts a block of exactly 8 KiB', async () => {
   const padding = (size: number) => ({
     arch: 'arm64',
     more: 'x'.repeat(size - '{"arch":"arm64","more":""}'.length),
@@ -101,7 +101,7 @@ test('takes a block of 8 KiB to the byte', async () => {
   expect(await send(padding(8_193))).toEqual({ stored: false, dropped: [] });
 });
 
-test('an empty block says nothing, and is dropped of nothing', async () => {
+test('an empty block has no dropped members', async () => {
   expect((await send({})).dropped).toEqual([]);
 });
 
@@ -109,15 +109,15 @@ test('a refused heartbeat stores no telemetry', async () => {
   const license = await service.issue();
   const revoked = (await service.activate(license)).json.token;
   await service.setLicense(license.license_id, { staff_status: 'revoked' });
-  for (const given of [revoked, 'forged', '']) {
-    const { status, json } = await service.heartbeat(given, { telemetry: EVERY_FIELD });
+  for (const refusedToken of [revoked, 'forged', '']) {
+    const { status, json } = await service.heartbeat(refusedToken, { telemetry: EVERY_FIELD });
     expect(status).toBeGreaterThanOrEqual(400);
     expect(json.telemetry).toBeUndefined();
   }
   expect(await stored()).toEqual([]);
 });
 
-test('a heartbeat is answered where telemetry cannot be stored: no table, or one that cannot be written to now', async () => {
+test('a heartbeat is confirmed without telemetry if the inbox is missing or locked', async () => {
   const inbox = 'telemetry_inbox';
   expect(await whileGone(service, inbox, () => send(EVERY_FIELD))).toMatchObject({ stored: false });
   expect(await whileLocked(service, inbox, () => send(EVERY_FIELD))).toMatchObject({ stored: false });
@@ -125,7 +125,7 @@ test('a heartbeat is answered where telemetry cannot be stored: no table, or one
   expect(await send(EVERY_FIELD)).toMatchObject({ stored: true });
 });
 
-test('200 heartbeats at once store 200 rows, each once and whole', async () => {
+test('200 concurrent heartbeats store 200 complete rows', async () => {
   const blocks = Array.from({ length: 200 }, (_, i) => ({
     uptime_hours: i,
     soc_name: `chip "${i}", {x}`,
@@ -134,12 +134,12 @@ test('200 heartbeats at once store 200 rows, each once and whole', async () => {
   const answers = await Promise.all(blocks.map(send));
   expect(answers).toEqual(blocks.map(() => ({ stored: true, dropped: [] })));
   const rows = await stored();
-  const kept = rows.toSorted((a, b) => Number(a['uptime_hours']) - Number(b['uptime_hours']));
-  expect(kept).toMatchObject(blocks.map((block) => ({ ...NO_MEMBER, ...block })));
+  const sorted = rows.toSorted((a, b) => Number(a['uptime_hours']) - Number(b['uptime_hours']));
+  expect(sorted).toMatchObject(blocks.map((block) => ({ ...ALL_NULL, ...block })));
   expect(new Set(rows.map(({ id }) => id)).size).toBe(200);
 });
 
-test('blocks that came together are written in the order of their random ids, not in that of their coming', async () => {
+test('blocks of one batch are inserted in the order of their random ids, not in that of their arrival', async () => {
   const store = service.app.get(TelemetryStore);
   await Promise.all(Array.from({ length: 30 }, (_, i) => store.store({ uptime_hours: i }, 60_000)));
   const written = (await service.sql<{ id: string }>('select id from telemetry_inbox order by ctid')).map(
@@ -151,7 +151,7 @@ test('blocks that came together are written in the order of their random ids, no
 
 test.each([
   ['a failure is logged', new Error('gone'), 1],
-  ['nothing is logged where too many wait: each of them would be a line', new TooManyWait(), 0],
+  ['nothing is logged if too many wait, because each would be a line', new TooManyWait(), 0],
 ])('%s', async (_what, error, lines) => {
   const store = service.app.get(TelemetryStore);
   const logged = () => service.logged.filter((line) => line.includes('telemetry not stored')).length;
@@ -168,7 +168,7 @@ test.each([
   expect(logged() - before).toBe(lines);
 });
 
-test('a database that does not come to it costs the block, and not the license', async () => {
+test('if the database does not store the block in time, the heartbeat is confirmed without telemetry', async () => {
   const pool = poolOf(service.app.get(DataSource));
   const { blocks } = service.app.get(TelemetryStore);
   const { failed } = blocks;
@@ -178,8 +178,8 @@ test('a database that does not come to it costs the block, and not the license',
     statement.name === 'insert telemetry' ? insert.promise : query(statement);
   const spy = jest.spyOn(pool, 'query').mockImplementation(answer as typeof pool.query);
   try {
-    const answered = await withLimits({ telemetry: 100 }, () => send(EVERY_FIELD));
-    expect(answered).toEqual({ stored: false, dropped: [] });
+    const result = await withLimits({ telemetry: 100 }, () => send(EVERY_FIELD));
+    expect(result).toEqual({ stored: false, dropped: [] });
     expect(blocks.failed).toBe(failed + 1);
   } finally {
     spy.mockRestore();
@@ -187,7 +187,7 @@ test('a database that does not come to it costs the block, and not the license',
   }
 });
 
-test('what the confirmation took is taken from the time that the block has', async () => {
+test('the time of the confirmation reduces the time for storing the block', async () => {
   const [confirmed, stored] = [
     jest.spyOn(service.app.get(HeartbeatService), 'confirm'),
     jest.spyOn(service.app.get(TelemetryStore), 'store'),
@@ -201,8 +201,8 @@ test('what the confirmation took is taken from the time that the block has', asy
       return Reflect.apply(HeartbeatService.prototype.confirm, service.app.get(HeartbeatService), given);
     });
     await send(EVERY_FIELD);
-    const [, left] = stored.mock.calls[0]!;
-    expect(left).toBeLessThanOrEqual(REQUEST_TIMEOUTS_MS.telemetry - 10_000);
+    const [, timeLeft] = stored.mock.calls[0]!;
+    expect(timeLeft).toBeLessThanOrEqual(REQUEST_TIMEOUTS_MS.telemetry - 10_000);
   } finally {
     for (const spy of [clock, confirmed, stored]) spy.mockRestore();
   }
