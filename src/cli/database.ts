@@ -4,7 +4,7 @@ import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { pendingMigrations } from '../database/migrations.js';
-import { migrateWhenThere, openDatabase } from '../database/open-database.js';
+import { migrateWhenReachable, openDatabase } from '../database/open-database.js';
 import { tlsError } from '../database/tls-errors.js';
 import { AppLogger } from '../core/logger.js';
 import { licenseKeySecret } from '../keys/key-material.js';
@@ -41,13 +41,13 @@ export async function withDatabase<T>(
   work: (context: CommandContext) => Promise<T>,
   { config = new Config(process.env), migrates = false }: { config?: Config; migrates?: boolean } = {},
 ): Promise<T> {
-  const { url, isEmbedded, close } = await openDatabase(config, printMessage, true);
+  const { url, isEmbedded, close } = await openDatabase(config, printMessage, { mayUseRunningServer: true });
   try {
     const pending = migrates ? [] : await pendingMigrations(url);
     if (pending.length > 0 && !isEmbedded) {
       throw new Refused(`The database lacks ${pending.join(', ')}: run mooring migrate first.`);
     }
-    const applied = migrates || pending.length > 0 ? await migrateWhenThere(url, printMessage) : [];
+    const applied = migrates || pending.length > 0 ? await migrateWhenReachable(url, printMessage) : [];
     const context = { config, clock: new Clock(), databaseUrl: url, applied };
     return await withMaintenanceConnection(url, (dataSource) => work({ ...context, dataSource }), {
       entities: ENTITIES,

@@ -21,8 +21,8 @@ const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>, config 
   );
 
 /**
- * Reads the settings of a command that erases. In production it requires TOMBSTONE_FILE, because on another machine than that
- * of the service the default file is not the file of the service.
+ * Reads the settings of a command that erases. In production it requires TOMBSTONE_FILE: on another machine, its default would
+ * be another file than that of the service.
  */
 function configForErasing(): Config {
   const config = new Config(process.env);
@@ -37,7 +37,9 @@ export function erasureCommands(erasure: Command): void {
   erasure
     .command('request')
     .argument('<email>', 'the e-mail address whose data is to be deleted', EMAIL)
-    .description('request the deletion of all data of a person, at once')
+    .description(
+      'request the deletion of all data of a person, without the days in which a holder may cancel',
+    )
     .requiredOption('--reason <text>', 'why, for the audit trail', reason)
     .action(request);
   erasure.command('run').description('carry out every request that is due').action(run);

@@ -33,8 +33,8 @@ export class DatabaseUrl {
 /** The largest number of connections of an instance. Heartbeats share reads and inserts and need few. */
 const POOL_SIZE = 12;
 
-// Settings that the code relies on, regardless of the defaults of the database or the role: a count after a lock must see the
-// rows for which the lock waited.
+// Settings that the code relies on, regardless of the defaults of the database or the role. A count that follows a lock must
+// see what the transaction that held the lock before has committed, so the isolation level is READ COMMITTED.
 const SESSION_SETTINGS = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
 // Requests read few rows. For a column without statistics (docs/decisions/0009) the planner expects one row in two hundred, and
 // would use parallel workers or JIT compilation for millions of rows.
@@ -49,7 +49,7 @@ const RESERVED_PARAMETERS = [
   'lock_timeout',
 ];
 
-/** Removes the reserved parameters from a URL, and appends the session settings to the `options` of the URL. */
+/** Removes the reserved parameters from a URL. The session settings follow its `options`: the later of two values applies. */
 function addressAndOptions(url: string, session = SESSION_SETTINGS): { url: string; options: string } {
   const address = new URL(url);
   const urlOptions = address.searchParams.get('options');
@@ -143,7 +143,7 @@ export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
   const { url, options } = addressAndOptions(databaseUrl);
   const pool = new SingleReleasePool({
     connectionString: url,
-    // A host that disappears is detected within a minute, and its jobs are taken over.
+    // PostgreSQL detects within a minute that the host of an instance has disappeared, and other instances take over its jobs.
     options: `${options} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`,
     max,
     connectionTimeoutMillis: 5_000,

@@ -24,7 +24,7 @@ export interface OpenDatabase {
 export async function openDatabase(
   config: Config,
   printMessage: (sentence: string) => void,
-  mayUseRunningServer = false,
+  { mayUseRunningServer = false } = {},
 ): Promise<OpenDatabase> {
   if (!config.databaseUrl)
     return { ...(await openEmbedded(config, printMessage, mayUseRunningServer)), isEmbedded: true };
@@ -58,7 +58,7 @@ async function openEmbedded(
  * @param signal ends the wait
  * @returns the names of the applied migrations
  */
-export async function migrateWhenThere(
+export async function migrateWhenReachable(
   url: string,
   printMessage: (sentence: string) => void,
   signal?: AbortSignal,

@@ -3,8 +3,9 @@ import pg from 'pg';
 type Connected = Parameters<pg.Pool['connect']>[0];
 
 /**
- * A pool whose connections may be released twice. graphile-worker does so if the connection that listens for jobs breaks during
- * LISTEN while the workers end. The pool of `pg` would throw an uncaught error, which would end the process.
+ * A pool that ignores a second release of a connection of `connect(callback)`. graphile-worker releases one twice if the
+ * connection that listens for jobs breaks during LISTEN while the workers end. The pool of `pg` would throw an uncaught error,
+ * which would end the process.
  */
 export class SingleReleasePool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;

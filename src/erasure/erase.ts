@@ -131,8 +131,8 @@ export async function readRetentionEndByEmail(
 
 /**
  * Removes erased personal data that a restored backup contains. A license that was assigned to its
- * address after the erasure is not changed. A license of an erased purchase without a tombstone of its own belonged to
- * another holder when the erasure ran: its restored address is removed, and it stays valid.
+ * address after the erasure is not changed. If the tombstone file names a purchase but not its license, the license belonged
+ * to another holder when the erasure ran: its restored address is removed, and it stays valid.
  * @returns the number of rows that contained restored data
  */
 export async function reapplyErasures(

@@ -50,6 +50,7 @@ export class ErasureMails implements OnModuleInit {
     if (!row) return null;
     const product = this.config.mailFrom.name;
     return {
+      // The address is erased. The mail is sent to the address that `mail_recipient` keeps for it.
       to: null,
       subject: `Your data with ${product} was deleted`,
       body: [

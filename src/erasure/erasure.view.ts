@@ -24,6 +24,7 @@ export interface ErasureRow {
 
 /** An erasure request in responses to staff. */
 export interface ErasureView extends Omit<ErasureRow, 'runs_at' | 'honoured_at' | 'cancelled_at'> {
+  /** `honoured` is carried out, `taken_back` is cancelled. */
   readonly state: 'waiting' | 'honoured' | 'taken_back';
   /** Days until the deadline, negative when overdue; null for a finished or cancelled request. */
   readonly days_left: number | null;

@@ -9,7 +9,8 @@ export interface PurchaseIds {
 
 /**
  * Derives the ids from the transaction id of the processor. A purchase that a restored backup lacks has the same ids when it is
- * reported again, and its license has the key of its buyer (docs/decisions/0021). @param secret LICENSE_KEY_SECRET
+ * reported again, and its license has the license key that its buyer already has (docs/decisions/0021).
+ * @param secret LICENSE_KEY_SECRET
  * @returns UUIDs in the form of version 7, whose first 48 bits are not a time
  */
 export function derivePurchaseIds(secret: Buffer, transactionId: string): PurchaseIds {

@@ -152,7 +152,10 @@ async function unlockAbandonedJobs(connections: pg.Pool): Promise<void> {
   await connections.query(UNLOCK_ABANDONED_JOBS);
 }
 
-/** Unlocks abandoned jobs over a connection that is closed afterwards, because it does not have the name of the workers. */
+/**
+ * Unlocks abandoned jobs. The connection is closed afterwards: it was opened before `application_name` was set to the id of the
+ * worker pool, so the locks of a worker that uses it would look abandoned.
+ */
 async function unlockOnSeparateConnection(connections: pg.Pool): Promise<void> {
   const client = await connections.connect();
   await client.query(UNLOCK_ABANDONED_JOBS).finally(() => client.release(true));

@@ -30,7 +30,7 @@ export class ReleaseService {
 
   /**
    * Releases an activation for its holder, who may do this SELF_RELEASES_PER_YEAR times within 365 days.
-   * @param email the required e-mail address of the license @throws Problem `not_found`, `release_needs_support`
+   * @param email the address of the holder; a license of another address is `not_found` @throws Problem `not_found`, `release_needs_support`
    */
   async releaseForHolder(id: string, email: string): Promise<Activation> {
     return this.withLockedLicense(id, async (manager, { license_id, ended_at }, license) => {

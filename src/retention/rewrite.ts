@@ -26,7 +26,7 @@ export const REWRITTEN_TABLES: readonly string[] = [
 export const LARGE_TABLE_BYTES = 16 * 1024 * 1024;
 /** With hourly runs, a file is rewritten within 24 hours of any erasure. */
 const SMALL_TABLE_INTERVAL_MS = 20 * 60 * 60_000;
-/** After this time, nine nights remain for retries within the promised 30 days. */
+/** With the three days in which a holder can cancel, six nights remain for retries within the promised 30 days. */
 const LARGE_TABLE_INTERVAL_MS = 21 * DAY_MS;
 
 /** How long each attempt waits for the exclusive lock; all requests for the table wait behind it. */
@@ -68,7 +68,7 @@ export async function tablesToRewrite(
     .map(({ table_name }) => table_name);
 }
 
-/** A transaction that began before the run can still read rows that were deleted before it, so a rewrite would copy them. */
+/** A transaction that is older than the run may still read rows that are already deleted, so a rewrite would copy them. */
 export class DeletedRowsRemain extends Error {
   constructor() {
     super(
@@ -83,7 +83,7 @@ const OLD_TRANSACTIONS_TIMEOUT_MS = 10_000;
 const OLD_TRANSACTIONS_POLL_MS = 100;
 
 const SELECT_NEXT_TRANSACTION = 'select pg_snapshot_xmax(pg_current_snapshot())::xid::text as next';
-// `vacuum full` keeps rows that any of these can still read, by the oldest transaction that each sees as running.
+// `vacuum full` keeps deleted rows that any of these can still read. `oldest` is the oldest transaction that it sees as running.
 const COUNT_OLD_TRANSACTIONS = `
   select count(*)::integer as held from (
     select unnest(array[backend_xid, backend_xmin]) as oldest from pg_stat_activity

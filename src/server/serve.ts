@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from '../app.module.js';
 import { Clock } from '../core/clock.js';
 import { ConfigError, type Config } from '../core/config.js';
-import { migrateWhenThere, openDatabase } from '../database/open-database.js';
+import { migrateWhenReachable, openDatabase } from '../database/open-database.js';
 import { createApp } from '../http/create-app.js';
 import { errorFields, AppLogger } from '../core/logger.js';
 import { pagesAreBuilt } from '../http/pages.js';
@@ -35,7 +35,7 @@ async function start(config: Config): Promise<void> {
   const database = await openDatabase(config, printMessage);
   resources.defer(() => database.close());
   shutdown.signal.throwIfAborted();
-  const applied = await migrateWhenThere(database.url, printMessage, shutdown.signal);
+  const applied = await migrateWhenReachable(database.url, printMessage, shutdown.signal);
   const app: NestFastifyApplication = await createApp(
     AppModule.forRoot({ config, clock, log, databaseUrl: database.url }),
     config,

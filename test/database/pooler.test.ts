@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { ConfigError } from '../../src/core/config.js';
-import { migrateWhenThere } from '../../src/database/open-database.js';
+import { migrateWhenReachable } from '../../src/database/open-database.js';
 import { createDatabase } from '../support/harness.js';
 import { Pooler, type Order } from '../support/databases/pooler.js';
 
@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
 
-const start = (url: string) => migrateWhenThere(url, () => undefined);
+const start = (url: string) => migrateWhenReachable(url, () => undefined);
 
 test.each<Order>(['last', 'longest'])(
   'a pooler that gives each statement the process that was used %s is refused, in a sentence, and no lock stays with it',

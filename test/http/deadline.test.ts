@@ -5,7 +5,7 @@ import { enforceDeadline } from '../../src/http/limits/deadline.js';
 import { Problem } from '../../src/http/problems/problem.js';
 import { LIMITS_OF_PRODUCTION, withLimits } from '../support/limits.js';
 
-test('a client’s call that takes too long is answered with a retry; an action of a person, and a probe, run to their end', async () => {
+test('a call of a client that takes too long gets 503; a call of a page and a health check have no deadline', async () => {
   const app = fastify();
   app.setErrorHandler((error: Error, _request, reply) =>
     reply.code(error instanceof Problem ? error.status : 500).send(),
@@ -20,7 +20,7 @@ test('a client’s call that takes too long is answered with a retry; an action 
     });
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   try {
-    // One after the other, so that the deadline of the last is the last to pass.
+    // The client's call is sent last: a deadline of the other two, which would be an error, would end before this one.
     const answers: Promise<Response>[] = [];
     await withLimits(LIMITS_OF_PRODUCTION, async () => {
       for (const path of paths) {

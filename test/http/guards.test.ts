@@ -9,10 +9,13 @@ import { StaffService } from '../../src/staff/staff.service.js';
 import type { Role } from '../../src/staff/staff.entity.js';
 import { Service } from '../support/harness.js';
 
-/** Who may call a route: any of our own pages; holders with any session, or signed in with a mailed code; the staff. */
+/**
+ * Who may call a route. `anyone`: any page of ours, without a session. `holder`: a session of a holder. `mailbox`: a session of a
+ * holder that a mailed code began. `staff`: a staff session or token. `staff session`: no token. `admin`: the role admin only.
+ */
 type Audience = 'anyone' | 'holder' | 'mailbox' | 'staff' | 'staff session' | 'admin';
 
-/** Every route of the pages, and for whom it is. One that is missing here, or listed here and gone, fails. */
+/** Every route of the pages, and who may call it. A test compares the list with the routes of the application. */
 const ROUTES: Readonly<Record<string, Audience>> = {
   'POST /portal/api/session': 'anyone',
   'POST /portal/api/session/code': 'anyone',
@@ -88,7 +91,7 @@ interface Sent {
   readonly id?: string;
 }
 
-/** Calls a route as a page of ours would, and answers the code of the refusal, `none` where it is none. */
+/** Calls a route as a page of ours would. @returns the code of the problem; `none` if the response is no problem */
 async function refusal(route: Route, sent: Sent = {}): Promise<string> {
   const { json } = await answer(route, sent);
   return (json?.code as string | undefined) ?? 'none';
@@ -97,7 +100,7 @@ async function refusal(route: Route, sent: Sent = {}): Promise<string> {
 function answer({ method, path }: Pick<Route, 'method' | 'path'>, sent: Sent) {
   const { cookies = {}, origin = OURS, authorization, id = randomUUID() } = sent;
   const cookie = Object.entries(cookies).map(([name, value]) => `mooring_${name}=${value}`);
-  // Every route accepts an empty object as a body; its faults are answered only to callers who may call the route.
+  // An empty object is a well-formed body. Its missing members are reported only to callers who may call the route.
   const body = method === 'POST' || method === 'PATCH' ? {} : undefined;
   return service.call(method, path.replace(':id', id), body, {
     origin,
@@ -121,7 +124,7 @@ async function license(email = ADA) {
   return { ...issued, activation_id };
 }
 
-test('the table holds every route that exists', () => {
+test('the table lists every route of the application', () => {
   const paths = (target: object): string[] => [Reflect.getMetadata('path', target) as string].flat();
   const join = (...parts: string[]) => `/${parts.join('/').split('/').filter(Boolean).join('/')}`;
   const existing = [...service.app.get(ModulesContainer).values()]
@@ -156,7 +159,7 @@ test.each(guarded)('$name refuses a session of the other kind, in either cookie'
   expect(await refusal(route, { cookies: { holder: other, staff: other } })).toBe('sign_in_required');
 });
 
-test.each(writes)('$name is refused to another site before anything is looked at', async (route) => {
+test.each(writes)('$name refuses a request from another site, with and without a session', async (route) => {
   const signedIn = { holder: await begin({ email: ADA }), staff: await staff('admin') };
   for (const cookies of [{}, signedIn]) {
     for (const origin of ['https://evil.example', 'http://localhost:3001', 'null'])
@@ -165,7 +168,7 @@ test.each(writes)('$name is refused to another site before anything is looked at
 });
 
 describe.each(ofHolders)('$name', (route) => {
-  test('asks for a mailed code where it must, and only there', async () => {
+  test('requires a session begun with a mailed code exactly if the table says so', async () => {
     const { license_id } = await license();
     const holder = await begin({ license_id });
     expect((await refusal(route, { cookies: { holder } })) === 'mailbox_proof_needed').toBe(
@@ -179,7 +182,7 @@ describe.each(ofHolders)('$name', (route) => {
 });
 
 test.each(ofHolders.filter(({ path }) => path.includes(':id')))(
-  "$name answers for another holder's as for none, to the byte, and leaves it alone",
+  '$name responds to an id of another holder exactly as to an unknown id, and changes nothing',
   async (route) => {
     const [mine, theirs] = [await license(), await license('grace@example.com')];
     const idOf = ({ license_id, activation_id }: typeof mine) =>
@@ -187,14 +190,14 @@ test.each(ofHolders.filter(({ path }) => path.includes(':id')))(
     for (const owner of [{ email: ADA }, { license_id: mine.license_id }]) {
       if (route.who === 'mailbox' && 'license_id' in owner) continue;
       const cookies = { holder: await begin(owner) };
-      const [foreign, none, own] = [
+      const [foreign, unknown, own] = [
         await answer(route, { cookies, id: idOf(theirs) }),
         await answer(route, { cookies }),
         await answer(route, { cookies, id: idOf(mine) }),
       ];
-      const bytes = ({ status, text }: typeof none) => [status, text.replace(/"request_id":"[^"]*"/, '')];
-      expect(bytes(foreign)).toEqual(bytes(none));
-      expect(none.status).toBe(404);
+      const bytes = ({ status, text }: typeof unknown) => [status, text.replace(/"request_id":"[^"]*"/, '')];
+      expect(bytes(foreign)).toEqual(bytes(unknown));
+      expect(unknown.status).toBe(404);
       expect(own.status).toBeLessThan(300);
     }
     const [{ ended_at }] = (await service.sql('select ended_at from activation where id = $1', [
@@ -204,7 +207,7 @@ test.each(ofHolders.filter(({ path }) => path.includes(':id')))(
   },
 );
 
-test.each(ofStaff)('$name is refused to the role support where it is for admins', async (route) => {
+test.each(ofStaff)('$name refuses the role support exactly if it is for admins', async (route) => {
   const [support, admin] = [await staff('support'), await staff('admin')];
   const isAdminOnly = route.who === 'admin';
   expect((await refusal(route, { cookies: { staff: support } })) === 'forbidden').toBe(isAdminOnly);

@@ -7,7 +7,7 @@ import { aligned } from '../terminal/output.js';
 /** Counts of active activations whose client may have a token of a key. The counts below `activations` add up to it. */
 export interface Affected {
   readonly activations: number;
-  /** The license still has the key and the address that the machine activated with. */
+  /** The license still has the license key and the e-mail address that the machine activated with. */
   readonly unchanged: number;
   readonly key_replaced: number;
   readonly address_changed: number;
@@ -41,7 +41,10 @@ export function affectedBy(dataSource: DataSource, key: KeyLine): Promise<Affect
   return queryOne<Affected>(dataSource, COUNT, [signedUntil(key)]);
 }
 
-/** The time until which any instance signed with a key; null while it signs. Instances reload a rotated ring within seconds. */
+/**
+ * The latest time at which a key may have signed: null for the active key, 1970 for a `next` key, which has never signed.
+ * SETTLED_MS allows for instances that reload the ring a few seconds after a rotation.
+ */
 function signedUntil({ state, since }: KeyLine): Date | null {
   if (state === 'active') return null;
   return state === 'next' ? new Date(0) : new Date(Date.parse(since) + SETTLED_MS);
@@ -52,8 +55,8 @@ export function affectedText({ kid, state }: KeyLine, affected: Affected): strin
   const { activations, key_not_recorded: notRecorded } = affected;
   const counts = [
     ['Key', `${kid} (${state})`],
-    ['Machines', `${activations} at most hold a token that it signed`],
-    ['Unchanged', `${affected.unchanged} on a license as it was when they activated`],
+    ['Machines', `${activations} at most hold a token that this key signed`],
+    ['Unchanged', `${affected.unchanged} on a license whose key and e-mail address are still the same`],
     ['Rekeyed', `${affected.key_replaced} on a license whose key was replaced since`],
     ['Re-addressed', `${affected.address_changed} on a license whose e-mail address changed since`],
     ['Both', `${affected.key_replaced_and_address_changed} on a license where both happened`],
@@ -66,7 +69,7 @@ export function affectedText({ kid, state }: KeyLine, affected: Affected): strin
     'address that it has stored. It keeps its activation, and the application continues to run.',
     ...(notRecorded > 0
       ? [
-          `${notRecorded} may be refused, and stop 7 days after their last heartbeat: ask their holders to enter the new key before.`,
+          `${notRecorded} may be refused, and stop 7 days after their last heartbeat: ask their holders to enter their new license key before the revocation.`,
         ]
       : []),
     'Nothing is changed: this was a dry run.',

@@ -107,7 +107,7 @@ export function verifyFound(
     );
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error;
-    const hint = 'name the key it was signed with by --public-key';
+    const hint = 'give the public key of its signature with --public-key';
     throw new Refused(`The manifest of ${from} cannot be used: ${error.message} If it is yours, ${hint}.`);
   }
 }

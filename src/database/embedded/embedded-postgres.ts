@@ -99,7 +99,7 @@ async function openServer(files: Files, server: Postmaster, end: () => Promise<v
   const url = urlOf(files, server);
   await ensureDatabase(url);
   writeState(files, { ownerPid: process.pid, postgresPid: server.pid, url });
-  // If this process exits without `stop()`, the server is ended too; the next start need not take it over.
+  // If this process exits without `stop()`, it ends the server, so that the next start need not take it over.
   const onExit = () => void (isPostmaster(server.pid, files.cluster) && process.kill(server.pid, 'SIGINT'));
   process.once('exit', onExit);
   let stopping: Promise<void> | undefined;

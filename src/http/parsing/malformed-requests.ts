@@ -48,8 +48,8 @@ export function refuseMalformed(
   const latest = latestResponses.get(socket);
   // The socket is destroyed if the client could take the response for that of an earlier, unanswered request, or if the
   // request was answered before it was complete.
-  const isAnswered = latest !== undefined && latest.writableFinished && !latest.req.complete;
-  if (error.code === 'ECONNRESET' || hasPendingResponse(socket) || isAnswered || !socket.writable)
+  const isAnsweredEarly = latest !== undefined && latest.writableFinished && !latest.req.complete;
+  if (error.code === 'ECONNRESET' || hasPendingResponse(socket) || isAnsweredEarly || !socket.writable)
     return void socket.destroy();
   const requestId = uuidv4();
   log.info('malformed request', { code: error.code, request_id: requestId });

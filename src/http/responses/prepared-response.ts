@@ -22,8 +22,8 @@ export abstract class PreparedRoute {
 
 /**
  * Answers GET and HEAD of a path before the framework sees the request (docs/decisions/0017). Fastify's listener gets all other
- * requests, also for this path if it is spelled differently, if the request has a body or no host, or during the shutdown. Its
- * route answers in the same way.
+ * requests, also for this path if it is spelled differently, if the request has a body or no host, or during the shutdown.
+ * Fastify's route for the path gives the same response.
  */
 export function servePrepared(
   { server, traffic }: FastifyInstance,

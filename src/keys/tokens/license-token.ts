@@ -54,7 +54,7 @@ export function verifyLicenseToken(ring: KeyRing, product: string, token: string
   if (token.length > MAX_TOKEN_LENGTH) return null;
   const [header, payload, signature, ...more] = token.split('.');
   if (!header || !payload || !signature || more.length > 0) return null;
-  // A header with another alg, typ or kid is another segment, which has no key (docs/keys.md#license-tokens).
+  // The encoded header is looked up as a whole: one with another alg, typ or kid has no key (docs/keys.md#license-tokens).
   const key = ring.byHeader(header);
   if (!key || !isValidSignature(key, `${header}.${payload}`, signature)) return null;
   const claims = readClaims(payload);

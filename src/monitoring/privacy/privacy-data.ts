@@ -4,7 +4,7 @@ import { Config } from '../../core/config.js';
 import { queryRow, queryRows } from '../../database/sql.js';
 import { EXEMPT_TABLES, createRetentionPolicy } from '../../retention/policy.js';
 
-interface ColumnRow {
+interface TableRow {
   readonly table: string;
   readonly what: string;
   readonly columns: { readonly name: string; readonly what: string }[];
@@ -38,7 +38,7 @@ const LAST_DELETED = `
 
 /** Reads what is stored and for how long, what was last deleted, and the age of the oldest row (docs/privacy.md). */
 export async function privacyData(dataSource: DataSource, config: Config) {
-  const tables = await queryRows<ColumnRow>(dataSource, TABLES);
+  const tables = await queryRows<TableRow>(dataSource, TABLES);
   const run = await queryRow<RetentionRunRow>(dataSource, LAST_RUN);
   const deleted = await queryRows<{ table: string; rows: number; on: string }>(dataSource, LAST_DELETED);
   const rules = createRetentionPolicy(config);
@@ -50,7 +50,7 @@ export async function privacyData(dataSource: DataSource, config: Config) {
         name: table,
         what,
         kept: rule?.period ?? EXEMPT_TABLES[table] ?? null,
-        // Rows of other tables are deleted together with a row of a table that has a rule.
+        // Whether the table has a rule. Rows of other tables are kept, or deleted together with a row of a table with a rule.
         leaves: rule !== undefined,
         oldest: run?.oldest[table] ?? null,
         last_deleted: last ? { on: last.on, rows: last.rows } : null,

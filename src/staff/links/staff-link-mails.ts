@@ -40,7 +40,7 @@ export class StaffLinkMails implements OnModuleInit {
     });
   }
 
-  // No mail is sent for a link that was used or expired while the mail server was unavailable.
+  // No mail is sent for a link that was used, which deletes its row, or that expired while the mail server was unavailable.
   private async compose(id: string): Promise<MailMessage | null> {
     const link = await queryRow<DerivationInput & { readonly token_hash: Buffer; readonly email: string }>(
       this.dataSource,

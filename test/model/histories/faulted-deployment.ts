@@ -82,8 +82,8 @@ export class FaultedDeployment implements Deployment {
     await this.sql(KILL_BACKEND);
   }
 
-  async stepClock(instance: number, offsetMs: number): Promise<void> {
-    await this.instances[instance]!.stepClock(offsetMs);
+  async setClockOffset(instance: number, offsetMs: number): Promise<void> {
+    await this.instances[instance]!.setClockOffset(offsetMs);
   }
 
   /** Kills an instance and starts it again; its clients ask the other one meanwhile. */

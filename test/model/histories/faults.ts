@@ -114,8 +114,8 @@ export class FaultInjector {
         deployment.replica.freeze();
         return this.#later(kind, lasts, async () => deployment.replica.thaw());
       case 'clock stepped':
-        await deployment.stepClock(instance, clockOffsetMs);
-        return this.#later(kind, lasts, () => deployment.stepClock(instance, 0));
+        await deployment.setClockOffset(instance, clockOffsetMs);
+        return this.#later(kind, lasts, () => deployment.setClockOffset(instance, 0));
       case 'instance killed':
         return deployment.killInstance(instance);
     }

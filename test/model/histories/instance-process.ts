@@ -59,7 +59,7 @@ export class InstanceProcess implements Instance {
     void this.#watch(this.#process);
   }
 
-  /** Records its log lines of unexpected errors, and restarts it if it ends by itself. */
+  /** Records the log lines about unexpected errors when a process ends, and restarts it if it ended by itself. */
   async #watch(running: ServerProcess): Promise<void> {
     const { code, signal } = await running.exited;
     this.errors.push(...unforeseenIn(running));
@@ -71,18 +71,21 @@ export class InstanceProcess implements Instance {
   }
 
   readonly clockBetween = (from: number, to: number): readonly [number, number] => {
-    const offsets = this.#offsets.filter((each) => each.from <= to && each.until >= from).map(({ ms }) => ms);
-    const now = Date.now() - performance.now();
-    return [now + from + Math.min(...offsets) - 1, now + to + Math.max(...offsets) + 1];
+    const offsets = this.#offsets
+      .filter((offset) => offset.from <= to && offset.until >= from)
+      .map(({ ms }) => ms);
+    const timeOrigin = Date.now() - performance.now();
+    return [timeOrigin + from + Math.min(...offsets) - 1, timeOrigin + to + Math.max(...offsets) + 1];
   };
 
-  async stepClock(ms: number): Promise<void> {
+  /** Sets by how much the clock of the instance differs from the right time. */
+  async setClockOffset(ms: number): Promise<void> {
     await this.up();
     const before = this.#offsets.at(-1)!;
     this.#offsets.push({ ms, from: performance.now(), until: Infinity });
     const { child, exited } = this.#process;
     const observed = once(child, 'message');
-    // One that has ended meanwhile starts again with the right time.
+    // If the process has ended meanwhile, it is started again with the right time.
     child.send(ms, () => undefined);
     await Promise.race([observed, exited]);
     before.until = performance.now();
@@ -92,7 +95,7 @@ export class InstanceProcess implements Instance {
     this.#proxy.cut();
   }
 
-  /** Kills it; it restarts in the background. */
+  /** Kills the process, and starts it again in the background. */
   async kill(): Promise<void> {
     this.isUp = false;
     await this.#process.end('SIGKILL');
