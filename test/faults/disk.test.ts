@@ -32,14 +32,14 @@ test('on a full disk heartbeats go on without their telemetry, and nothing is pr
   await postgres.fill();
   await load.more(10, named('activate', refused));
   // Where nothing at all can be written it goes down; a full disk alone leaves it what it has.
-  if (postgres.isReal) {
+  if (postgres.hasOwnDisk) {
     const from = load.answers.length;
     await load.more(10, named('telemetry', notStored));
     await load.more(20, named('heartbeat', served));
     expect(servedShare(load.answers.slice(from))).toBeGreaterThan(control / 2);
   }
   await postgres.free();
-  if (!postgres.isReal) await postgres.restart();
+  if (!postgres.hasOwnDisk) await postgres.restart();
   const recovery = await faulted.recovery(load);
   await expectPromises(faulted, await load.stop(), recovery);
 });

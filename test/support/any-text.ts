@@ -7,10 +7,10 @@ const codePoint = fc
   .integer({ min: 0, max: LAST - SURROGATES.count })
   .map((at) => String.fromCodePoint(at < SURROGATES.first ? at : at + SURROGATES.count));
 
-/** Characters of several code points, and some that are easily lost. */
+/** Characters that consist of several code points, and characters that faulty code often drops. */
 const composed = fc.constantFrom('e\u0301', '👩‍💻', '🇫🇮', '\u0000', '\u200b', '\ufeff', '\u2028');
 
-/** Unlike fast-check's own units beyond ASCII, which keep tables of 85 MB in memory. */
+/** The units of fast-check beyond ASCII are not used, because they keep tables of 85 MB in memory. */
 const character = fc.oneof(fc.string({ minLength: 1, maxLength: 1 }), codePoint, composed);
 
 /** Any text that is valid in UTF-8. */

@@ -1,8 +1,8 @@
 import { platform } from 'node:os';
 
 /**
- * Where requests come from. On Linux all of 127/8 is the loopback, so a caller can have an address that nothing else
- * has; elsewhere only 127.0.0.1 exists, which every setting names, and the headers alone carry canaries.
+ * The address from which requests are sent. On Linux all of 127/8 is the loopback, so the caller has an address that is used
+ * for nothing else. Other systems have 127.0.0.1 alone, which every setting contains, so only the headers carry canaries.
  */
 export const LOCAL = platform() === 'linux' ? '127.0.0.77' : '127.0.0.1';
 

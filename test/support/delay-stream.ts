@@ -1,6 +1,6 @@
 import { Transform } from 'node:stream';
 
-/** Passes each chunk on in order, so many milliseconds after the one before it. */
+/** A stream that passes its chunks on in order, each after a delay. */
 export function late(milliseconds: () => number): Transform {
   return new Transform({
     transform(chunk, _encoding, done) {

@@ -39,7 +39,7 @@ export class FakeClock extends Clock {
     return new Date(this.time);
   }
 
-  /** Sets the time. Time up to then has passed; to set a clock back takes no time. */
+  /** Sets the time. The monotonic clock advances with it, except if the time is set back. */
   set(time: string | Date): void {
     const before = this.time.getTime();
     this.time = new Date(time);
@@ -59,25 +59,25 @@ export class FakeClock extends Clock {
     this.time = new Date(this.time.getTime() + milliseconds);
   }
 
-  // A test sets its own time. The database's clock counts as equal.
+  // A test sets its own time, so the clock of the database is taken as equal.
   override agreesWith(): boolean {
     return true;
   }
 }
 
-/** An answer as it came over the socket. */
+/** A response as it came over the socket. */
 export interface Answer {
   readonly status: number;
   readonly headers: Record<string, string>;
-  /** The `set-cookie` headers, each on its own. */
+  /** The values of the `set-cookie` headers. */
   readonly cookies: string[];
   readonly text: string;
-  /** The parsed body; tests read what they expect of it. */
+  /** The parsed body, from which tests read the members that they expect. */
   // oxlint-disable-next-line no-explicit-any -- an answer's shape is what the tests are about, and openapi.yaml holds it
   readonly json: any;
 }
 
-/** A fresh, migrated database of the run's server, as long as `drop` is not called. */
+/** Creates a new, migrated database on the PostgreSQL server of this run; `drop` removes it. */
 export async function createDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const server = process.env['MOORING_TEST_POSTGRES']!;
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -93,13 +93,16 @@ export async function createDatabase(): Promise<{ url: string; drop(): Promise<v
 const [LOOKS, LOOK_PAUSE_MS] = [200, 5];
 const USERS = "select from pg_stat_activity where datname = $1 and backend_type = 'client backend'";
 
-/** @param left a database whose connections end first: an error of a cut connection could reach the next test file */
+/**
+ * Executes a statement in the database `postgres`.
+ * @param left a database whose connections end first: an error of a cut connection could reach the next test file
+ */
 async function admin(server: string, sql: string, left?: string): Promise<void> {
   const client = new pg.Client(server);
   await client.connect();
   const isUsed = async () => !!left && (await client.query(USERS, [left])).rowCount! > 0;
   for (let look = 0; look < LOOKS && (await isUsed()); look += 1) await pause(LOOK_PAUSE_MS);
-  // Two test files may clone the template at once: then one waits for the other.
+  // Two test files may clone the template at the same time, which PostgreSQL refuses: the lock makes the second one wait.
   await client.query('select pg_advisory_lock(1)');
   await client.query(sql);
   await client.end();
@@ -108,7 +111,7 @@ async function admin(server: string, sql: string, left?: string): Promise<void> 
 /** Longer than any test. */
 const IDLE_CONNECTION_MS = 3_600_000;
 
-/** On a stalled machine a start finds no database; a supervisor would start it again. */
+/** Starts the service again, as a supervisor would, if it did not reach the database because the machine stalled. */
 async function listening(
   create: () => Promise<NestFastifyApplication>,
   port: number,
@@ -128,9 +131,9 @@ async function listening(
 
 export interface ServiceOptions {
   readonly clock?: FakeClock;
-  /** Settings beside those the harness gives. */
+  /** Settings in addition to those of the harness. */
   readonly environment?: Record<string, string>;
-  /** The database of another service, to run two on one. */
+  /** The database of another service, for two services with one database. */
   readonly databaseUrl?: string;
   /** The data directory of another service, to share its keys. */
   readonly dataDir?: string;
@@ -141,7 +144,7 @@ const ignore = () => undefined;
 const into = (lines: string[]) =>
   new Writable({ write: (chunk, _encoding, done) => (lines.push(String(chunk)), done()) });
 
-/** A whole service in this process: the real application on a real port, a database of its own, a clock to set. */
+/** A complete service in this process: the real application on a real port, with its own database and a clock that tests set. */
 export class Service {
   readonly #closing: (() => Promise<unknown>)[] = [];
   /** Not `#`: some tests derive objects from a service. */
@@ -183,13 +186,13 @@ export class Service {
     const log = new AppLogger(config.logLevel, into(logged));
     // The tests use the same event loop, and their delays are no load of the service.
     const limits = { ...LIMITS, eventLoopDelayMs: 0 };
-    // A browser's origin must be that of PUBLIC_URL: a test that drives one chooses a free port.
+    // The origin of a browser must be that of PUBLIC_URL, so a test with a browser chooses a free port first.
     const port = options.environment?.['PORT'] ? config.port : 0;
     const app = await listening(
       () => createApp(AppModule.forRoot({ config, clock, log, databaseUrl }), config, log, limits),
       port,
     );
-    // The retention run of the start has ended before a test counts what is written.
+    // Waits for the retention run at the start, so that it writes nothing while a test counts rows.
     await app.get(RetentionJob).whenIdle();
     const server = app.getHttpServer();
     // Node's client notices the end of an idle connection late if the event loop was stalled, and the client of a test shares
@@ -211,19 +214,19 @@ export class Service {
 
   close(): Promise<void> {
     return profiled('closing a service', async () => {
-      // A part that cannot be closed now may be closed later.
+      // If a part cannot be closed now, a second call may close it.
       for (; this.#closing[0]; this.#closing.shift()) await this.#closing[0]();
       // The variables of a test file stay in memory, and an application holds 2 MB.
       this.opened = undefined;
     });
   }
 
-  /** Rows of a query, in the service's own database. */
+  /** Executes a query in the database of the service. @returns its rows */
   async sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
     return (await this.database.query<Row>(text, values)).rows;
   }
 
-  /** Makes a request over the socket, and holds its answer against docs/openapi.yaml. */
+  /** Makes a request over the socket, and checks the response against docs/openapi.yaml. */
   async call(
     method: string,
     path: string,
@@ -241,7 +244,7 @@ export class Service {
     return { ...(await this.app.get(LicensesService).issue({ ...wanted, email }, ACT)), email };
   }
 
-  /** A token of a staff member of this role. */
+  /** Creates a token of a staff member with this role. */
   async staffToken(role: Role = 'support', email = 'grace@example.com'): Promise<string> {
     await this.app.get(StaffService).ensure(email, role, ACT);
     return (await this.app.get(StaffTokensService).create(email, ACT)).token;
@@ -251,7 +254,7 @@ export class Service {
     await this.app.get(LicensesService).set(id, change, ACT);
   }
 
-  /** Activates a machine of this name. */
+  /** Activates the machine whose machine id is derived from this name. */
   async activate(
     license: { license_key: string; email: string },
     machine = 'a machine',
@@ -283,13 +286,13 @@ export async function withLimitsOfProduction<Result>(
 /** The longest wait for an event, below the time limit of a test (`jest.config.js`); no machine is so slow. */
 export const GUARD_MS = 300_000;
 
-/** Asks again, as a client does, while a stalled machine sheds load. */
+/** Repeats a call, as a client does, while it gets 503 because the machine stalled. */
 export async function answered(work: () => Promise<Answer>): Promise<Answer> {
   for (const began = performance.now(); performance.now() - began < GUARD_MS;) {
     const answer = await work();
     if (answer.status !== 503) return answer;
   }
-  throw new Error('answered with 503, and never otherwise');
+  throw new Error('Every attempt was answered with 503.');
 }
 
 /** The body of an activation. */
@@ -305,7 +308,7 @@ export function machineId(name: string): string {
   return hash('sha256', name);
 }
 
-/** A request over the socket to any service; an object becomes a JSON body, a string or buffer goes as it is. */
+/** Makes a request to any service over the socket. An object is sent as JSON, a string or buffer unchanged. */
 export async function call(
   base: string,
   method: string,
@@ -345,6 +348,6 @@ function explain(error: Error): never {
   throw error;
 }
 
-/** Whether a connection broke. The error is of another realm than a test's own, so its class tells nothing. */
+/** Whether a connection broke. The error is of another realm than the test, so `instanceof` does not work. */
 export const isConnectionLost = (error: unknown): boolean =>
   /^(fetch failed|terminated)\b/.test((error as Error).message);

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type fc from 'fast-check';
 
-/** Turns of the event loop after which everything has settled that waits neither for the scheduler nor for I/O. */
+/** Turns of the event loop after which all promises have settled that wait neither for the scheduler nor for I/O. */
 const SETTLING_TURNS = 3;
-/** Turns without a scheduled task after which the work counts as lost: a promise of it is never settled. */
+/** Turns without a scheduled task after which the work has failed, because one of its promises never settles. */
 const MAX_IDLE_TURNS = 1_000;
 
-/** Resolves when everything that waits neither for the scheduler nor for I/O has settled. */
+/** Resolves when all promises have settled that wait neither for the scheduler nor for I/O. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
 }
@@ -39,7 +39,7 @@ export async function releaseAll<T>(
   }
 }
 
-/** Releases what waits for the scheduler, and what that leads to, until nothing does. */
+/** Releases the tasks that wait for the scheduler, also those that they schedule, until none is left. */
 export async function releaseQueued(scheduler: fc.Scheduler): Promise<void> {
   for (await settled(); scheduler.count() > 0; await settled()) await scheduler.waitNext(1);
 }

@@ -5,23 +5,23 @@ import { join } from 'node:path';
 import { ofThisFile } from './of-this-file.js';
 
 /*
- * Looks for something that must not be there, in every form in which it could have been written down. What is searched is
- * full of random text: tokens, ids, hashes. A form that is short enough to occur there by chance is therefore no form (four
- * bare bytes), or counts only where it is a word of its own (four bytes in hex). `LeakSearch` computes the chance.
+ * Searches for a value that must not be stored, in every form in which it could be. The searched data is full of random text:
+ * tokens, ids, hashes. A form so short that it may occur there by chance is left out (four raw bytes), or is searched as a
+ * whole word only (four bytes in hex). `LeakSearch` computes the probability.
  */
 
-/** One way to write a canary; `binary` where it is no text. */
+/** One encoding of a canary; `binary` if it is not text. */
 export interface Form {
   readonly what: string;
   readonly bytes: Buffer;
   readonly binary: boolean;
 }
 
-/** A form that random data holds as easily as so many bits, or more easily, is searched as a whole word. */
+/** A form that matches fewer random bits than this is searched as a whole word. */
 const ENOUGH_BITS = 64;
-/** The largest accepted chance that a whole run of searches finds something in random data. */
+/** The largest accepted probability that all searches of a test file together find a form in random data. */
 const CHANCE_AT_MOST = 1e-6;
-/** What a word consists of: the symbols of hex, decimal numbers, base64 and base64url, and the hyphen of ids. */
+/** The characters of a word: the symbols of hex, decimal numbers, base64 and base64url, and the hyphen of ids. */
 const WORD = /[A-Za-z0-9+/_-]/;
 
 /** The number of random bits that a form matches: 4 for each symbol in hex, 6 in base64, 8 elsewhere. */
@@ -33,8 +33,8 @@ function bitsOf({ bytes, binary }: Form): number {
 }
 
 /**
- * Whether a form is searched as a whole word: no text is random in words as short as these, so that only bytes are. In a
- * write-ahead log other bytes follow a value at once, so that there such a form may go unseen; in a table's file it does not.
+ * Whether a form is searched as a whole word. Random texts are longer words, so they do not match. In a write-ahead log other
+ * bytes follow a value without a gap, so such a form may be missed there; in the file of a table it is found.
  */
 export const isWord = (form: Form) =>
   !form.binary && (bitsOf(form) < ENOUGH_BITS || /^(0|\\)x[\da-f]+$/i.test(form.bytes.toString('latin1')));
@@ -70,7 +70,7 @@ function formsOfV4(address: string): Form[] {
     text(`${address} as an integer`, String(bytes.readUInt32BE())),
     text(`${address} as an integer, little-endian`, String(bytes.readUInt32LE())),
     ...encodings(`the bytes of ${address}`, bytes),
-    // Random hex begins with these four bytes as well: they count where nothing follows.
+    // Random hex may begin with these four bytes too, so they count only if nothing follows.
     ...[hex, hex.toUpperCase()].flatMap((digits) => [
       text(`${address} as bytea`, `\\x${digits}`),
       text(`${address} as a hexadecimal number`, `0x${digits}`),
@@ -122,8 +122,8 @@ function encodings(canary: string, bytes: Buffer): Form[] {
 }
 
 /**
- * In base64, also where it does not begin with the encoded text: what stays the same at each of three offsets. Of a few
- * bytes too little stays the same: they are searched as a word of their own.
+ * The forms in base64, also inside a longer encoded text: the characters that are the same at each of the three offsets. A few
+ * bytes have too few such characters, so they are searched as a whole word.
  */
 function base64(canary: string, bytes: Buffer): Form[] {
   return (['base64', 'base64url'] as const).flatMap((encoding) => {
@@ -132,7 +132,7 @@ function base64(canary: string, bytes: Buffer): Form[] {
     return [0, 1, 2].map((offset) => {
       const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);
       const whole = shifted.toString(encoding).replace(/=+$/, '');
-      // The symbols at the edges hold bits of the neighbours as well.
+      // The symbols at the edges also contain bits of the neighbouring bytes.
       const from = Math.ceil((offset * 8) / 6);
       const to = Math.floor((shifted.length * 8) / 6);
       return text(`${canary} in ${encoding}, offset ${offset}`, whole.slice(from, to));
@@ -156,7 +156,7 @@ function hashes(canary: string): Form[] {
 const text = (what: string, form: string): Form => ({ what, bytes: Buffer.from(form), binary: false });
 const binary = (what: string, bytes: Buffer): Form => ({ what, bytes, binary: true });
 
-/** Where the four bytes are by which a form is found: past the zeros, of which files of tables are full. */
+/** The position of the four bytes by which a form is found. It is after the zeros, of which table files are full. */
 function anchorOf({ bytes }: Form): number {
   const last = bytes.length - 4;
   const start = bytes.findIndex((byte) => byte !== 0);
@@ -167,7 +167,7 @@ function anchorOf({ bytes }: Form): number {
 export class LeakSearch {
   static readonly #ofFile = ofThisFile(() => ({ chance: 0 }));
 
-  /** The chance of all searches of this test file together to find something in random data. */
+  /** The probability that all searches of this test file together find a form in random data. */
   static get chance(): number {
     return LeakSearch.#ofFile().chance;
   }
@@ -182,7 +182,7 @@ export class LeakSearch {
     this.#words = new Set(words);
     const different = new Map(forms.map((form) => [form.bytes.toString('latin1'), form]));
     const bits = [...different.values()].map((form) =>
-      // A word has other symbols on both sides, of which there are 190.
+      // On both sides of a word there is a byte that is no symbol of a word: one of 190 values.
       this.#words.has(form) ? 8 * form.bytes.length + 2 * Math.log2(256 / 190) : bitsOf(form),
     );
     this.#chanceOfAByte = bits.reduce((sum, each) => sum + 2 ** -each, 0);
@@ -194,13 +194,13 @@ export class LeakSearch {
     }
   }
 
-  /** What was found in some bytes, each form once. @throws where chance alone would find something too often */
+  /** Returns the forms that were found, each once. @throws Error if random data would match too often */
   in(haystack: Buffer | string): Set<string> {
     const bytes = typeof haystack === 'string' ? Buffer.from(haystack) : haystack;
     const found = new Set<string>();
     LeakSearch.#ofFile().chance += bytes.length * this.#chanceOfAByte;
     if (LeakSearch.chance > CHANCE_AT_MOST)
-      throw new Error(`A false alarm has a chance of ${LeakSearch.chance}`);
+      throw new Error(`A match by chance has the probability ${LeakSearch.chance}`);
     for (let at = 0; at + 3 < bytes.length; at += 1) {
       if (!this.#mayStart[(bytes[at]! << 8) | bytes[at + 1]!]) continue;
       for (const { form, anchor } of this.#anchored.get(bytes.readUInt32BE(at)) ?? []) {
@@ -213,7 +213,7 @@ export class LeakSearch {
     return found;
   }
 
-  /** What was found in the files below a directory: `file: what`. */
+  /** Returns the forms that were found in the files below a directory, as `file: form`. */
   inFiles(directory: string): string[] {
     return filesBelow(directory).flatMap((file) => {
       const bytes = contentOf(file);
@@ -223,7 +223,7 @@ export class LeakSearch {
   }
 }
 
-/** What a file holds; nothing where a server that runs has removed it meanwhile. */
+/** Reads a file; empty if a running server has removed it meanwhile. */
 function contentOf(file: string): Buffer {
   try {
     return readFileSync(file);
@@ -233,12 +233,12 @@ function contentOf(file: string): Buffer {
   }
 }
 
-/** Whether the text between two positions is a word, and no part of a longer one. */
+/** Whether the text between two positions is a whole word, not a part of a longer one. */
 function isAlone(bytes: Buffer, from: number, to: number): boolean {
   return ![from - 1, to].some((at) => WORD.test(String.fromCharCode(bytes[at] ?? 0)));
 }
 
-/** A write-ahead log without the headers of its pages of 8 KiB, which else would cut a form in two. */
+/** A write-ahead log without the headers of its 8 KiB pages, which could divide a form. */
 function withoutPageHeaders(log: Buffer): Buffer {
   const pages = Array.from({ length: Math.ceil(log.length / 8192) }, (_each, page) =>
     log.subarray(page * 8192 + (page === 0 ? 40 : 24), (page + 1) * 8192),

@@ -14,8 +14,8 @@ function look(): number {
 setInterval(look, LOOK_MS).unref();
 
 /**
- * The time of this process's own event loop, in milliseconds: on a quick machine that of a clock. While the process does not
- * run it does not pass, so that a timer of 2 seconds is over within 2 seconds of it on any machine. What is promised in
- * seconds, and kept by timers of this process, is measured by it.
+ * The time of the event loop of this process in milliseconds. On a fast machine it equals the time of a clock. It does not
+ * advance while the process does not run, so a timer of 2 seconds fires within 2 seconds of it on any machine. Tests measure
+ * time limits by it that timers of this process enforce.
  */
 export const loopTime = (): number => look();

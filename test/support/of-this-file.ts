@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 
 const AFTER_FILE = Symbol.for('mooring.after-file');
 
-/** A value that each test file has for itself, in a module that is loaded once for all of them. */
+/** A value for each test file, in a module that is loaded once for all test files. */
 export function ofThisFile<Value>(make: () => Value): () => Value {
   let path: string | undefined;
   let value: Value;

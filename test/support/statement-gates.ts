@@ -5,7 +5,7 @@ import type { Service } from './harness.js';
 import { releaseAll } from './interleavings.js';
 import { ORIGIN } from './http/cookie-client.js';
 
-/** The tables whose statements are held. Other statements decide nothing here and run at once. */
+/** The tables whose statements are held. Other statements run at once, because their order does not matter. */
 const HELD =
   /\b(session|license|activation|one_time_code|staff|staff_link|passkey|passkey_challenge|erasure_request)\b|^commit/i;
 const BEGIN = /^(start transaction|begin)/i;
@@ -20,22 +20,22 @@ interface Operation {
   isOver: boolean;
 }
 
-/** An answer to a request that was made without a socket, so that its statements are known to be its own. */
+/** A response to a request that was made without a socket, so that its SQL statements can be assigned to it. */
 export interface GatedAnswer {
   readonly status: number;
   readonly text: string;
-  /** What the answer sets the cookie of this name to. */
+  /** The value that the response sets for the cookie of this name. */
   cookie(name: string): string | undefined;
 }
 
 /**
- * Operations on a service whose statements wait for a scheduler: each starts when the scheduler releases it, after every
- * other operation has come to a statement of its own, waits for a lock in the database, or is over.
+ * Runs operations on a service whose SQL statements wait for a scheduler. It releases a statement when every other operation
+ * is held at a statement, waits for a lock in the database, or has ended.
  */
 export class StatementGates {
   static readonly #operation = new AsyncLocalStorage<{ operation: Operation; gates: StatementGates }>();
 
-  /** Statements that have come and are not with the scheduler yet; sorted first, so that a seed gives one order. */
+  /** Statements that are not passed to the scheduler yet. They are sorted first, so that a seed gives one order. */
   #arrived: { readonly name: string; readonly go: () => void }[] = [];
   #held = 0;
   #live = 0;
@@ -50,7 +50,7 @@ export class StatementGates {
     private readonly scheduler: fc.Scheduler,
   ) {}
 
-  /** Holds the statements of operations, of every connection of the process. @returns a function that ends this */
+  /** Holds the statements of operations on every connection of the process. @returns a function that stops this */
   static install(): () => void {
     const prototype = pg.Client.prototype as unknown as { query: Query };
     const { query } = prototype;
@@ -70,10 +70,10 @@ export class StatementGates {
     return () => void (prototype.query = query);
   }
 
-  /** Does all of this work, one operation a name, in the order of the scheduler. @returns what each came to */
+  /** Runs each function as an operation of its name, in the order of the scheduler. @returns their results */
   async all<T>(work: Readonly<Record<string, () => Promise<T>>>): Promise<T[]> {
     const operations = Object.entries(work).map(([name, each]) => this.#operate(name, each));
-    // Also where one fails, the others come to their end: none leaves a transaction open.
+    // If one fails, the others still complete, so that none leaves a transaction open.
     const results = await releaseAll(this.scheduler, Promise.allSettled(operations), () => this.#isWaiting());
     return results.map((result) => {
       if (result.status === 'rejected') throw result.reason;
@@ -120,7 +120,7 @@ export class StatementGates {
     this.#running.add(processID);
     this.#changes += 1;
     try {
-      // While a statement is held no time passes: a limit of time would make the verdict depend on the machine.
+      // A held statement must not reach a time limit, or the result would depend on the speed of the machine.
       if (LOCK_TIMEOUT.test(text)) return await query.call(client, 'select 1');
       const result = await query.apply(client, args);
       if (BEGIN.test(text)) await query.call(client, 'set local idle_in_transaction_session_timeout = 0');
@@ -139,7 +139,7 @@ export class StatementGates {
     this.#changes += 1;
   }
 
-  /** Whether each operation is held, over, or waits for a lock. Where none is held the database has to act: a deadlock. */
+  /** Whether each operation is held, has ended or waits for a lock. If none is held, the database must end a deadlock. */
   #isWaiting(): boolean {
     if (this.#live > 0 && this.#held === 0) return false;
     if (this.#held + this.#running.size !== this.#live) return false;

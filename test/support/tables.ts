@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Service } from './harness.js';
 
-/** Does something while a table is held by another transaction. */
+/** Does something while another transaction locks a table. */
 export function whileHeld<Result>(
   service: Service,
   table: string,
@@ -10,7 +10,7 @@ export function whileHeld<Result>(
   return within(service, `lock table ${table} in access exclusive mode`, work);
 }
 
-/** Does something while the rows of a table are held by another transaction: they can be read, and not be changed. */
+/** Does something while another transaction locks the rows of a table: they can be read but not changed. */
 export function whileRowsHeld<Result>(
   service: Service,
   table: string,
@@ -40,8 +40,8 @@ const END_WAITS = `
   where datname = current_database() and application_name = 'mooring' and wait_event_type = 'Lock'`;
 
 /**
- * Does something, and meanwhile ends each statement of a request that waits for a lock with the error that its time limit
- * ends it with (57014). No test waits for that limit, and no statement that is merely slow meets it.
+ * Does something, and meanwhile ends each statement of a request that waits for a lock, with the error of its time limit
+ * (57014). So no test waits for that limit, and it does not end statements that are only slow.
  * @param query runs a statement in the database of the service
  */
 export async function endingWaits<Result>(
@@ -51,7 +51,7 @@ export async function endingWaits<Result>(
   const over = new AbortController();
   const ending = (async () => {
     for (; !over.signal.aborted; await pause(5)) {
-      // Within a transaction PostgreSQL would show the same activity as before.
+      // Inside a transaction PostgreSQL would show an old snapshot of the activity.
       await query('select pg_stat_clear_snapshot()');
       await query(END_WAITS);
     }
@@ -64,7 +64,7 @@ export async function endingWaits<Result>(
   }
 }
 
-/** Does something while a table is held by another transaction: no request that needs it gets its turn in time. */
+/** Does something while another transaction locks a table, so that requests that need it reach their time limit. */
 export async function whileLocked<Result>(
   service: Service,
   table: string,
@@ -73,7 +73,7 @@ export async function whileLocked<Result>(
   return whileHeld(service, table, () => endingWaits((sql) => service.sql(sql), work));
 }
 
-/** Does something while a table is not there: the service itself is broken. */
+/** Does something while a table is missing, which makes the service fail. */
 export async function whileGone<Result>(
   service: Service,
   table: string,

@@ -11,22 +11,22 @@ const CONFIGURATION = fileURLToPath(new URL('../../../deploy/haproxy.cfg', impor
 const [, version, major, minor] =
   /version ((\d+)\.(\d+)[.\d]*)/.exec(spawnSync('haproxy', ['-v'], { encoding: 'utf8' }).stdout ?? '') ?? [];
 
-/** How long a door keeps a silent connection; longer than an instance takes to answer. */
+/** How long the TCP forwarder keeps a silent connection; longer than an instance takes to respond. */
 const SILENCE_MS = 3_000;
 
-/** Whether HAProxy is here in a version that takes our configuration. */
+/** Whether HAProxy is installed in a version that supports our configuration. */
 export const HAS_HAPROXY = Number(major) * 100 + Number(minor) >= 206;
 /** The kind of proxy, for the name of a test. */
 export const PROXY_NAME = HAS_HAPROXY
   ? `HAProxy ${version}`
   : 'a plain door, since HAProxy 2.6 is not installed';
 
-/** The proxy in front of the instances: HAProxy with the configuration we ship, or a door that only forwards. */
+/** The proxy in front of the instances: HAProxy with the configuration we ship, or a plain TCP forwarder. */
 export interface Proxy {
   readonly url: string;
-  /** All that it has written. */
+  /** All that it has written to its output. */
   readonly output: string;
-  /** Waits until it has noticed that an instance (one, two, …) has gone, or has come back; a door notices nothing. */
+  /** Waits until it has noticed that an instance (one, two, …) is down or up. The TCP forwarder notices nothing. */
   notices(instance: string, state: 'UP' | 'DOWN'): Promise<void>;
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export async function openProxy(
   ports: readonly number[],
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Proxy> {
-  return HAS_HAPROXY ? HAProxy.start(ports, settings) : Door.start(ports);
+  return HAS_HAPROXY ? HAProxy.start(ports, settings) : TcpForwarder.start(ports);
 }
 
 class HAProxy implements Proxy {
@@ -91,7 +91,7 @@ async function accepts(port: number): Promise<boolean> {
 }
 
 /** Forwards each connection to the next instance, available or not, and cuts silent ones. */
-class Door extends TcpProxy implements Proxy {
+class TcpForwarder extends TcpProxy implements Proxy {
   readonly output = '';
   #turn = 0;
 
@@ -99,10 +99,10 @@ class Door extends TcpProxy implements Proxy {
     super();
   }
 
-  static async start(ports: readonly number[]): Promise<Door> {
-    const door = new Door(ports);
-    await door.open();
-    return door;
+  static async start(ports: readonly number[]): Promise<TcpForwarder> {
+    const forwarder = new TcpForwarder(ports);
+    await forwarder.open();
+    return forwarder;
   }
 
   get url(): string {
@@ -137,7 +137,7 @@ export class Instances {
     return instances;
   }
 
-  /** Starts one, for the first time or again, and waits until it listens. */
+  /** Starts or restarts an instance, and waits until it listens. */
   async revive(index: number): Promise<ServerProcess> {
     const started = new ServerProcess(
       { ...this.settings, PORT: String(this.ports[index]!) },
@@ -152,7 +152,7 @@ export class Instances {
   }
 }
 
-/** Waits until an instance answers a client. @returns the milliseconds that took */
+/** Waits until an instance responds to a client. @returns how many milliseconds it took */
 export async function usedAgain(instance: ServerProcess): Promise<number> {
   const since = performance.now();
   instance.stdout = '';
@@ -165,7 +165,7 @@ export interface Persisted extends Timed {
   readonly broken: number;
 }
 
-/** Calls as a client does: what an instance sheds, and what is not answered, is asked again until it is answered. @throws where that takes too long */
+/** Makes a call as a client does, and repeats it after a 503 or a broken connection. @throws if that takes too long */
 export async function persist(
   name: string,
   base: string,
@@ -179,7 +179,7 @@ export async function persist(
   let broken = 0;
   for (; performance.now() - began < GUARD_MS; await pause(20)) {
     const answer = await tried(name, base, method, path, body, headers);
-    // The proxy's own refusals lack what is on every answer of an instance.
+    // The proxy's own refusals lack a header that every response of an instance has.
     if (!answer.headers['x-content-type-options']) broken += 1;
     else if (answer.status !== 503) return { ...answer, broken };
   }

@@ -7,9 +7,9 @@ import { endPostmaster, launch, serverSettings } from '../../../src/database/emb
 const SEGMENT = /^[0-9A-F]{24}$/;
 
 /**
- * What `pg_basebackup -X fetch` does, which the embedded package does not bring: a copy of a running server's files with
- * the write-ahead log that makes them whole.
- * @param to must not be there yet
+ * Copies the files of a running server with the write-ahead log that makes them consistent, as `pg_basebackup -X fetch` does.
+ * The package of the embedded server does not contain that program.
+ * @param to the target directory, which must not exist yet
  */
 export async function baseBackup({ url, cluster }: { url: string; cluster: string }, to: string) {
   const client = new pg.Client(url);
@@ -29,21 +29,21 @@ export async function baseBackup({ url, cluster }: { url: string; cluster: strin
   }
 }
 
-/** The write-ahead log of a server, running or dead, beside the files of a backup. */
+/** Adds the write-ahead log of a server, whether it runs or not, to the files of a backup. */
 export function copyWal(cluster: string, to: string, wanted: (segment: string) => boolean = () => true) {
   const segments = readdirSync(join(cluster, 'pg_wal')).filter((name) => SEGMENT.test(name) && wanted(name));
   mkdirSync(join(to, 'pg_wal'), { recursive: true });
   for (const name of segments) cpSync(join(cluster, 'pg_wal', name), join(to, 'pg_wal', name));
 }
 
-// Leaves out the process id file, the replication slots and the write-ahead log, whose needed segments are copied apart.
+// Leaves out the process id file, the replication slots and the write-ahead log, whose needed segments `copyWal` copies.
 function belongsToBackup(path: string): boolean {
   const [name, within] = [basename(path), basename(dirname(path))];
   if (within === 'pg_wal') return !SEGMENT.test(name);
   return !name.startsWith('postmaster.') && within !== 'pg_replslot';
 }
 
-/** A server in a new place, on a copy of a backup. */
+/** A server in a new directory, with a copy of a backup. */
 export class Restored {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-restored-'));
   readonly cluster = join(this.#directory, 'postgres');
@@ -51,8 +51,8 @@ export class Restored {
   #pid = 0;
 
   /**
-   * @param backup its files, which stay as they are
-   * @param originalUrl of the server that is lost, whose role, password and database are in the backup
+   * @param backup the directory of the backup, which is not changed
+   * @param originalUrl the URL of the lost server, whose role, password and database the backup contains
    */
   constructor(backup: string, originalUrl: string) {
     this.#original = new URL(originalUrl);
@@ -61,7 +61,7 @@ export class Restored {
     chmodSync(this.cluster, 0o700);
   }
 
-  /** Starts it, and waits until it has recovered. @returns where it is */
+  /** Starts it, and waits until it has recovered. @returns its URL */
   async start(settings: Record<string, string> = {}): Promise<string> {
     const log = join(this.#directory, 'postgres.log');
     const { pid, port } = await launch(this.cluster, log, { ...serverSettings(false), ...settings });

@@ -3,7 +3,7 @@ import { indexesAfter } from '../../../bench/load/indexes-after.js';
 
 const ACTIVE = 200_000;
 const SOLD = 100_000;
-/** Audit events and release requests; one in five hundred of the latter waits. */
+/** The number of audit events, and of release requests, of which one in five hundred is open. */
 export const FEW = 50_000;
 
 /** The tables that grow with the customers. */
@@ -32,7 +32,7 @@ const FILL = `
 export const uuid = (of: number, n: number) =>
   `01980000-000${of}-7000-8000-${n.toString(16).padStart(12, '0')}`;
 
-/** Makes a million licenses, and a hundred thousand machines and purchases, in some seconds. */
+/** Inserts a million licenses, and a hundred thousand machines and purchases, within some seconds. */
 export async function makeMillion(database: pg.Pool): Promise<void> {
   const client = await database.connect();
   await indexesAfter(client, BIG, () => client.query(FILL));

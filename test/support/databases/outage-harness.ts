@@ -14,12 +14,12 @@ import { late } from '../delay-stream.js';
 import { everyProcess } from '../processes/processes.js';
 import { freePort } from '../processes/server-process.js';
 
-/** A PostgreSQL of the test's own that can be stopped, frozen and started again, always at the same address. */
+/** A PostgreSQL of one test that can be stopped, frozen and restarted. Its URL does not change. */
 export class FragilePostgres {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-outage-'));
   readonly #proxy = new TcpProxy();
   #server!: EmbeddedPostgres;
-  /** Its address, that of a proxy, because it comes back on another port. */
+  /** The URL of a proxy, because the server has another port after a restart. */
   url!: string;
 
   static async start(): Promise<FragilePostgres> {
@@ -29,13 +29,13 @@ export class FragilePostgres {
     return postgres;
   }
 
-  /** Ends it as a power cut would: no client is notified, nothing is finished. */
+  /** Ends the server like a power cut: it notifies no client and completes nothing. */
   async stop(): Promise<void> {
     this.#proxy.close();
     await this.kill('SIGQUIT');
   }
 
-  /** Ends the postmaster alone, during its work; with SIGKILL its children run on until they notice. */
+  /** Ends the postmaster alone. After SIGKILL its children continue until they notice. */
   async kill(signal: 'SIGKILL' | 'SIGQUIT' = 'SIGKILL'): Promise<void> {
     const { pid } = readPidFile(this.cluster)!;
     process.kill(pid, signal);
@@ -43,12 +43,12 @@ export class FragilePostgres {
     await this.#server.stop();
   }
 
-  /** Breaks every connection to it; new ones are accepted at once. */
+  /** Breaks every connection to the server; new ones are accepted at once. */
   cutConnections(): void {
     this.#proxy.cut();
   }
 
-  /** Delays each of its answers from now on. */
+  /** Delays each response of the server from now on. */
   delay(milliseconds: number): void {
     this.#proxy.delayMs = milliseconds;
   }
@@ -62,7 +62,7 @@ export class FragilePostgres {
     this.url = url.href;
   }
 
-  /** Every process of it is stopped; connections are taken by the kernel, and nothing is answered. */
+  /** Stops every process of the server (SIGSTOP). The kernel accepts connections, which get no response. */
   freeze(): void {
     signalServer(this.cluster, 'SIGSTOP');
   }
@@ -90,12 +90,12 @@ export function signalServer(cluster: string, signal: NodeJS.Signals): void {
     try {
       process.kill(pid, signal);
     } catch {
-      // A child that has ended meanwhile.
+      // The child has ended meanwhile.
     }
   }
 }
 
-/** The postmaster, first, and its children. */
+/** The process ids of the postmaster, which is the first, and of its children. */
 export function processesOf(cluster: string): number[] {
   const { pid } = readPidFile(cluster) ?? {};
   if (pid === undefined || !isPostmaster(pid, cluster)) return [];
@@ -153,7 +153,7 @@ export interface Timed extends Answer {
   readonly milliseconds: number;
 }
 
-/** Calls over and over until it is stopped: each caller makes its next call a moment after its last answer. */
+/** Makes calls until it is stopped. Each caller makes its next call `pauseMs` after the response to its last one. */
 export class Load<Heard extends Timed = Timed> {
   readonly answers: Heard[] = [];
   /** The pause of each caller between an answer and its next call. */
@@ -176,12 +176,12 @@ export class Load<Heard extends Timed = Timed> {
     this.#callers.catch(() => undefined);
   }
 
-  /** Waits until so many more of the wanted answers have come. */
+  /** Waits until `count` more of the wanted answers have come. */
   async more(count: number, wanted: (answer: Heard) => boolean): Promise<void> {
     let missing = count;
     for (let at = this.answers.length; missing > 0;) {
       await Promise.race([new Promise<void>((resolve) => (this.#heard = resolve)), this.#callers]);
-      if (!this.#running) throw new Error('the load has ended');
+      if (!this.#running) throw new Error('The load has ended before the wanted answers came.');
       for (; at < this.answers.length; at += 1) if (wanted(this.answers[at]!)) missing -= 1;
     }
   }
@@ -202,7 +202,7 @@ export async function timed(name: string, base: string, ...request: Request): Pr
   return { ...answer, name, milliseconds: performance.now() - started };
 }
 
-/** Like `timed`, but a call whose connection breaks has the status 0: nothing was acknowledged. */
+/** Like `timed`, but if the connection breaks, the result has the status 0: the service acknowledged nothing. */
 export async function tried(name: string, base: string, ...request: Request): Promise<Timed> {
   const started = performance.now();
   return timed(name, base, ...request).catch((error: Error) => {

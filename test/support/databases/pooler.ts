@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** Which free process a statement goes to: the last used, or the one that is free for the longest time. */
+/** Which free server process executes a statement: the last used, or the one that has been free longest. */
 export type Order = 'last' | 'longest';
 
 /**
- * A pooler in transaction mode: a statement outside a transaction goes to any process that is free. Each
- * caller signs in to PostgreSQL itself, which then serves them all.
+ * A pooler in transaction mode: any free server process executes a statement outside a transaction. Each client authenticates
+ * at PostgreSQL itself with a connection that is then used for all clients.
  */
 export class Pooler {
   readonly #server: Server;
@@ -44,7 +44,7 @@ export class Pooler {
     const serveBy = (one: Upstream) => {
       upstream = one;
       one.answer = (bytes, isIdle) => {
-        // Freed before the answer is sent, because the client's next statement may follow at once.
+        // The process is freed before the response is sent, because the client's next statement may follow at once.
         if (isIdle) {
           this.#free.push(one);
           upstream = undefined;

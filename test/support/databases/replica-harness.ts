@@ -14,12 +14,12 @@ import { TcpProxy, signalServer, type FragilePostgres } from './outage-harness.j
 
 const SETTINGS = {
   ...serverSettings(false),
-  // It reconnects to its primary at once, and reports its position at once.
+  // The replica reconnects to its primary and reports its position without delay.
   wal_retrieve_retry_interval: '100ms',
   wal_receiver_status_interval: '1s',
 };
 
-/** A streaming replica of a test's own primary, always at the same address. */
+/** A streaming replica of the primary of a test. Its URL does not change. */
 export class StreamingReplica {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-replica-'));
   readonly #cluster = join(this.#directory, 'postgres');
@@ -65,7 +65,7 @@ export class StreamingReplica {
     await endPostmaster(this.#pid, this.#cluster, 'SIGKILL');
   }
 
-  /** Every process of it is stopped; connections are taken by the kernel, and nothing is answered. */
+  /** Stops every process of the replica (SIGSTOP). The kernel accepts connections, which get no response. */
   freeze(): void {
     signalServer(this.#cluster, 'SIGSTOP');
   }
@@ -74,7 +74,7 @@ export class StreamingReplica {
     signalServer(this.#cluster, 'SIGCONT');
   }
 
-  /** Pauses the replay: it still receives what the primary writes, but does not apply it. */
+  /** Pauses the replay: the replica still receives what the primary writes, but does not apply it. */
   async pauseReplay(): Promise<void> {
     await this.sql('select pg_wal_replay_pause()');
     await this.#once("pg_get_wal_replay_pause_state() = 'paused'");
@@ -84,7 +84,7 @@ export class StreamingReplica {
     await this.sql('select case when pg_is_in_recovery() then pg_wal_replay_resume() end');
   }
 
-  /** Waits until it has applied all that the primary has written. */
+  /** Waits until the replica has applied all that the primary has written. */
   async caughtUp(): Promise<void> {
     const [row] = await query<{ lsn: string }>(this.#primary.url, 'select pg_current_wal_flush_lsn() as lsn');
     await this.#once(`pg_last_wal_replay_lsn() >= '${row!.lsn}'`);
@@ -105,7 +105,7 @@ export class StreamingReplica {
   }
 
   async #copy(): Promise<void> {
-    // The slot keeps what it has not received yet, also while it is down.
+    // The slot keeps the write-ahead log that the replica has not received, also while the replica is down.
     await query(this.#primary.url, "select pg_create_physical_replication_slot('replica', true)");
     await baseBackup(this.#primary, this.#cluster);
     const { hostname, port, username, password } = new URL(this.#primary.url);
@@ -116,14 +116,14 @@ export class StreamingReplica {
   }
 }
 
-/** One statement over a connection of its own. */
+/** Executes one statement over a new connection. */
 export async function query<Row extends pg.QueryResultRow>(
   url: string,
   text: string,
   values: unknown[] = [],
 ): Promise<Row[]> {
   const client = new pg.Client(url);
-  // A server that goes down in the middle is reported by the statement itself.
+  // If the server goes down meanwhile, the statement itself rejects.
   client.on('error', () => undefined);
   await client.connect();
   try {

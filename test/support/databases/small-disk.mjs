@@ -1,8 +1,8 @@
-// A PostgreSQL on a disk that can be filled; test/support/databases/small-disk-postgres.ts starts it, in a mount namespace where the system lets it.
-// Commands from its parent: `start`, `fill`, `free`; each is answered once it is done.
+// A PostgreSQL on a disk that can be filled; test/support/databases/small-disk-postgres.ts starts it, in a mount namespace if the system allows one.
+// Its parent sends the commands `start`, `fill` and `free`, and gets a reply when each is done.
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-// The build, not the sources: nothing transforms what this file imports.
+// Imports the build, because nothing compiles the sources for this process.
 import { startEmbeddedPostgres } from '../../../dist/database/embedded/embedded-postgres.js';
 
 const directory = process.argv[2];
@@ -17,7 +17,7 @@ const does = {
   },
   fill() {
     const file = openSync(ballast, 'a');
-    // Down to the last page: in smaller and smaller parts, until nothing fits any more.
+    // Fills the disk to the last page: writes smaller and smaller parts until none fits.
     for (let size = 1024 * 1024; size >= 4096;) {
       try {
         writeSync(file, Buffer.alloc(size, 1));

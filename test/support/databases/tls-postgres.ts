@@ -3,17 +3,17 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { TLSSocket } from 'node:tls';
 import type { Certificate } from '../certificate.js';
 
-/** What a client of PostgreSQL sends to ask for TLS: its length, and a code. */
+/** The SSLRequest message of a PostgreSQL client: its length, and a code. */
 const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex');
 
 /**
- * PostgreSQL as a client meets it over the network: it takes no connection without TLS, counts those that come without,
- * and leads the others to a server without TLS.
+ * A proxy that adds TLS to a PostgreSQL server. It rejects and counts connections without TLS, and forwards the others to a
+ * server without TLS.
  */
 export class TlsPostgres {
-  /** With null it offers no TLS. */
+  /** The certificate; with null the proxy offers no TLS. */
   certificate: Certificate | null = null;
-  /** Connections that asked for TLS, and those that did not and were broken off. */
+  /** The numbers of connections that requested TLS, and of those that did not and were closed. */
   readonly seen = { secure: 0, plain: 0 };
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -23,7 +23,7 @@ export class TlsPostgres {
     this.#server = createServer((socket) => void this.#serve(socket).catch(() => socket.destroy()));
   }
 
-  /** @param url of the server without TLS */
+  /** @param url the URL of the server without TLS */
   static async open(url: string): Promise<TlsPostgres> {
     const postgres = new TlsPostgres(new URL(url));
     postgres.#server.listen(0, '127.0.0.1');
@@ -31,7 +31,7 @@ export class TlsPostgres {
     return postgres;
   }
 
-  /** Its address, with these parameters. */
+  /** The URL of the proxy, with these parameters. */
   url(parameters: Record<string, string>): string {
     const url = new URL(this.target);
     url.hostname = '127.0.0.1';
@@ -40,7 +40,7 @@ export class TlsPostgres {
     return url.href;
   }
 
-  /** From now on no byte of the server arrives. */
+  /** Drops every byte of the server from now on. */
   fallSilent(): void {
     this.#isSilent = true;
   }

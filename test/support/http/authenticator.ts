@@ -7,7 +7,7 @@ export interface Forgery {
   readonly challenge?: string;
   readonly type?: string;
   readonly userHandle?: string;
-  /** 1 present, 4 verified. */
+  /** The flags of the authenticator data: 1 for user present, 4 for user verified. */
   readonly flags?: number;
   readonly key?: KeyObject;
   readonly credentialId?: Buffer;
@@ -26,7 +26,7 @@ interface RequestOptions {
 const PRESENT_AND_VERIFIED = 0x05;
 const HAS_CREDENTIAL = 0x40;
 
-/** An authenticator in software (WebAuthn, ES256): it keeps one discoverable credential, and counts its uses. */
+/** A software authenticator (WebAuthn, ES256) with one discoverable credential, whose uses it counts. */
 export class Authenticator {
   readonly credentialId = randomBytes(32);
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -39,7 +39,7 @@ export class Authenticator {
     private readonly counts = true,
   ) {}
 
-  /** Makes its credential. @returns what the page sends */
+  /** Creates its credential. @returns the body that the page sends */
   create(options: CreationOptions, forgery: Forgery = {}): Record<string, unknown> {
     this.#userHandle = options.user.id;
     const clientDataJSON = this.#clientData('webauthn.create', options.challenge, forgery);
@@ -64,7 +64,7 @@ export class Authenticator {
     });
   }
 
-  /** Signs a challenge. @returns what the page sends */
+  /** Signs a challenge. @returns the body that the page sends */
   get(options: RequestOptions, forgery: Forgery = {}): Record<string, unknown> {
     if (this.counts) this.count += 1;
     const clientDataJSON = this.#clientData('webauthn.get', options.challenge, forgery);

@@ -1,9 +1,9 @@
 /*
- * Hostile HTTP, as bytes. Each names what it tries; `MARKER` is where a second request is hidden in the first, and must
- * never be seen to be answered as one.
+ * Hostile HTTP requests, as bytes. Each name says what the request tries. `MARKER` is the path of a second request that is
+ * hidden in the first one; no server may answer it.
  */
 
-/** The path of a hidden request: only a desync would have it answered. */
+/** The path of a hidden request. A response to it would show that request smuggling is possible. */
 export const MARKER = '/v1/kanari-smuggled';
 
 const crlf = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`;
@@ -14,8 +14,8 @@ const get = (target: string, ...headers: string[]) => crlf(`GET ${target} HTTP/1
 const chunks = (body: string) => post('transfer-encoding: chunked') + body;
 
 /**
- * Bodies that an intermediary and a server may end at different places. What is hidden is within what one of the two
- * takes for the body: a server that answers it as a request of its own has lost count.
+ * Bodies that an intermediary and a server may end at different places. The hidden request is inside what one of the two takes
+ * for the body. A server that answers it as a separate request has read too short a body.
  */
 export const SMUGGLED: Readonly<Record<string, string>> = {
   'length and chunked, the length longer': `${post(`content-length: ${5 + HIDDEN.length}`, 'transfer-encoding: chunked')}0\r\n\r\n${HIDDEN}`,

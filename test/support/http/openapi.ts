@@ -6,8 +6,8 @@ import { parse } from 'yaml';
 import { ofThisFile } from '../of-this-file.js';
 
 /*
- * Holds answers against docs/openapi.yaml. Tests hand over what came back over the wire; whatever the document
- * does not promise is a violation, a member too many included.
+ * Checks responses against docs/openapi.yaml. Everything in a response that the document does not describe is a violation,
+ * also an additional member.
  */
 
 interface Header {
@@ -34,7 +34,7 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'patch', 'trace'];
 const FORBIDDEN_HEADERS = ['server', 'set-cookie', 'x-powered-by'];
 const DOCUMENT_URL = 'https://mooring.invalid/openapi.yaml';
 
-/** The document as it is, a new object each time. */
+/** Parses the document. @returns a new object each time */
 export const readOpenApi = (): unknown =>
   parse(readFileSync(new URL('../../../docs/openapi.yaml', import.meta.url), 'utf8'));
 export const openapi = readOpenApi() as Document;
@@ -48,7 +48,7 @@ const ajv = new Ajv2020({
 formats.default(ajv);
 ajv.removeKeyword('contentSchema');
 ajv.addKeyword({ keyword: 'contentSchema', type: 'string', errors: true, compile: contentSchema });
-// The document is not a schema itself; its schemas are looked up in it.
+// The document is not a schema itself, but its schemas are referenced by pointers into it.
 ajv.addVocabulary(Object.keys(openapi));
 ajv.addSchema(openapi, DOCUMENT_URL);
 const compiled = new Map<string, ValidateFunction>();
@@ -57,14 +57,14 @@ const compiled = new Map<string, ValidateFunction>();
 const seenOfFile = ofThisFile(() => new Set<string>());
 export const seenAnswers = (): ReadonlySet<string> => seenOfFile();
 
-/** The routes of the document, templates as they stand there: `{ method: 'POST', path: '/v1/activate' }`. */
+/** The routes of the document with their path templates: `{ method: 'POST', path: '/v1/activate' }`. */
 export function documentedRoutes(): { method: string; path: string }[] {
   return Object.entries(openapi.paths).flatMap(([path, item]) =>
     METHODS.filter((method) => method in item).map((method) => ({ method: method.toUpperCase(), path })),
   );
 }
 
-/** Every answer of the document, written as `seenAnswers` writes them. */
+/** Every response of the document, in the format of `seenAnswers`. */
 export function documentedAnswers(): string[] {
   return documentedRoutes().flatMap(({ method, path }) =>
     Object.keys(openapi.paths[path]![method.toLowerCase()]!.responses).map(
@@ -74,8 +74,8 @@ export function documentedAnswers(): string[] {
 }
 
 /**
- * What is wrong with an answer: a sentence for each violation, none where the document promises exactly this.
- * @param path as it was requested; a query string is ignored
+ * Checks a response. @returns a sentence for each violation, none if the response is as documented
+ * @param path the path of the request; a query string is ignored
  */
 export function validateAnswer(
   method: string,
@@ -91,7 +91,7 @@ export function validateAnswer(
   return [...headerViolations(found, given), ...bodyViolations(found, given, verb, body)];
 }
 
-/** What is wrong with a value, held against the schema at a pointer of the document. */
+/** The violations of a value against the schema at a pointer of the document. */
 export function schemaViolations(pointer: string, value: unknown): string[] {
   let validate = compiled.get(pointer);
   if (!validate) {
@@ -101,7 +101,7 @@ export function schemaViolations(pointer: string, value: unknown): string[] {
   return validate(value) ? [] : (validate.errors ?? []).map(sentence);
 }
 
-/** Looks a pointer up and follows the references on its way. */
+/** Resolves a pointer, and each `$ref` on its path. */
 export function follow<T>(pointer: string): Place<T> {
   let place: Place<unknown> = { pointer: '', value: openapi };
   for (const token of pointer.split('/').slice(1)) {
@@ -120,7 +120,7 @@ export function step(name: string): string {
 }
 
 function responsePlace(verb: string, path: string, status: number): Place<Response> | string {
-  // HEAD answers as GET does, without a body.
+  // The response to HEAD is that to GET without the body.
   const method = verb === 'HEAD' ? 'get' : verb.toLowerCase();
   const fitting = Object.keys(openapi.paths).filter((known) => matches(known, path));
   // A fixed path may match the route of another method that takes an id.
@@ -137,7 +137,7 @@ function responsePlace(verb: string, path: string, status: number): Place<Respon
       : `${verb} ${template} is not documented, yet answers ${status}`;
   }
   if (!(status in operation.responses)) return `${verb} ${template} does not document ${status}`;
-  // A HEAD shows no body, so it does not count as having seen the answer of GET.
+  // The response to HEAD has no body, so it does not count as one to GET.
   seenOfFile().add(`${verb} ${template} ${status}`);
   return follow(`/paths/${step(template)}/${method}/responses/${status}`);
 }
@@ -196,7 +196,7 @@ function parsed(text: string): unknown {
   }
 }
 
-// JSON Schema only notes `contentSchema`. The manifest's `signed` is what clients read, so here it is enforced.
+// In JSON Schema `contentSchema` is only an annotation. Clients read the `signed` text of the manifest, so it is checked here.
 function contentSchema(schema: { $ref: string }): DataValidateFunction {
   const validate: DataValidateFunction = (text: string) => {
     const value = parsed(text);
@@ -208,7 +208,7 @@ function contentSchema(schema: { $ref: string }): DataValidateFunction {
   return validate;
 }
 
-// The submitted value stays out: an answer may hold a key or a token, and a test's output is a log.
+// The sentence does not contain the value: a response may hold a key or a token, which must not be in a log.
 function sentence(error: ErrorObject): string {
   const { additionalProperty, unevaluatedProperty } = error.params ?? {};
   const member = additionalProperty ?? unevaluatedProperty;

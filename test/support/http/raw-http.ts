@@ -5,7 +5,7 @@ import { expect } from '@jest/globals';
 import { PROBLEMS, type ProblemCode } from '../../../src/http/problems/problem.js';
 import { loopTime } from '../loop-time.js';
 
-/** An answer as its bytes came. */
+/** A response as it was received, before any library parsed it. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Record<string, string>;
@@ -14,12 +14,12 @@ export interface RawAnswer {
 
 type Part = string | Uint8Array | ((socket: Socket) => Promise<unknown>);
 
-/** How long a test waits for a server that waits for more bytes, in the time of the event loop. */
+/** How long a test waits for a server that itself waits for more bytes, in the time of the event loop (`loopTime`). */
 const SILENCE_MS = 3_000;
 
 /**
- * Writes parts to a socket, and reads until the server closes, has given `answers` answers, or says nothing for a while.
- * A part that is a function is called when its turn comes.
+ * Writes parts to a socket, and reads until the server closes it, has sent `answers` responses, or sends nothing for a while.
+ * A part that is a function is called after the parts before it were written.
  */
 export async function exchange(base: string, parts: readonly Part[], answers = 1): Promise<RawAnswer[]> {
   const socket = await open(base);
@@ -41,7 +41,7 @@ export async function exchange(base: string, parts: readonly Part[], answers = 1
   return found();
 }
 
-/** Waits until nothing has arrived for so long, or the connection has ended. */
+/** Waits until nothing has arrived for that time, or the connection has ended. */
 async function silence(socket: Socket): Promise<void> {
   let [bytes, since] = [-1, loopTime()];
   for (; loopTime() - since < SILENCE_MS && !socket.destroyed; await pause(20)) {
@@ -52,13 +52,13 @@ async function silence(socket: Socket): Promise<void> {
 export async function open(base: string): Promise<Socket> {
   const { hostname, port } = new URL(base);
   const socket = connect(Number(port), hostname);
-  // The server may well end what it does not understand.
+  // The server may close the connection after bytes that it does not understand.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   return socket;
 }
 
-/** The bytes of a request; `headers` beside those that it needs. */
+/** The bytes of a request. `headers` are added to the required ones. */
 export function request(method: string, path: string, body?: string | Buffer, headers = ''): Buffer {
   const json =
     body === undefined
@@ -70,7 +70,7 @@ export function request(method: string, path: string, body?: string | Buffer, he
   ]);
 }
 
-/** Every complete answer in what came, interim ones (100 Continue) left out. */
+/** Every complete response in the received bytes, without interim ones (100 Continue). */
 export function readAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let rest = text; ;) {
@@ -92,7 +92,7 @@ export function readAnswers(text: string): RawAnswer[] {
   }
 }
 
-/** Demands that an answer, where it refuses, is a problem of the catalogue that holds none of what was sent. */
+/** Expects a problem of the catalogue (`PROBLEMS`) with its status, which is below 500, its title and its client action. */
 export function expectProblem(answer: RawAnswer, code?: ProblemCode): void {
   expect(answer).toMatchObject({
     headers: {

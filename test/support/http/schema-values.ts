@@ -3,8 +3,8 @@ import { anyText } from '../any-text.js';
 import { follow, openapi, step } from './openapi.js';
 
 /*
- * Values for what docs/openapi.yaml describes: of the right shape, nearly so, and not at all. A member that a test knows
- * genuine values of (a key, an id, a token) mostly gets one of them, or one with a character changed.
+ * Valid, nearly valid and invalid values for the schemas of docs/openapi.yaml. If the test knows genuine values of a member
+ * (a key, an id, a token), the member mostly gets one of them, or one with a character changed.
  */
 
 interface Schema {
@@ -40,13 +40,13 @@ const anything: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
 );
 
-/** A text with one character more, fewer or other. */
+/** A text with one character added, removed or replaced. */
 const misspelt = (text: string) =>
   fc
     .tuple(fc.nat(text.length), fc.constantFrom('', 'x', '0', ' ', '\0', 'é'), fc.nat(1))
     .map(([at, other, taken]) => text.slice(0, at) + other + text.slice(at + taken));
 
-/** Values for the schema at a pointer of the document, of a member of this name. */
+/** Values for the schema at a pointer of the document. @param name the name of the member */
 export function valuesFor(pointer: string, known: Known, name = ''): fc.Arbitrary<unknown> {
   const { value: schema, pointer: at } = follow<Schema>(pointer);
   const right = rightFor(schema, at, known, name);
@@ -95,7 +95,7 @@ function typed(type: string, schema: Schema, at: string, known: Known): fc.Arbit
   return anyText({ maxLength: 60 });
 }
 
-/** The pointer of what a route takes as its body; undefined where it takes none. */
+/** The pointer to the schema of a route's request body; undefined if it has none. */
 export function bodyPointer(method: string, path: string): string | undefined {
   const operation = openapi.paths[path]![method.toLowerCase()] as { requestBody?: unknown };
   const place = `/paths/${step(path)}/${method.toLowerCase()}/requestBody/content/application~1json/schema`;

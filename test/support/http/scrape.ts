@@ -23,7 +23,7 @@ export async function scrape(service: Service): Promise<Record<string, number>> 
   return samplesOf(await scrapeText(service));
 }
 
-/** The samples of a scrape, by their names, labels and all. */
+/** The samples of a scrape by their names with labels. */
 export function samplesOf(text: string): Record<string, number> {
   const lines = text.split('\n').filter((line) => line && !line.startsWith('#'));
   return Object.fromEntries(

@@ -8,8 +8,8 @@ import type { PurchaseState } from '../../../src/licenses/license.rules.js';
 import { call, type Answer, type Service } from '../harness.js';
 
 /*
- * The payment processor's side: reports, signed by Standard Webhooks with nothing of the library that the service uses,
- * and the mails that buyers get of them.
+ * The side of the payment processor: reports, and the mails that buyers get. Reports are signed according to Standard Webhooks
+ * without the library that the service uses.
  */
 
 export const PURCHASES = '/v1/purchases';
@@ -24,10 +24,10 @@ export interface Signing {
   readonly at?: number;
 }
 
-/** The present, in Unix seconds. A signature's age is measured by the system's clock, whatever the service's own shows. */
+/** The time of the system's clock in Unix seconds. The age of a signature is measured by it, not by the service's `Clock`. */
 export const unixTime = () => Math.floor(Date.now() / 1000);
 
-/** The headers that sign a body. */
+/** Returns the headers that sign a body. */
 export function signed(
   body: string | Uint8Array,
   { secret = SECRET, id = `msg_${randomUUID()}`, at = unixTime() }: Signing = {},
@@ -50,7 +50,7 @@ export async function report(
   return call(service.url, 'POST', PURCHASES, text, signed(text, signing));
 }
 
-/** The buyer of a transaction; each has an address of their own, by which their mails are found. */
+/** The e-mail address of the buyer of a transaction. It is unique, so that tests find the buyer's mails. */
 export const buyerOf = (transaction_id: string) => `${transaction_id.toLowerCase()}@buyer.example`;
 
 /** Reports a status of a transaction, with its buyer. */
@@ -62,7 +62,7 @@ export interface Sold {
   readonly paid: boolean;
   readonly license_id: string | null;
   readonly staff_status: string | null;
-  /** The license key, as it was or would have been mailed to the buyer. */
+  /** The license key that was mailed to the buyer, or would be if the license were not refunded. */
   readonly license_key: string;
   readonly email: string;
 }
@@ -89,7 +89,7 @@ export interface Mail {
   readonly text: string;
 }
 
-/** The mails in the outbox, once all are sent. */
+/** Returns the mails in the outbox after all are sent. */
 export async function mails(service: Service): Promise<Mail[]> {
   await mailsSent(service.databaseUrl);
   const outbox = join(service.dataDir, 'outbox');
@@ -103,7 +103,7 @@ export async function mails(service: Service): Promise<Mail[]> {
   }));
 }
 
-// The queue does not announce that a job is done; a database that is a test's own can be made to.
+// The queue does not notify of a completed job, so a trigger in the database of the test does.
 const TELL = `
   create or replace function tell_of_jobs() returns trigger language plpgsql as
     $$ begin perform pg_notify('job', ''); return null; end $$;
@@ -123,7 +123,7 @@ export async function mailsSent(databaseUrl: string): Promise<void> {
       );
       if (rows.length === 0) return;
       const failed = rows.find(({ last_error }) => last_error !== null);
-      if (failed) throw new Error(`a mail could not be sent: ${failed.last_error}`);
+      if (failed) throw new Error(`A mail could not be sent: ${failed.last_error}`);
       await notified;
     }
   } finally {
@@ -131,13 +131,13 @@ export async function mailsSent(databaseUrl: string): Promise<void> {
   }
 }
 
-/** Ends a service when all its mails are sent. */
+/** Waits until all mails are sent, and ends the service. */
 export async function end(service: Service): Promise<void> {
   await mailsSent(service.databaseUrl);
   await service.close();
 }
 
-/** Every row of every table, the job queue's among them: `table: row`. */
+/** Every row of every table, also of the job queue, as `table: row`. */
 export async function everyRow(database: pg.Pool | pg.Client): Promise<string[]> {
   const { rows: tables } = await database.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables

@@ -13,7 +13,7 @@ import { runWarm, type Command } from './warm-cli.js';
 export const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 export const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 
-/** No server listens there, and `fetch` does not even try. */
+/** A port that `fetch` refuses to connect to. No server listens on it. */
 export const NOWHERE = 'http://127.0.0.1:9';
 
 /** The result of a run of the command line. */
@@ -29,13 +29,13 @@ export interface Run {
 export interface RunOptions {
   readonly env?: Record<string, string | undefined>;
   readonly stdin?: string;
-  /** What can be read from the file descriptor 3. */
+  /** The text that can be read from file descriptor 3. */
   readonly fd3?: string;
   /** Another name of the program. */
   readonly program?: string;
 }
 
-/** A temporary folder, settings that point to it, and the command line run with them. */
+/** A temporary folder, settings that refer to it, and runs of the command line with these settings. */
 export class Terminal {
   readonly dir = mkdtempSync(join(tmpdir(), 'mooring-cli-'));
 
@@ -49,7 +49,7 @@ export class Terminal {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  /** Starts a program of the build with these settings alone, in the folder of the files. */
+  /** Starts a program of the build in the temporary folder, with these settings as its whole environment. */
   start(program: string, args: readonly string[], env: RunOptions['env'] = {}): ChildProcess {
     return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, ...args], {
       cwd: this.dir,
@@ -58,7 +58,7 @@ export class Terminal {
     });
   }
 
-  /** Runs a command, in a process of its own where its options need one. */
+  /** Runs a command, in a new process if its options require one. */
   run(args: readonly string[], options: RunOptions = {}): Promise<Run> {
     const { program, fd3, env, stdin = '' } = options;
     const settings = this.settings(env);
@@ -73,7 +73,7 @@ export class Terminal {
     return runOf(code, Buffer.from(stdout), Buffer.from(stderr).toString());
   }
 
-  /** Runs a command in a process of its own. */
+  /** Runs a command in a new process. */
   async runAlone(args: readonly string[], { env, stdin, fd3, program }: RunOptions = {}): Promise<Run> {
     const child = this.start(program ?? CLI, args, env);
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
@@ -94,7 +94,7 @@ export class Terminal {
     );
   }
 
-  /** Runs a command with --json that must succeed. @returns its value */
+  /** Runs a command with --json that must succeed. @returns the value that it prints */
   async json(args: readonly string[], options: RunOptions = {}): Promise<Run['json']> {
     const run = await this.run([...args, '--json'], options);
     if (run.code === 0 && run.json !== undefined) return run.json;
@@ -115,7 +115,7 @@ function parsed(line: string): unknown {
   }
 }
 
-/** Without a server and a database: the publisher's own machine. */
+/** The settings of a publisher's machine, which has no server and no database. */
 export const ALONE = { DATABASE_URL: undefined, DATA_DIR: '/nonexistent' };
 export const PASSPHRASE = 'correct horse';
 export const imageUrl = (version: string) => `https://dl.example.com/App-${version}.dmg`;
@@ -126,7 +126,7 @@ export class Publisher extends Terminal {
   one = '';
   two = '';
 
-  /** With `hasKeygenKey` the command itself makes `one.pem`; only tests of that command need the costly key. */
+  /** With `hasKeygenKey` the command creates `one.pem`, which is slow; only tests of that command need it. */
   static async at(databaseUrl: string, { hasKeygenKey = false } = {}): Promise<Publisher> {
     const publisher = new Publisher({ DATABASE_URL: databaseUrl });
     publisher.one = hasKeygenKey
@@ -154,7 +154,7 @@ export class Publisher extends Terminal {
     return publicJwk(privateKey).x;
   }
 
-  /** What `sign` prints of a version, signed with `two.pem`. */
+  /** Signs a version with `two.pem`. @returns what the command prints */
   sign(version: string, ...more: string[]): Promise<SignedManifest> {
     return this.json(signing(version, ...more), { env: ALONE });
   }
@@ -166,7 +166,7 @@ export class Publisher extends Terminal {
   }
 }
 
-/** The arguments that sign a version, but for the key. */
+/** The arguments that sign a version, without the key. */
 export function unkeyed(version: string, ...more: string[]): string[] {
   const image = ['--dmg', 'App.dmg', '--version', version, '--url', imageUrl(version)];
   return ['manifest', 'sign', ...image, ...more];

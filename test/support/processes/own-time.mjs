@@ -1,5 +1,5 @@
-// Preloaded into a service: a header of each answer has the time since the arrival of its request, measured in turns of the
-// service's own event loop, so that a slow machine does not count.
+// Preloaded into a service: a header of each response has the time since its request arrived. The time is that of the event
+// loop of the service, so that a slow machine makes no difference.
 import { ServerResponse } from 'node:http';
 import { loopTime } from '../loop-time.ts';
 

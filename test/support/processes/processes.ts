@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-/** A process, and whose child it is. */
+/** A process and its parent. */
 export interface Running {
   readonly pid: number;
   readonly parent: number;
 }
 
-/** Every process of the machine; of Linux's files, or from `ps` where there are none. */
+/** Every process of the machine, from /proc on Linux and from `ps` elsewhere. */
 export function everyProcess(): Running[] {
   if (!existsSync('/proc/self/stat')) {
     const lines = execFileSync('ps', ['-A', '-o', 'pid=', '-o', 'ppid='], { encoding: 'utf8' }).trim();

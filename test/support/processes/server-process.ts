@@ -8,15 +8,15 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const generousLimits = fileURLToPath(new URL('./generous-limits.mjs', import.meta.url));
 
 export interface ProcessOptions {
-  /** Arguments of Node's own, before the program. */
+  /** Arguments for Node, before the program. */
   readonly nodeArguments?: readonly string[];
-  /** With a channel, as `npm start` gives it one. */
+  /** Whether the process has an IPC channel, as `npm start` gives it one. */
   readonly ipc?: boolean;
   /** The file descriptor for its standard output; by default it is collected in `stdout`. */
   readonly stdout?: number;
-  /** How many files and sockets it may hold open; as many as the system allows where it is not given. */
+  /** The largest number of open files and sockets; by default that of the system. */
   readonly descriptors?: number;
-  /** The time limits of production for each request, for a test of these limits or of what a client does about them. */
+  /** Whether requests have the time limits of production, for tests of these limits or of a client that exceeds them. */
   readonly limitsOfProduction?: boolean;
 }
 
@@ -26,9 +26,9 @@ export const baseEnvironment = (): Record<string, string> => ({
   NODE_COMPILE_CACHE: process.env['MOORING_TEST_COMPILE_CACHE']!,
 });
 
-/** The built service, `dist/main.js`, as a process of its own, with no environment but the test's. */
+/** The built service, `dist/main.js`, in a process whose environment the test gives. */
 export class ServerProcess {
-  /** Standard output and error, as far as they were written. */
+  /** What was written to standard output and standard error so far. */
   stdout = '';
   stderr = '';
   readonly child: ChildProcess;
@@ -43,7 +43,7 @@ export class ServerProcess {
     const args = ['--disable-warning=ExperimentalWarning', ...limits, ...nodeArguments, 'dist/main.js'];
     const env = { ...baseEnvironment(), ...environment };
     const stdio = ['ignore', stdout ?? 'pipe', 'pipe', ...(ipc ? ['ipc' as const] : [])] as const;
-    // The shell becomes the program: its process id is the service's.
+    // The shell replaces itself by the program, so its process id is that of the service.
     const limited = ['-c', `ulimit -n ${descriptors}; exec "$0" "$@"`, process.execPath, ...args];
     const [program, all] = descriptors === undefined ? [process.execPath, args] : ['sh', limited];
     this.child = spawn(program, all, { cwd: root, env, stdio: [...stdio] });
@@ -66,17 +66,17 @@ export class ServerProcess {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Waits until a stream matches; a process that ends before is an error with its last output. */
+  /** Waits until a stream matches. @throws Error with the last output if the process ends before */
   async says(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const found = pattern.exec(this[stream]);
       if (found) return found;
-      if (!this.running) throw new Error(`ended without ${pattern}: ${this.stderr.slice(-2000)}`);
+      if (!this.running) throw new Error(`The process ended without ${pattern}: ${this.stderr.slice(-2000)}`);
       await once(this.#wrote, 'text');
     }
   }
 
-  /** Waits until it listens and, in development, has printed its welcome. */
+  /** Waits until the service listens and, in development, has printed its welcome. */
   async ready(): Promise<this> {
     await this.says('stderr', /The command line: .*\n/);
     return this;
@@ -93,10 +93,10 @@ export class ServerProcess {
 const [FIRST_PORT, PORTS] = [10_000, 4_000];
 const WORKERS = 3;
 const ofWorker = FIRST_PORT + (Number(process.env['JEST_WORKER_ID'] ?? 1) % WORKERS) * PORTS;
-// Another run of the tests at the same time begins at another port.
+// Another test run at the same time begins at another port.
 let nextPort = randomInt(PORTS);
 
-/** A port of 127.0.0.1 that is free, and that no other test of this run is given. */
+/** Returns a free port of 127.0.0.1 that no other test of this run gets. */
 export async function freePort(): Promise<number> {
   for (;;) {
     nextPort += 1;

@@ -1,5 +1,5 @@
-// Preloaded into a process: it fails in the way that a signal's name asks for, with a message that must not be shown. Where
-// TEST_SIGNAL names one, it is sent as soon as the program handles uncaught errors.
+// Preloaded into a process: each signal makes it fail in another way, with a message that must not be printed. The signal of
+// TEST_SIGNAL, if set, is sent as soon as the program handles uncaught errors.
 const message = process.env.TEST_CANARY;
 
 process.on('SIGUSR2', () => {

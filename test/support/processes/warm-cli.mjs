@@ -15,7 +15,7 @@ process.on('message', async ({ args, cwd, env, stdin }) => {
   process.send({ code, stdout: stdout(), stderr: stderr() });
 });
 
-/** Keeps what is written to a stream from now on. */
+/** Collects what is written to a stream from now on. */
 function collect(stream) {
   const chunks = [];
   stream.write = (chunk, encoding, callback) => {

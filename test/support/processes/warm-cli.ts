@@ -22,7 +22,7 @@ interface Outcome {
 /** A process that runs commands, one at a time. It ends with the worker process that started it. */
 class WarmProcess {
   readonly #child = fork(PROGRAM, {
-    // Given less memory, V8 clears garbage before it asks for more.
+    // With a lower limit, V8 collects garbage before it requests more memory.
     execArgv: [
       '--disable-warning=ExperimentalWarning',
       '--max-semi-space-size=2',
@@ -57,7 +57,7 @@ class WarmProcess {
     await ended;
   }
 
-  /** Lets the worker process end while no command runs. */
+  /** Allows the worker process to end while no command runs. */
   rest(): this {
     this.#child.unref();
     this.#child.channel!.unref();

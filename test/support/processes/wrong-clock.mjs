@@ -1,5 +1,5 @@
-// Preloaded into a service: its wall clock is off by what the environment says, and jumps on a message. Timers and
-// `performance` count on, as they do on a machine whose clock is set.
+// Preloaded into a service: the environment sets by how much its wall clock is wrong, and a message changes it. Timers and
+// `performance` continue, as on a machine whose clock is set.
 const Actual = Date;
 let offset = Number(process.env.TEST_CLOCK_OFFSET ?? 0);
 

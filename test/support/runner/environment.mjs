@@ -2,21 +2,21 @@ import { createRequire } from 'node:module';
 import { FileProfile } from './profile.mjs';
 import { leftovers, sharedState } from './leftovers.mjs';
 
-// Both come with Jest, in its own version.
+// Both packages are dependencies of Jest, in its version.
 const ofJest = createRequire(createRequire(import.meta.url).resolve('jest-environment-node'));
 const { ModernFakeTimers } = ofJest('@jest/fake-timers');
 const { ModuleMocker } = ofJest('jest-mock');
 
-// Node opens them when they are first used: they are open before any file begins.
+// Node opens these when they are first used. They are opened here, before the first test file.
 void [process.stdin, process.stdout, process.stderr];
 
 /** Where Jest keeps the time limit of tests that a file has set. */
 const TEST_TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL');
 
-/** What a test file wants done at its end (`test/support/of-this-file.ts`). */
+/** The functions that run at the end of a test file (`test/support/of-this-file.ts`). */
 const AFTER_FILE = Symbol.for('mooring.after-file');
 
-/** Jest listens to them from before a file is loaded until its tests have ended. */
+/** The events that Jest listens to from before a file is loaded until its tests have ended. */
 const JEST_EVENTS = ['uncaughtException', 'unhandledRejection', 'rejectionHandled'];
 
 /** A worker process as the environment of its test files, which share its modules and global objects. */
@@ -30,7 +30,7 @@ export default class ProcessEnvironment {
   #profile;
   #before;
   #isOver = false;
-  /** What went wrong first; Jest forgets it where the file is failed for what it left behind. */
+  /** The first error of the file. Jest does not report it if the file also fails because of what it left behind. */
   #failure;
 
   constructor({ projectConfig }, { testPath }) {
@@ -39,7 +39,7 @@ export default class ProcessEnvironment {
     if (process.env.MOORING_PROFILE) this.#profile = new FileProfile(testPath);
   }
 
-  /** What tests import as `jest`. */
+  /** The object that tests import as `jest`. */
   get jest() {
     const [mocker, timers] = [this.#mocker, this.#timers];
     return {
@@ -57,7 +57,7 @@ export default class ProcessEnvironment {
   }
 
   async setup() {
-    // Jest maps stack traces by files that it transforms. Here Node does, by the maps of what it has loaded.
+    // Jest maps stack traces with the files that it transforms. Here Node maps them with the source maps of its loader.
     Error.prepareStackTrace = undefined;
     this.#before = await sharedState();
   }
@@ -69,7 +69,7 @@ export default class ProcessEnvironment {
     if (/^(test_fn|hook)_failure$/.test(event.name)) this.#failure ??= event.error;
   }
 
-  /** Fails the file when it left something behind that a later file of this process could notice. */
+  /** Fails the file if it left something behind that could affect a later file of this process. */
   async teardown() {
     for (const work of globalThis[AFTER_FILE]?.splice(0) ?? []) await work();
     this.#mocker.restoreAllMocks();
@@ -78,7 +78,7 @@ export default class ProcessEnvironment {
     process.exit = this.#exit;
     globalThis.console = this.#console;
     this.#profile?.write();
-    // A file that could not be loaded has its own error, and Jest is not done with the process.
+    // A file that could not be loaded has an error already, and Jest has not cleaned the process up.
     if (!this.#isOver) return JEST_EVENTS.forEach((name) => process.removeAllListeners(name));
     const found = await leftovers(this.#before);
     if (found.length === 0) return;

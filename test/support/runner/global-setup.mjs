@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-// The build, not the sources: Jest transforms what tests import, and not what this file does.
+// Imports the build: Jest compiles what tests import, but not what this file imports.
 import { startEmbeddedPostgres } from '../../../dist/database/embedded/embedded-postgres.js';
 import { migrate } from '../../../dist/database/migrations.js';
 import { readPidFile } from '../../../dist/database/embedded/postgres-process.js';
@@ -20,9 +20,9 @@ export default async function setUp() {
   template.pathname = '/mooring_template';
   await migrate(template.href);
   process.env.MOORING_TEST_POSTGRES = server.url;
-  // Each process of the service or the command line compiles the same modules.
+  // All processes of the service and the command line compile the same modules, so they share a cache.
   process.env.MOORING_TEST_COMPILE_CACHE = join(directory, 'compiled');
-  // Here and not where it is used: of several files that unpack one, one would find it half there.
+  // Unpacked once, before the tests: if several files did it at once, one could find it incomplete.
   const browser = await findChromium().catch(({ message }) => ({ missing: message }));
   process.env.MOORING_TEST_CHROMIUM = JSON.stringify(browser);
   globalThis.postgresPid = readPidFile(join(directory, 'postgres')).pid;

@@ -3,7 +3,7 @@ import { notePostgres } from './profile.mjs';
 export default async function tearDown() {
   if (process.env.MOORING_PROFILE) notePostgres(globalThis.postgresPid);
   await globalThis.tearDownPostgres();
-  // Fires only where something a test left open keeps the process running: a hanging run would say nothing at all.
+  // The timer fires only if a test left something open that keeps the process running. The run would hang silently.
   setTimeout(() => {
     process.stderr.write('A test left something open that keeps this process running.\n');
     process.exit(1);

@@ -1,5 +1,5 @@
-// What tests import as `@jest/globals`. A module that is shared by test files is loaded once, so each function
-// means that of the file that runs now.
+// The module that tests import as `@jest/globals`. A module that test files share is loaded once, so each function here calls
+// that of the test file that runs now.
 let current = {};
 
 /** Sets the functions of the test file that is about to be loaded. */

@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { childrenOf } from './children.mjs';
 import { isShared } from './shared-processes.mjs';
 
-/** How long a test file may take to let go of what it has ended; a guard, and no measure. */
+/** The longest wait for sockets and processes that a test file has ended; no test measures it. */
 const GUARD_MS = 60_000;
 
-/** Themselves again, and what Jest exchanges for each file. */
+/** Global objects that refer to themselves, and those that Jest replaces for each file. */
 const UNCHECKED_GLOBALS = new Set(['globalThis', 'global', 'console', 'process']);
 
-/** Handles that outlive a file by design, or that Node counts though no test opened them. */
+/** Handles that are kept after a file by design, or that Node counts although no test opened them. */
 const SHARED_HANDLES = new Set([
   'Immediate',
   'FSReqPromise',
@@ -19,11 +19,10 @@ const SHARED_HANDLES = new Set([
 ]);
 
 /**
- * The state of a worker process that test files share: what is different after a file could change the verdict of the
- * next one.
+ * The state of a worker process that test files share. If a file changes it, the result of the next file could be another.
  */
 export async function sharedState() {
-  // Node reads it by the hooks that the runtime registers, which is loaded after this module.
+  // Imported here, because it needs the hooks of the runtime, which is loaded after this module.
   const { sharedLimits } = await import('../limits.ts');
   return {
     environment: { ...process.env },
@@ -44,7 +43,7 @@ export async function sharedState() {
 }
 
 /**
- * What a file left behind, one line each. Sockets and child processes that are ending are waited for.
+ * Returns what a file left behind, one line each. It waits for sockets and child processes that are ending.
  * @param before `sharedState()` before the file
  */
 export async function leftovers(before, guardMs = GUARD_MS) {
@@ -60,7 +59,7 @@ function difference(before, after) {
     const [was, is] = [before[kind], after[kind]];
     if (typeof was !== 'object')
       return Object.is(was, is) ? [] : [`${kind}: ${String(was)} became ${String(is)}`];
-    // A library adds what it needs when it is loaded, whichever file is the first to load it.
+    // A library adds global objects when it is first loaded, which any file may do.
     const names = kind === 'globals' ? Object.keys(was) : Object.keys({ ...was, ...is });
     const differs = (name) =>
       kind === 'handles' ? (is[name] ?? 0) > (was[name] ?? 0) : !Object.is(was[name], is[name]);

@@ -5,7 +5,7 @@ import { transformSync } from '@swc/core';
 
 const globals = new URL('./globals.mjs', import.meta.url).href;
 
-/** Decorators and their metadata as the build emits them, or dependency injection would differ. */
+/** Emits decorators and their metadata as the build does, so that dependency injection works in the same way. */
 const OPTIONS = {
   swcrc: false,
   configFile: false,
@@ -18,7 +18,7 @@ const OPTIONS = {
   },
 };
 
-/** Lets Node load the sources and tests as they are: TypeScript whose imports end in `.js`, and Jest's functions. */
+/** Makes Node load sources and tests directly: TypeScript whose imports end in `.js`, and `@jest/globals`. */
 export function registerModuleHooks() {
   registerHooks({
     resolve(specifier, context, next) {

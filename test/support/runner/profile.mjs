@@ -2,10 +2,10 @@ import diagnostics from 'node:diagnostics_channel';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
 const PROFILE = Symbol.for('mooring.profile');
-/** Clock ticks of Linux in a second, by which /proc counts. */
+/** Clock ticks of Linux in a second, the unit of times in /proc. */
 const TICKS = 100;
 
-/** Where the time of one test file goes; `npm test -- --profile` adds them up. */
+/** How one test file spends its time; `npm test -- --profile` adds the files up. */
 export class FileProfile {
   #path;
   #began = performance.now();
@@ -66,13 +66,13 @@ function cpuSeconds() {
   return { own: (user + system) / 1e6, children: cpuOf('self').children };
 }
 
-/** Notes what the PostgreSQL of the run has taken, with its backends that have ended. */
+/** Records the processor time of the PostgreSQL of the run, with its backends that have ended. */
 export function notePostgres(pid) {
   const { own, children } = cpuOf(pid);
   appendFileSync(process.env.MOORING_PROFILE, `${JSON.stringify({ postgres: own + children })}\n`);
 }
 
-/** What a process and its children that were waited for took, in seconds; only Linux tells. */
+/** The processor time of a process and of its ended children in seconds; known on Linux only. */
 function cpuOf(pid) {
   const file = `/proc/${pid}/stat`;
   if (!existsSync(file)) return { own: 0, children: 0 };

@@ -8,7 +8,7 @@ process.setSourceMapsEnabled(true);
 
 /**
  * Loads test files with Node's own loader instead of Jest's: a module is loaded once per worker process, not once per
- * test file. What files could leave behind for each other is checked by the environment.
+ * test file. The environment checks what a file leaves behind for the next one.
  */
 export default class NativeRuntime {
   #require = createRequire(import.meta.url);
@@ -18,7 +18,7 @@ export default class NativeRuntime {
     this.#jest = environment.jest;
   }
 
-  /** Loads Jest's own test framework; anew for each file, since it keeps the tests of one file. */
+  /** Loads Jest's test framework, a new copy for each file, because it keeps the tests of one file. */
   requireInternalModule(path) {
     delete this.#require.cache[path];
     delete globalThis[Symbol.for('EVENT_HANDLERS')];

@@ -1,9 +1,9 @@
 import Sequencer from '@jest/test-sequencer';
 
-/** A browser, and a million rows, take the whole machine: beside them no promise about seconds could be held. */
+/** Tests with a browser or a million rows use the whole machine. Beside them, tests of time limits would fail. */
 const HEAVY = /\/test\/(pages\/|database\/growth)/;
 
-/** Files that take the whole machine come last, so that they run beside each other. */
+/** Files that use the whole machine run last, so that only they run at the same time. */
 export default class HeavyLast extends Sequencer {
   sort(tests) {
     // oxlint-disable-next-line no-array-sort -- the method of Jest's class, not an array's

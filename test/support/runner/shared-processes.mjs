@@ -1,7 +1,7 @@
 /** Child processes that several test files of a worker use, by their ids. */
 const shared = new Map();
 
-// They end with the worker, whatever ends it.
+// They end with the worker, however it ends.
 process.once('exit', () => shared.forEach((child) => child.kill('SIGKILL')));
 
 /** Keeps a child process for later test files. */
