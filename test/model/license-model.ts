@@ -1,8 +1,8 @@
 import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rules.js';
 
 /*
- * The state of a few licenses by the contract alone: plain data, and what each command does to it. Nothing of the
- * service is used, so that the service is compared with something independent.
+ * A model of a few licenses according to the contract: plain data, and how each command changes it. It uses no code of the
+ * service, so that the service is compared with an independent implementation.
  */
 
 const RANKED: readonly PurchaseState[] = ['paid', 'disputed', 'dispute_won', 'refunded'];
@@ -43,9 +43,9 @@ export interface License {
   ended_at: number | null;
   /** When its end or its expiry last changed; it is kept for at least a year after that. */
   end_changed_at: number;
-  /** Whether its keeping period is over, and no row of it is left. */
+  /** Whether its retention period is over, so that none of its rows is left. */
   is_gone: boolean;
-  /** What the processor reported; null of a license that staff issued. */
+  /** The reports of the payment processor; null for a license that staff issued. */
   reports: PurchaseState[] | null;
   bindings: Binding[];
 }
@@ -54,7 +54,7 @@ export interface ModelState {
   licenses: License[];
   /** The addresses that commands of the current batch erased, whose sessions ended. */
   erased: string[];
-  /** The bindings whose keeping period is over. */
+  /** The bindings whose retention period is over. */
   forgotten: string[];
 }
 export type Terms = Partial<
@@ -65,7 +65,7 @@ export type Terms = Partial<
 export const NIGHT = ['end', 'activation', 'license'] as const;
 export type NightRule = (typeof NIGHT)[number];
 
-/** A command; `of` is the license's place in `ModelState`. Bindings go by their id, requests by their place. */
+/** A command. `of` is the index of the license in `ModelState`. Bindings are named by id, requests by index. */
 export type Command =
   | { do: 'issue'; of: number; email: string; terms: Terms }
   | { do: 'report'; of: number; email: string; status: PurchaseState }
@@ -91,7 +91,7 @@ export type Command =
   | { do: 'restart' }
   | { do: 'move'; seconds: number };
 
-/** An answer: status, code and client_action in one line, and its other members. */
+/** A response: status, code and client_action in one line, and its other members. */
 export interface Outcome {
   readonly says: string;
   readonly binding?: string;
@@ -124,7 +124,7 @@ export const selfReleasesLeft = (license: License, now: number) =>
 export const isOfFormerHolder = ({ email_since }: License, { ended }: Binding): boolean =>
   ended !== null && email_since !== null && ended.at <= email_since;
 
-/** The first refusal in the contract's order. */
+/** The first refusal that applies, in the order of the contract. */
 export function refusal(license: License, binding: Binding | null, app_version: string, now: number) {
   const { expires_at, on_expiry } = license;
   if (statusOf(license) !== 'active') return refused(`license_${statusOf(license)}`);
@@ -153,7 +153,7 @@ function isRetentionOver(end: number | null, now: number, months = 12): boolean 
   return Date.UTC(year, month, Math.min(day.getUTCDate(), lastOfMonth)) <= now;
 }
 
-/** When a license ends or ended; null where it has no end. */
+/** When a license ends or ended; null if it has no end. */
 function endOf({ ended_at, on_expiry, expires_at }: License): number | null {
   const ends = [ended_at, on_expiry === 'stop' ? expires_at : null].filter((end) => end !== null);
   return ends.length > 0 ? Math.min(...ends) : null;

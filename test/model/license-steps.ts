@@ -26,8 +26,8 @@ interface Scene {
 }
 
 /**
- * What a command does to the state, and what its answer must be.
- * @param seen what the service answered: it alone names what is new, and tells whether a session was gone already
+ * Applies a command to the state. @returns the response that the service must give
+ * @param seen the response of the service: the ids of new objects, and whether a session had ended, are known from it only
  */
 export function step(state: ModelState, command: Command, seen?: Outcome): Outcome {
   switch (command.do) {
@@ -85,7 +85,7 @@ function move(state: ModelState, { seconds }: Of<'move'>): Outcome {
 }
 
 function restart(state: ModelState): Outcome {
-  // A start begins with what the night would have done.
+  // At its start a service does the work of the nightly run.
   for (const license of state.licenses) for (const rule of NIGHT) forget(state, license, rule);
   return { says: 'restarted' };
 }
@@ -135,14 +135,14 @@ function activate({ license, now, seen }: Scene, command: Of<'activate'>): Outco
   const asked = { machine, hostname_hint, app_version };
   const seat = taken ?? { id, ...asked, activated_at: now, ended: null, by_holder: false, requests: [] };
   if (!taken) license.bindings.push(seat);
-  // Its first answer was lost: now it is answered.
+  // The response to the first attempt was lost. The repeated one gets a response.
   if (seat.id === '?') seat.id = id;
   const { activated_at } = seat;
   const facts = { activated_at, machines_allowed, machines_in_use: others + 1, expires_at };
   return { says: taken ? '200' : '201', binding: seat.id, hostname_hint: seat.hostname_hint, ...facts };
 }
 
-/** By its key and its address; a machine that is active, also by those that it activated with (docs/decisions/0028). */
+/** Finds a license by key and address. An active machine is also found by those it activated with (docs/decisions/0028). */
 function isKnown(license: License, { generation, email, machine }: Of<'activate'>): boolean {
   const isItsKey = generation === license.generation;
   const isItsEmail = email === license.email;
@@ -153,10 +153,10 @@ function isKnown(license: License, { generation, email, machine }: Of<'activate'
   return isKeyKnown && (isItsEmail || (license.email_since ?? 0) >= own.activated_at);
 }
 
-/** Whether staff find no such license: it is not issued yet, or no row of it is left. */
+/** Whether staff do not find the license, because it is not issued yet or none of its rows is left. */
 const isUnknown = ({ is_issued, is_gone }: License): boolean => !is_issued || is_gone;
 
-/** The time of a change, never before an activation that is there already, even where two clocks say otherwise. */
+/** The time of a change. It is not before an existing activation, even if the clocks of two instances differ. */
 const afterActivations = ({ bindings }: License, now: number): number =>
   Math.max(now, ...bindings.map(({ activated_at }) => activated_at));
 
@@ -169,7 +169,7 @@ function change({ license, now }: Scene, { terms }: Of<'change'>): Outcome {
   return { says: '200' };
 }
 
-/** What named the former holder goes: labels of what ended, and requests that wait. */
+/** Removes the data of the former holder: labels of ended activations, and open requests. */
 function passOn(license: License, now: number): void {
   license.email_since = afterActivations(license, now);
   for (const binding of license.bindings) {
@@ -234,14 +234,14 @@ function decide({ now }: Scene, { nth, decision }: Of<'decide'>, binding: Bindin
 
 const openOf = ({ requests }: Binding) => requests.find(({ decision }) => decision === null);
 
-/** Ends it, where it has not ended already. @returns how it ended */
+/** Ends the license if it has not ended yet. @returns how it ended */
 function ended(binding: Binding, now: number): Outcome {
   end(binding, now, 'released');
   return { says: '200', state: binding.ended!.reason, ended_at: binding.ended!.at };
 }
 
 function notTheHolder({ state, license, seen }: Scene, email: string): Outcome | undefined {
-  // An erasure at the same moment ends the session, before the command is looked at or after.
+  // A concurrent erasure ends the session before or after the command is checked.
   if (seen && state.erased.includes(email) && /^40[14]/.test(seen.says)) return seen;
   return license.email === email ? undefined : refused('not_found', 404, 'fix');
 }

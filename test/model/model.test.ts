@@ -11,20 +11,20 @@ import { publish } from '../manifest/publish.js';
 import { TAKES_PURCHASES } from '../support/http/webhook.js';
 
 /*
- * Random scenarios of licenses, each answer held against the contract's rules as license-model.ts has them. On failure
- * fast-check prints its seed, the scenario, and what was done.
+ * Runs random scenarios and compares each response with that of the model in license-model.ts. On failure fast-check prints its
+ * seed, the scenario, and the executed commands.
  */
 
 const live = (scenarios: number, bags: fc.Arbitrary<CommandTemplate[][]>) =>
   fc.assert(fc.asyncProperty(bags, run), runs(scenarios));
 
-/** By these clocks years pass within seconds: the retention job, scheduled by the system's clock, must not run meanwhile. */
+/** Years of these clocks pass within seconds. The retention job, which the system's clock schedules, must not run meanwhile. */
 async function stopClockwork({ app }: Service): Promise<void> {
   for (const job of app.get(SchedulerRegistry).getCronJobs().values()) await job.stop();
 }
 
 let startAnew: () => Promise<void>;
-/** Two instances on one database, as behind a balancer. */
+/** Two instances with one database, as behind a load balancer. */
 const instances: Service[] = [];
 beforeAll(async () => {
   const environment = {
@@ -44,7 +44,7 @@ beforeAll(async () => {
   };
   await startAnew();
   await stopClockwork(one);
-  // Weeks of years take a while to be counted, and are no part of a scenario.
+  // The roll-up of the weeks of several years is slow, and no scenario needs it.
   await one.sql(`insert into fleet_week values ('2100-01-03')`);
 });
 afterAll(async () => {
@@ -57,8 +57,8 @@ async function run(state: CommandTemplate[][]): Promise<void> {
   await new ScenarioRunner(instances, startAnew, `scenario-${scenarios}`).run(state);
 }
 
-test('one command after the other: each has the answer that the contract says, and is shown so', () =>
+test('sequential commands get the responses of the model, and the views show its state', () =>
   live(6, inTurn));
 
-test('commands sent at once: an order of them explains every answer, and what is left', () =>
+test('an order of concurrent commands explains all their responses and the resulting state', () =>
   live(5, alsoAtOnce));

@@ -18,26 +18,26 @@ import {
 import { step } from './license-steps.js';
 
 /*
- * What the model and the service are compared by: the license as staff see it, as its holder sees it, and whether there is
- * an order of commands sent at once that explains every answer and what is left.
+ * Compares the model with the service: the license as staff and its holder see it, and whether an order of concurrent commands
+ * explains all responses and the resulting state.
  */
 
-/** A command with its answer; none where it may have been carried out or not, as one that was shed with 503. */
+/** A command with its response; without one if it may have taken effect or not, as after a 503. */
 export interface Observed {
   readonly command: Command;
   readonly outcome: Outcome | null;
 }
 export interface Views {
-  /** By the license's place; null where there is none yet. */
+  /** By the index of the license; null if it is not issued yet. */
   readonly staff: readonly unknown[];
   readonly holders: readonly unknown[];
-  /** What a heartbeat of each binding says. */
+  /** The response to a heartbeat of each binding. */
   readonly clients: Readonly<Record<string, string>>;
 }
 
 const time = (text: string | null) => text && Date.parse(text);
 
-/** What an answer says, in the model's words. */
+/** Translates a response to the names of the model. */
 export function outcome({ do: of }: Command, { status, json }: Answer): Outcome {
   if (status >= 400) {
     const { code, client_action, expired_at, machines_allowed, machines_in_use } = json;
@@ -58,7 +58,7 @@ export function outcome({ do: of }: Command, { status, json }: Answer): Outcome 
   if (of !== 'activate' && of !== 'heartbeat') return { says };
   const { token, offline_until, server_time, license } = json;
   const { sub, lxp, exp } = JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString());
-  // The token says what its answer says, and holds for seven days from this moment.
+  // The token has the same content as the response, and is valid for seven days from now.
   expect([sub, lxp && lxp * 1000]).toEqual([json.activation?.id ?? sub, time(license.expires_at)]);
   expect([exp * 1000, Date.parse(offline_until) - Date.parse(server_time)]).toEqual([
     time(offline_until),
@@ -97,7 +97,7 @@ const bindingOf = ({ id, hostname_hint, app_version, activated_at, ended }: Bind
   ended_reason: ended?.reason ?? null,
 });
 
-/** What must be shown. */
+/** The views that the service must show. */
 export function expectedViews(
   { licenses, forgotten, now }: ModelState,
   holders: readonly string[],
@@ -186,15 +186,15 @@ export const shownToHolder = (license: any) => ({
 });
 /* oxlint-enable no-explicit-any */
 
-// Both as plain data of one realm: a test's own objects have other prototypes than what structuredClone makes.
+// Copies both to one realm, because objects of a test have other prototypes than those of structuredClone.
 const isSame = (a: unknown, b: unknown) => isDeepStrictEqual(structuredClone(a), structuredClone(b));
 
 const sorted = (all: object[]) =>
   all.map((each) => JSON.stringify(each, Object.keys(each).toSorted())).toSorted();
 
 /**
- * Finds an order of commands sent at once in which each has the answer it got, and which leaves what is shown.
- * @returns what the licenses are then; undefined where no order explains it
+ * Finds an order of concurrent commands in which each gets its observed response and the result is the observed state.
+ * @returns the state of the model after it; undefined if there is no such order
  */
 export function explained(
   state: ModelState,
@@ -221,7 +221,7 @@ export function explained(
   return undefined;
 }
 
-/** A binding whose answer was lost goes by the id that is shown. */
+/** A binding whose response was lost gets the id that the views show. */
 function named(state: ModelState, { staff }: Views): ModelState {
   const after = structuredClone(state);
   for (const [of, { bindings }] of after.licenses.entries()) {

@@ -34,14 +34,14 @@ export const START = Date.parse('2026-11-20T13:00:00Z');
 const ADMIN = 'admin@staff.example';
 const reason = 'a test';
 
-/** Runs a scenario on the service, and compares each answer and what is shown with the model. */
+/** Runs a scenario on the service, and compares each response and the views with the model. */
 export class ScenarioRunner {
   readonly holders: readonly string[];
   state: ModelState;
   /** What was done, for the message of a failure. */
   readonly log: string[] = [];
   readonly ids: (string | undefined)[] = [undefined, undefined];
-  /** Every token given, by binding. */
+  /** Every issued token, by binding. */
   readonly tokens = new Map<string, string[]>();
   /** The ids of each binding's requests, oldest first. */
   readonly requests = new Map<string, string[]>();
@@ -55,7 +55,7 @@ export class ScenarioRunner {
     readonly name: string,
   ) {
     this.holders = [`ada-${name}@example.com`, `bob-${name}@example.com`];
-    // One license that staff issue, and one that is sold.
+    // The first license is issued by staff, the second one is sold.
     this.state = { now: START, erased: [], forgotten: [], licenses: [unissued(null), unissued([])] };
   }
 
@@ -107,12 +107,12 @@ export class ScenarioRunner {
     this.state.erased = [];
     const sent = commands.filter((command) => command.do !== 'move' && command.do !== 'restart');
     const sending = sent.map((command, i) => () => this.send(command, i, sent.length === 1));
-    // Half of the batches run in their order behind a lock; the others in the order that happens.
+    // Half of the batches get the lock in their order; the others run in any order.
     const locked = sent.length > 1 && bag[0]!.whose % 2 === 0 ? this.ids[bag[0]!.of] : undefined;
     const all = (
       await (locked ? inLine(this.one, locked, sending) : Promise.all(sending.map((send) => send())))
     ).flat();
-    // Of two retention runs at once, either may have done the work.
+    // If two retention runs are concurrent, either may have done the work.
     const observed = all.filter(
       ({ command }, i) =>
         command.do !== 'night' || i === all.findIndex((each) => isDeepStrictEqual(each.command, command)),
@@ -123,13 +123,14 @@ export class ScenarioRunner {
     // An erasure ends the sessions.
     if (commands.some((each) => each.do === 'erase')) this.#sessions.clear();
     const shown = await this.look(observed.length > 1);
-    // One command has one answer, whose difference is the best message.
+    // For a single command, the difference of the responses is the best message.
     if (observed.length === 1) {
       expect(observed[0]!.outcome).toEqual(step(this.state, observed[0]!.command, observed[0]!.outcome!));
       return this.compare(shown);
     }
     const after = explained(this.state, observed, shown, this.holders);
-    if (!after) throw new Error(`No order explains these answers, and that this is left: ${short(shown)}`);
+    if (!after)
+      throw new Error(`No order of the commands explains these responses and this state: ${short(shown)}`);
     this.state = after;
   }
 
@@ -153,7 +154,7 @@ export class ScenarioRunner {
   private async night(isAlone: boolean): Promise<Observed[]> {
     const { app, clock } = this.one;
     const report = await app.get(RetentionService).run(clock.now());
-    // One run at a time: the other instance does what this one leaves.
+    // Runs one after the other: the other instance does what this one did not.
     if (!report) return [];
     expect(report.failed).toEqual([]);
     const outcome = isAlone ? { says: 'over' } : null;
@@ -255,8 +256,8 @@ export class ScenarioRunner {
       }
       return shownToStaff(json.license);
     });
-    // The holders' page follows from what staff see: now and then is enough, and leaves time for longer scenarios. But of two
-    // who release at once, it alone tells by whom a machine was.
+    // The view of the holder mostly follows from that of staff, so it is not read each time, which allows longer scenarios. But
+    // after concurrent releases only it shows who released a machine.
     const asked = isAtOnce || this.log.length % 3 === 0 ? this.holders : [];
     const holders = asked.map(async (email) => {
       const { json } = await this.read('/portal/api/licenses', await this.session(email));
@@ -273,7 +274,7 @@ export class ScenarioRunner {
     };
   }
 
-  /** What a machine is answered, by the newest token of its binding; nothing where it never got one. */
+  /** The response to a heartbeat with the newest token of a binding; undefined if it never got one. */
   private async beat(binding: string): Promise<[string, string][]> {
     const token = this.tokens.get(binding)?.at(-1);
     if (!token) return [];

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { GUARDED, UNGUARDED, type Command, type ModelState } from './license-model.js';
 
 /*
- * A random scenario is a list of command templates without ids, so that a shrunk scenario is still valid. Each becomes a
- * command for the state at its turn, or nothing.
+ * A random scenario is a list of command templates without ids, so that a shrunk scenario is still valid. When a template is
+ * executed, it becomes a command for the current state, or nothing.
  */
 
 const KINDS = {
@@ -59,11 +59,11 @@ const template = (
   });
 
 const one = template(fc.nat(1)).map((only) => [only]);
-// Commands that run at once are about one license.
+// Concurrent commands are about one license.
 const several = fc
   .nat(1)
   .chain((of) => fc.array(template(fc.constant(of)), { minLength: 2, maxLength: 6, size: 'max' }));
-// A command that restricts a license, and an activation at the same time.
+// A command that restricts a license, concurrent with an activation.
 const rivals = fc.nat(1).chain((of) => {
   const taker = template(fc.constant(of), fc.constant('activate'));
   const taking = fc.constantFrom<Kind[]>(
@@ -77,7 +77,7 @@ const rivals = fc.nat(1).chain((of) => {
   );
   return fc.tuple(template(fc.constant(of), taking), taker, template(fc.constant(of)));
 });
-// Most scenarios begin with both licenses and a few machines, so that more can go wrong.
+// Most scenarios begin with both licenses and a few machines, which makes errors more likely.
 const begun = (of: number, first: Kind) =>
   [first, 'activate' as const, 'activate' as const].map((kind) =>
     template(fc.constant(of), fc.constant(kind)),
@@ -88,8 +88,8 @@ const openings = fc.option(
   { freq: 5, nil: [] },
 );
 
-// The end with the most risk: a valid license, and activations that wait behind its refund. Any
-// other refusal could be ordered after them; a refund ends what they activated.
+// The riskiest last batch: activations of a valid license that wait for its refund. Any other refusal could be ordered after
+// them, but a refund ends what they activated.
 const surely = (kind: Kind, pick: number): fc.Arbitrary<CommandTemplate> =>
   fc.constant({ kind, of: 1, pick, whose: 0, odd: false });
 const taker = fc.nat(3).chain((machine) => surely('activate', machine));
@@ -104,7 +104,7 @@ const refunding = fc.tuple(
   fc.tuple(surely('refunded', 1), taker, taker),
 );
 
-// Not biased: a scenario of one day would show little, and few are run.
+// Without bias to small values: a scenario of one day would test little, and few scenarios are run.
 const scenarioOf = (bag: fc.Arbitrary<CommandTemplate[]>, end: fc.Arbitrary<CommandTemplate[][]>) =>
   fc.noBias(
     fc
@@ -140,7 +140,7 @@ interface Known {
 
 const pickOf = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;
 
-/** The command that a template becomes; undefined where there is nothing to do it to. */
+/** Makes a command from a template; undefined if nothing exists that it could be about. */
 export function resolve({ kind, of, pick, whose, odd }: CommandTemplate, known: Known): Command | undefined {
   const { state, holders, tokens } = known;
   const license = state.licenses[of]!;
@@ -257,7 +257,7 @@ export function resolve({ kind, of, pick, whose, odd }: CommandTemplate, known: 
   }
 }
 
-/** Seconds to the expiry, or to the second before it, if it is in the future; else an hour, days, a year. */
+/** Seconds until the expiry or the second before it, if it is in the future; otherwise an hour, days or a year. */
 function seconds({ now, licenses }: ModelState, of: number, pick: number): number {
   const left = ((licenses[of]!.expires_at ?? 0) - now) / 1000;
   return pickOf(left > 1 ? [...MOVES, left, left - 1] : MOVES, pick);

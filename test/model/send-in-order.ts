@@ -2,12 +2,12 @@ import type { Service } from '../support/harness.js';
 
 const WAITING = `select count(*)::int as waiting from pg_stat_activity
   where datname = current_database() and wait_event_type = 'Lock'`;
-/** How often one is looked for that neither waits nor answers: a retry between two tries does neither. */
+/** How often a command is checked that neither waits nor has returned: a retry between two attempts does neither. */
 const LOOKS = 200;
 
 /**
- * Sends commands while the license's row is held: each once the one before it waits, or was answered without. Then lets
- * go, so that they get the row in this order, whatever each had read before.
+ * Sends commands while the row of the license is locked: each when the one before it waits for the lock or has returned. Then
+ * releases the lock, so that the commands get it in this order.
  */
 export async function inLine<T>(
   { database }: Pick<Service, 'database'>,

@@ -11,21 +11,21 @@ const LICENSES_AT_ONCE = 6;
 
 export interface CampaignResult {
   operations: number;
-  /** Of them, operations without an answer, which may have happened or not. */
+  /** How many of them had no response, so that they may have taken effect or not. */
   unanswered: number;
   histories: number;
-  /** Histories for which the search was given up. */
+  /** Histories whose search was aborted because it visited too many states. */
   undecided: number;
   /** How often each answer was given. */
   readonly answers: Record<string, number>;
   readonly faults: Partial<Record<FaultKind, number>>;
-  /** What instances logged that no fault explains. */
+  /** Log lines of instances that no fault explains. */
   errors: string[];
-  /** Histories that no order explains, as they are printed. */
+  /** The printed histories that are not linearizable. */
   readonly findings: string[];
 }
 
-/** Plays scenarios one seed after the other, until so many operations were recorded, and checks each history. */
+/** Runs the scenarios of consecutive seeds until enough operations are recorded, and checks each history. */
 export async function campaign(
   deployment: FaultedDeployment,
   seed: number,
@@ -54,7 +54,7 @@ export async function campaign(
       progress(result, checkRecorded(recorded, result));
     }
   };
-  // The others end what they have begun before a failure is reported.
+  // The other scenarios complete before a failure is reported.
   const workers = Array.from({ length: LICENSES_AT_ONCE }, () =>
     work().catch((error) => failures.push(error)),
   );
@@ -65,7 +65,7 @@ export async function campaign(
   return result;
 }
 
-/** @returns the finding, where no order explains the history */
+/** @returns the finding, if the history is not linearizable */
 function checkRecorded(recorded: Recorded, result: CampaignResult): string | undefined {
   const { operations, initial } = recorded;
   result.histories += 1;
@@ -83,7 +83,7 @@ function checkRecorded(recorded: Recorded, result: CampaignResult): string | und
   return finding;
 }
 
-/** The contradiction, and the whole history that it was found in. */
+/** The contradiction as text, followed by the whole history in which it was found. */
 export function explained(recorded: Recorded): string {
   const { initial, operations } = recorded;
   const whole = `The whole history:\n\n${printed(operations)}`;

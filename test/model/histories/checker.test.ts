@@ -16,14 +16,14 @@ import {
 } from './written-operations.js';
 
 const verdict = (...operations: Operation[]) => check(license(), operations).verdict;
-describe('a history is linearizable where one order explains it', () => {
-  test('operations one after the other', () => {
+describe('a history is linearizable if an order of its operations explains it', () => {
+  test('sequential operations', () => {
     expect(verdict(activate('a', [0, 1], 'A'), release('A', [2, 3]), activate('b', [4, 5], 'B'))).toBe(
       'linearizable',
     );
   });
 
-  test('operations that meet, in the other order than they were invoked in', () => {
+  test('concurrent operations that took effect in another order than they were invoked', () => {
     expect(verdict(activate('a', [0, 1], 'A'), activate('b', [2, 9], 'B'), release('A', [3, 8]))).toBe(
       'linearizable',
     );
@@ -32,13 +32,13 @@ describe('a history is linearizable where one order explains it', () => {
     );
   });
 
-  test('two machines on the one place of a license', () => {
+  test('two machines that compete for a license of one machine', () => {
     expect(verdict(activate('a', [0, 9], 'A'), refusedActivate('b', [0, 9]))).toBe('linearizable');
     expect(verdict(activate('a', [0, 9], 'A'), activate('b', [0, 9], 'B'))).toBe('not linearizable');
     expect(verdict(refusedActivate('a', [0, 9]), refusedActivate('b', [0, 9]))).toBe('not linearizable');
   });
 
-  test('an answer that comes before another operation is invoked holds for it', () => {
+  test('an operation that returned before another was invoked comes before it', () => {
     expect(verdict(activate('a', [0, 1], 'A'), release('A', [2, 5]), heartbeat('A', [3, 4]))).toBe(
       'linearizable',
     );
@@ -49,7 +49,7 @@ describe('a history is linearizable where one order explains it', () => {
 });
 
 describe('an operation without an answer', () => {
-  test('may have happened, at once or later, or never', () => {
+  test('may have taken effect at once, later, or never', () => {
     const released = lost(release('A', [2, 3]));
     const first = activate('a', [0, 1], 'A');
     expect(verdict(first, released, heartbeat('A', [4, 5]))).toBe('linearizable');
@@ -59,7 +59,7 @@ describe('an operation without an answer', () => {
     );
   });
 
-  test('happens once, and not before it was invoked', () => {
+  test('takes effect at most once, and not before it was invoked', () => {
     const first = activate('a', [0, 1], 'A');
     const [gone, back] = [refusedHeartbeat('A', [4, 5]), heartbeat('A', [6, 7])];
     expect(verdict(first, lost(release('A', [2, 3])), gone, back)).toBe('not linearizable');
@@ -68,7 +68,7 @@ describe('an operation without an answer', () => {
     );
   });
 
-  test('takes the id that a later answer tells', () => {
+  test('gets its id from a later response', () => {
     const again = {
       ...activate('a', [4, 5], 'A'),
       outcome: { ...activate('a', [4, 5], 'A').outcome!, says: '200' },
@@ -78,14 +78,14 @@ describe('an operation without an answer', () => {
   });
 });
 
-test('a yes of a replica may be old, and a no may not', () => {
+test('a confirmation by a replica may be old, but a refusal may not', () => {
   const before = [activate('a', [0, 1], 'A'), release('A', [2, 3])];
   const old = (each: Operation): Operation => ({ ...each, earliest: -Infinity });
   expect(verdict(...before, old(heartbeat('A', [4, 5])))).toBe('linearizable');
   expect(verdict(...before, heartbeat('A', [4, 5]))).toBe('not linearizable');
 });
 
-test('a clock that is set meanwhile may have been read before or after', () => {
+test('a clock that is set during an operation may have been read before or after', () => {
   const expired = license({ expires_at: NOW + 1000 });
   const asked = activate('a', [0, 1], 'A');
   const answer = { ...asked, outcome: { ...asked.outcome!, expires_at: NOW + 1000 } };
@@ -98,14 +98,14 @@ test('a clock that is set meanwhile may have been read before or after', () => {
   ]);
 });
 
-test('a search that is given up is no yes', () => {
+test('an aborted search does not count as linearizable', () => {
   const many = Array.from({ length: 6 }, (_, i) => lost(activate(`machine ${i}`, [0, 1], '?')));
   const never = activate('a', [2, 3], 'A', 9, 9);
   expect(check(license({ machines_allowed: 6 }), [...many, never], 10).verdict).toBe('undecided');
   expect(check(license({ machines_allowed: 6 }), [...many, never]).verdict).toBe('not linearizable');
 });
 
-test('of a history that fails, what the contradiction needs is left', () => {
+test('a history that is not linearizable is reduced to the operations of the contradiction', () => {
   const [over, before] = [activate('b', [40, 41], 'B', 2), activate('a', [0, 1], 'A')];
   const noise = [2, 4, 6, 8].flatMap((at) => [
     heartbeat('A', [at, at + 1]),

@@ -11,12 +11,12 @@ export type Verdict = 'linearizable' | 'not linearizable' | 'undecided';
 
 export interface Checked {
   readonly verdict: Verdict;
-  /** The longest order that explains its operations, by their place in the history. */
+  /** The longest order that explains its operations, as their indexes in the history. */
   readonly longest: readonly number[];
   readonly visited: number;
 }
 
-/** Above so many visited states a search is given up: the verdict is `undecided`, and never taken for a yes. */
+/** A search that visits more states is aborted. Its verdict is `undecided`, which does not count as linearizable. */
 const MAX_VISITED = 400_000;
 
 /** A step of the search: the state after some operations, and the operations that may come next. */
@@ -73,7 +73,7 @@ function* successors(
     const operation = operations[i]!;
     if (operation.earliest > firstReturn) continue;
     for (const next of after(state, operation)) {
-      // An operation without an answer that would change nothing need not have happened.
+      // An operation without a response that would change nothing need not be ordered.
       if (operation.returned === null && keyOf(next) === before) continue;
       yield [i, next];
     }

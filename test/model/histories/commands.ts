@@ -1,27 +1,27 @@
 import { UNGUARDED, type Command } from '../license-model.js';
 import type { CommandTemplate } from './plan.js';
 
-/** What the clients of a license know of it: what was answered to one of them. */
+/** What the clients of a license know about it from the responses that any of them got. */
 export interface Known {
-  /** The moment that planned expiries count from. */
+  /** The time from which planned expiries count. */
   readonly start: number;
   readonly email: string;
   /** The generation of the newest key that was announced. */
   generation: number;
   /** Activations by their id, the first one first, with the newest token of each. */
   readonly tokens: Map<string, string>;
-  /** Those of which an answer said that they ended. */
+  /** The activations that have ended according to a response. */
   readonly ended: Set<string>;
 }
 
 const MINUTE = 60_000;
-/** From the start, past and ahead: a clock that is set passes some, the last one only by more than an hour. */
+/** Times before and after the start. A clock that is set passes some of them, the last one only if it is set by over an hour. */
 const EXPIRIES = [null, -120 * MINUTE, -10 * MINUTE, 20 * MINUTE, 90 * MINUTE];
 const MACHINES = 4;
 
 const pickOf = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;
 
-/** The command that a template becomes; where there is no activation to do it to yet, a machine is activated. */
+/** Makes a command from a template. While there is no activation that it could be about, it activates a machine. */
 export function commandOf({ kind, pick, odd }: CommandTemplate, known: Known): Command {
   const { email, generation, tokens, ended, start } = known;
   const of = 0;

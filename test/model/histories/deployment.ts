@@ -20,7 +20,7 @@ export interface Instance {
 export interface Deployment {
   readonly instances: readonly Instance[];
   readonly keys: LicenseKeys;
-  /** The wall clock where no fault sets it. */
+  /** The wall clock of instances whose clock no fault sets. */
   now(): number;
   sql(text: string, values: unknown[]): Promise<unknown>;
 }
@@ -40,7 +40,7 @@ export const SETTINGS: Record<string, string> = {
   SELF_RELEASES_PER_YEAR: String(SELF_RELEASES),
 };
 
-/** Two instances in this process, by one stopped clock. */
+/** Two instances in this process with one stopped clock. */
 export class LocalDeployment implements Deployment {
   readonly keys = licenseKeys;
   readonly instances: readonly Instance[];

@@ -8,12 +8,12 @@ import { StreamingReplica } from '../../support/databases/replica-harness.js';
 import { licenseKeys, SETTINGS, type Deployment } from './deployment.js';
 import { InstanceProcess } from './instance-process.js';
 
-// A request under way first: what is idle has nothing to lose.
+// Connections with a request in progress come first: breaking an idle one has no effect.
 const KILL_BACKEND = `
   select pg_terminate_backend(pid) from pg_stat_activity
   where application_name = 'mooring' and pid <> pg_backend_pid() order by state = 'idle', random() limit 1`;
 
-/** Two instances in processes of their own with a primary and a replica, all of which faults strike. */
+/** Two instances, each in its own process, with a primary and a replica. Faults affect all four. */
 export class FaultedDeployment implements Deployment {
   readonly keys = licenseKeys;
   readonly instances: InstanceProcess[] = [];
@@ -47,13 +47,13 @@ export class FaultedDeployment implements Deployment {
       DATA_DIR: this.#directory,
       DATABASE_URL: primary.url,
     };
-    // One with the replica and one without: what the second confirms is what the primary says.
+    // Only the first instance uses the replica. The second one always reads the primary.
     const withReplica = { ...settings, DATABASE_READ_URL: this.replica.url };
     for (const each of [withReplica, settings])
       this.instances.push(await InstanceProcess.start(each, this.#ended));
   }
 
-  /** What no fault explains: an instance that ended by itself, and errors that one has logged and did not foresee. */
+  /** Errors that no fault explains: an instance ended by itself, or logged an unexpected error. */
   get errors(): string[] {
     return [...this.#ended, ...this.instances.flatMap(({ unforeseen }) => unforeseen)];
   }
@@ -62,7 +62,7 @@ export class FaultedDeployment implements Deployment {
     return Date.now();
   }
 
-  /** Runs a statement that may be run again: a fault may break its connection. */
+  /** Runs a statement that may run twice, because it is repeated if a fault breaks its connection. */
   async sql(text: string, values: unknown[] = []): Promise<unknown> {
     for (;;) {
       try {
@@ -86,7 +86,7 @@ export class FaultedDeployment implements Deployment {
     await this.instances[instance]!.setClockOffset(offsetMs);
   }
 
-  /** Kills an instance and starts it again; its clients ask the other one meanwhile. */
+  /** Kills an instance and starts it again. Its clients use the other one meanwhile. */
   async killInstance(instance: number): Promise<void> {
     await this.allUp();
     await this.instances[instance]!.kill();

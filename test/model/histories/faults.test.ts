@@ -5,8 +5,8 @@ import { FAULT_KINDS } from './faults.js';
 import { FaultedDeployment } from './faulted-deployment.js';
 
 /*
- * Two instances, a primary and a replica, and every fault: each license's history is linearizable. `npm run bench:histories`
- * plays far more operations.
+ * The history of each license is linearizable with two instances, a primary, a replica and every fault. `npm run bench:histories`
+ * runs far more operations.
  */
 
 let deployment: FaultedDeployment;
@@ -21,7 +21,7 @@ afterAll(async () => {
 const PROGRESS_MS = 10_000;
 
 const { numRuns, seed = Math.floor(Math.random() * 1e6) } = runs(500);
-test('each history of a license is linearizable, whatever fails meanwhile', async () => {
+test('each history of a license is linearizable during every fault', async () => {
   let observedAt = performance.now();
   const result = await campaign(
     deployment,

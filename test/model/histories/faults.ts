@@ -27,12 +27,12 @@ export interface Fault {
 const REPLICA_FAULTS: readonly FaultKind[] = ['replica paused', 'replica frozen'];
 /** Operations from one fault to the next, at least and at most. */
 const BETWEEN = [20, 70] as const;
-/** An instance takes seconds to restart, so it is killed in the first round and in one of so many. */
+/** An instance takes seconds to restart, so it is killed in the first round and then once in this many rounds. */
 const ROUNDS_FOR_A_KILL = 10;
 const MINUTE_MS = 60_000;
 const CLOCK_OFFSETS_MS = [-120, -30, 30, 120].map((minutes) => minutes * MINUTE_MS);
 
-/** Rounds in which each kind strikes, in an order of the seed's choice. */
+/** Plans rounds in which each kind of fault occurs once. The seed decides the order. */
 export function planFaults(seed: number, operations: number): Fault[] {
   const random = new Random(seed);
   const faults: Fault[] = [];
@@ -59,7 +59,7 @@ function shuffled<T>(all: readonly T[], random: Random): T[] {
   return all.map(() => rest.splice(random.below(rest.length), 1)[0]!);
 }
 
-/** Begins each fault when its operation is reached, one after the other, and ends it. */
+/** Begins and ends the planned faults, each when the number of its operation is reached. */
 export class FaultInjector {
   readonly struck: Partial<Record<FaultKind, number>> = {};
   #operations = 0;
@@ -87,7 +87,7 @@ export class FaultInjector {
     if (this.#ends.some(({ at }) => at <= this.#operations)) this.#then(() => this.#endDue());
   };
 
-  /** Ends the faults that still last. @throws if a fault could not begin or end */
+  /** Ends the faults that have not ended yet. @throws if a fault could not begin or end */
   async end(): Promise<void> {
     await this.#work;
     await this.#endEach(FAULT_KINDS);

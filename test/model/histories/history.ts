@@ -2,8 +2,8 @@ import type { Command, Outcome } from '../license-model.js';
 import type { Views } from '../observed-state.js';
 
 /*
- * A recorded history of one license: what several clients asked of several instances at once, when each asked and when
- * each had its answer.
+ * A recorded history of one license: the requests that several clients sent to several instances at the same time, each with
+ * the times of its request and its response.
  */
 
 /** What support and the holder see of the license, read when no call of a client is in progress. */
@@ -20,31 +20,31 @@ export interface Operation {
   readonly command: Command | Look;
   /** Milliseconds of a monotonic clock. */
   readonly invoked: number;
-  /** Null without an answer, or with a 503, which promises nothing: the operation may take effect later or never. */
+  /** Null without a response or with a 503: then the operation may take effect later or never. */
   readonly returned: number | null;
-  /** The operation may show the state of a moment before it was invoked, back to this one: a replica's yes. */
+  /** The earliest time whose state the response may show. For a confirmation by a replica it is before the request. */
   readonly earliest: number;
   /** The instance's wall clock in between, from and to. */
   readonly clock: readonly [number, number];
-  /** Null where no answer came. */
+  /** Null if no response came. */
   readonly outcome: Outcome | null;
-  /** The id in an activation's answer, where that answer is left aside: other operations name it. */
+  /** The id in the response to an activation that is treated as unanswered. Other operations refer to it. */
   readonly observed?: string;
-  /** Why there is no answer. */
+  /** Why there is no response. */
   readonly lost?: string;
 }
 
-/** What staff and holders are shown, as the answer of a `look`. */
+/** What staff and the holder see, as the result of a `look`. */
 export type Shown = Outcome & { readonly shown: Views };
 
-/** Whether an operation with this answer changes nothing, so that it may be left out of a contradiction. */
+/** Whether an operation with this response changes nothing, so that it may be left out of a contradiction. */
 export function isWithoutEffect({ command, outcome }: Operation): boolean {
   return (
     command.do === 'heartbeat' || command.do === 'look' || (outcome !== null && outcome.says.startsWith('4'))
   );
 }
 
-/** An operation of which it is not known whether it happened. */
+/** The same operation without its response, so that it may have taken effect or not. */
 export const unanswered = (operation: Operation): Operation => ({
   ...operation,
   returned: null,
@@ -57,7 +57,7 @@ export const unanswered = (operation: Operation): Operation => ({
 /** How long after its last sign of activity an operation without an answer may still read the clock. */
 export const UNKNOWN_CLOCK_MS = 60_000;
 
-/** The history as a person reads it: a line for each operation, in the order in which they were invoked. */
+/** The history as text: a line for each operation, in the order in which they were invoked. */
 export function printed(operations: readonly Operation[]): string {
   const all = operations.toSorted((a, b) => a.invoked - b.invoked);
   const start = all[0]?.invoked ?? 0;
@@ -85,7 +85,7 @@ const HIDDEN = new Set([
   'clients',
   'requested',
 ]);
-/** Numbers from here on are times. */
+/** Larger numbers are times. */
 const TIMES_FROM = 1e12;
 
 const words = (value: object) =>

@@ -6,7 +6,7 @@ import type { Instance } from './deployment.js';
 
 const WRONG_CLOCK = fileURLToPath(new URL('../../support/processes/wrong-clock.mjs', import.meta.url));
 
-/** An instance in a process of its own, behind an address whose connections can be cut. */
+/** An instance in its own process, behind a proxy whose connections can be cut. */
 export class InstanceProcess implements Instance {
   isUp = false;
   readonly hasReplica: boolean;
@@ -51,7 +51,7 @@ export class InstanceProcess implements Instance {
         () => true,
         () => false,
       );
-      // A fault during its start ends it; it is started again, as a supervisor would.
+      // If a fault during the start ends the process, it is started again, as a supervisor would do.
       if (isReady) break;
       await this.#process.end('SIGKILL');
     }

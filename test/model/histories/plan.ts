@@ -2,8 +2,8 @@ import { Random } from '../../client/random.js';
 import type { OnExpiry } from '../../../src/core/config.js';
 
 /*
- * What a seed plans: the operations of the clients of one license, as templates without ids. Which activation a
- * template is about is chosen when its turn comes, among those that the clients know by then.
+ * Plans from a seed the operations of the clients of one license, as templates without ids. The activation of a template is
+ * chosen when it is executed, from those that the clients know at that time.
  */
 
 const KIND_WEIGHTS = {
@@ -25,11 +25,11 @@ export type Kind = keyof typeof KIND_WEIGHTS | keyof typeof REPORTS;
 
 export interface CommandTemplate {
   readonly kind: Kind;
-  /** The index of the choice among the candidates at its turn. */
+  /** The index of the choice among the candidates at the time of execution. */
   readonly pick: number;
-  /** Whether something unusual is meant: a replaced key, an activation that has ended. */
+  /** Whether the unusual variant is chosen: a replaced key, an activation that has ended. */
   readonly odd: boolean;
-  /** Which instance is asked, where it is up. */
+  /** The index of the instance that is called if it is up. */
   readonly instance: number;
 }
 
@@ -38,7 +38,7 @@ export interface Scenario {
   readonly isSold: boolean;
   readonly machines_allowed: number;
   readonly on_expiry: OnExpiry;
-  /** One after the other, before the clients begin. */
+  /** Commands that run sequentially before the clients begin. */
   readonly prologue: readonly CommandTemplate[];
   /** The templates of each client, in order; the clients run at the same time. */
   readonly clients: readonly (readonly CommandTemplate[])[];
@@ -48,7 +48,7 @@ export interface ScenarioShape {
   readonly clients: number;
   /** Templates of each client. */
   readonly templates: number;
-  /** Chosen by the seed where it is not given. */
+  /** By default the seed decides. */
   readonly isSold?: boolean;
   /** Weights that replace the default weights; 0 leaves a kind out. */
   readonly kinds?: Partial<Record<Kind, number>>;
@@ -65,7 +65,7 @@ export const USUAL_SHAPE: ScenarioShape = { clients: 3, templates: 8 };
 
 export function plan(seed: number, shape: ScenarioShape = USUAL_SHAPE): Scenario {
   const random = new Random(seed);
-  // One seed and the next would begin alike.
+  // Without this, consecutive seeds would begin with similar numbers.
   for (let skipped = 0; skipped < 4; skipped += 1) random.unit();
   const isSold = random.chance(0.5);
   const planned = { ...shape, isSold: shape.isSold ?? isSold };

@@ -9,8 +9,8 @@ import { RELEASE_BUGS } from './planted/release-bugs.js';
 import { smallest } from './shrink.js';
 
 /*
- * Bugs that are planted in running instances, each of which the checker finds in the history of one seed; without the bug
- * the same scenario is linearizable.
+ * Each test plants a bug in running instances, which the checker finds in the history of one seed. Without the bug the same
+ * scenario is linearizable.
  */
 
 const BUGS = [...ACTIVATION_BUGS, ...RELEASE_BUGS, ...CHANGE_BUGS, ...HEARTBEAT_BUGS];
@@ -35,12 +35,12 @@ describe.each(BUGS.map((bug) => [bug.name, bug] as const))('%s', (_name, bug) =>
     expect(lines.length).toBeLessThanOrEqual(MAX_PRINTED);
   });
 
-  test('is not found where it is not planted', async () => {
+  test('is not found if it is not planted', async () => {
     expect((await runWithout(deployment, bug)).verdict).toBe('linearizable');
   });
 });
 
-test('a bug whose statement is gone fails its test', async () => {
+test('a bug whose statement no longer exists fails its test', async () => {
   const gone: PlantedBug = {
     ...BUGS[0]!,
     plant: (planting) => planting.on(/^a statement that is no more$/, ({ run }) => run()),

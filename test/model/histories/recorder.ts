@@ -9,11 +9,11 @@ import { isConnectionLost } from '../../support/harness.js';
 import { LicenseRequests } from './requests.js';
 import type { State } from './transition.js';
 
-/** How far behind the primary a replica's yes may be (docs/decisions/0013), and how often an instance looks at it. */
+/** How far a confirmation by a replica may lag behind the primary (docs/decisions/0013), and how often an instance checks it. */
 const REPLICA_LAG_MS = 65_000;
-/** A clock that is wrong by more than this refuses nothing as expired (docs/decisions/0015). */
+/** An instance whose clock is wrong by more than this refuses no license as expired (docs/decisions/0015). */
 const CLOCK_TOLERANCE_MS = 3_600_000;
-/** A refusal of the request itself, which says nothing of the license: the clock of the instance is wrong. */
+/** Refusals because the clock of the instance is wrong, which do not depend on the license. */
 const SAYS_NOTHING = /webhook_signature_invalid/;
 
 export interface Recorded {
@@ -24,14 +24,14 @@ export interface Recorded {
 
 /** The callbacks of the recorder while a scenario runs. */
 export interface Observer {
-  /** An operation is about to be sent. */
+  /** Called before an operation is sent. */
   invoked?(): void;
   returned?(command: Command): void;
-  /** So many clients have operations left. */
+  /** Called with the number of clients that have operations left. */
   clients?(left: number): void;
 }
 
-/** Plays a scenario and records the history of its license. */
+/** Runs a scenario and records the history of its license. */
 export async function record(
   deployment: Deployment,
   scenario: Scenario,
@@ -91,7 +91,7 @@ class Recorder {
     const returned = performance.now();
     const [from, to] = instance.clockBetween(invoked, returned);
     const observed = answer && tells(answer) ? outcome(command, answer) : null;
-    // An instance with a replica may have read its yes from the replica.
+    // An instance with a replica may have read a confirmation from the replica.
     const isCopy = command.do === 'heartbeat' && instance.hasReplica && observed?.says === '200';
     this.operations.push({
       number: this.operations.length + 1,
@@ -109,7 +109,7 @@ class Recorder {
     this.observer.returned?.(command);
   }
 
-  /** The times by which an answer may have been given: none that is further ahead than a clock may be for a refusal. */
+  /** The clock times at which the response may have been made, without those so far ahead that nothing is refused as expired. */
   private credible({ says }: Outcome, [from, to]: readonly [number, number]): readonly [number, number] {
     if (!says.includes('license_expired')) return [from, to];
     const latest = this.deployment.now() + CLOCK_TOLERANCE_MS;
@@ -143,7 +143,7 @@ class Recorder {
   }
 }
 
-/** Whether an answer tells the result of the operation. A 503 does not: it may have been carried out. */
+/** Whether a response gives the result of the operation. A 503 does not, because it may have taken effect. */
 const tells = ({ status, json }: Answer): boolean =>
   status !== 503 && !(status >= 400 && SAYS_NOTHING.test(json?.code));
 

@@ -12,7 +12,7 @@ import type { Scenario } from './plan.js';
 const DAY_MS = 86_400_000;
 const reason = 'a test';
 
-/** Where the requests for one license go, with what proves who sends them. */
+/** The requests for one license, with the credentials of their senders. */
 export class LicenseRequests {
   private constructor(
     private readonly deployment: Deployment,
@@ -23,7 +23,7 @@ export class LicenseRequests {
     private readonly holder: Record<string, string>,
   ) {}
 
-  /** Issues the license, unless it is sold, and signs in staff and its holder. */
+  /** Issues the license, unless it is sold, and begins sessions of staff and of its holder. */
   static async begin(
     deployment: Deployment,
     { isSold, machines_allowed, on_expiry }: Scenario,
@@ -50,7 +50,7 @@ export class LicenseRequests {
     switch (command.do) {
       case 'report': {
         const now = performance.now();
-        // The signature has the time of the instance, which refuses one of another time.
+        // The signature has the time of the instance, which refuses signatures with another time.
         const at = unixTime() + Math.round((clockBetween(now, now)[1] - this.deployment.now()) / 1000);
         const { transaction_id } = this;
         return report({ url }, { transaction_id, email, status: command.status }, { at });
@@ -88,7 +88,7 @@ export class LicenseRequests {
     }
   }
 
-  /** What support sees and the holder: read until two answers in a row are alike, for each is made of several reads. */
+  /** What staff and the holder see. It consists of several reads, so it is read until two results in a row are equal. */
   async look(instance: () => Instance): Promise<Views> {
     for (let before = ''; ;) {
       const staff = [await this.seenByStaff(instance)];
@@ -120,7 +120,7 @@ export class LicenseRequests {
   }
 }
 
-/** Asks again where no answer came. */
+/** Repeats a request until a response comes. */
 async function untilAnswered(ask: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     const answer = await ask().catch((error: unknown) => {
@@ -130,14 +130,14 @@ async function untilAnswered(ask: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** A change in the words of the wire. */
+/** A change with the names of the API. */
 const wire = ({ expires_at, staff_status, ...terms }: Terms) => ({
   ...terms,
   ...(expires_at !== undefined && { expires_at: expires_at && rfc3339(new Date(expires_at)) }),
   ...(staff_status && { status: staff_status }),
 });
 
-/** A session and a token begin a day ago and end in a day, so that they hold by a clock that is stepped. */
+/** Sessions and tokens began a day ago and end in a day, so that they are valid for a clock that is set, too. */
 async function session(deployment: Deployment, email: string): Promise<Record<string, string>> {
   const token = randomBytes(32).toString('base64url');
   await deployment.sql(

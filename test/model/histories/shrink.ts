@@ -3,8 +3,8 @@ import { isWithoutEffect, unanswered, type Operation } from './history.js';
 import type { State } from './transition.js';
 
 /*
- * The smallest part of a failing history that a person needs to see the contradiction. Each step keeps the proof: what
- * remains is only less constrained than what was recorded, and is still not linearizable.
+ * Reduces a failing history to the operations that show the contradiction. Each step keeps the proof: what remains has fewer
+ * constraints than what was recorded, and is still not linearizable.
  */
 
 export interface Contradiction {
@@ -38,7 +38,7 @@ export function smallest(initial: State, history: readonly Operation[]): Contrad
   return { operations: kept.filter((each) => !irrelevant.has(each)), irrelevant: irrelevant.size };
 }
 
-/** The history up to the first answer that contradicts what was before: what comes later explains nothing earlier. */
+/** The history up to the first response that contradicts the operations before it. Later ones cannot explain it. */
 function shortestPrefix(
   history: readonly Operation[],
   fails: (operations: readonly Operation[]) => boolean,

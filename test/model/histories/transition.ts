@@ -15,7 +15,7 @@ export interface State {
   readonly holders: readonly string[];
 }
 
-/** The states that may follow when an operation takes effect; none where its answer contradicts the state. */
+/** The states that may follow when an operation takes effect; none if its response contradicts the state. */
 export function* after({ state, holders }: State, operation: Operation): Generator<State> {
   const { command, outcome, clock, observed } = operation;
   const seen =
@@ -24,7 +24,7 @@ export function* after({ state, holders }: State, operation: Operation): Generat
     if (outcome === null || isShown(state, holders, (outcome as Shown).shown)) yield { state, holders };
     return;
   }
-  // When the clock was read is not known. What depends on it is whether a moment has come: the ends of the interval tell.
+  // It is not known when the clock was read. It only matters whether a time has passed, so both ends of the interval are tried.
   for (const now of new Set(isTimed(command) ? clock : [clock[1]])) {
     const next = cloned(state);
     next.now = now;
@@ -44,7 +44,7 @@ const MINUTE_MS = 60_000;
 export function keyOf({ state }: State): string {
   const licenses = state.licenses.map((license) => {
     const { bindings, ended_at: _, end_changed_at: __, ...rest } = license;
-    // Their order says only who came first.
+    // Their order shows only which was added first.
     const each = bindings.map((binding) => JSON.stringify(keyOfBinding(license, binding)));
     // A key that is replaced later counts as replaced after the latest activation, which a wrong clock may have set ahead.
     const latest = Math.max(0, ...bindings.map(({ activated_at }) => activated_at));
@@ -53,7 +53,7 @@ export function keyOf({ state }: State): string {
   return JSON.stringify([licenses, state.erased]);
 }
 
-// Of an activation's time it matters alone which keys were replaced since; of others nothing.
+// Of the time of an activation, it only matters which keys were replaced after it.
 function keyOfBinding({ replaced_at }: License, binding: License['bindings'][number]) {
   const { activated_at, ended, requests, ...rest } = binding;
   const known = ended ? null : replaced_at.map((at) => at >= activated_at);
@@ -121,7 +121,7 @@ function license(value: unknown): unknown {
   });
 }
 
-/** An activation whose answer was lost gets the id of one that is shown alike and belongs to no other. */
+/** An activation whose response was lost gets the id of an equal one that is seen and belongs to no other activation. */
 function withIds(state: ModelState, shown: ShownLicense | null): ModelState {
   const [{ bindings }] = state.licenses as [License];
   if (!shown || bindings.every(({ id }) => id !== '?')) return state;

@@ -85,7 +85,7 @@ export const heartbeat = (binding: string, times: Times) =>
 export const refusedHeartbeat = (binding: string, times: Times) =>
   operation(beat(binding), '403 binding_released stop', times);
 
-/** An operation whose answer was lost on its way. */
+/** An operation whose response was lost. */
 export function lost(each: Operation): Operation {
   const { observed: _, ...rest } = unanswered(each);
   return rest;

@@ -2,7 +2,7 @@ import { only } from '../plan.js';
 import { ALONE, TOGETHER, type PlantedBug } from './planted-bug.js';
 import { ACTIVATE, activateWrongly, FIND_LICENSE, STORE_PURCHASE } from './statements.js';
 
-/** Bugs that give a machine what it may not have, or refuse what it may. */
+/** Bugs of activations: a machine is accepted that must be refused, or refused although it must be accepted. */
 export const ACTIVATION_BUGS: readonly PlantedBug[] = [
   {
     name: 'an activation counts and inserts without the lock of the license',
@@ -47,7 +47,7 @@ export const ACTIVATION_BUGS: readonly PlantedBug[] = [
     name: 'a machine that is active takes a second place',
     seed: 1,
     shape: ALONE,
-    // No activation is found by the machine, and the index that would refuse the second one sees another machine.
+    // The activation of the machine is not found, and the unique index that would refuse a second one gets another machine.
     plant: (planting) =>
       planting.trigger(
         'activation',

@@ -10,7 +10,7 @@ import {
   withoutLock,
 } from './statements.js';
 
-/** Bugs of what staff and the payment processor change. */
+/** Bugs of changes by staff and by the payment processor. */
 export const CHANGE_BUGS: readonly PlantedBug[] = [
   {
     name: 'a late report of payment revives a refunded purchase',

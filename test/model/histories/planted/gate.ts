@@ -10,14 +10,14 @@ interface Held {
 }
 
 /**
- * Holds a statement until something else has happened, so that an interleaving does not depend on chance. Where it can no
- * longer happen, because every other client has finished or is held too, the statement goes on.
+ * Holds a statement until another event has occurred, so that an interleaving does not depend on chance. If the event can no
+ * longer occur, because every other client has finished or is held too, the statement is executed.
  */
 export class Gate implements Observer {
   #clients = 1;
   #held: Held[] = [];
 
-  /** Waits until another statement comes here. */
+  /** Waits until another statement calls this method. */
   async untilAnother(): Promise<void> {
     const others = this.#held.filter(({ opensOn, opensOnHeld }) => !opensOn && !opensOnHeld);
     if (others.length > 0) return this.#open((each) => others.includes(each));

@@ -7,7 +7,7 @@ import { Planting } from './planting.js';
 /** A bug that the checker must find. */
 export interface PlantedBug {
   readonly name: string;
-  /** Plans a scenario in which it shows. */
+  /** Plans a scenario in which the bug has an effect. */
   readonly seed: number;
   readonly shape: ScenarioShape;
   readonly plant: (planting: Planting) => void | Promise<void>;
@@ -18,14 +18,14 @@ export interface PlantedRun {
   readonly verdict: Verdict;
 }
 
-/** One client: what it finds does not depend on how operations meet. */
+/** One client, for bugs that need no concurrency. */
 export const ALONE: ScenarioShape = { clients: 1, templates: 14 };
-/** Two clients, whose statements a gate brings together. */
+/** Two clients whose statements a gate interleaves. */
 export const TOGETHER: ScenarioShape = { clients: 2, templates: 2 };
 
 let runs = 0;
 
-/** Plays the scenario of a bug on instances that have it. @throws where it was not planted */
+/** Runs the scenario of a bug on instances that have it. @throws if it was not planted */
 export async function runWith(deployment: LocalDeployment, bug: PlantedBug): Promise<PlantedRun> {
   const planting = new Planting(deployment);
   try {
@@ -38,7 +38,7 @@ export async function runWith(deployment: LocalDeployment, bug: PlantedBug): Pro
   }
 }
 
-/** Plays the same scenario on instances that do not have it. */
+/** Runs the same scenario on instances that do not have the bug. */
 export const runWithout = (deployment: LocalDeployment, bug: PlantedBug): Promise<PlantedRun> =>
   runScenario(deployment, bug);
 

@@ -6,7 +6,7 @@ import { Gate } from './gate.js';
 
 /** A statement on its way to the database, of any instance. */
 export interface Statement {
-  /** On one line, each space once. */
+  /** The text of the statement, in which each white space is one space. */
   readonly text: string;
   readonly values: readonly unknown[];
   /** The connection: statements of one transaction share it. */
@@ -21,7 +21,7 @@ const USED = 'planted_bug_used';
 
 /**
  * Plants a bug in running instances: at the database driver, where each statement is known by its words, or in the database.
- * What is planted ends with `remove`; nothing of the driver's own classes is changed.
+ * `remove` removes all bugs. The classes of the driver are not changed.
  */
 export class Planting {
   readonly gate = new Gate();
@@ -64,7 +64,7 @@ export class Planting {
     );
   }
 
-  /** A connection of its own that sees the database as it is now, as a replica does whose replay is paused. */
+  /** A new connection that sees the database as it is now, like a replica whose replay is paused. */
   async snapshot(): Promise<pg.Client> {
     const client = new pg.Client(this.deployment.services[0]!.databaseUrl);
     await client.connect();
@@ -73,7 +73,7 @@ export class Planting {
     return client;
   }
 
-  /** @throws where a part of the bug was not planted: no statement matched, for the code has changed */
+  /** @throws if a part of the bug was not planted, because no statement matched after a change of the code */
   async confirm(): Promise<void> {
     const missed = this.#handlers
       .filter(({ used }) => used === 0)
@@ -101,7 +101,7 @@ export class Planting {
     pool.on('acquire', wrap);
     this.#undo.push(async () => {
       pool.off('acquire', wrap);
-      // The method of the class shows again.
+      // Without its own property, the object has the method of its class again.
       for (const client of wrapped.keys()) Reflect.deleteProperty(client, 'query');
     });
   }
@@ -113,7 +113,7 @@ export class Planting {
       const handler = this.#handlers.find(({ pattern }) => pattern.test(text));
       if (!handler) return query(...args);
       handler.used += 1;
-      // Without its name, under which the driver expects the same words each time.
+      // The name of the statement is left out, because the driver expects the same text for a name each time.
       const run: Statement['run'] = async (other = text, given = values) =>
         (await query({ text: other, values: [...given] })) as pg.QueryResult;
       const result = handler.handle({ text, values, connection: client, run });
@@ -125,13 +125,13 @@ export class Planting {
   }
 }
 
-/** A part of a text replaced. @throws where it is not there */
+/** Replaces a part of a text. @throws if the text does not contain it */
 export function replaced(text: string, part: RegExp, by: string): string {
   if (!part.test(text)) throw new Error(`this bug was not planted: ${part} is not in ${text}`);
   return text.replace(part, by);
 }
 
-/** What the arguments of the driver's `query` ask for. */
+/** Reads the arguments of the driver's `query`. */
 function asked(args: readonly unknown[]) {
   const [first, second] = args;
   const { text, values } = (typeof first === 'string' ? { text: first } : first) as {

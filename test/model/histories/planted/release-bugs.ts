@@ -5,7 +5,7 @@ import { COMMIT, COUNT_SELF_RELEASES, END_ACTIVATIONS, withoutLock } from './sta
 
 const RELEASES = { activate: 12, release: 10, heartbeat: 4 };
 
-/** Bugs of what ends an activation: releases, refunds and erasures. */
+/** Bugs of releases, refunds and erasures, which end activations. */
 export const RELEASE_BUGS: readonly PlantedBug[] = [
   {
     name: 'a refund leaves the machines active',

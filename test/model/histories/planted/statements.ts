@@ -2,8 +2,8 @@ import type pg from 'pg';
 import { resultOf, type Planting, type Statement } from './planting.js';
 
 /*
- * The statements that bugs are planted in, known by what they do. A pattern that no statement matches any more fails the
- * test of its bug: `this bug was not planted`.
+ * Patterns of the statements in which bugs are planted. If no statement matches a pattern any more, the test of its bug fails
+ * with `this bug was not planted`.
  */
 
 /** Reads the license of a key and an address, with the machine's activation. */
@@ -19,13 +19,13 @@ export const END_ACTIVATIONS = /^update "activation" set "ended_at" = /i;
 export const CHANGE_LICENSE = /^update "license" set /i;
 /** Counts the self-releases of a year. */
 export const COUNT_SELF_RELEASES = /from activation .*\.released_by_holder and /;
-/** Stores a reported purchase where it is new. */
+/** Stores a reported purchase if it is new. */
 export const STORE_PURCHASE = /^insert into purchase .* on conflict do nothing$/;
 export const CHANGE_PURCHASE_STATE = /^update purchase set state = /;
 export const STORE_REPLACED_KEY = /^insert into replaced_key /;
 export const COMMIT = /^commit$/i;
 
-/** A bug of locking: each reader of a license passes without its lock. */
+/** A bug of locking: licenses are read without a lock. */
 export function withoutLock(planting: Planting): void {
   planting.replace(LOCK_LICENSE, / for update$/i, '');
 }
@@ -46,7 +46,7 @@ const INSERT = `
   values ($1, $2, $3, $4, $5, $6) returning id as activation_id, activated_at, hostname_hint`;
 
 /**
- * Activates a machine without the function of the database that does it right.
+ * Activates a machine with separate statements instead of the SQL function.
  * @param between runs after the count and before the insert
  */
 export async function activateWrongly(
