@@ -1,26 +1,26 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Faulted, NEEDS_DATABASE, refused, served } from './harness.js';
+import { FaultedService, NEEDS_DATABASE, refused, served } from './harness.js';
 import { expectPromises } from './promises.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
 let postgres: FragilePostgres;
-let faulted: Faulted;
+let faulted: FaultedService;
 
 beforeAll(async () => {
   postgres = await FragilePostgres.start();
-  faulted = await Faulted.start(() => postgres.url);
+  faulted = await FaultedService.start(() => postgres.url);
 });
 afterAll(async () => {
   await faulted?.end();
   await postgres?.end();
 });
 
-/** Ends one connection of the service, whichever the database picks; its own random numbers need no seed of ours. */
+/** Ends one connection of the service, which the database chooses at random. */
 const TERMINATE = `
   select pg_terminate_backend(pid) as ended from pg_stat_activity
   where application_name = 'mooring' order by random() limit 1`;
 
-test('connections that the database ends at random, in the middle of whatever they do, cost their own calls alone', async () => {
+test('if the database ends connections at random, only calls on these connections fail', async () => {
   const load = faulted.load();
   await load.more(50, served);
   let ended = 0;
@@ -32,12 +32,12 @@ test('connections that the database ends at random, in the middle of whatever th
   const recovery = await faulted.recovery(load);
   const answers = await load.stop();
 
-  // The batches of heartbeats and of telemetry that were on an ended connection, and no others.
+  // Only the batches of heartbeats and of telemetry fail that were on an ended connection.
   expect(answers.filter(refused).length).toBeLessThan(answers.filter(served).length);
   await expectPromises(faulted, answers, recovery);
 });
 
-test('a postmaster that is killed under load, its children still at work, is found again when it is back', async () => {
+test('if the postmaster is killed under load, while its children still run, the service uses it again after its restart', async () => {
   const load = faulted.load();
   await load.more(50, served);
   await postgres.kill();

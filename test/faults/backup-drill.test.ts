@@ -17,12 +17,12 @@ import { Computer } from '../keys/rotation-drill-computer.js';
 import { freePort } from '../support/processes/server-process.js';
 import { buyerOf, sold, TAKES_PURCHASES } from '../support/http/webhook.js';
 
-// The job queue's own line about an unavailable database, beside what is logged of it.
+// The log line of the job queue library about an unavailable database, in addition to that of the service.
 jest.spyOn(console, 'trace').mockImplementation(() => undefined);
 
 /*
- * The drill of docs/operations/restore.md. A database is lost under load, and comes back twice: once with its log, and
- * once as the backup alone has it. The difference is what a client was shown last.
+ * The drill of docs/operations/restore.md. A database is lost under load and restored twice: once with its write-ahead log, and
+ * once from the backup alone, without what clients were answered after it.
  */
 const folder = mkdtempSync(join(tmpdir(), 'mooring-backup-'));
 const [backup, archive, saved] = ['backup', 'archive', 'saved'].map((name) => join(folder, name)) as [
@@ -38,20 +38,20 @@ let restored: Restored | undefined;
 let service: Service;
 let port: string;
 let load: Load | undefined;
-/** What was acknowledged when the backup began. */
+/** What had been acknowledged when the backup began. */
 let before: { paid: string[]; bound: Bound[] };
-/** Whose machines were released, erased or refunded after the backup, each by its token. */
+/** The tokens of the machines whose licenses were released, erased or refunded after the backup. */
 let ada: Bound;
 let moved: Bound;
 let refunded: Bound;
-/** Whose license got another address after the backup, and who was erased then. */
+/** The licenses that got another address after the backup, and the holders that were erased after it. */
 let passedOn: Bound;
-/** The desks: of before the backup; on a license of before; on one sold since; and on the seat that was moved. */
+/** The computers: activated before the backup; after it; with a license sold after it; with an activation moved after it. */
 let old: Computer;
 let young: Computer;
 let late: Computer;
 let second: Computer;
-/** Published after the backup; the publisher kept the file. */
+/** The manifest that was published after the backup. The publisher has its file. */
 let newer: SignedManifest;
 
 const activations = ({ name, status }: Timed) => name === 'activation' && status === 201;
@@ -114,7 +114,7 @@ async function stateBefore(): Promise<void> {
 async function stateSince(): Promise<void> {
   await load!.more(21, activations);
   await erase(service, ada.email);
-  // The address is changed and erased later than the backup, by the clock as well.
+  // The clock advances, so that the address is changed and erased at a later time than that of the backup.
   clock.advance(1_000);
   await service.setLicense((await sold(service, 'passed-on'))!.license_id!, { email: NEXT_HOLDER });
   await erase(service, passedOn.email);
@@ -128,7 +128,7 @@ async function stateSince(): Promise<void> {
   expect(await old.checkForUpdate()).toMatchObject({ available: true, newest_version: '3.3' });
 }
 
-/** A computer with the reference client, whose application never ends. */
+/** A computer with the reference client, whose application is not restarted. */
 async function computer(buyer: Buyer): Promise<Computer> {
   const { keys } = (await service.call('GET', '/v1/keys')).json as { keys: { for: string; x: string }[] };
   const trustedKeys = keys.filter((key) => key.for === 'update-manifest').map(({ x }) => x);
@@ -141,7 +141,7 @@ async function computer(buyer: Buyer): Promise<Computer> {
   return made;
 }
 
-/** Killed under load, its files gone; what its log held on another disk is saved. */
+/** Kills the database under load and deletes its files. The write-ahead log on another disk is saved. */
 async function lose(): Promise<void> {
   await postgres.stop();
   await load!.more(4, ({ status }) => status === 503);
@@ -151,18 +151,19 @@ async function lose(): Promise<void> {
   rmSync(postgres.cluster, { recursive: true });
 }
 
-/** Waits until it is so; where the test was given up and its desks are closed, it never will be. */
+/** Waits until a condition holds. @throws if the test has failed and its computers are closed */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) {
-    if (computers.some(({ rests }) => rests)) throw new Error('the desks are closed');
+    if (computers.some(({ rests }) => rests))
+      throw new Error('The computers are closed, because the test has ended.');
     await pause(10);
   }
 }
 
-/** Waits until each computer has had an answer to a heartbeat that it began from now on. */
+/** Waits until each computer has got a response to a heartbeat that it began after this call. */
 async function heartbeatOnEveryComputer(): Promise<void> {
   const sent = ({ log }: Computer) => log.filter((line) => line.startsWith('heartbeat sent')).length;
-  // The next one may have begun before.
+  // The next response may be that of a heartbeat that began before.
   const goals = computers.map((each) => sent(each) + 2);
   await until(() => computers.every((each, i) => sent(each) >= goals[i]!));
 }
@@ -189,7 +190,7 @@ async function expectPurchases(paid: readonly string[]): Promise<void> {
   expect(paid.filter((id) => !known.has(id))).toEqual([]);
 }
 
-/** No client was ever answered stop: each application went on from its activation to this moment. */
+/** Expects that no client ever got `stop`: each application has run since its activation. */
 function expectNoneStopped(): void {
   for (const { states } of computers)
     expect(states.map(({ kind }) => kind)).toEqual([
@@ -198,7 +199,7 @@ function expectNoneStopped(): void {
     ]);
 }
 
-describe('with the archive, and the end of the log that was not yet in it', () => {
+describe('restored with the archive and the end of the write-ahead log that was not archived yet', () => {
   beforeAll(async () => {
     restored = new Restored(backup, postgres.url);
     copyWal(saved, restored.cluster);
@@ -226,15 +227,15 @@ describe('with the archive, and the end of the log that was not yet in it', () =
     expect(service.app.get(ManifestService).live!.content.version).toBe('3.3');
   });
 
-  test('no application notices but by a heartbeat or two that came to nothing', async () => {
+  test('applications notice nothing except that one or two heartbeats fail', async () => {
     await heartbeatOnEveryComputer();
     expect(computers.filter(askedAgain)).toEqual([]);
     expectNoneStopped();
   });
 });
 
-describe('from the backup alone', () => {
-  /** What the erased holder's machine was answered from before the start on. */
+describe('restored from the backup alone', () => {
+  /** The responses to the machine of the erased holder since before the start of the service. */
   let logBefore: string[];
 
   beforeAll(async () => {
@@ -246,29 +247,29 @@ describe('from the backup alone', () => {
     logBefore = (await load.stop()).filter(({ status }) => status !== 0).map(({ json }) => json.code);
   });
 
-  test('all that was acknowledged before it is there', async () => {
+  test('contains all that was acknowledged before the backup', async () => {
     await expectPurchases(before.paid);
     await expectTheRest(before.bound);
   });
 
-  test('who was erased since is erased again before any request is answered', async () => {
+  test('holders who were erased after the backup are erased again before any request is answered', async () => {
     expect(new Set(logBefore)).toEqual(new Set(['binding_released']));
     expect((await market.activate(ada)).json.code).toBe('license_not_found');
     const named = 'select 1 from license where email = $1 union all select 1 from purchase where email = $1';
     expect(await service.sql(named, [ada.email])).toEqual([]);
   });
 
-  test('machines activated since activate again by themselves, and no application stops', async () => {
+  test('machines that were activated after the backup activate again by themselves, and no application stops', async () => {
     await heartbeatOnEveryComputer();
     expect([old, young, late, second].map(askedAgain)).toEqual([false, true, true, true]);
-    // Once where there is a license with a seat; the others ask again with each heartbeat, and go on.
+    // They activate once if the license has a free machine; the others try again with each heartbeat, and continue to run.
     expect(young.activated.map(({ status }) => status)).toEqual([201, 201]);
     expect(new Set(late.activated.slice(1).map(({ status }) => status))).toEqual(new Set([404]));
     expect(new Set(second.activated.slice(1).map(({ status }) => status))).toEqual(new Set([409]));
     expectNoneStopped();
   });
 
-  test('what was sold and refunded since comes back when the processor reports it again, once', async () => {
+  test('later purchases and refunds are stored once when the processor reports them again', async () => {
     expect(await heartbeatOutcome(refunded)).toBe(200);
     const licenses = async () => {
       const rows = await service.sql<{ transaction_id: string; id: string }>(
@@ -286,12 +287,12 @@ describe('from the backup alone', () => {
     expect(await heartbeatOutcome(refunded)).toBe('license_refunded');
   });
 
-  test('each is the license it was, with the key that its buyer has', async () => {
+  test('each of these purchases has the same license as before, with the key that its buyer has', async () => {
     for (const { transaction_id, license_key } of market.bound)
       expect((await market.buyer(transaction_id)).license_key).toBe(license_key);
   });
 
-  test('a license that changed hands since goes on without an address, where its former holder was erased', async () => {
+  test('a license that got another holder after the backup stays valid without an address if its former holder was erased', async () => {
     expect([await emailOfPassedOn(), await heartbeatOutcome(passedOn)]).toEqual([null, 200]);
     expect(await service.sql('select id from purchase where email = $1', [passedOn.email])).toEqual([]);
     expect((await service.call('GET', '/health/ready')).json.warnings).toContainEqual(
@@ -299,19 +300,19 @@ describe('from the backup alone', () => {
     );
   });
 
-  test('who was erased since is not there again, whether the backup knew of them or not', async () => {
+  test('data of holders who were erased after the backup is not restored, whether the backup contained it or not', async () => {
     expect((await sold(service, 'ada'))!.email).toBe('');
     expect(await sold(service, 'gone')).toMatchObject({ state: 'paid', license_id: null, email: '' });
     expect(await service.sql('select id from purchase where email = $1', [buyerOf('gone')])).toEqual([]);
   });
 
-  test('the machine of a license bought since activates again by itself', async () => {
+  test('the machine of a license that was bought after the backup activates again by itself', async () => {
     await until(() => late.activated.at(-1)!.status === 201);
     expect(late.activated.at(-1)).toMatchObject({ machines_in_use: 1 });
     expectNoneStopped();
   });
 
-  test('a seat that was moved since is moved once more, and its second machine has it by itself', async () => {
+  test('after an activation that was moved to a second machine is released once more, that machine activates by itself', async () => {
     await service.app.get(ReleaseService).release(moved.activation_id, ACT);
     await until(() => second.activated.at(-1)!.status === 201);
     expect(await heartbeatOutcome(moved)).toBe('binding_released');
@@ -324,7 +325,7 @@ describe('from the backup alone', () => {
     expect(await service.sql(over)).toEqual([]);
   });
 
-  test('the older manifest is refused by each client that has seen the newer, which is published again from its file', async () => {
+  test('clients that have seen the newer manifest refuse the older one, until the newer is published again from its file', async () => {
     expect(service.app.get(ManifestService).live!.content.version).toBe('3.2');
     expect(await old.checkForUpdate()).toEqual({ available: false, reason: 'sequence_too_low' });
     await service.app.get(ManifestService).publish(newer, ACT);

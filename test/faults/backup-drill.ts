@@ -22,9 +22,9 @@ interface Event {
   readonly body: { transaction_id: string; status: string; email?: string };
 }
 
-/** The payment processor, its buyers and their machines: what each of them was answered, whatever happens to the service. */
+/** The payment processor, its buyers and their machines, with the responses that each of them got. */
 export class Market {
-  /** Every event that the processor has, reported or not; it sends them again when it is asked to. */
+  /** Every event of the processor, reported or not. The processor can report them all again. */
   readonly events: Event[] = [];
   /** What the service has acknowledged: purchases, bindings, and blocks of telemetry. */
   readonly paid: string[] = [];
@@ -35,7 +35,7 @@ export class Market {
 
   constructor(readonly service: () => Service) {}
 
-  /** Reports an event, or reports it again. A service that is not there is a status of 0. */
+  /** Reports an event for the first time or again. The status is 0 if the service is unavailable. */
   async tell({ id, body }: Event): Promise<Timed> {
     const text = JSON.stringify(body);
     const answer = await this.#call('report', PURCHASES, text, signed(text, { id }));
@@ -44,12 +44,12 @@ export class Market {
     return answer;
   }
 
-  /** Reports every event again, at once; and again what the service had no time for. */
+  /** Reports every event again, all at the same time, and repeats those that got 503. */
   async tellAll(): Promise<void> {
     for (let left = this.events; left.length > 0;) {
       const answers = await Promise.all(left.map((event) => this.tell(event)));
       const refused = answers.find(({ status }) => ![204, 503].includes(status));
-      if (refused) throw new Error(`a report was answered with ${refused.status}`);
+      if (refused) throw new Error(`A report was answered with ${refused.status}`);
       left = left.filter((_, i) => answers[i]!.status !== 204);
     }
   }
@@ -64,10 +64,10 @@ export class Market {
     return this.tell(event);
   }
 
-  /** A buyer buys, and has the key from the mail. */
+  /** Makes a purchase, and reads the license key from the mail to its buyer. */
   async sell(transaction_id = `sale-${(this.#sales += 1)}`): Promise<Buyer> {
     const { status } = await this.happens(transaction_id, 'paid');
-    if (status !== 204) throw new Error(`no purchase: ${status}`);
+    if (status !== 204) throw new Error(`The purchase was answered with ${status}`);
     return this.buyer(transaction_id);
   }
 
@@ -85,7 +85,7 @@ export class Market {
     return answer;
   }
 
-  /** A buyer buys and activates at once, as far as the service is there. */
+  /** Makes a purchase and activates at once, if the service is available. */
   saleAndActivation = async (): Promise<Timed> => {
     const transaction_id = `sale-${(this.#sales += 1)}`;
     const report = await this.happens(transaction_id, 'paid');
@@ -94,7 +94,7 @@ export class Market {
     return buyer ? this.activate(buyer) : report;
   };
 
-  /** The next machine's heartbeat, with telemetry. */
+  /** Sends a heartbeat with telemetry for the next machine. */
   beat = async (): Promise<Timed> => {
     const { token } = this.bound[(this.#beats += 1) % this.bound.length]!;
     const answer = await this.heartbeat(token, { os_version: 'macOS 26.1' });
@@ -111,7 +111,7 @@ export class Market {
   }
 }
 
-/** From its next start on a server hands each finished segment of its log over to a folder. */
+/** Makes a server copy each finished segment of its write-ahead log to a folder, from its next start on. */
 export async function archiveTo(postgres: FragilePostgres, archive: string): Promise<void> {
   mkdirSync(archive);
   await query(postgres.url, "alter system set archive_mode = 'on'");
@@ -121,7 +121,7 @@ export async function archiveTo(postgres: FragilePostgres, archive: string): Pro
   await postgres.restart();
 }
 
-/** Waits until all that was written up to now is in the archive. */
+/** Waits until the archive contains all that was written until now. */
 export async function archived({ url }: FragilePostgres): Promise<void> {
   const [row] = await query<{ segment: string }>(url, 'select pg_walfile_name(pg_switch_wal()) as segment');
   const done = 'select last_archived_wal >= $1 as done from pg_stat_archiver';

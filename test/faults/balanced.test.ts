@@ -18,15 +18,15 @@ import { activation, createDatabase } from '../support/harness.js';
 import { Load, type Timed } from '../support/databases/outage-harness.js';
 import type { ServerProcess } from '../support/processes/server-process.js';
 
-/** Fewer than there are machines, so that the limit is under pressure whatever happens. */
+/** Fewer than there are machines, so that machines always compete for the limit. */
 const SEATS = 60;
-/** An instance that is back is used again within this, plus ten times the current duration of twenty answers. */
+/** A restarted instance is used again within this time plus ten times the current duration of twenty responses. */
 const ITSELF_AGAIN_MS = 10_000;
 
 const brief = ({ name, status, broken }: Persisted) => `${name}: ${status} after ${broken}`;
 const acknowledged = ({ status }: Timed) => status === 200 || status === 201;
 
-/** Enough instances that the proxy still has a choice when one is gone. */
+/** Enough instances that the proxy still has a choice when one is down. */
 const INSTANCES = 3;
 
 describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
@@ -57,7 +57,7 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
     ({
       json: { token },
     } = await ask('activate', activation(license)));
-    // The sample that one of them has published reaches the others within seconds.
+    // The sample manifest that one instance has published reaches the others within seconds.
     for (const port of instances.ports)
       while ((await fetch(`http://127.0.0.1:${port}/v1/manifest`)).status !== 200) await pause(50);
   });
@@ -91,7 +91,7 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
     expect(took).toBeLessThan(ITSELF_AGAIN_MS + 10 * (performance.now() - began));
   }
 
-  /** Every request was answered as it should be, and the database agrees. */
+  /** Expects that every request got a valid response, and that the database contains what was acknowledged. */
   async function expectKept(all: Timed[]): Promise<void> {
     const answers = all as Persisted[];
     const refusals = answers.filter((answer) => !acknowledged(answer));
@@ -112,7 +112,7 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
     expect(stored.filter((each) => !hours.has(each))).toEqual([]);
   }
 
-  test('one is killed under load and comes back: nothing acknowledged is lost, the rest go on, and it is used again', async () => {
+  test('one is killed under load and restarted: nothing acknowledged is lost, the others continue, and it is used again', async () => {
     const load = begin();
     await load.more(40, acknowledged);
     await instances.processes[0]!.end('SIGKILL');
@@ -122,7 +122,7 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
     await expectKept(await load.stop());
   });
 
-  test('one hangs: it gets no requests, the rest go on, and it is used again once it answers', async () => {
+  test('one hangs: it gets no requests, the others continue, and it is used again when it responds', async () => {
     const load = begin();
     await load.more(20, acknowledged);
     const [frozen] = instances.processes;
@@ -136,8 +136,8 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
     await expectKept(await load.stop());
   });
 
-  test('all are replaced, one after the other, in front of a newer schema: every request is answered', async () => {
-    // What a newer version leaves: something more in a table, and a migration that is unknown here.
+  test('all are replaced, one after the other, with a newer schema: every request is answered', async () => {
+    // The database of a newer version: an additional column, and a migration that this version does not know.
     await client.query('alter table license add column of_a_newer_version text');
     await client.query(`insert into schema_migration (timestamp, name) values (9999, 'Newer0000000009999')`);
     const load = begin();

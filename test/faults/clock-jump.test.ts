@@ -11,7 +11,7 @@ const WARNING =
   'The clock of this machine has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.';
 const ACT = { actor: 'test', reason: 'a test' };
 
-// The service and its database share one machine, and so one clock: the fake clock takes the database to agree with it.
+// The service and its database share one machine and so one clock: the database always agrees with the fake clock.
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let service: Service;
 beforeEach(async () => {
@@ -28,7 +28,7 @@ const warnings = async () => (await service.call('GET', '/health/ready')).json.w
 const ended = async (of = service) =>
   (await of.sql('select from activation where ended_at is not null')).length;
 
-/** A license that stops in a hundred days with one machine, and one that never ends with another that was released. */
+/** A license that ends in a hundred days with one machine, and one without expiry with a released machine. */
 async function twoLicenses() {
   const expires_at = new Date(service.clock.now().getTime() + 100 * DAY_MS);
   const expiring = await service.issue({ expires_at, on_expiry: 'stop' });
@@ -43,7 +43,7 @@ async function twoLicenses() {
   return { expiring, token: token as string, kept };
 }
 
-test('a clock that jumps a year ahead together with the database deletes nothing and tells no license that it expired', async () => {
+test('after a jump of the clock and the database by a year nothing is deleted and no license is refused as expired', async () => {
   const { expiring, token, kept } = await twoLicenses();
   const suspended = await service.issue({ email: 'eve@example.com' });
   const stopped = (await service.activate(suspended)).json.token as string;
@@ -59,7 +59,7 @@ test('a clock that jumps a year ahead together with the database deletes nothing
     expect([status, json.code, json.client_action]).toEqual([503, 'unavailable', 'retry']);
   await expect(service.app.get(ErasureService).request('dora@example.com')).rejects.toThrow('unavailable');
   expect(await warnings()).toContain(WARNING);
-  // Each other license is served and refused as before.
+  // All other responses about licenses are as before.
   expect((await service.heartbeat(kept)).status).toBe(200);
   for (const { json } of [await service.heartbeat(stopped), await service.activate(suspended)])
     expect(json.code).toBe('license_suspended');
@@ -71,7 +71,7 @@ test('a clock that jumps a year ahead together with the database deletes nothing
   expect(await ended()).toBe(1);
 });
 
-test('after a restart the time is believed', async () => {
+test('after a restart the time is accepted', async () => {
   const { token } = await twoLicenses();
   service.clock.jump(YEAR_MS + 2 * DAY_MS);
   await expect(run()).rejects.toThrow(ClocksDiffer);
@@ -85,7 +85,7 @@ test('after a restart the time is believed', async () => {
   }
 });
 
-test('a machine that slept for 8 hours is believed after 8 hours', async () => {
+test('after a machine slept for 8 hours its time is accepted 8 hours later', async () => {
   service.clock.jump(8 * HOUR_MS);
   await expect(run()).rejects.toThrow(ClocksDiffer);
   service.clock.advance(8 * HOUR_MS - 1);
@@ -95,7 +95,7 @@ test('a machine that slept for 8 hours is believed after 8 hours', async () => {
   expect((await run())!.failed).toEqual([]);
 });
 
-test('a clock that is set by less than an hour at a time is believed at once', async () => {
+test('a clock that is set by less than an hour at a time is accepted at once', async () => {
   for (const step of [59 * 60_000, -2_000, 30 * 60_000]) {
     service.clock.jump(step);
     expect((await run())!.failed).toEqual([]);

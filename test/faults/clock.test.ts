@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { Faulted, served, type Heard } from './harness.js';
+import { FaultedService, served, type RecordedAnswer } from './harness.js';
 import { expectPromises } from './promises.js';
 import { activation, createDatabase } from '../support/harness.js';
 import type { Load } from '../support/databases/outage-harness.js';
@@ -14,12 +14,12 @@ const WARNING =
   'The clocks of this machine and of the database differ by more than an hour: nothing is deleted meanwhile.';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
-let faulted: Faulted;
-let load: Load<Heard> | undefined;
+let faulted: FaultedService;
+let load: Load<RecordedAnswer> | undefined;
 
 beforeAll(async () => {
   database = await createDatabase();
-  faulted = await Faulted.start(() => database.url, {
+  faulted = await FaultedService.start(() => database.url, {
     nodeArguments: ['--import', preload],
     ipc: true,
     limitsOfProduction: false,
@@ -32,13 +32,13 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Sets the clock of the service so far off the true time. */
+/** Sets by how much the clock of the service differs from the right time. */
 async function jump(offset: number): Promise<void> {
   faulted.process.child.send(offset);
   await once(faulted.process.child, 'message');
 }
 
-/** A license that stops in a hundred days, and the token of its machine. */
+/** A license that ends in a hundred days, and the token of its machine. */
 async function expiring() {
   const expires_at = new Date(Date.now() + 100 * DAY_MS).toISOString();
   const license = await faulted.issue({ machines_allowed: 2, expires_at, on_expiry: 'stop' });
@@ -49,7 +49,7 @@ async function expiring() {
 const paid = (transaction_id: string) =>
   report(faulted, { transaction_id, email: 'ada@example.com', status: 'paid' });
 
-test('a clock that jumps a year ahead, and two years back, stops no client and confuses nothing for longer', async () => {
+test('a clock that jumps a year ahead and then two years back stops no client, and has no effect after it is corrected', async () => {
   const { license, token } = await expiring();
   const beat = () => faulted.call('POST', '/v1/heartbeat', { token, app_version: '1.0.0' });
   load = faulted.load();
@@ -81,12 +81,12 @@ test('a clock that jumps a year ahead, and two years back, stops no client and c
     String(new Date(Date.now() + 7 * DAY_MS).getUTCFullYear()),
   );
   expect((await paid('after')).status).toBe(204);
-  // A session that was begun in the future would not end for a year.
+  // A session that began in the future would not end for a year.
   expect((await licenses()).status).toBe(401);
   await expectPromises(faulted, await load.stop(), recovery);
 });
 
-test('a service that starts with a clock a year ahead deletes nothing, and the next with a right one what is due', async () => {
+test('a service that starts with a clock a year ahead deletes nothing; the next one with a right clock deletes what is due', async () => {
   await faulted.sql(
     `insert into activation (id, license_id, machine_id, app_version, activated_at, ended_at, ended_reason)
      select gen_random_uuid(), id, sha256(months::text::bytea), '1.0.0', now() - interval '2 years',

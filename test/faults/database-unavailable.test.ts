@@ -40,7 +40,7 @@ test.each<[string, (manager: EntityManager) => Promise<unknown>]>([
 });
 
 test.each(['ECONNREFUSED', 'ENETUNREACH', 'EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS'])(
-  'a connection that cannot be opened (%s) counts as an outage, a caller that broke its own does not',
+  'a database connection that cannot be opened (%s) counts as an outage; a connection that a caller broke does not',
   (code) => {
     const failed = (more: object) => Object.assign(new Error(`connect ${code}`), { code, ...more });
     expect(isConnectionError(failed({ syscall: 'connect' }))).toBe(true);

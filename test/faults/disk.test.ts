@@ -1,37 +1,37 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Faulted, refused, served, type Heard } from './harness.js';
+import { FaultedService, refused, served, type RecordedAnswer } from './harness.js';
 import { expectPromises } from './promises.js';
 import { SmallDiskPostgres } from '../support/databases/small-disk-postgres.js';
 
 let postgres: SmallDiskPostgres;
-let faulted: Faulted;
+let faulted: FaultedService;
 
 beforeAll(async () => {
   postgres = await SmallDiskPostgres.start();
-  faulted = await Faulted.start(() => postgres.url);
+  faulted = await FaultedService.start(() => postgres.url);
 });
 afterAll(async () => {
   await faulted?.end();
   await postgres?.end();
 });
 
-const named = (wanted: string, is: (answer: Heard) => boolean) => (answer: Heard) =>
+const named = (wanted: string, is: (answer: RecordedAnswer) => boolean) => (answer: RecordedAnswer) =>
   answer.name === wanted && is(answer);
-/** Of the heartbeats the share that was served: a slow machine earns some 503, with and without a fault. */
-function servedShare(answers: readonly Heard[]): number {
+/** The share of the heartbeats that was served. On a slow machine some get 503 even without a fault. */
+function servedShare(answers: readonly RecordedAnswer[]): number {
   const heartbeats = answers.filter(({ name }) => name === 'heartbeat');
   return heartbeats.filter(served).length / heartbeats.length;
 }
-const notStored = ({ status, json }: Heard) => status === 200 && json.telemetry.stored === false;
+const notStored = ({ status, json }: RecordedAnswer) => status === 200 && json.telemetry.stored === false;
 
-test('on a full disk heartbeats go on without their telemetry, and nothing is promised that cannot be kept', async () => {
+test('with a full disk heartbeats are served without their telemetry, and nothing is acknowledged that is not stored', async () => {
   const load = faulted.load();
   await load.more(50, served);
   await load.more(20, named('heartbeat', served));
   const control = servedShare(load.answers);
   await postgres.fill();
   await load.more(10, named('activate', refused));
-  // Where nothing at all can be written it goes down; a full disk alone leaves it what it has.
+  // On a full disk PostgreSQL continues in the space that it already has. With a limited file size it cannot write and stops.
   if (postgres.hasOwnDisk) {
     const from = load.answers.length;
     await load.more(10, named('telemetry', notStored));
@@ -44,11 +44,11 @@ test('on a full disk heartbeats go on without their telemetry, and nothing is pr
   await expectPromises(faulted, await load.stop(), recovery);
 });
 
-test('a database that goes down because its log has no space loses nothing that was acknowledged', async () => {
+test('a database that goes down because its write-ahead log has no space loses nothing that was acknowledged', async () => {
   const load = faulted.load();
   await load.more(50, served);
   await postgres.fill();
-  // What is left of the log is used up: it cannot go on.
+  // Uses up the space that is left for the write-ahead log, so that PostgreSQL stops.
   const useUp = "select pg_logical_emit_message(false, 'fault', repeat('x', 1000000))";
   for (let isUp = true; isUp;)
     isUp = await faulted.sql(useUp).then(

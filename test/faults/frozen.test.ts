@@ -1,25 +1,25 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Faulted, served } from './harness.js';
+import { FaultedService, served } from './harness.js';
 import { expectPromises } from './promises.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
-/** Longer than any deadline it has: that of an answer (2 s), and the database's for a transaction left open (5 s). */
+/** Longer than any time limit: that of a response (2 s), and that of the database for an open transaction (5 s). */
 const FROZEN_MS = 6_000;
 
 let postgres: FragilePostgres;
-let faulted: Faulted;
+let faulted: FaultedService;
 
 beforeAll(async () => {
   postgres = await FragilePostgres.start();
-  faulted = await Faulted.start(() => postgres.url);
+  faulted = await FaultedService.start(() => postgres.url);
 });
 afterAll(async () => {
   await faulted?.end();
   await postgres?.end();
 });
 
-test('a service that stood still for seconds in the middle of everything goes on as if nothing had been', async () => {
+test('a service that was stopped for seconds under load continues, and keeps all promises', async () => {
   const load = faulted.load();
   await load.more(100, served);
   faulted.process.child.kill('SIGSTOP');
@@ -29,6 +29,6 @@ test('a service that stood still for seconds in the middle of everything goes on
   const answers = await load.stop();
 
   expect(answers.filter(({ milliseconds }) => milliseconds >= FROZEN_MS).length).toBeGreaterThan(0);
-  // What waited at the door meanwhile may be too much at once.
+  // The requests that waited meanwhile may exceed the load limits.
   await expectPromises(faulted, answers, recovery, { shed: true });
 });

@@ -12,29 +12,29 @@ import { freePort, ServerProcess, type ProcessOptions } from '../support/process
 const ownTime = fileURLToPath(new URL('../support/processes/own-time.mjs', import.meta.url));
 const STAFF_TOKEN = 'mst_a-token-of-the-fault-tests';
 const bearer = { authorization: `Bearer ${STAFF_TOKEN}` };
-/** Licenses with fewer seats than machines that activate. */
+/** The number of licenses with more machines that activate than they allow. */
 const CONTESTED = 40;
 const SEATS = 2;
 const RIVALS = 4;
 
 export const NEEDS_DATABASE = ['activate', 'contend', 'heartbeat', 'telemetry', 'search'];
 
-/** Whether the database was used, and answered. */
+/** Whether the call used the database and succeeded. */
 export const served = ({ name, status, json }: Timed): boolean =>
   NEEDS_DATABASE.includes(name) && status < 300 && status > 0 && json.telemetry?.stored !== false;
 export const refused = ({ status }: Timed): boolean => status === 503;
 export const takenSeat = ({ json, status }: Timed): boolean =>
   (status === 200 || status === 201) && json.activation !== undefined;
 
-/** A caller's own note of what it asked for is kept beside the answer. */
-export interface Asked {
+/** What a caller requested, which is recorded with the response. */
+export interface RecordedCall {
   readonly uptime_hours?: number;
   readonly seat?: string;
   readonly begun: number;
 }
-export type Heard = Timed & {
-  readonly asked: Asked;
-  /** How long the service took by its own time (`test/support/processes/own-time.mjs`); NaN where no answer came. */
+export type RecordedAnswer = Timed & {
+  readonly asked: RecordedCall;
+  /** How long the service took by its event loop (`test/support/processes/own-time.mjs`); NaN without a response. */
   readonly ownMs: number;
 };
 
@@ -44,10 +44,10 @@ export interface Recovery {
   readonly withoutFault: number;
 }
 
-/** Whether a service ran for less than half of the time that an answer took: the machine has too little for so many calls. */
-const isMachineShort = ({ ownMs, milliseconds }: Heard): boolean => !(ownMs > milliseconds / 2);
+/** Whether the service ran for less than half of the duration of a call, because the machine is too slow for the load. */
+const isMachineShort = ({ ownMs, milliseconds }: RecordedAnswer): boolean => !(ownMs > milliseconds / 2);
 
-/** How long a service with `test/support/processes/own-time.mjs` took for an answer. */
+/** How long a service with `test/support/processes/own-time.mjs` took for a response. */
 export const ownMs = ({ headers }: Pick<Answer, 'headers'>): number =>
   Number(headers['x-own-milliseconds'] ?? NaN);
 
@@ -55,13 +55,13 @@ export interface FaultedOptions extends ProcessOptions {
   readonly environment?: Record<string, string>;
 }
 
-/** A service in a process of its own under the load that every fault meets, and its database to look into. */
-export class Faulted {
+/** A service in its own process, the load of the fault tests, and access to its database. */
+export class FaultedService {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-fault-'));
   #license!: { license_key: string; email: string };
   #contested: { license_key: string; email: string }[] = [];
   #counter = 0;
-  readonly #loads: Load<Heard>[] = [];
+  readonly #loads: Load<RecordedAnswer>[] = [];
   token!: string;
 
   private constructor(
@@ -72,9 +72,9 @@ export class Faulted {
 
   process!: ServerProcess;
 
-  /** @param databaseUrl where the database is, which a fault may move */
-  static async start(databaseUrl: () => string, options: FaultedOptions = {}): Promise<Faulted> {
-    const faulted = new Faulted(`http://127.0.0.1:${await freePort()}`, databaseUrl, options);
+  /** @param databaseUrl returns the URL of the database, which a fault may change */
+  static async start(databaseUrl: () => string, options: FaultedOptions = {}): Promise<FaultedService> {
+    const faulted = new FaultedService(`http://127.0.0.1:${await freePort()}`, databaseUrl, options);
     try {
       await faulted.begin();
       await faulted.#prepare();
@@ -85,7 +85,7 @@ export class Faulted {
     return faulted;
   }
 
-  /** @param more settings of this one run */
+  /** Starts the process. @param more additional settings of this start */
   async begin(more: Record<string, string> = {}): Promise<void> {
     const { environment, ...options } = this.options;
     const settings = {
@@ -131,9 +131,9 @@ export class Faulted {
     return query<Row>(this.databaseUrl(), text, values);
   }
 
-  // `expectPromises` decides whether a connection may break.
+  // A broken connection is recorded with the status 0; `expectPromises` decides whether that is allowed.
   async #ask(
-    asked: Partial<Asked>,
+    asked: Partial<RecordedCall>,
     name: string,
     ...request: [string, string, unknown?, Record<string, string>?]
   ) {
@@ -142,39 +142,39 @@ export class Faulted {
     return { ...answer, asked: { ...asked, begun }, ownMs: ownMs(answer) };
   }
 
-  activate = (): Promise<Heard> => {
+  activate = (): Promise<RecordedAnswer> => {
     const machine = `machine ${(this.#counter += 1)}`;
     const body = activation(this.#license, machine, { hostname_hint: 'a hint' });
     return this.#ask({}, 'activate', 'POST', '/v1/activate', body);
   };
-  /** Machines compete for the seats of one license for a while, then of the next, and so on in a circle. */
-  contend = (): Promise<Heard> => {
+  /** Machines compete for the limit of one license for 50 calls, then for that of the next one, in a cycle. */
+  contend = (): Promise<RecordedAnswer> => {
     const turn = (this.#counter += 1);
     const license = this.#contested[Math.floor(turn / 50) % CONTESTED]!;
     const seat = `${license.license_key} rival ${turn % RIVALS}`;
     return this.#ask({ seat }, 'contend', 'POST', '/v1/activate', activation(license, seat));
   };
-  heartbeat = (): Promise<Heard> => this.#beat('heartbeat');
-  /** Each block differs from every other. */
-  telemetry = (): Promise<Heard> => {
+  heartbeat = (): Promise<RecordedAnswer> => this.#beat('heartbeat');
+  /** Sends telemetry that differs from that of every other call. */
+  telemetry = (): Promise<RecordedAnswer> => {
     const uptime_hours = (this.#counter += 1);
     return this.#beat('telemetry', uptime_hours);
   };
-  #beat(name: string, uptime_hours?: number): Promise<Heard> {
+  #beat(name: string, uptime_hours?: number): Promise<RecordedAnswer> {
     const telemetry = uptime_hours === undefined ? {} : { telemetry: { uptime_hours } };
     const body = { token: this.token, app_version: '1.0.0', ...telemetry };
     return this.#ask({ uptime_hours }, name, 'POST', '/v1/heartbeat', body);
   }
-  search = (): Promise<Heard> => {
+  search = (): Promise<RecordedAnswer> => {
     const path = '/support/api/licenses/search';
     return this.#ask({}, 'search', 'POST', path, { transaction_id: 'none' }, bearer);
   };
-  manifest = (): Promise<Heard> => this.#ask({}, 'manifest', 'GET', '/v1/manifest');
-  live = (): Promise<Heard> => this.#ask({}, 'live', 'GET', '/health/live');
-  ready = (): Promise<Heard> => this.#ask({}, 'ready', 'GET', '/health/ready');
+  manifest = (): Promise<RecordedAnswer> => this.#ask({}, 'manifest', 'GET', '/v1/manifest');
+  live = (): Promise<RecordedAnswer> => this.#ask({}, 'live', 'GET', '/health/live');
+  ready = (): Promise<RecordedAnswer> => this.#ask({}, 'ready', 'GET', '/health/ready');
 
-  /** Every kind of caller, twice those that write. */
-  load(): Load<Heard> {
+  /** Starts a load with two callers of each kind, and three of those that write. */
+  load(): Load<RecordedAnswer> {
     const { activate, contend, heartbeat, telemetry, search, manifest, live, ready } = this;
     const once = [activate, contend, heartbeat, telemetry, search, manifest, live, ready];
     const load = new Load([...once, ...once, activate, contend, telemetry]);
@@ -183,12 +183,12 @@ export class Faulted {
   }
 
   /** Waits until the service has recovered without help. */
-  async recovery(load: Load<Heard>): Promise<Recovery> {
+  async recovery(load: Load<RecordedAnswer>): Promise<Recovery> {
     const milliseconds = await this.#untilServed(load);
     return { milliseconds, withoutFault: await this.#untilServed(load) };
   }
 
-  async #untilServed(load: Load<Heard>): Promise<number> {
+  async #untilServed(load: Load<RecordedAnswer>): Promise<number> {
     const began = performance.now();
     for (const name of NEEDS_DATABASE) await load.more(3, (answer) => answer.name === name && served(answer));
     await load.more(
@@ -199,7 +199,7 @@ export class Faulted {
   }
 
   /** Waits until 18 of 20 consecutive calls of each kind were served. */
-  async mostlyServed(load: Load<Heard>, kind: string): Promise<void> {
+  async mostlyServed(load: Load<RecordedAnswer>, kind: string): Promise<void> {
     for (;;) {
       const from = load.answers.length;
       await load.more(20, ({ name }) => name === kind);
@@ -211,7 +211,7 @@ export class Faulted {
 
   async end(): Promise<void> {
     this.process.child.kill('SIGCONT');
-    // Also the load of a test that failed, which would never end.
+    // Stops the load of a failed test too, which would never end.
     await Promise.allSettled(this.#loads.map((load) => load.stop()));
     await this.process.end('SIGKILL');
     rmSync(this.#directory, { recursive: true, force: true });

@@ -22,7 +22,7 @@ afterAll(async () => {
   await one?.close();
 });
 
-test('a holder signs in by a code that one instance mailed at another, and is signed in at both', async () => {
+test('a holder signs in at one instance with a code that another one mailed, and is signed in at both', async () => {
   const license = await one.issue({ email: 'ada@example.com' });
   const holder = await new HolderBrowser(both).byCode(license.email);
   for (let time = 0; time < 2; time += 1) {
@@ -35,7 +35,7 @@ test('a holder signs in by a code that one instance mailed at another, and is si
   for (let time = 0; time < 2; time += 1) expect((await released.call('GET', '/licenses')).status).toBe(401);
 });
 
-test('the tries of a code are counted over all instances: five wrong ones anywhere, and the right one is refused', async () => {
+test('attempts to enter a code are counted over all instances: after five wrong ones the right code is refused', async () => {
   const { email } = await one.issue({ email: 'guessed@example.com' });
   const holder = new HolderBrowser(both);
   const code = await holder.ask(email);
@@ -45,7 +45,7 @@ test('the tries of a code are counted over all instances: five wrong ones anywhe
   expect(answers).toEqual(Array(6).fill('code_invalid'));
 });
 
-test('a passkey is enrolled, and signs in, with each step at another instance', async () => {
+test('a passkey is created and signs in with each step at another instance', async () => {
   const email = 'grace@example.com';
   const browser = await signedIn(both, 'support', email);
   const passkey = new Authenticator(ORIGIN);
@@ -57,11 +57,11 @@ test('a passkey is enrolled, and signs in, with each step at another instance', 
   const response = passkey.get(asked.options);
   expect((await again.post('session', { response })).status).toBe(204);
   for (let time = 0; time < 2; time += 1) expect((await again.get('session')).json.email).toBe(email);
-  // Its challenge was spent for all of them.
+  // The challenge is used up at all instances.
   expect((await new StaffBrowser(both).post('session', { response })).status).not.toBe(204);
 });
 
-test('a link that was spent at one instance is spent at all', async () => {
+test('a link that was used at one instance is used up at all', async () => {
   await signedIn(both, 'support', 'linked@example.com');
   const link = await printedLink(one, 'linked@example.com');
   const at = async (service: Service) => new StaffBrowser(service).post('session/link', { link });

@@ -7,7 +7,7 @@ import { activation, createDatabase } from '../support/harness.js';
 import { Load, tried, type Timed } from '../support/databases/outage-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
-/** Fewer than there are machines, so that the limit is under pressure when an instance dies. */
+/** Fewer than there are machines, so that machines compete for the limit when an instance is killed. */
 const SEATS = 60;
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-killed-'));
@@ -46,7 +46,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test('instances killed under load lose nothing they acknowledged, and give no seat too many', async () => {
+test('instances that are killed under load lose nothing that they acknowledged, and exceed no machine limit', async () => {
   const [first, second] = [await start(), await start()];
   const [, license_key, email] = await first.process.says('stderr', /Sample license +(\S+) +\((\S+)\)/);
   license = { license_key: license_key!, email: email! };
@@ -74,7 +74,7 @@ test('instances killed under load lose nothing they acknowledged, and give no se
   await load.more(20, acknowledged);
   await Promise.all([second.process.end('SIGKILL'), third.process.end('SIGKILL')]);
   const answers = await load.stop();
-  // Whatever the killed ones had begun is over once PostgreSQL has noticed that they are gone.
+  // Waits until PostgreSQL has closed the connections of the killed instances: then none of their transactions is open.
   for (let open = 1; open > 0;) {
     const { rows } = await client.query<{ open: number }>(
       `select count(*)::int as open from pg_stat_activity where application_name like 'mooring%' and datname = current_database()`,

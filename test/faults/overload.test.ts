@@ -2,23 +2,23 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Faulted, ownMs, type Heard } from './harness.js';
+import { FaultedService, ownMs, type RecordedAnswer } from './harness.js';
 import { expectPromises, ANSWER_LIMIT_MS } from './promises.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
-/** Four times what it carries; and so many that are refused that chance does not matter. */
+/** Four times the capacity; so many calls are refused that the distribution of their retry times can be tested. */
 const AT_ONCE = 400;
 const SHED = 2_000;
-/** Between which seconds refused clients are to come back. */
+/** The range of `retry-after` in seconds. */
 const [FIRST, LAST] = [5, 30];
 const lowLimits = fileURLToPath(new URL('../support/processes/low-limits.mjs', import.meta.url));
 
 let postgres: FragilePostgres;
-let faulted: Faulted;
+let faulted: FaultedService;
 
 beforeAll(async () => {
   postgres = await FragilePostgres.start();
-  faulted = await Faulted.start(() => postgres.url, { nodeArguments: ['--import', lowLimits] });
+  faulted = await FaultedService.start(() => postgres.url, { nodeArguments: ['--import', lowLimits] });
 });
 afterAll(async () => {
   await faulted?.end();
@@ -31,7 +31,7 @@ interface Brief {
   readonly ownMs: number;
 }
 
-/** A heartbeat on a connection of its own, with as little of this process's time as can be. */
+/** Sends a heartbeat on a new connection, with as little processor time of this process as possible. */
 async function beat(agent: Agent, body: string): Promise<Brief> {
   const headers = { 'content-type': 'application/json', 'content-length': body.length };
   const sent = request(`${faulted.url}/v1/heartbeat`, { agent, method: 'POST', headers });
@@ -46,13 +46,13 @@ async function beat(agent: Agent, body: string): Promise<Brief> {
   };
 }
 
-test('of far more than it carries it answers what it took, asks the rest to come back at different times, and is itself again', async () => {
+test('a service under far too much load answers what it accepted, refuses the rest with spread retry times, and recovers', async () => {
   const body = JSON.stringify({ token: faulted.token, app_version: '1.0.0' });
   const agent = new Agent({ keepAlive: true });
-  // What was taken waits for the database, so that all are there at once.
+  // The accepted calls wait for the database, so that all calls are in progress at the same time.
   postgres.delay(300);
   const answers: Brief[] = [];
-  const manifests: Heard[] = [];
+  const manifests: RecordedAnswer[] = [];
   while (answers.filter(({ status }) => status === 503).length < SHED) {
     const burst = Array.from({ length: AT_ONCE }, () => beat(agent, body));
     manifests.push(await faulted.manifest());
@@ -67,8 +67,8 @@ test('of far more than it carries it answers what it took, asks the rest to come
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 503]));
   expect(manifests.filter(({ status }) => status !== 200)).toEqual([]);
   expect(answers.filter((answer) => !(answer.ownMs < ANSWER_LIMIT_MS))).toEqual([]);
-  // Each of 26 seconds is expected some 80 times, a few more where the last burst went over; below 20 or above 330 is beyond
-  // any chance.
+  // Each of 26 seconds is expected about 80 times, or a few more if the last burst was larger. Fewer than 20 or more than 330
+  // cannot happen by chance.
   const turns = Map.groupBy(
     answers.filter(({ status }) => status === 503),
     ({ retryAfter }) => retryAfter,

@@ -1,32 +1,39 @@
 import { expect } from '@jest/globals';
-import { NEEDS_DATABASE, served, takenSeat, type Faulted, type Heard, type Recovery } from './harness.js';
+import {
+  NEEDS_DATABASE,
+  served,
+  takenSeat,
+  type FaultedService,
+  type RecordedAnswer,
+  type Recovery,
+} from './harness.js';
 
-/** A client waits no longer for an answer, whatever is at fault (docs/contract.md#no-false-stop). */
+/** The longest time a client waits for a response during any fault (docs/contract.md#no-false-stop). */
 export const ANSWER_LIMIT_MS = 2_000;
 /**
- * No deadline cuts what people do, which may not be safe to repeat, nor a probe: they take what their statements take, and
- * the proxy waits for so long (deploy/haproxy.cfg).
+ * Calls of the pages, which may be unsafe to repeat, and health checks have no deadline. They take as long as their statements,
+ * and the proxy waits that long (deploy/haproxy.cfg).
  */
 const LONGER_MS: Readonly<Record<string, number>> = { search: 5_000, ready: 3_000 };
 /** The service recovers by itself within this time, beyond the time of as many calls without a fault. */
 const RECOVERY_MS = 10_000;
-/** How far the same calls may differ in how long they take on a machine that is busy with something else too. */
+/** By how much the durations of equal calls may differ on a machine with other load. */
 const BUSY = 10;
 /** More than the pool has connections, so that each of them is used. */
 const EVERY_CONNECTION = 40;
 
 /** The additional effects that a fault may have. */
 export interface Tolerated {
-  /** Connections broke: then nothing was promised. */
+  /** Connections may break. Then the service has acknowledged nothing. */
   readonly broken?: boolean;
-  /** Load was shed: then any call but a probe may be asked to retry. */
+  /** Load may be shed: any call except a health check may get a 503. */
   readonly shed?: boolean;
 }
 
 /** Checks the promises that hold during every fault against all answers before, during and after it. */
 export async function expectPromises(
-  faulted: Faulted,
-  answers: readonly Heard[],
+  faulted: FaultedService,
+  answers: readonly RecordedAnswer[],
   recovery: Recovery,
   tolerated: Tolerated = {},
 ): Promise<void> {
@@ -39,16 +46,20 @@ export async function expectPromises(
   await expectNothingOpen(faulted);
 }
 
-// In the service's own time (`test/support/loop-time.ts`), which a slow machine does not lengthen. A connection that broke has none.
-function expectInTime(answers: readonly Heard[]): void {
+// Measured by the event loop of the service (`test/support/loop-time.ts`), so that a slow machine makes no difference. A call
+// whose connection broke has no duration.
+function expectInTime(answers: readonly RecordedAnswer[]): void {
   const late = answers.filter(
     ({ name, status, ownMs }) => status !== 0 && !(ownMs < (LONGER_MS[name] ?? ANSWER_LIMIT_MS)),
   );
   expect(late.map(({ name, status, ownMs }) => ({ name, status, ownMs }))).toEqual([]);
 }
 
-// A call that is not served is asked to retry, and nothing else; a seat that another machine has is no fault.
-function expectRetriesOnly(answers: readonly Heard[], { broken = false, shed = false }: Tolerated): void {
+// The only other response is a 503 with a retry. That another machine has the last place of a license is no error.
+function expectRetriesOnly(
+  answers: readonly RecordedAnswer[],
+  { broken = false, shed = false }: Tolerated,
+): void {
   for (const { name, status, json, headers } of answers) {
     if (status >= 200 && status < 300) continue;
     if (status === 0 && broken) continue;
@@ -59,8 +70,8 @@ function expectRetriesOnly(answers: readonly Heard[], { broken = false, shed = f
   }
 }
 
-// A machine that was given a seat is not answered later that none is left.
-function expectNoFalseStop(answers: readonly Heard[]): void {
+// A machine that was activated is not refused later because of the machine limit.
+function expectNoFalseStop(answers: readonly RecordedAnswer[]): void {
   const seats = Map.groupBy(
     answers.filter(({ name }) => name === 'contend'),
     ({ asked }) => asked.seat,
@@ -73,7 +84,7 @@ function expectNoFalseStop(answers: readonly Heard[]): void {
 }
 
 /** Nothing acknowledged is lost or written twice, and no license has more machines than it allows. */
-async function expectKept(faulted: Faulted, answers: readonly Heard[]): Promise<void> {
+async function expectKept(faulted: FaultedService, answers: readonly RecordedAnswer[]): Promise<void> {
   const acknowledged = answers.filter(takenSeat).map(({ json }) => json.activation.id as string);
   expect(acknowledged.length).toBeGreaterThan(0);
   const active = 'select id from activation where ended_at is null';
@@ -96,9 +107,9 @@ async function expectKept(faulted: Faulted, answers: readonly Heard[]): Promise<
   expect(stored.filter(({ asked }) => !times.has(asked.uptime_hours!)).map(({ asked }) => asked)).toEqual([]);
 }
 
-/** No connection is left in an unfinished transaction: what follows on each of them commits. */
-async function expectNothingOpen(faulted: Faulted): Promise<void> {
-  // A statement whose request was answered with 503 may still end. The database ends an open one after 5 seconds.
+/** No connection is left in an open transaction: later statements on each of them are committed. */
+async function expectNothingOpen(faulted: FaultedService): Promise<void> {
+  // A statement whose request got 503 may still complete. The database ends an open transaction after 5 seconds.
   const open = `select state <> 'active' and now() - state_change > interval '4 seconds' as is_left, state, query
     from pg_stat_activity
     where application_name = 'mooring' and state <> 'idle'`;
@@ -107,8 +118,8 @@ async function expectNothingOpen(faulted: Faulted): Promise<void> {
     if (rows.length === 0) break;
     expect(rows.filter(({ is_left }) => is_left)).toEqual([]);
   }
-  // A slow machine may earn a 503, and a client asks again.
-  const activated = async (): Promise<Heard> => {
+  // On a slow machine a call may get 503, and a client repeats it.
+  const activated = async (): Promise<RecordedAnswer> => {
     const answer = await faulted.activate();
     return answer.status === 503 ? activated() : answer;
   };

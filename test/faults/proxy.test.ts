@@ -7,10 +7,10 @@ import { FORWARDING, LOCAL } from '../support/canary-addresses.js';
 import { call } from '../support/harness.js';
 import { formsOfAddress, LeakSearch } from '../support/leak-search.js';
 
-/** Takes the place of an instance, keeps every byte that it receives, and answers or breaks the connection. */
+/** A server in place of an instance. It records every byte that it receives, and responds or breaks the connection. */
 class RecordingServer {
   bytes = '';
-  answers = true;
+  isAnswering = true;
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
 
@@ -31,8 +31,8 @@ class RecordingServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** The first lines of what it was asked, the proxy's own questions apart. */
-  get asked(): string[] {
+  /** The method and path of each received request, without the health checks of the proxy. */
+  get requests(): string[] {
     const lines = this.bytes.match(/^(GET|POST) .*$/gm) ?? [];
     return lines.map((line) => line.split(' HTTP/')[0]!).filter((line) => line !== 'GET /health/ready');
   }
@@ -44,7 +44,7 @@ class RecordingServer {
 
   #hear(socket: Socket, text: string): void {
     this.bytes += text;
-    if (!this.answers && !text.startsWith('GET /health/ready')) socket.destroy();
+    if (!this.isAnswering && !text.startsWith('GET /health/ready')) socket.destroy();
     else socket.write(`HTTP/1.1 200 OK\r\nx-instance: ${this.name}\r\ncontent-length: 0\r\n\r\n`);
   }
 }
@@ -58,14 +58,14 @@ beforeAll(async () => {
   proxy = await openProxy(await Promise.all(servers.map((each) => each.listen())));
 });
 beforeEach(() => {
-  for (const each of servers) Object.assign(each, { bytes: '', answers: true });
+  for (const each of servers) Object.assign(each, { bytes: '', isAnswering: true });
 });
 afterAll(async () => {
   await proxy?.close();
   for (const each of servers) each.close();
 });
 
-/** A request from an address that nothing else has. @returns its status, and which instance answered */
+/** Sends a request from an address that is used for nothing else. @returns its status, and which instance responded */
 async function ask(method: string, path: string, headers: Record<string, string> = {}, by = proxy) {
   const { port } = new URL(by.url);
   const body = method === 'POST' ? '{}' : undefined;
@@ -85,7 +85,7 @@ async function ask(method: string, path: string, headers: Record<string, string>
   return { status: response.statusCode, from: response.headers['x-instance'] };
 }
 
-/** Bytes that are no request, or not the whole of one. */
+/** Sends bytes that are no request, or an incomplete one. */
 async function send(bytes: string): Promise<void> {
   const socket = connect({ host: '127.0.0.1', port: Number(new URL(proxy.url).port), localAddress: LOCAL });
   socket.on('error', () => undefined);
@@ -97,7 +97,7 @@ async function send(bytes: string): Promise<void> {
 }
 
 describe(PROXY_NAME, () => {
-  test('tells an instance nothing of who called, and writes nothing of it', async () => {
+  test('passes no address of a caller on to an instance, and logs none', async () => {
     expect(await ask('GET', '/v1/manifest')).toMatchObject({ status: 200 });
     expect(await ask('POST', '/v1/heartbeat')).toMatchObject({ status: 200 });
     const bytes = one.bytes + two.bytes;
@@ -106,18 +106,18 @@ describe(PROXY_NAME, () => {
     const names = [...bytes.matchAll(/^([\w-]+): /gm)].map(([, name]) => name!.toLowerCase());
     expect(names.filter((name) => !['host', 'connection', 'content-length'].includes(name))).toEqual([]);
 
-    // Whatever goes wrong: what the caller says of himself, what is no HTTP, who hangs up, an instance that breaks.
+    // Errors: headers with an address, invalid HTTP, a caller that disconnects, an instance that breaks the connection.
     await ask('GET', `/nowhere/${LOCAL}`, FORWARDING);
     await send(`GARBAGE ${LOCAL}\r\n\r\n`);
     await send(`POST /v1/activate HTTP/1.1\r\nhost: ${LOCAL}\r\ncontent-length: 500\r\n\r\n{`);
-    for (const each of servers) each.answers = false;
+    for (const each of servers) each.isAnswering = false;
     await ask('POST', '/portal/api/session', FORWARDING).catch(() => undefined);
     expect([...addresses.in(proxy.output)]).toEqual([]);
   });
 
-  // What the proxy decides; a door decides nothing.
+  // Decisions of HAProxy. The TCP forwarder that replaces it where it is not installed decides nothing.
   if (HAS_HAPROXY) {
-    /** However its path is written: an instance decodes it before it looks for the route. */
+    /** Spellings of the path that an instance may take for its route. */
     const PURCHASES = [
       '/v1/purchases',
       '/v1/purchases/',
@@ -130,17 +130,17 @@ describe(PROXY_NAME, () => {
       '//v1/purchases',
     ];
 
-    test('does not publish /v1/purchases, and answers as an instance does for an unknown address', async () => {
+    test('does not publish /v1/purchases, and responds as an instance does for an unknown path', async () => {
       for (const path of [...PURCHASES, `${proxy.url}/v1/purchases`])
         expect(await ask('POST', path)).toMatchObject({ status: 404 });
-      expect(one.asked.concat(two.asked)).toEqual([]);
+      expect(one.requests.concat(two.requests)).toEqual([]);
       const { status, json } = await call(proxy.url, 'POST', '/v1/purchases', {});
       expect([status, json.code, json.client_action]).toEqual([404, 'not_found', 'fix']);
       for (const path of ['/v1/activate', '/v1/manifest', '/portal/purchases'])
         expect(await ask('GET', path)).toMatchObject({ status: 200 });
     });
 
-    test('publishes /v1/purchases where PUBLISH_PURCHASES says yes, and for no other value', async () => {
+    test('publishes /v1/purchases if PUBLISH_PURCHASES is yes, and for no other value', async () => {
       const ports = servers.map((each) => each.port);
       for (const [PUBLISH_PURCHASES, status] of [
         ['yes', 200],
@@ -154,12 +154,12 @@ describe(PROXY_NAME, () => {
           await other.close();
         }
       }
-      expect(one.asked.concat(two.asked)).toEqual(['POST /v1/purchases']);
+      expect(one.requests.concat(two.requests)).toEqual(['POST /v1/purchases']);
     });
 
-    test('asks another instance where that is harmless, and not where it may happen twice', async () => {
-      one.answers = false;
-      // Each is begun at the one that breaks it, or at the other; in four, both.
+    test('retries idempotent requests at another instance, and no others', async () => {
+      one.isAnswering = false;
+      // Either instance may get a request first. Among four equal requests, both do.
       for (const [method, path] of [
         ['POST', '/v1/heartbeat'],
         ['POST', '/v1/activate'],
@@ -169,13 +169,13 @@ describe(PROXY_NAME, () => {
         for (let time = 0; time < 4; time += 1)
           expect(await ask(method, path)).toEqual({ status: 200, from: 'two' });
       }
-      expect(one.asked.length).toBeGreaterThan(0);
+      expect(one.requests.length).toBeGreaterThan(0);
       two.bytes = '';
       expect((await ask('POST', '/portal/api/session')).status).toBe(503);
-      expect(two.asked).toEqual([]);
+      expect(two.requests).toEqual([]);
     });
 
-    test('takes a page, its files and its API from one instance, and from another where that has gone', async () => {
+    test('takes a page, its files and its API from one instance, and from another one if that is down', async () => {
       const paths = ['/portal/', '/assets/portal-D9mhnCam.js', '/portal/api/licenses', '/privacy/data'];
       const from = async () => Promise.all(paths.map(async (path) => (await ask('GET', path)).from));
       expect(new Set(await from())).toEqual(new Set(['one']));
@@ -185,8 +185,8 @@ describe(PROXY_NAME, () => {
       expect(new Set(await from())).toEqual(new Set(['two']));
     });
 
-    test('with no instance left it refuses as an instance would, so that clients come back spread', async () => {
-      // The test before has ended the first, if it came so far.
+    test('refuses as an instance does if all are down, so that clients retry at different times', async () => {
+      // The test before this one has ended the first instance, unless it failed.
       const noticed = proxy.notices('two', 'DOWN');
       for (const each of servers) each.close();
       await noticed;

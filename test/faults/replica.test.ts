@@ -14,9 +14,9 @@ import { publish } from '../manifest/publish.js';
 import { query, StreamingReplica } from '../support/databases/replica-harness.js';
 
 const ACT = { actor: 'test', reason: 'a test' };
-const TROUBLE =
+const WARNING =
   'The replica is unavailable or too far behind: the primary answers heartbeats, and the log says why.';
-/** Every request is answered within this time, whatever is unavailable. Event-loop time: service and test share a process. */
+/** Every request is answered within this time during any fault. In event-loop time, because service and test share a process. */
 const ANSWER_LIMIT_MS = 2_000;
 /** An allowance of 20 turns of that loop between the service and the caller, of at most 10 ms each. */
 const LOOP_ALLOWANCE_MS = 200;
@@ -57,7 +57,7 @@ afterAll(async () => {
   REQUEST_TIMEOUTS_MS.replica = generousMs;
   primary?.thaw();
   replica?.thaw();
-  // Whatever fails here, no server outlives the test.
+  // Even if something fails here, every server is ended.
   await service?.close().finally(() => replica?.end().finally(() => primary?.end()));
 });
 
@@ -72,7 +72,7 @@ const startService = async (databaseUrl = primary.url, replicaUrl = replica.url)
   return Service.start({ databaseUrl, environment: { DATABASE_READ_URL: url.href } });
 };
 
-/** A binding of a license of its own, which the replica does not show before `caughtUp`. */
+/** Creates a license with an activation. The replica may not have it before `caughtUp`. */
 async function activated() {
   const license = await service.issue();
   const { json } = await service.activate(license, `machine ${(machines += 1)}`);
@@ -109,7 +109,7 @@ describe.each([
   ['frozen', async () => primary.freeze(), async () => primary.thaw()],
   ['stopped', () => primary.stop(), () => primary.restart()],
 ])('while the primary is %s', (_what, fail, recover) => {
-  test('a yes comes from the replica, and instead of a no the client is asked to retry', async () => {
+  test('the replica confirms heartbeats; instead of a refusal the client is asked to retry', async () => {
     const [yes, no] = [await activated(), await released()];
     await replica.caughtUp();
     await fail();
@@ -128,7 +128,7 @@ describe.each([
 });
 
 describe('a replica that is behind', () => {
-  test('is not asked for a binding that it does not have yet: its first heartbeat succeeds', async () => {
+  test('does not get the first heartbeat of an activation that it does not have yet, and the heartbeat succeeds', async () => {
     await replica.pauseReplay();
     const binding = await activated();
     expect(await replica.sql('select from activation where id = $1', [binding.id])).toEqual([]);
@@ -147,17 +147,17 @@ describe('a replica that is behind', () => {
       expect((await service.heartbeat(binding.token)).status).toBe(200);
   });
 
-  test('is believed for a minute, and asked no more after that until it has caught up', async () => {
+  test('is used for a minute, and then not until it has caught up', async () => {
     const binding = await activated();
     await replica.caughtUp();
     await replica.pauseReplay();
     await service.app.get(ReleaseService).release(binding.id, ACT);
-    // The primary would have refused it.
+    // The primary would have refused this heartbeat.
     await heartbeatUntil(200, binding);
     service.clock.advance(60_001);
-    // Refused at once, without a new check: the last check of the replica is a minute old, as after a stalled process.
+    // The heartbeat is refused at once, without a new check: the last check of the replica is a minute old, as after a stall.
     expect((await service.heartbeat(binding.token)).status).toBe(403);
-    await waitForWarnings(service, [TROUBLE]);
+    await waitForWarnings(service, [WARNING]);
     for (let beat = 0; beat < 10; beat += 1)
       expect((await service.heartbeat(binding.token)).status).toBe(403);
     await replica.resumeReplay();
@@ -175,7 +175,7 @@ describe('a replica that is behind', () => {
     try {
       const { json } = await other.activate(await other.issue());
       expect((await other.heartbeat(json.token)).status).toBe(200);
-      await waitForWarnings(other, [TROUBLE]);
+      await waitForWarnings(other, [WARNING]);
       // The health check never succeeded either: it runs the statement of heartbeats.
       const well = () =>
         other.logged.some((line) => line.includes('replica available, heartbeats use the replica'));
@@ -194,7 +194,7 @@ describe.each([
   ['killed', () => replica.kill(), () => replica.start()],
   ['frozen', async () => replica.freeze(), async () => replica.thaw()],
 ])('a replica that is %s', (_what, fail, recover) => {
-  test('costs no heartbeat its 200, and is asked again once it is back', async () => {
+  test('makes no heartbeat fail, and is used again when it is available', async () => {
     const binding = await activated();
     await replica.caughtUp();
     const beat = () => timedHeartbeat(binding);
@@ -202,7 +202,7 @@ describe.each([
     await load.more(50, () => true);
     await fail();
     await load.more(50, () => true);
-    await waitForWarnings(service, [TROUBLE]);
+    await waitForWarnings(service, [WARNING]);
     await load.more(50, () => true);
     await recover();
     await waitForWarnings(service, []);
@@ -217,7 +217,7 @@ describe.each([
   });
 });
 
-test('every kind of refusal is given with a replica too, and ends when the primary allows the license', async () => {
+test('every kind of refusal occurs with a replica too, and ends when the primary allows the license', async () => {
   const past = new Date('2026-11-01T00:00:00Z');
   const far = new Date('2099-01-01T00:00:00Z');
   const [suspended, expired, lapsed] = [await activated(), await activated(), await activated()];
@@ -259,7 +259,7 @@ test('a heartbeat that waits for a failing replica is delayed by less than half 
   expect(Math.min(...waits)).toBeLessThan(500);
 });
 
-test('the primary is asked when too many requests wait for the replica', async () => {
+test('the primary is used when too many requests wait for the replica', async () => {
   const { id } = await activated();
   await replica.caughtUp();
   const asked = Array.from({ length: 5_001 }, () => service.app.get(Replica).find(id));
@@ -280,10 +280,10 @@ test('while both hang the client is asked to retry, within 2 seconds', async () 
   );
 });
 
-test('the primary itself is no replica', async () => {
+test('a DATABASE_READ_URL that leads to the primary is not used as a replica', async () => {
   const alone = await startService(primary.url, primary.url);
   try {
-    await waitForWarnings(alone, [TROUBLE]);
+    await waitForWarnings(alone, [WARNING]);
     const { json } = await alone.activate(await alone.issue());
     expect((await alone.heartbeat(json.token)).status).toBe(200);
   } finally {
@@ -291,19 +291,19 @@ test('the primary itself is no replica', async () => {
   }
 });
 
-test('a service that closes leaves no connection at the replica', async () => {
+test('a service that closes ends its connections to the replica', async () => {
   await service.close();
   const open = "select count(*)::int as open from pg_stat_activity where application_name = 'mooring'";
   while ((await replica.sql<{ open: number }>(open))[0]!.open > 0) await pause(20);
   service = await startService();
 });
 
-// The last one, for there is no way back.
-test('a replica that was made a primary of its own is believed no more', async () => {
+// This test is the last one, because a promotion cannot be undone.
+test('a replica that was promoted to a primary is no longer used', async () => {
   const binding = await activated();
   await replica.caughtUp();
   await replica.sql('select pg_promote()');
-  await waitForWarnings(service, [TROUBLE]);
+  await waitForWarnings(service, [WARNING]);
   await service.app.get(ReleaseService).release(binding.id, ACT);
   for (let beat = 0; beat < 10; beat += 1) expect((await service.heartbeat(binding.token)).status).toBe(403);
 });

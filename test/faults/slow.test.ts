@@ -1,15 +1,15 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { Faulted, NEEDS_DATABASE, refused, served } from './harness.js';
+import { FaultedService, NEEDS_DATABASE, refused, served } from './harness.js';
 import { expectPromises } from './promises.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
 let postgres: FragilePostgres;
-let faulted: Faulted;
+let faulted: FaultedService;
 
 beforeAll(async () => {
   postgres = await FragilePostgres.start();
-  faulted = await Faulted.start(() => postgres.url);
+  faulted = await FaultedService.start(() => postgres.url);
 });
 afterEach(() => postgres?.delay(0));
 afterAll(async () => {
@@ -17,7 +17,7 @@ afterAll(async () => {
   await postgres?.end();
 });
 
-test('a database whose every answer is 300 ms late serves heartbeats, and none takes more than 2 seconds', async () => {
+test('with a database whose responses take 300 ms heartbeats are served, and no call takes more than 2 seconds', async () => {
   const load = faulted.load();
   await load.more(50, served);
   postgres.delay(300);
@@ -32,7 +32,7 @@ test('a database whose every answer is 300 ms late serves heartbeats, and none t
   await expectPromises(faulted, answers, recovery);
 });
 
-test('a database whose every answer is 3 seconds late counts as unavailable, until it is quick again', async () => {
+test('a database whose responses take 3 seconds counts as unavailable until it is fast again', async () => {
   const load = faulted.load();
   await load.more(50, served);
   postgres.delay(3_000);
@@ -45,7 +45,7 @@ test('a database whose every answer is 3 seconds late counts as unavailable, unt
   await expectPromises(faulted, await load.stop(), recovery);
 });
 
-test('requests that wait for a held lock do not pile up: the rest is served meanwhile', async () => {
+test('requests that wait for a lock do not block the others, which are served meanwhile', async () => {
   const load = faulted.load();
   await load.more(50, served);
   const holder = new pg.Client(postgres.url);

@@ -35,7 +35,7 @@ test('a production database that is emptied while the service runs refuses no li
   });
   const license = await service.issue();
   const { token } = (await service.activate(license)).json;
-  // It has seen a license, and has answered an unknown caller that there is none.
+  // The service has read a license, and has answered `license_not_found` to a wrong address.
   expect((await service.activate({ ...license, email: 'eve@example.com' })).json.code).toBe(
     'license_not_found',
   );
@@ -53,7 +53,7 @@ test('a production database that is emptied while the service runs refuses no li
   }
 });
 
-test('the machine limit holds whatever isolation the database was set to', async () => {
+test('the machine limit is kept with every default isolation level of the database', async () => {
   const database = await createDatabase();
   closing.push(database.drop);
   const admin = new pg.Client(database.url);
@@ -71,7 +71,7 @@ test('the machine limit holds whatever isolation the database was set to', async
   }
 });
 
-test('a version that a restored database does not know of stops no client', async () => {
+test('a version that a restored database lacks stops no client', async () => {
   const service = await start();
   await publish(service, '2.0.0');
   await publish(service, '3.0.0', '2028-01-01T00:00:00Z');
@@ -85,13 +85,13 @@ test('a version that a restored database does not know of stops no client', asyn
   );
   expect((await beat()).status).toBe(200);
   expect((await service.call('GET', '/v1/manifest')).json.version).toBe('2.0.0');
-  // Published anew under the same number, with other bytes: that one counts.
+  // The same version is published again with other bytes, and that manifest is used.
   await publish(service, '3.0.0', '2026-12-01T00:00:00Z');
   expect((await beat()).status).toBe(200);
   expect((await service.call('GET', '/v1/manifest')).json.version).toBe('3.0.0');
 });
 
-test('a connection to a standby is cut before it can answer', async () => {
+test('a connection to a standby is closed before it can be used', async () => {
   const client = new DeadlineClient(process.env['MOORING_TEST_POSTGRES']);
   await client.connect();
   const cut = new Promise<Error>((resolve) => client.once('error', resolve));

@@ -11,28 +11,28 @@ import {
 } from 'playwright-core';
 import { profiled } from '../support/profile.js';
 
-/** A guard against a page that hangs, below that of a test (`jest.config.js`), and no measure of one that is slow. */
+/** The timeout for a page that hangs. It is below that of a test (`jest.config.js`), and no test measures it. */
 const GUARD_MS = 300_000;
 
-/** How the pages are looked at: `light` and `dark`, as wide as a telephone and as a desktop. */
+/** The appearances in which pages are checked: `light` and `dark`, with the width of a phone and of a desktop. */
 export const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
   [320, 1280].map((width) => ({ colorScheme, width })),
 );
 
-/** What axe-core looks at without being asked to, and that depends on colours. */
+/** The rules of axe-core that are enabled by default and depend on colours. */
 const RULES_OF_COLOURS = ['color-contrast', 'link-in-text-block'];
 
-/** What the service's own clock says where no test sets it. */
+/** The default time of the clock of the service in these tests. */
 export const TODAY = '2026-11-20T13:00:00Z';
 
-/** One Chromium for a test file. Whatever a page complains of, or asks of another origin, fails the test. */
+/** One Chromium for a test file. An error on the console or a request to another origin fails the test. */
 export class Pages {
   readonly faults: string[] = [];
   readonly #contexts: BrowserContext[] = [];
   #browser: Browser | undefined;
   #axe = '';
 
-  /** Opens the browser before the file's tests, and closes it after them. */
+  /** Opens the browser before the tests of a file, and closes it after them. */
   static forThisFile(): Pages {
     const pages = new Pages();
     beforeAll(() => pages.open());
@@ -52,7 +52,7 @@ export class Pages {
     );
   }
 
-  /** A page of its own context, so of a browser that was never here. */
+  /** Opens a page in a new context, which has no cookies and no cache. */
   async page(origin: string, { now = TODAY, ...options }: PageOptions = {}): Promise<Page> {
     const context = await this.#browser!.newContext({
       locale: 'en-GB',
@@ -70,7 +70,7 @@ export class Pages {
     });
     context.on('weberror', (error) => this.faults.push(String(error.error())));
     context.on('console', (message) => {
-      // The browser itself notes each answer that is an error; what the page makes of them is what the tests are about.
+      // The browser logs each error response. These are left out, because tests check how the page shows them.
       const isNetwork = message.text().startsWith('Failed to load resource: ');
       if (['error', 'warning'].includes(message.type()) && !isNetwork) this.faults.push(message.text());
     });
@@ -82,9 +82,9 @@ export class Pages {
     expect(this.faults.splice(0)).toEqual([]);
   }
 
-  /** Nothing that axe-core finds fault with (WCAG 2.2 AA and its good practices), by all its rules or by those of colours. */
+  /** Expects that axe-core finds no violation (WCAG 2.2 AA and best practices), with all its rules or those of colours only. */
   async expectAccessible(page: Page, rules: 'all' | 'colours' = 'all'): Promise<void> {
-    // A script tag would be blocked by the page's policy; this is run by the tool, not by the page.
+    // The content security policy would block a script tag, so the automation protocol runs the script.
     if (!(await page.evaluate('"axe" in window'))) await page.evaluate(this.#axe);
     const options = {
       resultTypes: ['violations'],
@@ -97,7 +97,7 @@ export class Pages {
     expect(found).toEqual([]);
   }
 
-  /** Accessible, and nothing to scroll sideways for, in light and dark, narrow and wide. */
+  /** Expects that the page is accessible and does not scroll sideways, in light and dark, narrow and wide. */
   expectGoodLooks(page: Page): Promise<void> {
     return profiled('looking at a page', () => this.#expectGoodLooks(page));
   }
@@ -106,9 +106,9 @@ export class Pages {
     for (const { colorScheme, width } of LOOKS) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 800 });
-      // The two schemes differ in their colours alone.
+      // The two colour schemes differ in colours only.
       await this.expectAccessible(page, colorScheme === 'dark' ? 'colours' : 'all');
-      // After two frames: a chart takes its new width from a ResizeObserver, which runs at the end of the first.
+      // Waits for two frames, because a ResizeObserver gives a chart its new width at the end of the first one.
       const overflow = await page.evaluate(
         `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(
            () => document.documentElement.scrollWidth - document.documentElement.clientWidth)`,
@@ -119,6 +119,6 @@ export class Pages {
 }
 
 interface PageOptions extends BrowserContextOptions {
-  /** The moment that the browser takes it to be. */
+  /** The time of the browser's clock. */
   readonly now?: string;
 }

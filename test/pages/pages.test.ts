@@ -22,7 +22,7 @@ const browser = Pages.forThisFile();
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(origin + path, { method, headers, redirect: 'manual' });
 
-/** The addresses of a page's own files, as its HTML names them. */
+/** The paths of the files that the HTML of a page contains. */
 const filesOf = (page: string) =>
   [
     ...readFileSync(new URL(`.${page}index.html`, dist), 'utf8').matchAll(
@@ -31,7 +31,7 @@ const filesOf = (page: string) =>
   ].map(([, path]) => new URL(path!, `${origin}${page}`).pathname);
 
 describe.each(PAGES)('%s', (path) => {
-  test('is a page with the headers that keep it to itself', async () => {
+  test('is a page with security headers that forbid embedding and other origins', async () => {
     const answer = await get(path);
     expect(answer.status).toBe(200);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -50,9 +50,9 @@ describe.each(PAGES)('%s', (path) => {
     expect(answer.headers.get('set-cookie')).toBeNull();
   });
 
-  test('is not sent again to who has it', async () => {
+  test('gets 304 if it is unchanged', async () => {
     const etag = (await get(path)).headers.get('etag')!;
-    // Not by fetch: it asks for a fresh one by itself.
+    // `fetch` is not used, because it would request a fresh copy.
     const [again] = await exchange(origin, [
       request('GET', path, undefined, `if-none-match: ${etag}\r\nconnection: close\r\n`),
     ]);
@@ -60,7 +60,7 @@ describe.each(PAGES)('%s', (path) => {
     expect(again!.headers['cache-control']).toBe('no-cache');
   });
 
-  test('without its slash leads to it, and takes no other method', async () => {
+  test('redirects its path without the slash, and allows no other method', async () => {
     const answer = await get(path.slice(0, -1));
     expect([answer.status, answer.headers.get('location')]).toEqual([301, path]);
     for (const method of ['POST', 'PUT', 'DELETE']) {
@@ -70,7 +70,7 @@ describe.each(PAGES)('%s', (path) => {
     }
   });
 
-  test('has files that may be kept for ever, compressed where that is understood', async () => {
+  test('has files that can be cached for ever, and are compressed if the client accepts that', async () => {
     const files = filesOf(path);
     expect(files.length).toBeGreaterThan(2);
     for (const file of files) {
@@ -92,7 +92,7 @@ describe.each(PAGES)('%s', (path) => {
     }
   });
 
-  test('opens without a complaint of the browser', async () => {
+  test('opens without an error in the browser', async () => {
     const page = await browser.page(origin);
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).waitFor();
@@ -128,14 +128,14 @@ test.each([
   expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
 });
 
-test('over TLS a browser is required to come back by TLS alone', async () => {
+test('over TLS a browser is required to use TLS only (HSTS)', async () => {
   const secure = await Service.start({ environment: { PUBLIC_URL: 'https://licenses.example.com' } });
   const answer = await fetch(`${secure.url}/portal/`);
   expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000');
   await secure.close();
 });
 
-test('what a page must not do is stopped by the browser, and would fail the test that saw it', async () => {
+test('the browser blocks what the policy of a page forbids, and the test of that page fails', async () => {
   const page = await browser.page(origin);
   await page.goto('/portal/');
   const attempts = {
@@ -163,18 +163,18 @@ test.each([
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(kib * 1024);
 });
 
-test('the licenses of what the pages bundle stand beside them', async () => {
+test('the licenses of the bundled packages are published with the pages', async () => {
   const answer = await get('/licenses.md');
   expect(answer.status).toBe(200);
   expect(await answer.text()).toBe(readFileSync(new URL('licenses.md', dist), 'utf8'));
 });
 
-test('no file of the pages names another origin', () => {
+test('no file of the pages contains another origin', () => {
   for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) =>
     /\.(js|css|html)$/.test(name),
   )) {
     const addresses = readFileSync(new URL(file, dist), 'utf8').match(/https?:\/\/[^\s"'`)]+/g) ?? [];
-    // Names of vocabularies, which are not fetched.
+    // These are names of vocabularies, which are not fetched.
     expect(addresses.filter((address) => !address.startsWith('http://www.w3.org/'))).toEqual([]);
   }
 });

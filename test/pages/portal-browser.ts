@@ -24,7 +24,7 @@ async function send(page: Page, origin: string, path: string, data: object): Pro
   expect(answer.ok()).toBe(true);
 }
 
-/** The first line of someone who is signed in. */
+/** The first line of the page of a signed-in holder. */
 export const headline = (page: Page) =>
   page.getByRole('heading', { level: 1, name: /machines in use|^This license|No license|None of your/ });
 

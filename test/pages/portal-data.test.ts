@@ -10,7 +10,7 @@ import { headline, openByCode, openByKey } from './portal-browser.js';
 import { bind, expectFocus, announced, type Holder } from './steps.js';
 import { startForBrowser } from './service.js';
 
-/** Far from any day on which this may run: the queue, which deletes, goes by the database's own clock. */
+/** Far in the future, because the job queue that carries out erasures uses the clock of the database. */
 const NOW = '2096-02-10T12:00:00Z';
 
 let service: Service;
@@ -29,7 +29,7 @@ beforeEach(async () => {
   await bind(service, license, 'Studio Mac');
 });
 
-/** How many requests of theirs wait. */
+/** The number of waiting erasure requests of the holder. */
 const waiting = async () =>
   (
     await service.sql('select from erasure_request where email = $1 and cancelled_at is null', [
@@ -37,7 +37,7 @@ const waiting = async () =>
     ])
   ).length;
 
-test('everything held is downloaded as one file', async () => {
+test('all stored data is downloaded as one file', async () => {
   const page = await browser.page(origin, { now: NOW });
   await openByCode(page, origin, service, license.email);
   const [download] = await Promise.all([
@@ -51,7 +51,7 @@ test('everything held is downloaded as one file', async () => {
   await announced(page, 'The file is downloaded.');
 });
 
-test('deletion says plainly what it ends and what is kept, is asked for, and is taken back', async () => {
+test('the deletion dialog says what ends and what is kept; the deletion is requested and cancelled', async () => {
   const page = await browser.page(origin, { now: NOW });
   await openByCode(page, origin, service, license.email);
   await page.getByRole('button', { name: 'Delete my data …' }).click();
@@ -84,8 +84,8 @@ test('deletion says plainly what it ends and what is kept, is asked for, and is 
   expect(await waiting()).toBe(0);
 });
 
-test('a key alone neither downloads nor deletes: the way to the code is shown, and leads on', async () => {
-  // Others have asked for as many codes for this address as there are in a day.
+test('with a license key alone nothing is downloaded or deleted; the page leads to the sign-in with a code', async () => {
+  // The daily limit of codes for this address was used up by other callers.
   const askAsOthers = () =>
     new Browser(service, origin).call('POST', '/session/code', { email: license.email });
   for (let times = 0; times < 10; times += 1) await answered(askAsOthers);
@@ -104,7 +104,7 @@ test('a key alone neither downloads nor deletes: the way to the code is shown, a
   await page.getByRole('button', { name: 'Delete my data …' }).waitFor();
 });
 
-test('a session that ended before the download is reported, and no file is made', async () => {
+test('a session that ended before the download is reported, and no file is downloaded', async () => {
   const page = await browser.page(origin, { now: NOW });
   await openByCode(page, origin, service, license.email);
   await service.sql('delete from session');

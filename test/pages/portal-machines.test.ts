@@ -25,7 +25,7 @@ const requests = (id: string) =>
   service.sql<{ reason: string | null }>('select reason from release_request where activation_id = $1', [id]);
 
 describe('asking support to release a machine', () => {
-  test('by keyboard alone: the question names the machine, and the row then says since when it is asked', async () => {
+  test('by keyboard alone: the dialog names the machine, and the row then shows the date of the request', async () => {
     const id = await bind(service, license, 'Studio Mac');
     const page = await browser.page(origin);
     await openByKey(page, origin, license);
@@ -36,7 +36,7 @@ describe('asking support to release a machine', () => {
     await dialog.getByText('the application stops on Studio Mac').waitFor();
     await expectFocus(dialog.getByLabel('Reason'));
     await browser.expectGoodLooks(page);
-    // Escape closes it, and the keyboard is where it was.
+    // Escape closes the dialog, and the focus is where it was before.
     await page.keyboard.press('Escape');
     await expectFocus(button);
     expect(await requests(id)).toEqual([]);
@@ -54,7 +54,7 @@ describe('asking support to release a machine', () => {
     await browser.expectGoodLooks(page);
   });
 
-  test('a reason that the service refuses is shown at the field, and stays to be corrected', async () => {
+  test('the error of a refused reason is shown at the field, which keeps its text', async () => {
     const id = await bind(service, license, 'Studio Mac');
     const page = await browser.page(origin);
     await openByKey(page, origin, license);
@@ -75,7 +75,7 @@ describe('asking support to release a machine', () => {
 });
 
 describe('releasing a machine oneself', () => {
-  test('frees its place at once, and the first line says so', async () => {
+  test('allows another machine at once, and the first line says so', async () => {
     await bind(service, license, 'Studio Mac');
     await bind(service, license, 'MacBook Air');
     const page = await browser.page(origin);
@@ -91,13 +91,13 @@ describe('releasing a machine oneself', () => {
     expect(await headline(page).textContent()).toBe('1 of 2 machines in use');
     const ended = page.getByRole('table', { name: 'Machines no longer in use' });
     await ended.getByRole('row', { name: 'Studio Mac' }).getByText('Released on 20 November').waitFor();
-    // The year's one is used: from now on support is asked.
+    // The only self-release of the year is used up, so support must release the next machine.
     await page.getByRole('button', { name: 'Ask support to release MacBook Air' }).waitFor();
     await page.reload();
     await ended.getByRole('row', { name: 'Studio Mac' }).waitFor();
   });
 
-  test('is not offered to a holder who has but the key', async () => {
+  test('is not offered to a holder who signed in with a license key', async () => {
     await bind(service, license, 'Studio Mac');
     const page = await browser.page(origin);
     await openByKey(page, origin, license);
@@ -105,7 +105,7 @@ describe('releasing a machine oneself', () => {
     expect(await page.getByRole('button', { name: 'Release Studio Mac', exact: true }).count()).toBe(0);
   });
 
-  test('that another page used up meanwhile is refused in words, and the machine stays', async () => {
+  test('is refused with an explanation if another page has used up the limit, and the machine stays active', async () => {
     await bind(service, license, 'Studio Mac');
     const page = await browser.page(origin);
     await openByCode(page, origin, service, license.email);
@@ -136,7 +136,7 @@ test('the machine that opened the page is marked, and is first', async () => {
   expect(await page.getByText('This machine').count()).toBe(1);
 });
 
-test('a label is untrusted text: shown as it is, and never as markup', async () => {
+test('a label is untrusted text: it is shown unchanged, and never as markup', async () => {
   const hostile = [
     '<img src=x onerror=alert(1)>',
     '{{constructor.constructor("alert(1)")()}} {machine}',
@@ -148,7 +148,7 @@ test('a label is untrusted text: shown as it is, and never as markup', async () 
   await service.setLicense(license.license_id, { machines_allowed: 10 });
   for (const label of hostile) {
     const id = await bind(service, license, label);
-    // The service takes some of it out; the page relies on none of that.
+    // The service removes some of the characters, but the page does not rely on that.
     await service.sql('update activation set hostname_hint = $2 where id = $1', [id, label]);
   }
   await bind(service, license, null);

@@ -20,7 +20,7 @@ beforeEach(async () => {
   await bind(service, license, 'Studio Mac');
 });
 
-/** Types a reason, and sends it when the session is over. */
+/** Types a reason, and sends it after the session has ended. */
 async function sendTooLate(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
   await page.getByLabel('Reason').fill('The old one broke.');
@@ -38,7 +38,7 @@ const sentReasons = async () =>
     )
   ).map(({ reason }) => reason);
 
-test('a session that has ended keeps what was typed: signing in again happens in front of it', async () => {
+test('after the end of a session the typed text is kept, and a dialog asks to sign in again', async () => {
   const page = await browser.page(origin);
   await openByKey(page, origin, license);
   await sendTooLate(page);
@@ -55,7 +55,7 @@ test('a session that has ended keeps what was typed: signing in again happens in
   expect(await sentReasons()).toEqual(['The old one broke.']);
 });
 
-test('who was signed in by a code is mailed another', async () => {
+test('a holder who had signed in with a code is mailed another one', async () => {
   const page = await browser.page(origin);
   await openByCode(page, origin, service, license.email);
   await sendTooLate(page);
@@ -66,7 +66,7 @@ test('who was signed in by a code is mailed another', async () => {
   await machine(page, 'Studio Mac').getByText('Asked on').waitFor();
 });
 
-test('signing in again can wait, and the page then says that it may be out of date', async () => {
+test('signing in again can be postponed, and the page then says that it may be out of date', async () => {
   const page = await browser.page(origin);
   await openByKey(page, origin, license);
   await sendTooLate(page);
@@ -82,7 +82,7 @@ test('signing in again can wait, and the page then says that it may be out of da
   expect(await page.getByText('what you see may be out of date').count()).toBe(0);
 });
 
-test('signed out in another tab, this one finds out when it next asks, and signs out as well', async () => {
+test('after a sign-out in another tab, this one signs out at its next request', async () => {
   const page = await browser.page(origin);
   await openByKey(page, origin, license);
   const other = await page.context().newPage();
@@ -93,7 +93,7 @@ test('signed out in another tab, this one finds out when it next asks, and signs
   await announced(page, 'You are signed out.');
 });
 
-test('the service unavailable in the middle of it: what was typed stays, and goes through afterwards', async () => {
+test('while the service is unavailable the typed text stays, and can be sent afterwards', async () => {
   const page = await browser.page(origin);
   await openByKey(page, origin, license);
   await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
@@ -108,7 +108,7 @@ test('the service unavailable in the middle of it: what was typed stays, and goe
   expect(await sentReasons()).toEqual(['The old one broke.']);
 });
 
-test('a session that lasts shows the same after the page is loaded again', async () => {
+test('with a valid session the page shows the same after it is loaded again', async () => {
   const page = await browser.page(origin);
   await openByKey(page, origin, license);
   await page.reload();

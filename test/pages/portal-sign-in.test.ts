@@ -30,7 +30,7 @@ async function open(): Promise<Page> {
   return page;
 }
 
-test('by e-mail address and license key, by keyboard alone: the first line answers', async () => {
+test('by e-mail address and license key, by keyboard alone: the first line shows the license', async () => {
   const page = await open();
   expect(await page.title()).toBe('Where is my license active?');
   await page.keyboard.press('Tab');
@@ -48,7 +48,7 @@ test('by e-mail address and license key, by keyboard alone: the first line answe
   expect(await page.title()).toBe('1 of 1 machines in use');
 });
 
-test('what is missing or wrong is shown at the field, which gets the focus', async () => {
+test('a missing or wrong value is reported at its field, which gets the focus', async () => {
   const page = await open();
   await press(page, 'Show my machines');
   await page.getByText('Enter your e-mail address.').waitFor();
@@ -82,7 +82,7 @@ test.each([
   await headline(page).waitFor();
 });
 
-test('a key that is not of this address is refused in one sentence, and what was typed stays', async () => {
+test('a key of another address is refused with one sentence, and the typed text stays', async () => {
   const page = await open();
   await email(page).fill('unknown@example.com');
   await key(page).fill(license.license_key);
@@ -98,12 +98,12 @@ test('a key that is not of this address is refused in one sentence, and what was
   await browser.expectGoodLooks(page);
 });
 
-test('"I lost my key": a code by mail, pasted with a dash, is sent with its eighth digit', async () => {
+test('"I lost my key": a mailed code, pasted with a dash, is sent when its eighth digit is entered', async () => {
   const page = await open();
   await email(page).fill(license.email);
   await press(page, 'I lost my key');
   await expectFocus(email(page));
-  // What was typed for one way is there for the other.
+  // The address typed in one form is kept in the other.
   expect(await email(page).inputValue()).toBe(license.email);
   await browser.expectGoodLooks(page);
   const mailed = await codeAfter(service, license.email, () => press(page, 'Mail me a code'));
@@ -122,7 +122,7 @@ test('"I lost my key": a code by mail, pasted with a dash, is sent with its eigh
   await page.getByRole('button', { name: 'Send me the key' }).waitFor();
 });
 
-test('an address without a license gets the same answer, and can be changed', async () => {
+test('an address without a license gets the same response, and can be changed', async () => {
   const page = await open();
   await press(page, 'I lost my key');
   await email(page).fill('unknown@example.com');
@@ -135,7 +135,7 @@ test('an address without a license gets the same answer, and can be changed', as
   expect(await email(page).inputValue()).toBe('unknown@example.com');
 });
 
-test('who signs out sees nothing of theirs any more, nor does the page when it is loaded again', async () => {
+test('after a sign-out the page shows no data of the holder, also after it is loaded again', async () => {
   const page = await browser.page(origin);
   await openByKey(page, origin, license);
   await press(page, 'Sign out');
@@ -147,7 +147,7 @@ test('who signs out sees nothing of theirs any more, nor does the page when it i
   expect(await page.getByText('Studio Mac').count()).toBe(0);
 });
 
-test('while the service is unavailable the page shows it, and goes on when it is back', async () => {
+test('while the service is unavailable the page says so, and works when it is available again', async () => {
   const page = await browser.page(origin);
   await page.route('**/portal/api/**', (route) => route.abort());
   await page.goto('/portal/');
@@ -158,7 +158,7 @@ test('while the service is unavailable the page shows it, and goes on when it is
   await key(page).waitFor();
   await email(page).fill(license.email);
   await key(page).fill(license.license_key);
-  // The second is of a proxy that answers in the service's place.
+  // The second response is that of a proxy in place of the service.
   for (const answer of [
     { status: 502, body: '<h1>Bad gateway</h1>' },
     { status: 200, body: '<h1>Welcome</h1>' },
@@ -172,7 +172,7 @@ test('while the service is unavailable the page shows it, and goes on when it is
   await headline(page).waitFor();
 });
 
-test('the page says that it waits, before anything has arrived', async () => {
+test('the page shows that it is loading before any response has come', async () => {
   const page = await browser.page(origin);
   let answer = () => {};
   const asked = new Promise<void>((resolve) => (answer = resolve));

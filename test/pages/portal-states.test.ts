@@ -19,7 +19,7 @@ const browser = Pages.forThisFile();
 
 const someone = () => `${randomUUID()}@example.com`;
 
-/** What the page says of a license with one machine, once it was changed so. */
+/** The texts of the page about a license with one machine after a change of the license. */
 async function opened(change: LicenseChange, machines = 1): Promise<Page> {
   const license = await service.issue({ email: someone(), machines_allowed: Math.max(machines, 1) });
   for (let each = 0; each < machines; each++) await bind(service, license, `Mac ${each}`);
@@ -76,7 +76,7 @@ test.each<[state: string, LicenseChange, machines: number, headline: string, sen
   await browser.expectGoodLooks(page);
 });
 
-test('refunded: every machine ended with it, and no key is offered', async () => {
+test('refunded: all its activations have ended, and no key is offered', async () => {
   const email = someone();
   const id = await sell(service, email, 'pi_refunded');
   const license_key = (await service.app.get(LicensesService).currentKey(id))!;
@@ -90,7 +90,7 @@ test('refunded: every machine ended with it, and no key is offered', async () =>
   await browser.expectGoodLooks(page);
 });
 
-test('several licenses: the first line counts those that work', async () => {
+test('several licenses: the first line counts the valid ones', async () => {
   const email = someone();
   const [one, two, gone] = [
     await service.issue({ email, machines_allowed: 2 }),

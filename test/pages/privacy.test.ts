@@ -12,7 +12,7 @@ beforeAll(async () => {
     `insert into telemetry_inbox (id, received_on) select gen_random_uuid(), day
      from unnest('{2024-11-18, 2024-11-21}'::date[]) day`,
   );
-  // Later than the run of the start, which found none of this.
+  // Runs after the retention run of the start, which found none of these rows.
   service.clock.advance(60_000);
   await service.app.get(RetentionService).run(service.clock.now());
 });
@@ -42,7 +42,7 @@ test('every table and every column that the service reports is shown, each once'
   await browser.expectGoodLooks(page);
 });
 
-test('it says what was last deleted, and how old the oldest row is', async () => {
+test('the page shows what was last deleted, and how old the oldest row is', async () => {
   const page = await browser.page(origin);
   await page.goto('/privacy/');
   const telemetry = page.getByRole('row', { name: 'Telemetry of past days' });
@@ -54,7 +54,7 @@ test('it says what was last deleted, and how old the oldest row is', async () =>
     .waitFor();
 });
 
-test('the plain words need no answer, and the rest can be asked for again', async () => {
+test('the explanations are shown without a response of the service, and the rest can be loaded again', async () => {
   const page = await browser.page(origin);
   await page.route('**/privacy/data', (route) => route.fulfill({ status: 503, body: '' }));
   await page.goto('/privacy/');

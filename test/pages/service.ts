@@ -1,7 +1,7 @@
 import { Service, type ServiceOptions } from '../support/harness.js';
 import { freePort } from '../support/processes/server-process.js';
 
-/** A service for a browser: at http://localhost, which is its PUBLIC_URL, on a port of its own. */
+/** Starts a service for a browser: its PUBLIC_URL is http://localhost with a free port. */
 export async function startForBrowser(
   options: ServiceOptions = {},
 ): Promise<{ service: Service; origin: string }> {

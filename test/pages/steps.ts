@@ -12,7 +12,7 @@ export interface Holder {
 export const announced = (page: Page, text: string | RegExp): Promise<void> =>
   page.locator('#announcer').getByText(text).waitFor({ state: 'attached' });
 
-/** The keyboard comes to be here; the page moves it once it has drawn what changed. */
+/** Waits until an element has the focus, which the page moves after it has rendered a change. */
 export async function expectFocus(locator: Locator): Promise<void> {
   await locator.waitFor();
   await until(() => locator.evaluate((element) => element === element.ownerDocument.activeElement));

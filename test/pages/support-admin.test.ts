@@ -12,7 +12,7 @@ beforeAll(async () => void ({ service, origin } = await startForBrowser()));
 afterAll(() => service.close());
 const browser = Pages.forThisFile();
 
-test('an admin adds a person, mails a link, gives another role and removes the person', async () => {
+test('an admin adds a staff member, mails a link, changes the role and removes the staff member', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', '#staff');
   await expectFocus(title(page, 'Staff'));
@@ -47,7 +47,7 @@ test('an admin adds a person, mails a link, gives another role and removes the p
   await person.waitFor({ state: 'detached' });
 });
 
-test('the last admin stays one', async () => {
+test('the last admin keeps the role', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', '#staff');
   await button(page, 'Make support: admin@example.com').click();
@@ -73,9 +73,9 @@ test('a script’s token is revoked with a reason', async () => {
   expect(status).toBe(401);
 });
 
-test('an address that changes while the page is drawn for the first time is followed', async () => {
+test('the page follows a change of its URL during its first render', async () => {
   const page = await browser.page(origin);
-  // Runs before the first paint, and so before any effect of the page.
+  // This runs before the first paint, and so before any effect of the page.
   await page.addInitScript({
     content: `new MutationObserver((_changes, observer) => {
       if (!document.querySelector('nav')) return;
@@ -106,7 +106,7 @@ test('shows what is published, what is live and for how long, and the last reten
   await browser.expectGoodLooks(page);
 });
 
-test('the audit trail tells who did what and why, and can be narrowed', async () => {
+test('the audit trail shows who did what and why, and can be filtered', async () => {
   const license = await service.issue({ email: 'audited@example.com' });
   await service.sql(
     "insert into audit_event (id, actor, action, reason, change, at) values (gen_random_uuid(), 'cli', 'staff.role', $1, '{}', now())",
@@ -126,7 +126,7 @@ test('the audit trail tells who did what and why, and can be narrowed', async ()
   expect(page.url()).toBe(`${origin}/support/#license/${license.license_id}`);
 });
 
-test('a person whose role was removed reads that it does not allow this', async () => {
+test('a staff member who lost the role reads that the role does not allow this', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', '#staff');
   await row(page, /^admin@example.com/).waitFor();
@@ -140,7 +140,7 @@ test('a person whose role was removed reads that it does not allow this', async 
     .waitFor();
 });
 
-test('who gives up the role of admin is shown the page of the other role', async () => {
+test('an admin who gives up the role sees the page of the other role', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', '#staff');
   await linkFor(service, 'admin', 'stays@example.com');

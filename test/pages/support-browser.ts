@@ -5,20 +5,20 @@ import { StaffService } from '../../src/staff/staff.service.js';
 import type { Service } from '../support/harness.js';
 import { ACT, printedLink } from '../support-api/harness.js';
 
-/** A person of the staff, as the command line adds one. @returns the one-time link of that person, as an address */
+/** Adds a staff member, as the command line does. @returns the URL of the one-time link of that person */
 export async function linkFor(service: Service, role: Role, email = `${role}@example.com`): Promise<string> {
   await service.app.get(StaffService).ensure(email, role, ACT);
   return `/support/#link=${await printedLink(service, email)}`;
 }
 
-/** Spends a link (as `linkFor` gives it) in this page's browser, as another tab of it would. */
+/** Uses a link of `linkFor` in the browser of this page, as another tab would. */
 export async function signInBy(page: Page, origin: string, link: string): Promise<void> {
   const data = { link: link.split('#link=')[1]! };
   const answer = await page.request.post(`${origin}/support/api/session/link`, { data, headers: { origin } });
   expect(answer.status()).toBe(204);
 }
 
-/** Opens the page for someone of this role who signed in by a link and puts a passkey off. */
+/** Opens the page for a staff member with this role who signs in with a link and creates no passkey. */
 export async function openAs(page: Page, origin: string, service: Service, role: Role, hash = '') {
   await signInBy(page, origin, await linkFor(service, role));
   await page.goto(`/support/${hash}`);
@@ -26,7 +26,7 @@ export async function openAs(page: Page, origin: string, service: Service, role:
   await page.getByRole('navigation', { name: 'Views' }).waitFor();
 }
 
-/** Gives the browser an authenticator of its own machine, that says yes to everything. */
+/** Adds a virtual platform authenticator to the browser, which confirms every request. */
 export async function addAuthenticator(
   page: Page,
 ): Promise<{ session: CDPSession; authenticatorId: string }> {
@@ -56,14 +56,14 @@ export const row = (page: Page, name: string | RegExp): Locator =>
 
 export const dialog = (page: Page): Locator => page.getByRole('dialog');
 
-/** The fact of a license by its name. */
+/** The value of a fact of the license by the name of the fact. */
 export const fact = (page: Page, name: string): Locator =>
   page
     .locator('.facts > div')
     .filter({ has: page.getByText(name, { exact: true }) })
     .locator('dd');
 
-/** Says why, and does it. */
+/** Types a reason, and confirms the action. */
 export async function sayWhy(page: Page, why: string, submit: string): Promise<void> {
   await dialog(page).getByLabel('Why?').fill(why);
   await button(dialog(page), submit).click();
@@ -75,7 +75,7 @@ export async function find(page: Page, text: string): Promise<void> {
   await button(page, 'Find').click();
 }
 
-/** What a holder does in the portal: asks for a machine to be released. */
+/** Requests the release of a machine, as its holder does in the portal. */
 export async function askForRelease(service: Service, activationId: string, reason: string | null) {
   await service.sql(
     `insert into release_request (id, activation_id, reason, asked_at) values (gen_random_uuid(), $1, $2, $3)`,

@@ -20,7 +20,7 @@ const browser = Pages.forThisFile();
 const section = (page: Awaited<ReturnType<Pages['page']>>, name: string) =>
   page.getByRole('region', { name, exact: true }).first();
 
-test('says that no week is counted yet', async () => {
+test('shows a message while no week is counted yet', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#fleet');
   await title(page, 'Fleet').waitFor();
@@ -28,7 +28,7 @@ test('says that no week is counted yet', async () => {
   await browser.expectGoodLooks(page);
 });
 
-test('draws what the fleet says, with a table behind each chart', async () => {
+test('shows the telemetry counts as charts, each with a table', async () => {
   const m4 = { mac_model: 'Mac16,1', soc_name: 'Apple M4', ram_gb_bucket: '16' };
   const m1 = { mac_model: 'MacBookPro18,1', soc_name: 'Apple M1 Pro', ram_gb_bucket: '32' };
   const ane = { detector_compute: 'ane', detector_compute_units_resolved: 'ane' };
@@ -98,7 +98,7 @@ test('draws what the fleet says, with a table behind each chart', async () => {
   await page.getByRole('img', { name: /^Chart: share of each version/ }).waitFor();
 });
 
-test('two hundred crash groups are as usable as one, and a hostile one is a text', async () => {
+test('two hundred crash groups are as usable as one, and a hostile name is shown as text', async () => {
   await fleet.receive('2026-11-11', 5, {
     crash_sig: 'ffffffffffffffff',
     crash_label: `<img src=x onerror=alert(1)>${'W'.repeat(80)}`,

@@ -14,7 +14,7 @@ const browser = Pages.forThisFile();
 
 const license = (email: string, machines_allowed = 2) => service.issue({ email, machines_allowed });
 
-test('finds a license by each kind of text, and puts none of them into the address', async () => {
+test('finds a license by each kind of text, none of which is in the URL', async () => {
   const sold = await license('four@example.com');
   const activation = await bind(service, sold, 'Four');
   const purchase = '0198f000-0000-7000-8000-000000000001';
@@ -42,12 +42,12 @@ test('finds a license by each kind of text, and puts none of them into the addre
     expect(page.url()).toBe(`${origin}/support/#license/${id}`);
     await page.goBack();
     await title(page, /^Which binding/).waitFor();
-    // What was sought and found is still there, and is not opened again.
+    // The search text and its results are still shown, and the license is not opened again.
     await page.getByText(`1 license. Found by ${kind}.`).waitFor();
   }
 });
 
-test('says what it looked for where there is nothing, and what is wrong with what was typed', async () => {
+test('reports what was searched if nothing is found, and what is wrong with an invalid text', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support');
   await button(page, 'Find').click();
@@ -94,7 +94,7 @@ test('shows a searched activation first, marked and focused, in use or ended', a
   await expectFocus(ended);
 });
 
-test('lists what one e-mail has, and leads to each', async () => {
+test('lists the licenses of an e-mail address, with a link to each', async () => {
   await license('many@example.com', 1);
   const second = await license('many@example.com', 5);
   await service.setLicense(second.license_id, { staff_status: 'suspended' });
@@ -108,7 +108,7 @@ test('lists what one e-mail has, and leads to each', async () => {
   await page.getByText('by staff', { exact: true }).waitFor();
 });
 
-test('releases a machine with a reason, shows it at once, and the history tells of it', async () => {
+test('releases a machine with a reason, and shows it at once, also in the history', async () => {
   const sold = await license('ada@example.com');
   await bind(service, sold, "Ada's Mac");
   await bind(service, sold, null, 'other');
@@ -155,14 +155,14 @@ test('releases a machine by the keyboard alone', async () => {
       );
       if (focused === name) return;
     }
-    throw new Error(`the keyboard does not come to ${name}`);
+    throw new Error(`The focus does not reach ${name}.`);
   };
   await expectFocus(title(page, /^Which binding/));
   await page.keyboard.press('Tab');
   await page.keyboard.type('keys@example.com');
   await page.keyboard.press('Enter');
   await expectFocus(title(page, /^License …/));
-  // The way around the way around leads to the content, and to no other view.
+  // The skip link leads to the content, and to no other view.
   await page.evaluate('document.activeElement.blur()');
   await tabTo('Skip to the content');
   await page.keyboard.press('Enter');
@@ -170,7 +170,7 @@ test('releases a machine by the keyboard alone', async () => {
   await tabTo('Release Studio');
   await page.keyboard.press('Enter');
   await dialog(page).waitFor();
-  // Escape leaves it, and leads back to where one was.
+  // Escape closes the dialog, and the focus returns to where it was.
   await page.keyboard.press('Escape');
   await dialog(page).waitFor({ state: 'detached' });
   await expectFocus(button(page, 'Release Studio'));
@@ -182,7 +182,7 @@ test('releases a machine by the keyboard alone', async () => {
   await expectFocus(row(page, 'Studio').first());
 });
 
-test('a hostile name is a text like any other', async () => {
+test('a hostile name is shown as text', async () => {
   const names = [
     '<img src=x onerror=alert(1)>',
     '{{7*7}} ${7*7} $& {machine}',
@@ -245,7 +245,7 @@ test('five hundred machines are as usable as one', async () => {
   await browser.expectAccessible(page);
 });
 
-test('an admin changes a license, and only what is different', async () => {
+test('an admin changes a license, and only changed fields are sent', async () => {
   const sold = await license('changed@example.com');
   await service.setLicense(sold.license_id, { expires_at: new Date('2027-01-04T12:30:00Z') });
   const page = await browser.page(origin);
@@ -287,7 +287,7 @@ test('an admin changes a license, and only what is different', async () => {
   await fact(page, 'Holder').getByText('given@example.com').waitFor();
 });
 
-test('the key is sent and made anew, and never shown', async () => {
+test('the key is mailed and replaced, and never shown', async () => {
   const sold = await license('key@example.com');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', `#license/${sold.license_id}`);
@@ -324,7 +324,7 @@ test('an admin issues a license, whose key is shown once', async () => {
   await page.getByText('0 of 3 machines in use').waitFor();
 });
 
-test('an admin erases a holder, having typed who it is', async () => {
+test('an admin erases a holder after typing the e-mail address', async () => {
   const sold = await license('leaves@example.com');
   await bind(service, sold, 'Leaving');
   const page = await browser.page(origin);
@@ -415,12 +415,12 @@ test('a release that fails because the service is unavailable can be tried again
     .waitFor();
 });
 
-test('what the service refuses is explained in words', async () => {
+test('refusals of the service are explained', async () => {
   const sold = await license('refused@example.com');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', `#license/${sold.license_id}`);
   await button(page, 'Send the key').click();
-  // Imported a moment ago, so that its key is not known here.
+  // The license was imported, so its key cannot be derived.
   await service.sql("update license set key_hash = decode(repeat('ab', 32), 'hex') where id = $1", [
     sold.license_id,
   ]);
@@ -430,7 +430,7 @@ test('what the service refuses is explained in words', async () => {
     .waitFor();
 });
 
-test('a request about a machine that is not among those shown is answered in sight', async () => {
+test('a request about a machine that is not in the list is decided in the visible part of the page', async () => {
   const sold = await license('hidden@example.com', 100);
   const asked = await bind(service, sold, 'The oldest');
   await service.sql(
@@ -448,7 +448,7 @@ test('a request about a machine that is not among those shown is answered in sig
   await page.locator('#done').getByText('Declined to release The oldest.').waitFor();
 });
 
-test('an action under way cannot be cancelled, and so cannot lose the key of a license', async () => {
+test('an action in progress cannot be cancelled, so that the key of a new license is not lost', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
   const { promise: answer, resolve: answerNow } = Promise.withResolvers<void>();
@@ -462,7 +462,7 @@ test('an action under way cannot be cancelled, and so cannot lose the key of a l
   await dialog(page).getByLabel('E-mail of the holder').fill('slow@example.com');
   await button(dialog(page), 'Issue').dblclick();
   await until(async () => asked === 1);
-  // Forced, for it says of itself that it does nothing now.
+  // The click is forced, because the button is disabled.
   await button(dialog(page), 'Cancel').click({ force: true });
   await page.keyboard.press('Escape');
   await page.keyboard.press('Escape');
@@ -482,7 +482,7 @@ test('the focus goes to the field that the service refuses', async () => {
   await expectFocus(dialog(page).getByLabel('E-mail of the holder'));
 });
 
-test('the way back leads to what was found, as it is now', async () => {
+test('the link back leads to the search results in their current state', async () => {
   const sold = await license('back@example.com', 2);
   await license('back@example.com', 1);
   await bind(service, sold, 'Back Mac');

@@ -19,7 +19,7 @@ afterEach(async () => {
 afterAll(() => service.close());
 const browser = Pages.forThisFile();
 
-/** A machine that its holder asks to be released. */
+/** Activates a machine, and requests its release as the holder. */
 async function asked(email: string, label: string, reason: string | null = null) {
   const license = await service.issue({ email });
   const activation = await bind(service, license, label, email);
@@ -30,7 +30,7 @@ async function asked(email: string, label: string, reason: string | null = null)
 const comesBack = (page: { evaluate(script: string): Promise<unknown> }) =>
   page.evaluate('window.dispatchEvent(new Event("focus"))');
 
-test('what waits is counted on its tab, and on the browser’s', async () => {
+test('waiting requests are counted in the tab of the page and in the title of the browser tab', async () => {
   await asked('first@example.com', 'First', 'I sold it');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support');
@@ -45,7 +45,7 @@ test('what waits is counted on its tab, and on the browser’s', async () => {
   await until(async () => (await page.title()) === '(3) Find · Support');
 });
 
-test('a tab that is hidden asks for nothing', async () => {
+test('a hidden tab sends no requests', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support');
   await page.waitForLoadState('networkidle');
@@ -58,11 +58,11 @@ test('a tab that is hidden asks for nothing', async () => {
   await page.evaluate('delete document.visibilityState');
   expect(requests).toBe(0);
   await comesBack(page);
-  // Both queues, and who is signed in.
+  // The requests for both queues and for the session.
   await until(async () => requests === 3);
 });
 
-test('where no person is at the keyboard the page stops asking, so that the session can end', async () => {
+test('without input of a person the page stops polling, so that the session can end', async () => {
   const page = await browser.page(origin);
   await page.clock.install({ time: TODAY });
   await openAs(page, origin, service, 'support');
@@ -119,7 +119,7 @@ test('a request is declined with a reason, and the machine stays', async () => {
     .waitFor();
 });
 
-test('of two who decide at once, the second sees what the first one did', async () => {
+test('if two staff members decide at once, the second one sees the decision of the first', async () => {
   await asked('race@example.com', 'Wanted');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#requests');
@@ -129,7 +129,7 @@ test('of two who decide at once, the second sees what the first one did', async 
   await page.getByText('Someone had declined this already. Wanted stays in use.').first().waitFor();
 });
 
-test('a request is decided where its license is shown as well', async () => {
+test('a request can be decided in the view of its license, too', async () => {
   const one = await asked('there@example.com', 'Shown Here', 'New machine');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', `#license/${one.license_id}`);
@@ -143,7 +143,7 @@ test('a request is decided where its license is shown as well', async () => {
   await page.getByRole('link', { name: 'Release requests', exact: true }).waitFor();
 });
 
-test('deletion requests stand by days left, and an admin runs one', async () => {
+test('deletion requests are sorted by days left, and an admin carries one out', async () => {
   const erasures = service.app.get(ErasureService);
   const today = service.clock.now();
   for (const [email, daysAgo] of [
@@ -178,7 +178,7 @@ test('deletion requests stand by days left, and an admin runs one', async () => 
   expect(left).toEqual({ licenses: 0 });
 });
 
-test('the role support sees deletion requests, and runs none', async () => {
+test('the role support sees deletion requests, but cannot carry them out', async () => {
   await service.app.get(ErasureService).request('waits@example.com', ACT);
   await service.app.get(ErasureService).request('holder@example.com');
   const page = await browser.page(origin);
@@ -187,7 +187,7 @@ test('the role support sees deletion requests, and runs none', async () => {
   expect(await page.getByRole('button', { name: /^Run/ }).count()).toBe(0);
 });
 
-test('a queue that cannot be asked for is not an empty one', async () => {
+test('a queue that cannot be loaded is not shown as empty', async () => {
   const page = await browser.page(origin);
   await page.route('**/release-requests', (route) => route.fulfill({ status: 503 }));
   await openAs(page, origin, service, 'support', '#requests');
@@ -199,7 +199,7 @@ test('a queue that cannot be asked for is not an empty one', async () => {
   await page.getByText(/^No requests are waiting/).waitFor();
 });
 
-test('a deletion that its holder takes back while an admin looks at it is shown as taken back', async () => {
+test('a deletion request that its holder cancels while an admin views it is shown as cancelled', async () => {
   const { id } = await service.app.get(ErasureService).request('changed@example.com');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', '#erasures');
@@ -215,7 +215,7 @@ test('a deletion that its holder takes back while an admin looks at it is shown 
   await browser.expectGoodLooks(page);
 });
 
-test('once its session has ended the page stops asking what waits', async () => {
+test('after the end of its session the page stops polling the queues', async () => {
   const page = await browser.page(origin);
   await page.clock.install({ time: TODAY });
   await openAs(page, origin, service, 'support');

@@ -26,7 +26,7 @@ const browser = Pages.forThisFile();
 const SEARCH = /^Which binding/;
 const NOT_DONE = /^This was not done/;
 
-test('a link enrols a passkey, which signs in from then on', async () => {
+test('with a link a staff member creates a passkey, and signs in with it from then on', async () => {
   const page = await browser.page(origin);
   await addAuthenticator(page);
   await page.goto(await linkFor(service, 'support', 'alan@example.com'));
@@ -49,7 +49,7 @@ test('a link enrols a passkey, which signs in from then on', async () => {
   await page.getByText('Signed in as alan@example.com.').waitFor();
 });
 
-test('a link leaves the address at once, is spent by a click alone, and by one only', async () => {
+test('the secret of a link is removed from the URL at once, and is used only by a click, once', async () => {
   const link = await linkFor(service, 'support', 'once@example.com');
   const first = await browser.page(origin);
   await first.goto(link);
@@ -66,7 +66,7 @@ test('a link leaves the address at once, is spent by a click alone, and by one o
   await title(first, 'Sign in').waitFor();
 });
 
-test('a link that is pasted into the open page is taken as well', async () => {
+test('a link that is pasted into the open page works too', async () => {
   const page = await browser.page(origin);
   await page.goto('/support/');
   await title(page, 'Sign in').waitFor();
@@ -76,7 +76,7 @@ test('a link that is pasted into the open page is taken as well', async () => {
   expect(page.url()).toBe(`${origin}/support/`);
 });
 
-test('who has no passkey here, or cancels, reads so and may try again', async () => {
+test('a staff member who has no passkey here, or cancels, gets a message and can try again', async () => {
   const page = await browser.page(origin);
   const { session, authenticatorId } = await addAuthenticator(page);
   await page.goto('/support/');
@@ -85,7 +85,7 @@ test('who has no passkey here, or cancels, reads so and may try again', async ()
   await browser.expectGoodLooks(page);
 
   await page.goto(await linkFor(service, 'support', 'cancels@example.com'));
-  // The page is at this address already, so only its fragment changes.
+  // The page has this URL already, so only its fragment changes.
   await button(page, 'Sign in with this link').click();
   await session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
   await button(page, 'Make a passkey').click();
@@ -95,7 +95,7 @@ test('who has no passkey here, or cancels, reads so and may try again', async ()
   await title(page, SEARCH).waitFor();
 });
 
-test('a browser that knows no passkeys says so', async () => {
+test('in a browser without passkeys the page says so', async () => {
   const page = await browser.page(origin);
   await page.addInitScript('delete window.PublicKeyCredential');
   await page.goto('/support/');
@@ -103,7 +103,7 @@ test('a browser that knows no passkeys says so', async () => {
   await page.getByText(/^This browser knows no passkeys/).waitFor();
 });
 
-test('a session that ends is begun again over the page, with all that was typed', async () => {
+test('after the end of a session a dialog asks to sign in again, and the typed text is kept', async () => {
   const page = await browser.page(origin);
   await addAuthenticator(page);
   await page.goto(await linkFor(service, 'admin', 'grace@example.com'));
@@ -135,7 +135,7 @@ test('a session that ends is begun again over the page, with all that was typed'
   expect(stored).toEqual({ machines_allowed: 7 });
 });
 
-test('reports that the service is unavailable, and goes on once it is back', async () => {
+test('reports that the service is unavailable, and works when it is available again', async () => {
   const page = await browser.page(origin);
   await page.route('**/support/api/session', (route) => route.abort());
   await page.goto('/support/');
@@ -146,7 +146,7 @@ test('reports that the service is unavailable, and goes on once it is back', asy
   await title(page, 'Sign in').waitFor();
 });
 
-test('one adds a passkey to one’s account, and removes it again', async () => {
+test('a staff member adds a passkey to the account, and removes it again', async () => {
   const page = await browser.page(origin);
   await addAuthenticator(page);
   await openAs(page, origin, service, 'support', '#account');
@@ -168,7 +168,7 @@ test('one adds a passkey to one’s account, and removes it again', async () => 
   await announced(page, 'The passkey is removed.');
 });
 
-test('a tab says who is signed in now, where someone else has signed in in another', async () => {
+test('a tab shows who is signed in after another person has signed in in another tab', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
   await page.getByText('Signed in as admin@example.com.').waitFor();
@@ -180,7 +180,7 @@ test('a tab says who is signed in now, where someone else has signed in in anoth
   await page.getByRole('link', { name: 'Staff', exact: true }).waitFor({ state: 'detached' });
 });
 
-test('a refusal that comes before it is known who has signed in elsewhere is forgotten then', async () => {
+test('a refusal is no longer shown when the page learns that another person has signed in', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
   const refuse = await hold(page, 'manifests', () => page.getByRole('link', { name: 'Service' }).click());
@@ -211,7 +211,7 @@ test.each(['support@example.com', 'other@example.com'])(
   },
 );
 
-test('an action that is refused after its person has signed in elsewhere is not repeated, and the page explains it', async () => {
+test('an action that is refused after a sign-in in another tab is not repeated, and the page explains it', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
   const { license_id } = await service.issue({ email: 'action@example.com', machines_allowed: 2 });
@@ -224,7 +224,7 @@ test('an action that is refused after its person has signed in elsewhere is not 
   const refuse = await hold(page, `licenses/${license_id}`, () => button(dialog(page), 'Change').click());
   await signInElsewhere(page, 'admin@example.com', 'admin');
   await lookAgain(page);
-  // By now another person's, as the page will learn.
+  // The session is that of another person now, as the page will learn.
   await signInElsewhere(page, 'other@example.com', 'admin');
   await refuse();
   await dialog(page).getByText(NOT_DONE).waitFor();
@@ -234,7 +234,7 @@ test('an action that is refused after its person has signed in elsewhere is not 
   expect(await service.sql(change, [license_id])).toEqual([]);
 });
 
-test('a sign-out that comes too late ends no session that began since', async () => {
+test('a late sign-out does not end a session that began after it', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support');
   const refuse = await hold(page, 'session', () => button(page, 'Sign out').click());
@@ -251,7 +251,7 @@ test('a sign-out that comes too late ends no session that began since', async ()
   expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
 });
 
-test('of two looks who is signed in the later one counts, whichever is answered first', async () => {
+test('of two requests for the session the later one counts, whichever is answered first', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
   const look = await nextCall(page, 'session');
@@ -266,7 +266,7 @@ test('of two looks who is signed in the later one counts, whichever is answered 
   expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
 });
 
-test('a look that is answered counts, although a later one was begun and came to nothing', async () => {
+test('a response about the session counts although a later request failed', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
   await signInElsewhere(page, 'other@example.com');
@@ -281,11 +281,11 @@ test('a look that is answered counts, although a later one was begun and came to
   await looks[1]!.abort();
 });
 
-test('a session that is begun again in another tab is gone on with here', async () => {
+test('this tab uses a session that was begun again in another tab', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#audit');
   await service.sql('delete from session');
-  // No click: what the page asked for while it opened may have been refused already, and the dialog be there.
+  // No click is needed: a request at the start of the page may have been refused already, so that the dialog is open.
   await page.evaluate('void (location.hash = "service")');
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
   await again.waitFor();
@@ -296,7 +296,7 @@ test('a session that is begun again in another tab is gone on with here', async 
   await page.getByText('Nothing is published yet.').waitFor();
 });
 
-/** Someone signs in in another tab of the same browser, and the session of before is over. */
+/** Another person signs in in another tab of the same browser, which ends the previous session. */
 async function signInElsewhere(page: Page, email: string, role: Role = 'support'): Promise<void> {
   const link = await linkFor(service, role, email);
   await service.sql('delete from session');
@@ -307,14 +307,14 @@ const comeBack = (page: Page) => page.evaluate('window.dispatchEvent(new Event("
 const drawn = (page: Page) =>
   page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
 
-/** The same, and waits until it is known who is signed in. */
+/** The same; then waits until the page knows who is signed in. */
 async function lookAgain(page: Page): Promise<void> {
   const found = page.waitForResponse('**/support/api/session');
   await comeBack(page);
   await (await found).finished();
 }
 
-/** The next call to this address of the staff API, which waits for its answer. */
+/** Waits for the next call to this path of the staff API, and holds its response back. */
 async function nextCall(page: Page, path: string): Promise<{ held: Promise<Route> }> {
   const held = Promise.withResolvers<Route>();
   let isFirst = true;
@@ -327,7 +327,7 @@ async function nextCall(page: Page, path: string): Promise<{ held: Promise<Route
   return { held: held.promise };
 }
 
-/** Holds what is asked for at this address. @returns lets that be answered as it was sent: with the session of before */
+/** Holds requests to this path. @returns a function that sends them unchanged, with the previous session */
 async function hold(page: Page, path: string, ask: () => Promise<void>): Promise<() => Promise<void>> {
   const cookies = await page.context().cookies();
   const call = await nextCall(page, path);

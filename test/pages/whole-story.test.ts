@@ -9,8 +9,8 @@ import { announced, type Holder } from './steps.js';
 import { addAuthenticator, dialog, linkFor, title } from './support-browser.js';
 
 /*
- * What the pages are for, from end to end: a new machine finds no seat, its owner asks, support releases, and the new one
- * takes the seat. Twice: with a mouse, and by keyboard alone.
+ * The purpose of the pages from end to end: a new machine is refused because of the machine limit, its holder requests the
+ * release of another one, support releases that, and the new machine activates. Once with a mouse, once by keyboard alone.
  */
 
 let service: Service;
@@ -19,7 +19,7 @@ beforeAll(async () => void ({ service, origin } = await startForBrowser()));
 afterAll(() => service.close());
 const browser = Pages.forThisFile();
 
-/** How a person works a page. */
+/** How a person operates a page. */
 interface Hands {
   press(control: Locator): Promise<void>;
   type(field: Locator, text: string): Promise<void>;
@@ -41,7 +41,7 @@ const keyboard: Hands = {
   },
 };
 
-/** Goes on with Tab, from wherever the focus is, until it is here. */
+/** Presses Tab until this element has the focus. */
 async function tabTo(wanted: Locator): Promise<void> {
   await wanted.waitFor();
   const isThere = () => wanted.evaluate((element) => element === element.ownerDocument.activeElement);
@@ -109,7 +109,7 @@ async function signInByCode(page: Page, hands: Hands, email: string): Promise<vo
   await headline(page).waitFor();
 }
 
-/** By a link that works once to a passkey, and by the passkey in. */
+/** Creates a passkey with a one-time link, and signs in with it. */
 async function enrol(page: Page, hands: Hands, email: string): Promise<void> {
   await addAuthenticator(page);
   await page.goto(await linkFor(service, 'support', email));
