@@ -40,7 +40,7 @@ test('nothing refers to telemetry, telemetry refers to nothing, and nothing coun
   expect(ties).toEqual([]);
 });
 
-test('no column can hold an address: inet, cidr and macaddr do not exist here', async () => {
+test('no column has a type for addresses: inet, cidr or macaddr', async () => {
   const found = await service.sql(
     `select table_name, column_name from information_schema.columns
      where table_schema = 'public' and data_type in ('inet', 'cidr', 'macaddr', 'macaddr8')`,
@@ -48,7 +48,7 @@ test('no column can hold an address: inet, cidr and macaddr do not exist here', 
   expect(found).toEqual([]);
 });
 
-/** Tables and columns without a comment, the job queue's too: the public page is made of these comments. */
+/** Tables and columns without a comment, also of the job queue. The public page on privacy is made of these comments. */
 async function silent(): Promise<string[]> {
   const rows = await service.sql<{ name: string }>(
     `select c.oid::regclass || coalesce('.' || a.attname, '') as name

@@ -47,7 +47,7 @@ async function query(url: string, sql: string): Promise<Record<string, unknown>[
 
 const postmasterPid = () => parseInt(readFileSync(join(cluster, 'postmaster.pid'), 'utf8'), 10);
 
-/** Another Mooring process that owns the server until it is killed; its lines are what it says, then the url. */
+/** Another process that owns the server until it is killed. It prints its messages, then the URL. */
 function otherProcess() {
   const source = fileURLToPath(new URL('../../src/database/embedded/embedded-postgres.ts', import.meta.url));
   const script = `
@@ -72,7 +72,7 @@ async function killed(child: ChildProcess) {
   await exit;
 }
 
-/** A server whose owner was killed, with a table that shows whether its data is still there. */
+/** Starts a server and kills its owner. A table in it shows whether data is lost. */
 async function orphan() {
   const owner = otherProcess();
   const url = await owner.line();
@@ -85,7 +85,7 @@ async function orphan() {
 
 const storedAnswer = (url: string) => query(url, 'select answer from stored');
 
-test('a first start makes a cluster and a database, and a stop leaves no process and no state', async () => {
+test('a first start creates a cluster and a database, and a stop leaves no process and no state file', async () => {
   const server = await start();
   const [row] = await query(server.url, 'select current_database() as name, version() as version');
   expect(row).toEqual({ name: 'mooring', version: expect.stringContaining('PostgreSQL 18') });
@@ -146,7 +146,7 @@ test('listens on 127.0.0.1 alone and logs no statement, parameter or connection'
   expect(log).not.toContain('canary');
 });
 
-test('the server of a killed owner is taken over as it runs', async () => {
+test('the running server of a killed owner is taken over', async () => {
   const { url, pid } = await orphan();
   const server = await start();
   expect(server.url).toBe(url);
@@ -156,7 +156,7 @@ test('the server of a killed owner is taken over as it runs', async () => {
   expect(isPostmaster(pid, cluster)).toBe(false);
 });
 
-test('the server of a killed owner is not taken over where it runs with other settings', async () => {
+test('the server of a killed owner is not taken over if it has other settings', async () => {
   const { pid } = await orphan();
   const server = await startEmbeddedPostgres(dataDir, { durable: true });
   expect(isPostmaster(pid, cluster)).toBe(false);
@@ -174,7 +174,7 @@ test('a frozen server of a killed owner is ended, and a new one finds its data',
   await server.stop();
 });
 
-test('a killed server and its killed owner are recovered from', async () => {
+test('after the server and its owner were killed, a start recovers the data', async () => {
   const { pid } = await orphan();
   process.kill(pid, 'SIGKILL');
   const server = await start();
@@ -202,7 +202,7 @@ test.each([
   expect(foreign.signalCode).toBeNull();
 });
 
-test('of two that start at once on an empty directory one owns, and the other takes over when it dies', async () => {
+test('if two start at once on an empty directory, one owns the server, and the other takes over when it is killed', async () => {
   const both = [otherProcess(), otherProcess()];
   const first = await Promise.all(both.map((each) => each.line()));
   const [owner, waiting] = first[0]?.startsWith('postgres://') ? both : both.toReversed();
@@ -214,7 +214,7 @@ test('of two that start at once on an empty directory one owns, and the other ta
   expect([await waiting!.line()]).toEqual(first.filter((line) => line.startsWith('postgres:')));
 });
 
-test('a live owner is left alone: one sentence names it and the directory', async () => {
+test('a running owner is not disturbed: the error names it and the directory', async () => {
   const owner = otherProcess();
   const url = await owner.line();
   await expect(startEmbeddedPostgres(dataDir, { waitSeconds: 0 })).rejects.toThrow(
@@ -223,7 +223,7 @@ test('a live owner is left alone: one sentence names it and the directory', asyn
   expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
 });
 
-test('what a start that was killed early has left is removed', async () => {
+test('the files of a start that was killed early are removed', async () => {
   mkdirSync(join(dataDir, 'postgres.init-killed', 'cluster'), { recursive: true });
   const server = await start();
   await server.stop();

@@ -11,12 +11,11 @@ import { Browser } from '../license-portal/harness.js';
 import { signedIn, type Browser as StaffBrowser } from '../support-api/harness.js';
 
 /*
- * What is asked of the service costs the same however many customers there are. The statements are those that the service
- * itself runs, taken down as it runs them, and explained among a million licenses: none reads a table that grows from one
- * end to the other, nor more than a few pages. bench/growth/growth.mjs measures the times, up to ten million.
+ * The cost of a request does not depend on the number of customers. The test records the statements that the service runs, and
+ * explains them in a database with a million licenses: none scans a growing table, or reads more than a few pages. bench/growth/growth.mjs measures the times, up to ten million.
  */
 
-/** Pages of 8 KB that a statement may touch for each row that it gives: some four for each look-up in an index. */
+/** The 8 KB pages that a statement may read for each returned row: about four for each index lookup. */
 const FEW_PAGES = 60;
 
 interface Plan {
@@ -54,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** The statements that the service runs for a request. */
+/** Records the statements that the service runs for a request. */
 async function statementsOf(work: () => Promise<Answer>): Promise<Statement[]> {
   const query = jest.spyOn(DeadlineClient.prototype as pg.Client, 'query');
   try {
@@ -68,7 +67,7 @@ async function statementsOf(work: () => Promise<Answer>): Promise<Statement[]> {
   }
 }
 
-/** How a statement goes about it: planned for any values, as a named one may be, and run with these, undone after. */
+/** The plan of a statement: for any values, as for a prepared statement, and run with these values and rolled back. */
 async function look({ text, values }: Statement): Promise<{ whole: string[]; pagesARow: number }> {
   const client = await service.database.connect();
   const explained = async (how: string, given?: unknown[]) => {
@@ -78,9 +77,9 @@ async function look({ text, values }: Statement): Promise<{ whole: string[]; pag
   try {
     await client.query('begin');
     const general = await explained('generic_plan');
-    // What it inserts is there by now.
+    // The row that it inserts exists by now.
     const again = /^\s*insert/.test(text) ? 'buffers' : 'analyze, buffers';
-    // The first time, a function of the database makes plans of its own: the pages of that are no cost of a request.
+    // On its first call a SQL function makes its own plans. The pages that it reads for that are no cost of a request.
     await explained(again, values);
     const run = await explained(again, values);
     const pages = (run['Shared Hit Blocks'] ?? 0) + (run['Shared Read Blocks'] ?? 0);
@@ -94,7 +93,7 @@ async function look({ text, values }: Statement): Promise<{ whole: string[]; pag
   }
 }
 
-/** The big tables that a plan reads from one end to the other. */
+/** The large tables that a plan scans completely. */
 function readWhole({ 'Node Type': type, 'Relation Name': relation, Plans = [] }: Plan): string[] {
   const here = type === 'Seq Scan' && BIG.includes(relation!) ? [relation!] : [];
   return [...here, ...Plans.flatMap(readWhole)];
@@ -136,7 +135,7 @@ test.each<[string, () => Promise<Answer>, string]>([
   }
 });
 
-test('/health/ready looks at each rule of retention by an index, and touches some pages in all', async () => {
+test('/health/ready checks each retention rule with an index, and reads few pages in total', async () => {
   const statements = await statementsOf(() => service.call('GET', '/health/ready'));
   expect(statements.filter(({ text }) => text.includes('overdue_days'))).toHaveLength(1);
   for (const statement of statements) {

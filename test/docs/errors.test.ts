@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { errorsAsHtml, errorsAsMarkdown } from '../../src/http/problems/problem-docs.js';
 import { PROBLEMS } from '../../src/http/problems/problem.js';
 
-/** The contract's table of errors, copied by hand: what a client may rely on. */
+/** The table of errors in the contract, on which clients rely. It is copied by hand. */
 const CONTRACT = {
   malformed_request: [400, 'fix'],
   not_found: [404, 'fix'],
@@ -27,7 +27,7 @@ const CONTRACT = {
   unavailable: [503, 'retry'],
 } as const;
 
-/** What may ever stop a paid application. A code that joins this list needs a reason as good as the others'. */
+/** The only codes that may stop a paid application. Each of them means that the license is not valid. */
 const MAY_STOP = [
   'binding_released',
   'license_expired',
@@ -39,7 +39,7 @@ const MAY_STOP = [
   'version_not_covered',
 ];
 
-test('docs/errors.md is what the catalogue says (npm run docs:errors writes it)', () => {
+test('docs/errors.md is generated from the catalogue (npm run docs:errors writes it)', () => {
   expect(readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')).toBe(errorsAsMarkdown());
 });
 
@@ -51,15 +51,15 @@ test.each(Object.entries(CONTRACT))(
   },
 );
 
-test('only what says that the license is not valid may stop an application', () => {
+test('only a code that means that the license is not valid may stop an application', () => {
   const stopping = Object.entries(PROBLEMS).filter(([, { client_action }]) => client_action === 'stop');
   expect(stopping.map(([code]) => code).toSorted()).toEqual(MAY_STOP);
 });
 
-test('the page has a paragraph for every code, where the type of a problem leads', () => {
+test('the page has a paragraph for every code, to which the type of its problem links', () => {
   const page = errorsAsHtml();
   for (const code of Object.keys(PROBLEMS)) expect(page).toContain(`<section id="${code}">`);
-  // Nothing of a sentence became markup that is not ours.
+  // No character of a sentence became unintended markup.
   expect(
     page.replaceAll(/<\/?(html|meta|title|h1|h2|p|section|code|strong|!doctype)\b[^<>]*>/g, ''),
   ).not.toMatch(/</);

@@ -74,7 +74,7 @@ describe('citations', () => {
     expect(faults).toEqual([]);
   });
 
-  test('are found where they lead nowhere', () => {
+  test('that lead nowhere are found', () => {
     expect(faultsOf('see docs/contract.md#errors, docs/decisions/0013 and docs/clients.md')).toEqual([]);
     expect(faultsOf('docs/contract.md#nothing, docs/decisions/9999, docs/none.md')).toHaveLength(3);
   });

@@ -15,7 +15,7 @@ interface Rule {
 interface Metric {
   readonly type: string;
   readonly help: string;
-  /** The values that were seen of each label. */
+  /** The observed values of each label. */
   readonly labels: Map<string, Set<string>>;
 }
 
@@ -23,7 +23,7 @@ const METRICS_PAGE = readFileSync('docs/operations/monitoring.md', 'utf8');
 const ALERTS_PAGE = readFileSync('docs/operations/alerts.md', 'utf8');
 const { groups } = parse(readFileSync('docs/alerts.yml', 'utf8')) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap(({ rules }) => rules);
-/** What Prometheus itself adds. */
+/** The labels that Prometheus adds. */
 const OF_PROMETHEUS = ['instance', 'le'];
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
@@ -32,7 +32,7 @@ let served: Map<string, Metric>;
 beforeAll(async () => {
   database = await createDatabase();
   const { url: databaseUrl } = database;
-  // With a replica of a kind, and data, so that everything there is has a line.
+  // With a replica and data, so that every metric has a line.
   const environment = { METRICS_PORT: '0', DATABASE_READ_URL: databaseUrl };
   service = await Service.start({ databaseUrl, environment });
   const { json } = await service.activate(await service.issue());
@@ -58,7 +58,7 @@ function metricsIn(text: string): Map<string, Metric> {
   );
 }
 
-test('the table tells of every metric that is served, and of no other', () => {
+test('the table lists every served metric, and no other', () => {
   const documented = METRICS_PAGE.matchAll(/^\| `(mooring_\w+)` *\| (\w+) *\| (.*?) *\| (.+?) *\|$/gm);
   const rows = [...documented].map(([, name, type, labels, help]) => [name, type, labels, help]);
   const wanted = [...served].map(([name, { type, labels, help }]) => [
@@ -70,14 +70,14 @@ test('the table tells of every metric that is served, and of no other', () => {
   expect(rows).toEqual(wanted);
 });
 
-test('names are those that Prometheus wants: a prefix, a base unit, _total on what only grows', () => {
+test('names follow the conventions of Prometheus: a prefix, a base unit, _total for counters', () => {
   for (const [name, { type }] of served) {
     expect(name).toMatch(/^mooring_[a-z]+(_[a-z0-9]+)*$/);
     expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter']);
   }
 });
 
-test.each(rules)('$alert asks for metrics and labels that there are', ({ expr }) => {
+test.each(rules)('$alert uses existing metrics and labels', ({ expr }) => {
   const names = expr.match(/\bmooring_\w+/g) ?? [];
   expect(names.length).toBeGreaterThan(0);
   for (const name of names) expect(metricOf(name)).toBeDefined();
@@ -94,14 +94,14 @@ test.each(rules)('$alert asks for metrics and labels that there are', ({ expr })
   }
 });
 
-/** A metric by its name, or that of one of a histogram's series. */
+/** Finds a metric by its name, or by the name of a series of a histogram. */
 function metricOf(name: string): Metric | undefined {
   const [, histogram] = /^(.+)_(bucket|sum|count)$/.exec(name) ?? [];
   const of = histogram === undefined ? undefined : served.get(histogram);
   return of?.type === 'histogram' ? of : served.get(name);
 }
 
-test('the rules are what Prometheus reads, and the page shows each as it is written there', () => {
+test('the rules are valid for Prometheus, and the page contains each of them unchanged', () => {
   for (const rule of rules) {
     expect(rule).toEqual({
       alert: expect.stringMatching(/^Mooring[A-Z][A-Za-z]+$/),

@@ -11,7 +11,7 @@ const isPage = (path: string) =>
     path,
   );
 const pages = trackedFiles(isPage);
-/** Where names are declared: the sources, the API document, and what is deployed. */
+/** The files that declare names: the sources, the API document, and the deployment files. */
 const sources = trackedFiles(
   (path) =>
     /\.(ts|tsx|mjs|sql|yaml|yml|json|cfg)$|Dockerfile|\.env\.example$/.test(path) &&

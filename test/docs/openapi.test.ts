@@ -31,7 +31,7 @@ describe('the document', () => {
     expect(validator.version).toBe('3.1');
   });
 
-  test('holds every reference it makes', () => {
+  test('contains the target of every reference', () => {
     const dangling = places()
       .map(([, value]) => value.$ref)
       .filter((reference) => typeof reference === 'string')
@@ -55,7 +55,7 @@ describe('the document', () => {
     .map(({ where, value }) => ({ where, value: value as Record<string, unknown> }))
     .filter(({ value }) => typeof value === 'object' && value !== null && String(value['code']) in PROBLEMS);
 
-  test.each(problems)('example $where is in the words of the catalogue', ({ value }) => {
+  test.each(problems)('example $where has the texts of the catalogue', ({ value }) => {
     const members = ['type', 'title', 'status', 'code', 'detail', 'client_action', 'request_id'];
     const extras = Object.fromEntries(Object.entries(value).filter(([name]) => !members.includes(name)));
     const refusal = refusalOf(value['code'] as ProblemCode, extras as Parameters<typeof refusalOf>[1]);
@@ -63,7 +63,7 @@ describe('the document', () => {
     expect(JSON.parse(document)).toEqual(value);
   });
 
-  test('closes every object that an answer holds', () => {
+  test('allows no additional member in an object of a response', () => {
     const open = places()
       .filter(([pointer]) => pointer.startsWith('/components/schemas/') && !isForRequests(pointer))
       .filter(([pointer, value]) => value.type === 'object' && pointer !== '/components/schemas/Problem')
@@ -89,7 +89,7 @@ describe('the document', () => {
     }
   });
 
-  test('lists the routes there are', () => {
+  test('lists the routes of the application', () => {
     expect(documentedRoutes().map(({ method, path }) => `${method} ${path}`)).toEqual([
       'POST /v1/activate',
       'POST /v1/heartbeat',
@@ -170,7 +170,7 @@ describe('an answer', () => {
     expect(documentedAnswers()).toEqual(expect.arrayContaining(seen));
   });
 
-  test('with a member too many is a violation, at the top and further in', () => {
+  test('with an additional member is a violation, at the top level and below', () => {
     const top = { ...activated(), email: 'ada@example.com' };
     expect(check('POST', '/v1/activate', 201, json, top)).toEqual([
       '/ must NOT have additional properties: email',
@@ -275,7 +275,7 @@ describe('an answer', () => {
     expect(check('POST', '/v1/activate', 409, problemHeaders, bare)).toHaveLength(3);
   });
 
-  test('of an ended binding says when and why, of an active one neither', () => {
+  test('about an ended binding contains when and why it ended, about an active one neither', () => {
     const activation = exampleAt('/paths/~1support~1api~1activations~1{id}~1release/post/responses/200')
       .activation as object;
     expect(check('POST', release, 200, json, { activation })).toEqual([]);
@@ -327,7 +327,7 @@ function problem(code: string, status: number, client_action: string): Record<st
   return { type, title: 'A title', status, code, detail: 'A sentence.', client_action, request_id: 'r1' };
 }
 
-/** Every object of the document with its JSON pointer; what an example holds is data, not a part of it. */
+/** Every object of the document with its JSON pointer, without the data of examples. */
 function places(value: unknown = openapi, pointer = ''): [string, Record<string, unknown>][] {
   if (typeof value !== 'object' || value === null) return [];
   const inner = Object.entries(value)

@@ -10,7 +10,7 @@ const { taxRetentionYears } = new Config({});
 
 const page = readFileSync(new URL('../../docs/privacy.md', import.meta.url), 'utf8');
 
-test('the tables of docs/privacy.md are those of the code (npm run docs:privacy writes them)', () => {
+test('the tables of docs/privacy.md are generated from the code (npm run docs:privacy writes them)', () => {
   expect(page).toBe(updatePrivacyPage(page, taxRetentionYears));
   expect(updatePrivacyPage(page.replace('Anonymous telemetry', 'Telemetry'), taxRetentionYears)).toBe(page);
   expect(() => updatePrivacyPage(page.replace('<!-- fields -->', ''), taxRetentionYears)).toThrow(
@@ -18,7 +18,7 @@ test('the tables of docs/privacy.md are those of the code (npm run docs:privacy 
   );
 });
 
-test('the page has a row for every field and every table, and each row is whole', () => {
+test('the page has a row for every field and every table, and each row is complete', () => {
   const names = [
     ...TELEMETRY_NAMES,
     ...createRetentionPolicy({ taxRetentionYears }).map(({ table }) => table),

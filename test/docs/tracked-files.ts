@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 
-/** Folders that are made by commands and not part of the repository (.gitignore). */
+/** Folders that commands create and that are not part of the repository (.gitignore). */
 const GENERATED = new Set(['node_modules', 'dist', 'data', '.git', '.sandbox', 'reports', 'secrets']);
 
 /** The files of the repository, by path from its root. */

@@ -17,7 +17,7 @@ import { endingWaits } from '../support/tables.js';
 import { PURCHASES, signed, TAKES_PURCHASES } from '../support/http/webhook.js';
 
 const ADDRESSES = [LOCAL, '203.0.113.77', '2001:db8::77'];
-/** Who the caller is: legitimately in the tables, the token excepted, and in no log. */
+/** What identifies the caller. The tables may contain it, except the token; no log may. */
 const IDENTITY = {
   license_key: deriveLicenseKey(randomBytes(32), 'MOOR', '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6', 1),
   email: 'kanari.q7@leak.example',
@@ -30,9 +30,9 @@ const STAFF = {
   token: `mst_${randomBytes(32).toString('base64url')}`,
   link: randomBytes(32).toString('base64url'),
 };
-/** A holder who asked for deletion: in no log either, before or after. */
+/** A holder who requested the erasure. No log may contain it, before or after. */
 const ERASED = 'kanari.erased@leak.example';
-/** Who signs in by a mailed code. */
+/** The holder who signs in with a mailed code. */
 const CODED = 'kanari.coded@leak.example';
 const LICENSE_ID = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
 const USER_AGENT = 'KanariAgent/5.1';
@@ -43,16 +43,16 @@ let server: ServerProcess;
 let database: pg.Client;
 let port: number;
 let token: string;
-/** What the browser of the staff member holds. */
+/** The cookies of the staff member's browser. */
 let session: string;
-/** What signed the holder in: in no log, and of them only hashes in the tables. */
+/** The credentials of the holder's sign-in. No log may contain them, and the tables only their hashes. */
 const sessions: string[] = [];
 let code: string;
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'mooring-address-'));
   port = await freePort();
-  // The control's way into the process: on a signal it prints what a file holds, as a careless line of ours would.
+  // For the control: on a signal the process prints the content of a file, as a faulty log line would.
   const planted = `import { readFileSync } from 'node:fs';
     process.on('SIGUSR2', () => { const text = readFileSync(${JSON.stringify(join(directory, 'plant'))}, 'utf8');
       process.stdout.write(text); process.stderr.write(text); });`;
@@ -104,7 +104,7 @@ async function insertIdentity(): Promise<void> {
   );
 }
 
-/** A request from the canary address, with a canary in every forwarding header. */
+/** Sends a request from the canary address, with a canary in every forwarding header. */
 async function ask(method: string, path: string, body?: unknown, more: Record<string, string> = {}) {
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
   const headers = {
@@ -133,7 +133,7 @@ async function ask(method: string, path: string, body?: unknown, more: Record<st
   return { status: response.statusCode, answer, cookies: response.headers['set-cookie'] ?? [] };
 }
 
-/** Bytes from the canary address; with `cut`, gone before an answer. */
+/** Sends bytes from the canary address; with `cut`, the connection is closed before a response. */
 async function send(bytes: string, cut = false): Promise<void> {
   const socket = connect({ host: '127.0.0.1', port, localAddress: LOCAL });
   socket.on('error', () => undefined);
@@ -145,7 +145,7 @@ async function send(bytes: string, cut = false): Promise<void> {
   await closed;
 }
 
-/** Every way to be noticed: each route as it should be called and as it should not, outages, faults, broken HTTP. */
+/** Makes every kind of request that could be logged: valid and invalid ones to each route, outages, faults, invalid HTTP. */
 async function drive(): Promise<void> {
   const activation = { ...IDENTITY, app_version: '3.2.0' };
   const event = { ...IDENTITY, ip: LOCAL, client: { address: ADDRESSES, agent: USER_AGENT } };
@@ -204,7 +204,7 @@ async function drive(): Promise<void> {
   await seen('POST', PURCHASES, 'x'.repeat(66_000), signed(''));
   await seen('GET', `/nowhere/${IDENTITY.email}/${LOCAL}`);
   await seen('GET', `/%zz/${IDENTITY.email}`);
-  // A fault of ours: a column that is not there. An outage: a lock that is not released.
+  // An internal error: a missing column. An outage: a lock that is not released.
   await database.query('alter table activation rename column hostname_hint to gone');
   await database.query('alter table telemetry_inbox rename to gone');
   await database.query('alter table purchase rename column paid to gone');
@@ -227,7 +227,7 @@ async function drive(): Promise<void> {
   );
   await database.query('rollback');
   await report('refunded');
-  // More wrong signatures than are listened to in a minute.
+  // More wrong signatures than the service checks in a minute.
   for (let wrong = 0; wrong < 61; wrong += 1) await seen('POST', PURCHASES, event, signed(''));
   const forwarding = Object.entries(FORWARDING)
     .map(([name, value]) => `${name}: ${value}\r\n`)
@@ -252,13 +252,13 @@ async function drive(): Promise<void> {
   await drivePortal(sub);
   await driveErasure(seen, bearer);
   await driveSession(seen);
-  // The proof is worth as much as what it saw.
+  // Checks that the requests had the intended responses, so that the search covers them.
   expect([...statuses].toSorted()).toEqual([
     200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503,
   ]);
 }
 
-/** What a holder does, signed in by key and then by code; each as it should be done and as it should not. */
+/** Makes valid and invalid requests of a holder, signed in with a key and then with a code. */
 async function drivePortal(activation: string): Promise<void> {
   const portal = documentedRoutes().filter(({ path }) => path.startsWith('/portal/'));
   const origin = `http://localhost:${port}`;
@@ -276,7 +276,7 @@ async function drivePortal(activation: string): Promise<void> {
     expect(begun.status).toBe(204);
     const session = cookieOf(begun.cookies);
     sessions.push(session.split('=')[1]!);
-    // Signing out is the last of all.
+    // The sign-out is the last request.
     for (const { method, path } of portal.toSorted(
       (a, b) => Number(a.path.endsWith('session')) - Number(b.path.endsWith('session')),
     )) {
@@ -301,7 +301,7 @@ async function codeMailed(): Promise<string> {
   }
 }
 
-/** A deletion request from its answer to its receipt. */
+/** Requests an erasure, and waits until it is carried out and its receipt is mailed. */
 async function driveErasure(
   seen: (...call: Parameters<typeof ask>) => Promise<string>,
   bearer: Record<string, string>,
@@ -316,7 +316,7 @@ async function driveErasure(
   }
 }
 
-/** The support page in a browser, by every route: what it should send, and what it should not. */
+/** Makes valid and invalid requests of the support page to each of its routes. */
 async function driveSession(seen: (...call: Parameters<typeof ask>) => Promise<string>): Promise<void> {
   const origin = `http://localhost:${port}`;
   const { cookies } = await ask('POST', '/support/api/session/link', { link: STAFF.link }, { origin });
@@ -333,7 +333,7 @@ async function driveSession(seen: (...call: Parameters<typeof ask>) => Promise<s
     },
   ];
   const routes = documentedRoutes().filter(({ path }) => path.startsWith('/support/'));
-  // Signing out comes last: by the end, nothing was asked of one who is not signed in.
+  // The sign-out is the last request, so that all others had a session.
   const last = ({ method, path }: (typeof routes)[number]) =>
     Number(method === 'DELETE' && path.endsWith('session'));
   for (const { method, path } of routes.toSorted((a, b) => last(a) - last(b))) {
@@ -348,7 +348,7 @@ async function driveSession(seen: (...call: Parameters<typeof ask>) => Promise<s
   );
 }
 
-/** All that was written about requests, by the service and by its database. */
+/** The output of the service and the log of its database. */
 const logs = () => server.stdout + server.stderr + readFileSync(join(directory, 'data/postgres.log'), 'utf8');
 
 /** Every row of every table, as text. */
@@ -394,7 +394,7 @@ const secrets = () =>
       ...sessions,
       ...token.split('.').slice(1),
     ].flatMap((secret) =>
-      // SHA-256 of a key, a staff token, a link and a session is what the tables know them by.
+      // The tables contain the SHA-256 of a key, a staff token, a link and a session.
       formsOfText(secret).filter(({ what }) => !what.startsWith('sha256')),
     ),
   );
@@ -434,7 +434,7 @@ describe('after every route, malformed HTTP, refusals, faults, outages and disco
   });
 });
 
-// Last, for what was planted stays in the files: the same searches find every form, wherever it was put.
+// These tests are last, because the planted values stay in the files. The same searches must find every form of them.
 describe('the search itself', () => {
   const planted = () => [...addresses.forms, ...identities().forms];
   const names = (forms: readonly { what: string }[]) =>
@@ -442,7 +442,7 @@ describe('the search itself', () => {
 
   test('finds each form of each canary among other bytes', () => {
     for (const form of planted()) {
-      // As a word: a part of a longer one does not count where the form is short.
+      // A short form is found as a whole word only.
       const among = (each: Buffer) =>
         Buffer.concat([randomBytes(99), each, form.bytes, each, randomBytes(99)]);
       const found = new LeakSearch([form]).in(among(Buffer.from(' ')));

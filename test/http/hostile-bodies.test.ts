@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { activation, Service, type Answer } from '../support/harness.js';
 import { exchange, expectProblem } from '../support/http/raw-http.js';
 
-/** Is contained in values that are sent, and must never come back. */
+/** A text in the sent values that no response may contain. */
 const CANARY = 'kanari-5f1c';
-/** A body may hold this much. */
+/** The largest size of a body. */
 const LIMIT = 16 * 1024;
 
 let service: Service;
@@ -22,14 +22,14 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-// Whatever a test did: the service works, and none of it was a fault of the service.
+// After each test the service works and has logged no internal error.
 afterEach(async () => {
   expect((await service.activate(license, `normal ${(normal += 1)}`)).status).toBe(201);
   expect(service.logged.filter((line) => /internal_error|framework error/.test(line))).toEqual([]);
   expect(service.logged.join('')).not.toContain(CANARY);
 });
 
-/** The routes that take a body, each with one that has the right shape. */
+/** The routes with a request body, each with a valid one. */
 const bodies = (): [path: string, body: Record<string, unknown>][] => [
   ['/v1/activate', activation(license)],
   ['/v1/heartbeat', { token, app_version: '3.2.0', telemetry: { arch: 'arm64' } }],
@@ -46,7 +46,7 @@ const bodies = (): [path: string, body: Record<string, unknown>][] => [
   ['/support/api/session', { response: { id: 'x', response: {} } }],
 ];
 const LAST = 6;
-/** What a body of the right shape gets, where it is not 200. */
+/** The status for a valid body, if it is not 200. */
 const USUAL: [RegExp, number][] = [
   [/release/, 404],
   [/session/, 403],
@@ -55,14 +55,14 @@ const USUAL: [RegExp, number][] = [
 const post = (path: string, body: unknown, headers = {}) =>
   service.call('POST', path, body, { ...bearer, ...headers });
 
-/** Holds what every refusal promises; `call` has held its shape against the document. */
+/** Checks what all refusals have in common; `call` has checked the schema of the response. */
 function expectHarmless(answer: Answer): void {
   expect(answer.status).toBeLessThan(500);
   expect(answer.text).not.toContain(CANARY);
   if (answer.status >= 400) expect(answer.headers['content-type']).toMatch(/^application\/problem\+json\b/);
 }
 
-/** Any JSON, the canary in each of its strings. */
+/** Any JSON, with the canary in each of its strings. */
 const anything = fc.jsonValue({ maxDepth: 4 }).map(marked);
 
 function marked(value: unknown): unknown {
@@ -72,7 +72,7 @@ function marked(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name + CANARY, marked(each)]));
 }
 
-test('any JSON in place of any member is answered, and never repeated', async () => {
+test('any JSON in place of any member gets a response that does not contain it', async () => {
   const wrong = fc.record({
     at: fc.nat({ max: LAST }),
     member: fc.nat({ max: 5 }),
@@ -89,7 +89,7 @@ test('any JSON in place of any member is answered, and never repeated', async ()
   );
 });
 
-test('any JSON as the whole body is answered', async () => {
+test('any JSON as the whole body gets a response', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: LAST }), anything, async (at, value) => {
       const answer = await post(bodies()[at]![0], JSON.stringify(value));
@@ -101,7 +101,7 @@ test('any JSON as the whole body is answered', async () => {
   );
 });
 
-test('any bytes as the body are answered', async () => {
+test('any bytes as the body get a response', async () => {
   const bytes = fc.uint8Array({ maxLength: 200 });
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: LAST }), bytes, async (at, body) =>
@@ -130,7 +130,7 @@ test.each([
   }
 });
 
-/** As JSON escapes them: NUL, and halves of a surrogate pair. */
+/** NUL and unpaired surrogates, as JSON escapes them. */
 const UNSTORABLE = [
   String.raw`\u0000`,
   String.raw`a\u0000b`,
@@ -152,7 +152,7 @@ test.each(UNSTORABLE)('422 at the member for a text with %s', async (escaped) =>
   }
 });
 
-test.each(UNSTORABLE)('nothing is refused for %s in an unknown member or in telemetry', async (escaped) => {
+test.each(UNSTORABLE)('%s in an unknown member or in telemetry causes no refusal', async (escaped) => {
   const beat = { token, app_version: '3.2.0', '?u': '?', telemetry: { arch: '?', '?': 1, cpu_cores: 8 } };
   const answer = await post('/v1/heartbeat', JSON.stringify(beat).replaceAll('?', escaped));
   expect(answer.status).toBe(200);
@@ -186,7 +186,7 @@ const filled = (size: number) => {
   return text.replace('"unknown":""', `"unknown":"${'x'.repeat(size - text.length)}"`);
 };
 
-test('16 KiB are taken; one byte more is 413, declared, in chunks, or only promised', async () => {
+test('16 KiB are accepted; one byte more gets 413 with a content-length, in chunks, or if it is declared but not sent', async () => {
   expect((await post('/v1/activate', filled(LIMIT))).status).toBe(201);
   for (const [path] of bodies()) {
     expect((await post(path, filled(LIMIT + 1))).json).toMatchObject({ code: 'body_too_large' });
@@ -202,7 +202,7 @@ test('16 KiB are taken; one byte more is 413, declared, in chunks, or only promi
   expectProblem(promised!, 'body_too_large');
 });
 
-test('of a key that occurs twice the last is meant', async () => {
+test('if a key occurs twice, the last one counts', async () => {
   const text = JSON.stringify(activation(license, 'twice'));
   const twice = (first: string, last: string) =>
     text.replace('"app_version":"3.2.0"', `"app_version":${first},"app_version":${last}`);
@@ -212,12 +212,12 @@ test('of a key that occurs twice the last is meant', async () => {
   ]);
 });
 
-test('__proto__ and constructor are unknown members, and what they hold is none of ours', async () => {
+test('__proto__ and constructor are unknown members, whose content has no effect', async () => {
   const body = JSON.stringify(activation(license, 'proto'));
   for (const name of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty']) {
     const beside = `{"${name}":{"email":"x","prototype":{"planted":1},"planted":1},${body.slice(1)}`;
     expect((await post('/v1/activate', beside)).status).toBeLessThan(300);
-    // What would only be inherited is missing.
+    // A member that would only be inherited counts as missing.
     expect((await post('/v1/activate', `{"${name}":${body}}`)).json.errors).toHaveLength(4);
     const block = `{"token":"${token}","app_version":"3.2.0","telemetry":{"${name}":{"arch":"arm64"},"cpu_cores":8}}`;
     expect((await post('/v1/heartbeat', block)).json.telemetry).toEqual({ stored: true, dropped: [] });
@@ -241,7 +241,7 @@ test.each([
   }
 });
 
-test('400 for an empty body, none at all, white space, or a JSON that is no object', async () => {
+test('400 for an empty or missing body, white space, or JSON that is no object', async () => {
   for (const [path] of bodies()) {
     for (const body of ['', undefined, ' ', 'null', '[]', '1', '"a"', '{', '{}{}', '\uFEFF{"a":1']) {
       expect((await post(path, body)).json).toMatchObject({ code: 'malformed_request' });

@@ -18,7 +18,7 @@ const end = async (socket: Socket) => socket.end();
 const linesSince = (before: number) =>
   service.logged.slice(before).flatMap((line) => line.split('\n').filter((each) => each !== ''));
 
-/** Every answer is one that the service gives; of `sent` nothing comes back, and nothing of it is logged. */
+/** Expects that every response is a documented one, and that no response and no log line contains a part of `sent`. */
 async function expectHarmless(sent: Buffer, answers: readonly RawAnswer[], before: number): Promise<void> {
   for (const answer of answers) {
     if (answer.status >= 400) expectProblem(answer);
@@ -26,7 +26,7 @@ async function expectHarmless(sent: Buffer, answers: readonly RawAnswer[], befor
     for (const name of ['set-cookie', 'upgrade', 'server']) expect(answer.headers).not.toHaveProperty(name);
   }
   const lines = linesSince(before);
-  // A line for each request that was one, and one for what was none.
+  // The log has a line for each valid request, and one for bytes that are no request.
   const heads = sent.toString('latin1').split(/\r?\n\r?\n/).length;
   expect(lines.length).toBeLessThanOrEqual(heads);
   expect(lines.filter((line) => /"level":[56]0|kanari|garbage/.test(line))).toEqual([]);
@@ -41,17 +41,17 @@ const parts = (sent: Buffer) => [sent, end];
 test.each(Object.entries(SMUGGLED))('no request hides in the body of another: %s', async (_what, text) => {
   const before = service.logged.length;
   const answers = await exchange(service.url, parts(bytesOf(text)), 3);
-  // The refused one is the last: what follows it is not a request.
+  // The refused request is the last one. What follows it is not read as a request.
   expect(answers.map(({ status }) => status).filter((status) => status === 404)).toEqual([]);
   await expectHarmless(bytesOf(text), answers, before);
 });
 
-test.each(Object.entries(ODD))('a known answer, or none: %s', async (_what, text) => {
+test.each(Object.entries(ODD))('a documented response, or none: %s', async (_what, text) => {
   const before = service.logged.length;
   await expectHarmless(bytesOf(text), await exchange(service.url, parts(bytesOf(text)), 3), before);
 });
 
-test('a byte at a time is the same as all at once', async () => {
+test('requests sent byte by byte get the same responses as in one piece', async () => {
   for (const text of [SMUGGLED['two lengths']!, ODD['chunks with extensions and a trailer']!]) {
     const [whole] = await exchange(service.url, parts(bytesOf(text)));
     const slow = [...bytesOf(text)].map((byte) => async (socket: Socket) => {
@@ -70,7 +70,7 @@ const change = fc.record({
   other: fc.constantFrom(...texts),
 });
 
-/** A text of the corpus with bytes changed, left out, repeated, or spliced with another. */
+/** A text of the corpus with bytes changed, removed, repeated, or replaced by a part of another text. */
 function changed(
   bytes: Buffer,
   { at, byte, kind, other }: { at: number; byte: number; kind: number; other: string },
@@ -83,7 +83,7 @@ function changed(
   return Buffer.concat([left, bytesOf(other).subarray(byte % (other.length + 1))]);
 }
 
-test('the same with bytes changed and pieces mixed', async () => {
+test('the same holds with changed bytes and mixed parts', async () => {
   const mutant = fc
     .tuple(fc.constantFrom(...texts), fc.array(change, { minLength: 1, maxLength: 3 }))
     .map(([text, changes]) => changes.reduce(changed, bytesOf(text)));
@@ -96,7 +96,7 @@ test('the same with bytes changed and pieces mixed', async () => {
   );
 });
 
-test('the marker is a request where it is sent as one: what is looked for above can be seen', async () => {
+test('a control: the marker that is sent as a request gets a response that the tests above would find', async () => {
   const [answer] = await exchange(service.url, [request('GET', MARKER, undefined, 'connection: close\r\n')]);
   expectProblem(answer!, 'not_found');
 });

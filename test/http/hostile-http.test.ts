@@ -6,7 +6,7 @@ import { activation, machineId, Service } from '../support/harness.js';
 import { documentedRoutes } from '../support/http/openapi.js';
 import { exchange, expectProblem, open, request } from '../support/http/raw-http.js';
 
-/** Is contained in what is sent, and must never come back. Bodies have a file of their own: hostile-bodies.test.ts. */
+/** A text in the sent bytes that no response may contain. hostile-bodies.test.ts tests bodies. */
 const CANARY = 'kanari-5f1c';
 
 let service: Service;
@@ -21,21 +21,21 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-// Whatever a test did: the service works, and none of it was a fault of the service.
+// After each test the service works and has logged no error.
 afterEach(async () => {
   expect((await service.activate(license, `normal ${(normal += 1)}`)).status).toBe(201);
   expect(service.logged.join('')).not.toContain(CANARY);
   expect(service.logged.splice(0).filter((line) => /"level":[56]0/.test(line))).toEqual([]);
 });
 
-describe('addresses and methods', () => {
+describe('paths and methods', () => {
   const METHODS = 'GET POST PUT PATCH DELETE OPTIONS TRACE PROPFIND QUERY PURGE'.split(' ');
   const routes = documentedRoutes();
   const paths = [...new Set(routes.map(({ path }) => path))];
 
   test.each(paths)('405 with allow for every other method of %s', async (template) => {
     const path = template.replace('{id}', '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6');
-    // A fixed path may stand where another route takes an id: licenses/search is licenses/{id} to a GET.
+    // A fixed path may match the path with an id of another route: a GET of licenses/search is one of licenses/{id}.
     const fits = (other: string) => new RegExp(`^${other.replaceAll('{id}', '[^/]+')}$`).test(path);
     const documented = routes.filter((route) => fits(route.path)).map(({ method }) => method);
     const allowed = documented
@@ -91,7 +91,7 @@ describe('addresses and methods', () => {
     expect(answer!.body).not.toContain(CANARY);
   });
 
-  test('an address or a header that is too long, too many headers: a problem, whatever the size', async () => {
+  test('a URL or header that is too long, or too many headers, get a problem at any size', async () => {
     for (const size of [200, 8_000, 16_300, 20_000, 200_000]) {
       const long = CANARY.repeat(Math.ceil(size / CANARY.length));
       const [address] = await exchange(service.url, [request('GET', `/v1/${long}`)]);
@@ -114,7 +114,7 @@ describe('addresses and methods', () => {
   });
 });
 
-describe('what is hardly HTTP', () => {
+describe('invalid and unusual HTTP', () => {
   test.each([
     'GARBAGE\r\n\r\n',
     'FOO /v1/manifest HTTP/1.1\r\nhost: x\r\n\r\n',
@@ -129,7 +129,7 @@ describe('what is hardly HTTP', () => {
     'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n',
     'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}',
     'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n',
-    // HTTP/1.1 demands a host; Node would answer this one by itself, without a body.
+    // HTTP/1.1 requires a host. Node would respond to this request itself, without a body.
     'GET /v1/manifest HTTP/1.1\r\n\r\n',
   ])('400, a problem, and the end of the connection: %j', async (bytes) => {
     const [answer] = await exchange(service.url, [Buffer.from(bytes, 'latin1')]);
@@ -138,7 +138,7 @@ describe('what is hardly HTTP', () => {
     expect(answer!.body).not.toContain(CANARY);
   });
 
-  test('any bytes get a problem or no answer at all', async () => {
+  test('any bytes get a problem or no response', async () => {
     const start = fc.constantFrom(
       '',
       'GET ',
@@ -155,14 +155,14 @@ describe('what is hardly HTTP', () => {
     );
   });
 
-  test('an expectation that cannot be met is a problem too', async () => {
+  test('an unknown expectation gets a problem', async () => {
     const [answer] = await exchange(service.url, [
       request('POST', '/v1/activate', '{}', `expect: ${CANARY}\r\n`),
     ]);
     expectProblem(answer!);
   });
 
-  test('expect: 100-continue is answered with 100, and the request after its body', async () => {
+  test('expect: 100-continue gets 100, and the final response after the body', async () => {
     const body = JSON.stringify(activation(license, 'expecting'));
     const whole = request('POST', '/v1/activate', body, 'expect: 100-continue\r\nconnection: close\r\n');
     const at = whole.length - Buffer.byteLength(body);
@@ -173,14 +173,14 @@ describe('what is hardly HTTP', () => {
     expect(answer!.status).toBe(201);
   });
 
-  test('HTTP/1.0 is served, without a host, and its connection ends', async () => {
+  test('HTTP/1.0 without a host is served, and its connection is closed', async () => {
     const body = JSON.stringify(activation(license, 'old'));
     const text = `POST /v1/activate HTTP/1.0\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
     const [answer] = await exchange(service.url, [text], 2);
     expect(answer).toMatchObject({ status: 201, headers: { connection: 'close' } });
   });
 
-  test('requests in one packet are answered in their order', async () => {
+  test('pipelined requests are answered in their order', async () => {
     const beat = JSON.stringify({ token, app_version: '3.2.0' });
     const three = [
       request('GET', '/health/live'),
@@ -192,16 +192,16 @@ describe('what is hardly HTTP', () => {
     expect(answers[0]!.body).toBe('{"status":"ok"}');
   });
 
-  // Where the answer cannot be given any more, none is better than one that belongs to something else.
-  test('what is broken after a request, in one packet, is never sent as the answer to that request', async () => {
+  // A client would take a late problem for the response to an earlier request, so none is sent then.
+  test('invalid bytes in the same packet as a request are never answered in place of that request', async () => {
     const beat = request('POST', '/v1/heartbeat', JSON.stringify({ token, app_version: '3.2.0' }));
     const answers = await exchange(service.url, [Buffer.concat([beat, Buffer.from('\x01\x02\r\n\r\n')])], 2);
     expect(answers[0]?.status ?? 200).toBe(200);
   });
 });
 
-describe('callers who go or wait', () => {
-  test('a connection cut at any byte takes no seat before the request is whole, and is logged as no error', async () => {
+describe('callers that disconnect or are slow', () => {
+  test('a connection that breaks at any byte activates nothing before the request is complete, and logs no error', async () => {
     const whole = request('POST', '/v1/activate', JSON.stringify(activation(license, 'cut')));
     for (let at = 0; at < whole.length; at += 23) {
       const socket = await open(service.url);
@@ -217,7 +217,7 @@ describe('callers who go or wait', () => {
     expect(held).toEqual([]);
   });
 
-  test('a caller who goes while being answered has no effect on others', async () => {
+  test('a caller that disconnects during its request has no effect on others', async () => {
     const beat = JSON.stringify({ token, app_version: '3.2.0', telemetry: { arch: 'arm64' } });
     await Promise.all(
       Array.from({ length: 50 }, async () => {
@@ -236,14 +236,14 @@ describe('callers who go or wait', () => {
     let ended = 0;
     for (const socket of slow) socket.once('close', () => (ended += 1));
     expect((await service.activate(license, 'beside the slow')).status).toBe(201);
-    // It waited for none of them.
+    // The service waited for none of them.
     expect(ended).toBe(0);
     for (const socket of slow) socket.destroy();
-    // They are not waited for without an end.
+    // The service closes their connections after a time limit.
     expect(service.app.getHttpServer().requestTimeout).toBeLessThanOrEqual(30_000);
   });
 
-  test('a caller who closes their half still gets the answer', async () => {
+  test('a caller that closes its side of the connection still gets the response', async () => {
     const whole = request('GET', '/v1/keys', undefined, 'connection: close\r\n');
     const [answer] = await exchange(service.url, [whole, async (socket) => socket.end()]);
     expect(answer?.status).toBe(200);

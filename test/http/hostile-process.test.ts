@@ -7,8 +7,8 @@ import { exchange, request } from '../support/http/raw-http.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
 /*
- * In a process of its own: errors of Node's are of another kind in the realm of Jest, and so would not be distinguished from
- * those of the database, or would.
+ * The service runs in its own process. In the realm of Jest Node's errors have other classes, so code that distinguishes them
+ * from errors of the database could behave in another way than in production.
  */
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-hostile-'));
@@ -29,8 +29,8 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-// An operator is woken by errors: none may be had for the sending of a few bytes.
-test("a body that breaks off is its sender's fault: no error of ours, and no outage of the database", async () => {
+// Errors alert an operator, so a caller must not be able to cause one with a few bytes.
+test('an incomplete body is an error of its sender: it counts as no internal error and no outage of the database', async () => {
   const head = 'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
   const reset = async (socket: { resetAndDestroy(): unknown }) => socket.resetAndDestroy();
   const half = async (socket: { end(): unknown }) => socket.end();
@@ -40,7 +40,7 @@ test("a body that breaks off is its sender's fault: no error of ours, and no out
   await exchange(url, [cut, reset]);
   await exchange(url, [cut, half]);
   expect((await call(url, 'GET', '/nowhere')).status).toBe(404);
-  // The last request's line: whatever came before it has been written.
+  // The log line of the last request: all lines before it have been written.
   await server.says('stdout', /"route":"none"/);
   expect(server.stdout.split('\n').filter((line) => /"level":[56]0/.test(line))).toEqual([]);
 });

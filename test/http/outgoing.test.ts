@@ -7,7 +7,7 @@ import { call, createDatabase } from '../support/harness.js';
 import { documentedRoutes } from '../support/http/openapi.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
-/** Runs before the service does, and tells of every connection, datagram and look-up that the process begins. */
+/** Preloaded into the service: reports every connection, datagram and DNS lookup that the process begins. */
 const PRELOAD = `
 import dgram from 'node:dgram';
 import dns from 'node:dns';
@@ -28,7 +28,7 @@ for (const name of ['send', 'connect']) {
 }
 for (const name of Object.keys(dns).filter((each) => /^(lookup|resolve|reverse)/.test(each))) {
   const original = dns[name];
-  // Names alone: looking up an IP address sends nothing.
+  // Only names are reported: the lookup of an IP address sends nothing.
   dns[name] = function (...args) { if (!net.isIP(args[0]) && args[0] !== 'localhost') tell('look-up of ' + args[0]); return original.apply(this, args); };
 }
 syncBuiltinESMExports();
@@ -60,7 +60,7 @@ afterAll(async () => {
 
 const outgoing = () => new Set([...server.stderr.matchAll(/^OUTGOING (.*)$/gm)].map(([, target]) => target));
 
-test('the service connects to its database and to nothing else, whatever it is asked', async () => {
+test('the service connects to its database and to nothing else during any request', async () => {
   const [, body] = await server.says('stderr', /-d '([^']*)'/);
   const { json } = await call(url, 'POST', '/v1/activate', body);
   const beat = {
@@ -79,7 +79,7 @@ test('the service connects to its database and to nothing else, whatever it is a
   }
   const { hostname, port } = new URL(database.url);
   expect([...outgoing()]).toEqual([`${hostname}:${port}`]);
-  // The control: a call out would be recorded.
+  // The control: an outgoing call is recorded.
   server.child.kill('SIGUSR2');
   await server.says('stderr', /^OUTGOING 127\.0\.0\.1:4999$/m);
 });

@@ -8,7 +8,7 @@ import { open, request } from '../support/http/raw-http.js';
 
 const LARGE = 'x'.repeat(64 * 1024);
 
-/** A bare server with one route that answers when the test says so, and the probe. */
+/** A server with a health check and one route that responds when the test resolves its promise. */
 async function server(limits: { eventLoopDelayMs: number; concurrentRequests: number }) {
   const app = fastify();
   app.setErrorHandler((error: Error, _request, reply) => {
@@ -37,7 +37,7 @@ async function server(limits: { eventLoopDelayMs: number; concurrentRequests: nu
   return { app, url, waiting, load };
 }
 
-test('refuses the one too many with a spread retry-after, serves the probe, and serves again after', async () => {
+test('refuses calls above the limit with a spread retry-after, serves the health check, and serves all again afterwards', async () => {
   const { app, url, waiting, load } = await server({ eventLoopDelayMs: 10_000, concurrentRequests: 3 });
   try {
     const held = [1, 2, 3].map(() => fetch(`${url}/slow`));
@@ -60,13 +60,13 @@ test('refuses the one too many with a spread retry-after, serves the probe, and 
   }
 });
 
-test('refuses requests while the event loop is late, and serves the probe', async () => {
+test('refuses requests while the event loop is delayed, and serves the health check', async () => {
   const { app, url, load } = await server({ eventLoopDelayMs: 5, concurrentRequests: 100 });
   const busy = setInterval(() => {
     for (const until = performance.now() + 30; performance.now() < until;) continue;
   }, 1);
   try {
-    // The delay is measured over a second; before that the route answers as ever.
+    // The delay is measured over a second. Before its end the route responds as usual.
     let status = 0;
     while (status !== 503) ({ status } = await fetch(`${url}/quick`));
     expect(load.shed).toEqual({ event_loop_delay: 1, concurrent_requests: 0 });
@@ -77,11 +77,11 @@ test('refuses requests while the event loop is late, and serves the probe', asyn
   }
 });
 
-test('a client that asks a thousand times over one connection and reads nothing takes no seat from another', async () => {
+test('a client that sends a thousand requests over one connection and reads nothing does not use up the limit', async () => {
   const { app, url, load } = await server({ eventLoopDelayMs: 10_000, concurrentRequests: 20 });
   const socket = await open(url);
   try {
-    // Far more than the kernel keeps for a connection, asked for in one piece.
+    // The responses are far larger than the kernel's buffer of a connection. All requests are sent at once.
     let asked = 0;
     const all = new Promise<void>((resolve) => app.server.on('large', () => ++asked === 1_000 && resolve()));
     socket.pause().write(Buffer.concat(Array.from({ length: 1_000 }, () => request('GET', '/large'))));
@@ -94,7 +94,7 @@ test('a client that asks a thousand times over one connection and reads nothing 
   }
 });
 
-test('who leaves keeps the seat until the work is done', async () => {
+test('a request whose caller disconnects counts against the limit until its work is done', async () => {
   const { app, url, waiting, load } = await server({ eventLoopDelayMs: 10_000, concurrentRequests: 3 });
   try {
     const leaving = httpRequest(`${url}/slow`).on('error', () => undefined);
@@ -104,7 +104,7 @@ test('who leaves keeps the seat until the work is done', async () => {
     await once(app.server, 'gone');
     expect(load.underWay).toBe(1);
     waiting[0]!();
-    // The answer that no client reads is made after this.
+    // The response that no client reads is made after this.
     await fetch(`${url}/quick`);
     expect(load.underWay).toBe(0);
   } finally {

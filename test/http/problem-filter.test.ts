@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => app.close());
 
-test('a caller who is refused because a queue is full is counted, and logs no line', async () => {
+test('a refusal because a queue is full is counted, and not logged', async () => {
   const full = new Batch<string, never>(() => new Promise(() => undefined), 1, 1, 0);
   app.get('/', () => full.add('one too many'));
   const { statusCode, headers } = await app.inject('/');
@@ -31,7 +31,7 @@ test('a caller who is refused because a queue is full is counted, and logs no li
   expect([logged, traffic.refusals.unavailable]).toEqual([[], 1]);
 });
 
-test('what fails behind an answer that was given is logged, and is no refusal', async () => {
+test('an error after the response was sent is logged, and not counted as a refusal', async () => {
   app.get('/', (request, reply) => {
     reply.send(problem('unavailable'));
     filter.answer(new Error('late'), request, reply);

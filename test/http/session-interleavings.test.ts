@@ -11,7 +11,7 @@ import { Browser } from '../license-portal/harness.js';
 import { StatementGates, type GatedAnswer } from '../support/statement-gates.js';
 
 const NOW = '2026-11-20T13:00:00Z';
-/** After this a request renews its session. */
+/** A request renews a session that is older. */
 const RENEWAL_MS = 2 * 60_000;
 const HINT_OF_NEXT_HOLDER = 'laptop of the next holder';
 const OPERATIONS = [
@@ -74,7 +74,7 @@ class HolderCase {
     return this.gates.all(Object.fromEntries(names.map((name) => [name, () => this.#operations[name]()])));
   }
 
-  /** Reads the licenses of a session. No answer says anything of the next holder. @returns the status */
+  /** Reads the licenses of a session. No response contains data of the next holder. @returns the status */
   async read(cookie: string): Promise<number> {
     const { status, text } = await this.gates.call('GET', '/portal/api/licenses', { holder: cookie });
     expect([200, 401]).toContain(status);
@@ -110,7 +110,7 @@ class HolderCase {
     'change the address': () => this.#changeAddress(),
     'erase the holder': async () => {
       await service.app.get(ErasureService).run(this.erasureId, ACT);
-      // Also where the license got another address before: that ended the sessions of its key as well.
+      // Also if the license got another address before, which ended the sessions of its key as well.
       expect(await this.read(this.cookie)).toBe(401);
     },
   };
@@ -118,7 +118,7 @@ class HolderCase {
   async #readTwice(): Promise<void> {
     const first = await this.read(this.cookie);
     const second = await this.read(this.cookie);
-    // A session that has ended never comes back.
+    // A session that has ended is never valid again.
     if (first === 401) expect(second).toBe(401);
   }
 

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test('a request has no address, port or family of its caller, however it is asked', async () => {
+test('no property of a request gives the address, port or family of its caller', async () => {
   await service.call('GET', '/health/live');
   const { socket } = requests.at(-1)!;
   expect([socket.remoteAddress, socket.remotePort, socket.remoteFamily]).toEqual([
@@ -23,7 +23,7 @@ test('a request has no address, port or family of its caller, however it is aske
   ]);
   const { _getpeername: asked, _peername: kept } = socket as unknown as Record<string, unknown>;
   expect([(asked as () => unknown)(), kept]).toEqual([{}, {}]);
-  // Nor do Node's own ways to it find one, asked behind what hides them; and nothing can be kept for later.
+  // The methods of Node's prototypes, called directly, give none either, and no value is cached.
   const ofNode = Object.getOwnPropertyDescriptors(Socket.prototype) as PropertyDescriptorMap;
   for (const name of ['remoteAddress', 'remotePort', 'remoteFamily']) {
     expect((ofNode[name]!.get as () => unknown).call(socket)).toBeUndefined();
@@ -33,7 +33,7 @@ test('a request has no address, port or family of its caller, however it is aske
   expect(requests.at(-1)!.connection.remoteAddress).toBeUndefined();
 });
 
-test.each(Object.keys(FORWARDING))('no %s is left of a request, in whatever case it came', async (name) => {
+test.each(Object.keys(FORWARDING))('%s is removed from a request in any case', async (name) => {
   for (const spelled of [name, name.toLowerCase(), name.toUpperCase()]) {
     await service.call('GET', '/health/live', undefined, {
       [spelled]: FORWARDING[name]!,
@@ -48,7 +48,7 @@ test.each(Object.keys(FORWARDING))('no %s is left of a request, in whatever case
   }
 });
 
-test('all of them at once leave, and the rest stays in its order', async () => {
+test('all of them are removed at once, and the other headers keep their order', async () => {
   await service.call('GET', '/health/live', undefined, { ...FORWARDING, 'x-kept': 'yes' });
   const { headers, rawHeaders } = requests.at(-1)!;
   const forwarding = Object.keys(FORWARDING).map((name) => name.toLowerCase());
@@ -58,7 +58,7 @@ test('all of them at once leave, and the rest stays in its order', async () => {
   expect(headers['x-kept']).toBe('yes');
 });
 
-test('the third way to read headers tells nothing either, and works', async () => {
+test('headersDistinct contains none of them either, and works', async () => {
   await service.call('GET', '/health/live', undefined, { ...FORWARDING, 'x-kept': 'yes' });
   const { headersDistinct } = requests.at(-1)!;
   expect(headersDistinct['x-kept']).toEqual(['yes']);

@@ -10,22 +10,22 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-test('a connection that asks for thousands of answers and reads none takes no seat beside which clients are served', async () => {
+test('a connection that requests thousands of responses and reads none does not keep clients from being served', async () => {
   const license = await service.issue();
   const { load } = service.app.getHttpAdapter().getInstance().traffic!;
   let accepted: Socket | undefined;
   service.app.getHttpServer().once('connection', (socket: Socket) => (accepted = socket));
   const greedy = await open(service.url);
   try {
-    // Far more than the kernel keeps for a connection.
+    // Far more than the kernel's buffer of a connection.
     greedy.pause().write(Buffer.concat(Array.from({ length: 20_000 }, () => request('GET', '/v1/keys'))));
-    // Until no more goes out to it, since nothing is taken, and some waits here.
+    // Waits until the service cannot send more, because nothing is read, and responses wait in the service.
     let before: number | undefined;
     do {
       before = accepted?.bytesWritten;
       await pause(200);
     } while (!before || before !== accepted?.bytesWritten || accepted.writableLength === 0);
-    // Every answer comes to be ready; none is read.
+    // Every response is made, but none is read.
     while (load.underWay > 0) await pause(5);
     const { status, json } = await service.activate(license);
     expect([status, (await service.heartbeat(json.token)).status]).toEqual([201, 200]);

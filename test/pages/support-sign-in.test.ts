@@ -307,7 +307,7 @@ const comeBack = (page: Page) => page.evaluate('window.dispatchEvent(new Event("
 const drawn = (page: Page) =>
   page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
 
-/** The same; then waits until the page knows who is signed in. */
+/** Makes the page request its session again, and waits for the response. */
 async function lookAgain(page: Page): Promise<void> {
   const found = page.waitForResponse('**/support/api/session');
   await comeBack(page);

@@ -49,12 +49,12 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
   'app.module': ANYTHING,
   main: [/^server\//],
 };
-/** The folders that every other may import; of these, each imports only those before it. */
+/** The folders that every folder may import. Each of them imports only those before it. */
 const BASE = ['core', 'database', 'http'];
-/** Programs, and what only they may import. */
+/** The programs, and the folders that only they may import. */
 const ROOTS = ['main', 'cli', 'server', 'app.module'];
 
-/** Whether a folder belongs to the base of another. */
+/** Whether another folder may import a folder because it is one of the base folders. */
 function isBaseOf(folder: string, base: string): boolean {
   const own = BASE.indexOf(folder);
   return (own < 0 ? BASE : BASE.slice(0, own)).includes(base);
@@ -108,7 +108,7 @@ describe('who may import whom', () => {
     expect(sources.filter((file) => file.folder === folder).flatMap(trespasses)).toEqual([]);
   });
 
-  test('a trespass would be seen', () => {
+  test('a forbidden import is found', () => {
     const at = (path: string, from: string) => trespasses(parse(path, `import type { X } from '${from}';`));
     expect(at('keys/x.ts', '../licenses/license.entity.js')).toEqual([
       'keys/x.ts imports licenses/license.entity',
@@ -120,7 +120,7 @@ describe('who may import whom', () => {
     expect(at('utils/x.ts', '../core/config.js')).toEqual(['utils/x.ts: utils is in no row of the table']);
   });
 
-  test('no folder leads back to itself, and no file does when it runs', () => {
+  test('imports have no cycle of folders, and no cycle of files at run time', () => {
     const folders = new Map<string, Set<string>>();
     for (const { folder, imports } of sources) {
       const to = imports.flatMap(({ file }) => (file && folderOf(file) !== folder ? [folderOf(file)] : []));
@@ -143,7 +143,7 @@ describe('who may import whom', () => {
     ).toEqual(['b', 'c', 'b']);
   });
 
-  test('every relative import names a file that is there, and ends in .js', () => {
+  test('every relative import names an existing file, and ends in .js', () => {
     const wrong = everywhere(({ path, imports }) =>
       imports
         .filter(
@@ -158,7 +158,7 @@ describe('who may import whom', () => {
 });
 
 describe('what is not done here', () => {
-  test('no index.ts, and no folder of common, shared or helpful things', () => {
+  test('there is no index.ts, and no folder for common, shared or helper code', () => {
     const wrong = sources.filter(({ path }) =>
       /(^|\/)(index\.ts$|(common|shared|utils?|helpers?|lib|misc)\/)/.test(path),
     );
@@ -172,14 +172,14 @@ describe('what is not done here', () => {
     ).toEqual([]);
   });
 
-  test('nothing that is injected or validated is imported as a type alone', () => {
+  test('no class that is injected or validated is imported as a type only', () => {
     expect(everywhere(lostMetadata)).toEqual([]);
     const planted = `import type { Clock } from '../core/clock.js'; import { type Dto } from './dto.js';
       @Controller() class X { constructor(private readonly clock: Clock) {} @Post() post(@Body() body: Dto) {} }`;
     expect(lostMetadata(parse('monitoring/x.ts', planted))).toHaveLength(2);
   });
 
-  test('no file reads who called but the one that makes it unreadable', () => {
+  test('only the file that removes the address of a caller accesses it', () => {
     const reading =
       /remoteAddress|remotePort|remoteFamily|getpeername|\b(request|req)\.(ip|ips|hostname|host|raw\.socket|socket|connection)\b|x-forwarded|x-real-ip|trustProxy|client_addr/i;
     expect(holding(reading, ['http/strip-client-address.ts'])).toEqual([]);
@@ -195,7 +195,7 @@ describe('what is not done here', () => {
   });
 });
 
-/** What of Node's could speak to another machine, with the names that a file may take of it, and why. */
+/** The files that may import modules with network functions, the allowed names, and why. */
 const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'database/embedded/free-port.ts': { 'node:net': ['createServer'] }, // finds a free port to listen on
   'core/config.ts': { 'node:net': ['isIPv4'] }, // reads a text
@@ -206,14 +206,14 @@ const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'mail/mailer.ts': { nodemailer: ['createTransport'] }, // brings mail to SMTP_URL
   'mail/job-worker.ts': { 'graphile-worker': ['Logger', 'runTaskList'] }, // the database, for its jobs
 };
-/** The operator's own command, at the address that he or she names. */
+/** The command of an operator, which calls the URL that the operator gives. */
 const FETCHES = ['cli/manifest/live-manifest.ts'];
 
 describe('what goes out', () => {
   const SPEAKS =
     /^(node:)?(http|https|http2|net|tls|dns|dns\/promises|dgram|inspector|quic)$|^(undici|axios|got|node-fetch|ws|request|superagent|nodemailer|graphile-worker)$/;
 
-  test('no file imports what opens connections, but the database driver', () => {
+  test('no file imports a module that opens connections, except the database driver', () => {
     const used = everywhere(({ path, imports }) =>
       imports
         .filter(({ from }) => SPEAKS.test(from))

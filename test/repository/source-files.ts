@@ -8,11 +8,11 @@ const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
 export interface Import {
   /** As it is written. */
   readonly from: string;
-  /** Below src, without extension; undefined where it is a package or a module of Node's. */
+  /** The path below src without extension; undefined for a package or a module of Node. */
   readonly file: string | undefined;
-  /** The local names it brings; empty where it is imported for its effect alone. */
+  /** The imported local names; empty if the module is imported for its side effects only. */
   readonly names: readonly string[];
-  /** Those that are gone when the program runs. */
+  /** The names that are types only, which do not exist at run time. */
   readonly types: readonly string[];
 }
 
@@ -26,14 +26,14 @@ export interface SourceFile {
   readonly tree: ts.SourceFile;
 }
 
-/** A file of these words as if it stood at this path below src. */
+/** Parses a text as if it were the file at this path below src. */
 export function parse(path: string, text: string): SourceFile {
   const tree = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const declared = tree.statements
     .filter((each) => ts.isImportDeclaration(each) || ts.isExportDeclaration(each))
     .filter((each) => each.moduleSpecifier !== undefined)
     .map((each) => importOf(path, each));
-  // `await import('./x.js')`: the same dependence, later.
+  // `await import('./x.js')` is a dependency too, at a later time.
   const later = [...text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, from]) => ({
     from: from!,
     file: fileOf(path, from!),
@@ -80,7 +80,7 @@ export function* nodesOf(node: ts.Node): Generator<ts.Node> {
   for (const child of node.getChildren()) yield* nodesOf(child);
 }
 
-/** The first cycle in a graph, its first node repeated at its end; undefined where there is none. */
+/** The first cycle in a graph, with its first node repeated at its end; undefined if there is none. */
 export function cycleIn(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] | undefined {
   const done = new Set<string>();
   const visit = (node: string, way: string[]): string[] | undefined => {

@@ -7,7 +7,7 @@ import { closeConnections } from '../../src/http/connection-closing.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { handleMalformedRequests } from '../../src/http/parsing/malformed-requests.js';
 
-test('an end answers what had come, cuts what had not, and counts both', async () => {
+test('a shutdown answers complete requests, closes connections with incomplete ones, and counts both', async () => {
   const logged: string[] = [];
   const sink = new Writable({ write: (line, _encoding, done) => (logged.push(String(line)), done()) });
   const app = fastify();
@@ -34,6 +34,6 @@ test('an end answers what had come, cuts what had not, and counts both', async (
   const [line] = logged.map((text) => JSON.parse(text) as Record<string, unknown>);
   expect(logged).toHaveLength(1);
   expect(line).toMatchObject({ msg: 'requests ended', answered: 1, cut: 1 });
-  // What was cut had a second to come whole.
+  // An incomplete request had a second to become complete.
   expect(line!['milliseconds']).toBeGreaterThan(900);
 });

@@ -26,7 +26,7 @@ async function launch(options: ProcessOptions = {}) {
   return { server, port };
 }
 
-/** A pipe whose reader is there and reads nothing. */
+/** A pipe whose reader is open but reads nothing. */
 function unreadPipe(): number {
   const path = join(directory, 'pipe');
   execFileSync('mkfifo', [path]);
@@ -37,14 +37,14 @@ const FULL = '/dev/full';
 
 test.each([
   ['that is not read', unreadPipe] as const,
-  // The device is Linux's.
+  // Only Linux has this device.
   ...(existsSync(FULL) ? [['on a full disk', () => openSync(FULL, 'w')] as const] : []),
 ])('a log %s stops no answer', async (_what, open) => {
   const stdout = open();
   opened.push(stdout);
   const { server, port } = await launch({ stdout });
   await server.ready();
-  // Several times what a pipe holds.
+  // Several times the capacity of a pipe.
   for (let sent = 0; sent < 1_500; sent += 100) {
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => call(`http://127.0.0.1:${port}`, 'GET', '/v1/manifest')),
@@ -54,7 +54,7 @@ test.each([
   expect((await server.end()).code).toBe(0);
 });
 
-test('what was logged last is there after the end', async () => {
+test('the last log lines before the end are written', async () => {
   const { server, port } = await launch();
   await server.ready();
   await call(`http://127.0.0.1:${port}`, 'GET', '/v1/manifest');

@@ -25,7 +25,7 @@ async function launch(settings: Record<string, string>) {
   return { server, url: `http://127.0.0.1:${port}` };
 }
 
-/** The steps of an end, as the log tells them; a request or a run of the hour may come between. */
+/** The steps of a shutdown in the log. Lines of a request or an hourly job may be between them. */
 function steps({ stdout }: ServerProcess) {
   const lines = stdout
     .trim()
@@ -38,7 +38,7 @@ function steps({ stdout }: ServerProcess) {
     .map(({ level: _level, time: _time, ...line }) => line);
 }
 
-test('on SIGTERM it fails its readiness at once, answers on, and then ends step by step', async () => {
+test('on SIGTERM the service fails its readiness at once, still serves for the delay, and then ends step by step', async () => {
   const { server, url } = await launch({ SHUTDOWN_DELAY_SECONDS: '10' });
   await server.ready();
   const [, license_key, email] = await server.says('stderr', /Sample license +(\S+) +\((\S+)\)/);
@@ -66,7 +66,7 @@ test('on SIGTERM it fails its readiness at once, answers on, and then ends step 
   ]);
 });
 
-test('one that never listened leaves no request waiting, and ends without a delay', async () => {
+test('a service that never listened ends without a delay', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
@@ -76,7 +76,7 @@ test('one that never listened leaves no request waiting, and ends without a dela
   expect(server.stdout).not.toContain('"shutting down"');
 });
 
-test('a delay that is no number of seconds, or over a minute, is one sentence', async () => {
+test('a delay that is no number of seconds, or over a minute, is reported in one sentence', async () => {
   const { server } = await launch({ SHUTDOWN_DELAY_SECONDS: '61' });
   expect(await server.exited).toEqual({ code: 2, signal: null });
   expect(server.stderr).toBe('SHUTDOWN_DELAY_SECONDS must be a whole number from 0 to 60.\n');

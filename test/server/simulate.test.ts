@@ -29,7 +29,7 @@ beforeAll(async () => {
   [whole, planted] = await Promise.all([simulate(), simulate({ MOORING_SIMULATE_PLANT: 'lost-activation' })]);
 });
 afterAll(async () => {
-  // Where one of the two failed, the other is still at it.
+  // If one of the two failed, the other may still run.
   await Promise.all(running.map((end) => end()));
   rmSync(folder, { recursive: true, force: true });
 });
@@ -41,7 +41,7 @@ async function simulate(more: Record<string, string> = {}): Promise<Run> {
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   running.push(() => (child.kill('SIGINT'), ended));
   const [page, output, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  if (!page) throw new Error(`the simulation with seed ${SEED} came to no end: ${output}`);
+  if (!page) throw new Error(`The simulation with seed ${SEED} did not complete: ${output}`);
   return { code, page };
 }
 
@@ -68,12 +68,12 @@ test('a day with two outages ends without a wrong answer and without a loss', ()
   expect(whole).toEqual({ code: 0, page: expect.stringContaining('Every answer was as it must be.') });
 });
 
-test('what is reported of the answers adds up, and all that was to happen did', () => {
+test('the reported numbers of responses add up, and every planned event happened', () => {
   const rows = tableOf(whole.page, '', 'answer', 'how many');
   const total = /: ([\d,]+) requests/.exec(whole.page)?.[1];
   expect(rows.reduce((sum, [, , many]) => sum + number(many), 0)).toBe(number(total));
   const answers = rows.map(([route, answer]) => `${route}: ${answer}`);
-  // Every client activates, and the outages are seen.
+  // Every client has activated, and the outages have caused failed calls.
   const activated = rows.filter(([route, answer]) => route === 'activation' && answer!.startsWith('20'));
   expect(activated.reduce((sum, [, , many]) => sum + number(many), 0)).toBeGreaterThanOrEqual(190);
   expect(answers).toEqual(expect.arrayContaining(['heartbeat: 200', 'manifest: 200']));
@@ -84,7 +84,7 @@ test('what is reported of the answers adds up, and all that was to happen did', 
   );
 });
 
-test('the picture is well-formed', () => {
+test('the chart is well-formed', () => {
   const results = readdirSync(folder).filter((name) => name.startsWith('mooring-simulation-'));
   expect(results).toHaveLength(2);
   for (const name of results) {
@@ -100,12 +100,12 @@ test('the picture is well-formed', () => {
   }
 });
 
-test('an acknowledged activation that is lost is found', () => {
+test('the loss of an acknowledged activation is detected', () => {
   expect(planted).toMatchObject({ code: 1, page: expect.stringContaining('Not all is as it must be') });
   const [lost] = tableOf(planted.page, '', 'seen', 'wrong');
   expect(lost).toEqual(['every acknowledged activation is there', expect.any(String), '1']);
 });
 
-test('nothing is left behind but the results', () => {
+test('nothing but the results is left on the disk', () => {
   expect(readdirSync(folder).filter((name) => !name.startsWith('mooring-simulation-'))).toEqual([]);
 });

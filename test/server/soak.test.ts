@@ -12,7 +12,7 @@ import { freePort, ServerProcess } from '../support/processes/server-process.js'
  */
 
 const SEATS = 20;
-/** Of each kind in a round. */
+/** The number of requests of each kind in a round. */
 const TIMES = 100;
 /** Two rounds that kept little more than a kilobyte of each request would pass it; what the heap does by itself is a sixth. */
 const GROWTH_AT_MOST = 3 * 2 ** 20;
@@ -29,7 +29,7 @@ interface Load {
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-soak-'));
-// The bench's own, which is no TypeScript.
+// A module of the benchmark, which is JavaScript.
 const ofBench = (file: string) => import(new URL(`../../bench/load/${file}`, import.meta.url).href);
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let server: ServerProcess;
@@ -60,7 +60,7 @@ async function memory(): Promise<Memory> {
   return memory as Memory;
 }
 
-/** Of all kinds, all at once and so in every order. @returns the answers that were not the right ones */
+/** Makes requests of all kinds concurrently, so in any order. @returns the unexpected responses */
 async function round(): Promise<string[]> {
   const wrong: string[] = [];
   for (let time = 0; time < TIMES; time += 10) {
@@ -75,8 +75,8 @@ async function round(): Promise<string[]> {
   return wrong;
 }
 
-test('thousands of requests of every kind, broken ones among them, leave no memory and no socket behind', async () => {
-  // The first makes what stays: connections to the database, compiled code.
+test('thousands of requests of every kind, also invalid ones, leave no memory and no socket in use', async () => {
+  // The first round allocates what is kept: connections to the database, compiled code.
   expect(await round()).toEqual([]);
   const before = await memory();
   expect(await round()).toEqual([]);
@@ -84,6 +84,6 @@ test('thousands of requests of every kind, broken ones among them, leave no memo
   const after = await memory();
   expect(after.heap - before.heap).toBeLessThan(GROWTH_AT_MOST);
   load.end();
-  // The service hears of their end in its own time.
+  // The service notices the end of the connections a moment later.
   for (let { sockets } = after; sockets > SOCKETS_AT_MOST;) ({ sockets } = await memory());
 });

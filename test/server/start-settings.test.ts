@@ -9,7 +9,7 @@ const folder = mkdtempSync(join(tmpdir(), 'mooring-settings-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a setting that cannot be used', () => {
-  // A value in place of a secret must not come back.
+  // The message must not contain the value of a secret.
   const SECRET = 'kanari-secret-5f1c';
 
   const cases: [what: string, settings: Record<string, string>, sentence: RegExp][] = [
@@ -115,7 +115,7 @@ describe('a setting that cannot be used', () => {
     expect(refusal).not.toContain(SECRET);
   });
 
-  // A process each, for one of every kind: what it prints of a refusal does not depend on the setting.
+  // One case of every kind runs in a process. How a process prints a refusal does not depend on the setting.
   const IN_A_PROCESS = ['HOST of everyone without NODE_ENV', 'DATABASE_URL', 'production without one'];
 
   test.each(cases.filter(([what]) => IN_A_PROCESS.includes(what)))(
@@ -134,7 +134,7 @@ describe('a setting that cannot be used', () => {
 function refused(settings: Record<string, string>): string {
   try {
     const { port } = new Config(settings);
-    throw new Error(`these settings are not refused, with port ${port}`);
+    throw new Error(`The service accepts these settings with port ${port}.`);
   } catch (error) {
     if (error instanceof ConfigError) return error.message;
     throw error;

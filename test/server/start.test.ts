@@ -27,14 +27,14 @@ function launch(settings: Record<string, string>, options?: ProcessOptions): Ser
   return server;
 }
 
-/** With a database that is there already, on a free port. */
+/** Starts the service with an existing database on a free port. */
 async function launchBeside(settings: Record<string, string> = {}, options?: ProcessOptions) {
   const port = await freePort();
   const server = launch({ PORT: String(port), DATABASE_URL: database.url, ...settings }, options);
   return { server, url: `http://127.0.0.1:${port}` };
 }
 
-/** The `curl` line of the welcome, read as a shell would. */
+/** The arguments of the `curl` line of the welcome, parsed like a shell. */
 async function printedCall(server: ServerProcess) {
   const line = await server.says('stderr', /^curl -sS (\S+) -H '([\w-]+): ([^']*)' -d '([^']*)'$/m);
   const [, url, header, value, body] = line as unknown as string[];
@@ -46,12 +46,12 @@ describe('with a database of its own', () => {
   const cluster = join(dataDir, 'postgres');
   const postmaster = () => readPidFile(cluster)?.pid ?? 0;
   const start = () => launch({ PORT: '0', DATA_DIR: dataDir });
-  // Whatever a failing test has left.
+  // Ends what a failed test has left.
   afterAll(() => postgresProcessesIn(cluster).forEach((pid) => process.kill(pid, 'SIGQUIT')));
   let port: string;
   let token: string;
 
-  test('the printed curl line activates, on a first start and on the port it says', async () => {
+  test('the printed curl line activates after a first start, on the port that it contains', async () => {
     port = String(await freePort());
     const server = await launch({ PORT: port, DATA_DIR: dataDir }).ready();
     const { url, ...request } = await printedCall(server);
@@ -79,13 +79,13 @@ describe('with a database of its own', () => {
     const { json } = await call(base!, 'GET', '/support/api/session', undefined, { cookie });
     expect(json).toMatchObject({ email: 'admin@example.com', role: 'admin' });
 
-    // Killed: its PostgreSQL is left behind, as after a crash.
+    // After SIGKILL its PostgreSQL still runs, as after a crash.
     const orphan = postmaster();
     await server.end('SIGKILL');
     expect(isPostmaster(orphan, cluster)).toBe(true);
   });
 
-  test('with manifest keys of one’s own it starts, and publishes no sample that they have not signed', async () => {
+  test('with given manifest keys it starts, and publishes no sample manifest, which they have not signed', async () => {
     const own = { MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
     const settings = { PORT: String(await freePort()), DATA_DIR: join(folder, 'own keys'), ...own };
     const server = await launch(settings).ready();
@@ -94,7 +94,7 @@ describe('with a database of its own', () => {
     expect((await server.end('SIGTERM')).code).toBe(0);
   });
 
-  test('killed with -9 and started again, it has what it acknowledged; SIGINT twice ends it once', async () => {
+  test('after kill -9 and a restart nothing acknowledged is lost; two SIGINT end the process once', async () => {
     const server = await launch({ PORT: port, DATA_DIR: dataDir }).ready();
     const beat = await call(`http://127.0.0.1:${port}`, 'POST', '/v1/heartbeat', {
       token,
@@ -127,7 +127,7 @@ describe('with a database of its own', () => {
   });
 });
 
-/** Every process of PostgreSQL that works in a directory, by id. */
+/** The ids of the PostgreSQL processes that run in a directory. */
 function postgresProcessesIn(cluster: string): number[] {
   return everyProcess()
     .map(({ pid }) => pid)
@@ -135,7 +135,7 @@ function postgresProcessesIn(cluster: string): number[] {
 }
 
 describe('beside others', () => {
-  test('SIGTERM lets a request that is under way come to its answer', async () => {
+  test('SIGTERM lets a request in progress complete', async () => {
     const { server, url } = await launchBeside();
     await server.ready();
     const { body } = await printedCall(server);
@@ -150,7 +150,7 @@ describe('beside others', () => {
       waiting = rowCount!;
     }
     server.child.kill('SIGTERM');
-    // It got the signal: no new connection is accepted.
+    // Waits until the service has got the signal, and accepts no new connection.
     while (
       await fetch(`${url}/health/live`).then(
         () => true,
@@ -163,14 +163,14 @@ describe('beside others', () => {
     expect(await server.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('the end of its launcher is its own', async () => {
+  test('it ends when its launcher ends', async () => {
     const { server } = await launchBeside({}, { ipc: true });
     await server.ready();
     server.child.disconnect();
     expect(await server.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('where port 3000 is taken and no port is set, it takes the next free one and prints that', async () => {
+  test('if port 3000 is in use and no port is set, it uses the next free one and prints it', async () => {
     // Any other process on the port serves as well.
     const taken = createServer().listen(3000, '127.0.0.1');
     await Promise.race([once(taken, 'listening'), once(taken, 'error')]).catch(() => undefined);
@@ -184,7 +184,7 @@ describe('beside others', () => {
     expect(server.stderr).toContain(`Mooring is ready at ${new URL(url).origin} `);
   });
 
-  test('a port that is set and taken is one clear end, not another port', async () => {
+  test('a configured port that is in use ends the start with one clear message', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as { port: number };
@@ -196,7 +196,7 @@ describe('beside others', () => {
   });
 });
 
-test('connections that ask for nothing, or for half of something, do not hold up the end', async () => {
+test('connections without a request, or with an incomplete one, do not delay the end', async () => {
   const port = await freePort();
   const server = await launch({ PORT: String(port), DATA_DIR: join(folder, 'held') }).ready();
   const halves = [
@@ -213,13 +213,13 @@ test('connections that ask for nothing, or for half of something, do not hold up
     }),
   );
   const ends = sockets.map((socket) => new Promise((resolve) => socket.resume().once('close', resolve)));
-  // By itself: one that is held up for 10 seconds ends with another code (`src/server/serve.ts`).
+  // The exit code shows it: a service that is delayed for 10 seconds ends with another code (`src/server/serve.ts`).
   expect((await server.end('SIGTERM')).code).toBe(0);
   expect(server.stdout).toMatch(/"cut":[123],.*"msg":"requests ended"/);
   await Promise.all(ends);
 });
 
-test('three that start together on one empty database apply each migration once, and all are ready', async () => {
+test('three services that start at once on an empty database apply each migration once, and all get ready', async () => {
   const admin = new pg.Client(database.url);
   await admin.connect();
   const name = `${new URL(database.url).pathname.slice(1)}_empty`;
@@ -245,7 +245,7 @@ test('three that start together on one empty database apply each migration once,
   );
   expect(rows.map((row) => row.name)).toHaveLength(files.length);
   expect(new Set(rows.map((row) => row.name)).size).toBe(files.length);
-  // They made one sample together, and one set of keys: what one gave, another confirms.
+  // They share one sample license and one set of keys: one instance confirms the token of another.
   const licenses = await client.query('select 1 from license');
   expect(licenses.rowCount).toBe(1);
   const { body } = await printedCall(servers[0]!);

@@ -56,7 +56,7 @@ test.each(FAILURES)(
 
 test.each(FAILURES)('%s: the command line does so after %s too', async (signal, _what, line) => {
   const terminal = new Terminal({});
-  // It waits for standard input, which never comes.
+  // The command waits for standard input, which gets no data.
   const child = terminal.start(CLI, ['license', 'show', '-'], {
     NODE_OPTIONS: preload.join('='),
     TEST_CANARY: CANARY,
