@@ -8,7 +8,7 @@ import { option, wholeNumbers } from '../command.mjs';
 import { pageBench, versionOf } from '../run.mjs';
 import { count, loadAtEnd, machine, median, quantile, reached, sum, table, time } from '../measure.mjs';
 
-const SEATS = 1_000;
+const LICENSES = 1_000;
 const HEARTBEATS_PER_SECOND = 50;
 /** How long the mail server takes for each mail. */
 const MAIL_DELAY_MS = 50;
@@ -37,7 +37,7 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
   const { processorTime } = await import('../load/processes.mjs');
   progress('data');
   await migrate(url);
-  const data = await makeData(url, folder, seatIds(SEATS));
+  const data = await makeData(url, folder, seatIds(LICENSES));
   const mails = new MailSink(MAIL_DELAY_MS);
   const SMTP_URL = await mails.start();
   try {
@@ -141,7 +141,7 @@ function report({ version, quiet, flood, keyMails, codeMail, mails }, { rate, ro
 
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:code-flood -- --rate ${rate} --rounds ${rounds} --seconds ${seconds} --write\`: ${rounds} rounds of ${seconds} seconds without
 the flood and ${seconds} seconds with it. The flood has ${count(rate)} requests for codes a second, alternately for made-up addresses and for
-those of ${count(SEATS)} licenses. The load has ${HEARTBEATS_PER_SECOND} heartbeats a second all the time, and the mail server takes ${MAIL_DELAY_MS} ms for each mail.
+those of ${count(LICENSES)} licenses. The load has ${HEARTBEATS_PER_SECOND} heartbeats a second all the time, and the mail server takes ${MAIL_DELAY_MS} ms for each mail.
 
 ${machine(version)} (${loadAtEnd()})
 
