@@ -1,10 +1,10 @@
 import { LicenseProblem, ServiceUnreachable, type ClientAction, type FieldError } from './problem.js';
 import { parseTime } from './time.js';
-import type { Answer, Unreachable } from './transport.js';
+import type { Answer, NoAnswer } from './transport.js';
 
-/** What a good answer of activate or heartbeat says. */
+/** The content of a valid response to activate or heartbeat. */
 export interface Confirmation {
-  /** Kept and sent back as it is; `license-token.ts` reads a little of it. */
+  /** Stored and sent back unchanged; `license-token.ts` reads three of its claims. */
   token: string;
   offline_until: string;
   server_time: string;
@@ -15,38 +15,38 @@ export interface Confirmation {
 export type Outcome =
   | { kind: 'confirmed'; confirmation: Confirmation }
   | { kind: 'problem'; problem: LicenseProblem; retry_after_seconds: number | undefined }
-  | Unreachable;
+  | NoAnswer;
 
 const TOKEN_LIMIT = 2048;
 const ACTIONS: readonly string[] = ['retry', 'fix', 'reactivate', 'stop'];
 
 /**
- * Decides what an answer is worth. A captive portal, a proxy's error page, a half answer and a broken server must
- * never pass for the service: what is not exactly a confirmation or a problem is the same as no answer at all.
+ * Validates a response. The response of a captive portal, a proxy or a broken server must not be taken for one of the
+ * service: a response that is not exactly a confirmation or a problem counts as no answer.
  */
-export function readLicenseAnswer(answer: Answer | Unreachable): Outcome {
-  if (answer.kind === 'unreachable') return answer;
+export function readLicenseAnswer(answer: Answer | NoAnswer): Outcome {
+  if (answer.kind === 'no_answer') return answer;
   const retry_after_seconds = answer.retry_after_seconds;
   if (answer.status === 200 || answer.status === 201) {
     const confirmation = readConfirmation(answer);
-    return confirmation ? { kind: 'confirmed', confirmation } : notBelieved(answer);
+    return confirmation ? { kind: 'confirmed', confirmation } : invalidAnswer(answer);
   }
   const problem = readProblem(answer);
-  return problem ? { kind: 'problem', problem, retry_after_seconds } : notBelieved(answer);
+  return problem ? { kind: 'problem', problem, retry_after_seconds } : invalidAnswer(answer);
 }
 
-/** The error for the caller. */
+/** The error that `activate` throws for an outcome. */
 export function errorOf(
   outcome: Exclude<Outcome, { kind: 'confirmed' }>,
 ): LicenseProblem | ServiceUnreachable {
   return outcome.kind === 'problem' ? outcome.problem : new ServiceUnreachable(outcome.reason);
 }
 
-function notBelieved(answer: Answer): Unreachable {
+function invalidAnswer(answer: Answer): NoAnswer {
   return {
-    kind: 'unreachable',
+    kind: 'no_answer',
     reason: `not an answer of the service, status ${answer.status}`,
-    answered: true,
+    hasResponse: true,
     // A proxy before the service may answer 429 or 503 with a body of its own.
     retry_after_seconds:
       answer.status === 429 || answer.status === 503 ? answer.retry_after_seconds : undefined,
@@ -89,12 +89,12 @@ function readProblem(answer: Answer): LicenseProblem | undefined {
     request_id: ___,
     ...extras
   } = body;
-  const claimed = ACTIONS.includes(client_action as string) ? (client_action as ClientAction) : 'retry';
+  const knownAction = ACTIONS.includes(client_action as string) ? (client_action as ClientAction) : 'retry';
   return new LicenseProblem({
     status: answer.status,
     code,
-    // A failing server decides nothing about a license: only a 4xx can ask for more than another attempt.
-    client_action: answer.status < 500 ? claimed : 'retry',
+    // A failing server decides nothing about a license: a 5xx can only ask for another attempt.
+    client_action: answer.status < 500 ? knownAction : 'retry',
     detail: [detail, title].find((text): text is string => typeof text === 'string' && text !== '') ?? code,
     errors: readFieldErrors(errors),
     extras,

@@ -1,4 +1,4 @@
-/** Lets one call happen at a time, in the order in which they were asked for. */
+/** Runs one call at a time, in the order of the requests. */
 export class CallQueue {
   #last: Promise<unknown> = Promise.resolve();
 
@@ -8,7 +8,7 @@ export class CallQueue {
     return done;
   }
 
-  /** Resolves when every call has ended that was asked for before. */
+  /** Resolves when all calls requested so far have ended. */
   async idle(): Promise<void> {
     await this.#last;
   }

@@ -2,12 +2,12 @@ import { CallQueue } from './call-queue.js';
 import { License } from './license.js';
 import { trustedKey } from './manifest-signature.js';
 import { NamedTimers } from './named-timers.js';
-import { completed, type ClientOptions } from './options.js';
+import { withDefaults, type ClientOptions } from './options.js';
 import * as schedule from './schedule.js';
 import { SeenTime } from './seen-time.js';
 import type { CallEnd, Status } from './status.js';
 import { Store } from './store.js';
-import { pickCrash, telemetryBlock, telemetryDisabled, type CrashSignature } from './telemetry.js';
+import { pickCrash, telemetryBlock, isTelemetryDisabled, type CrashSignature } from './telemetry.js';
 import { Transport } from './transport.js';
 import { UpdateChecker } from './update-check.js';
 import type { UpdateCheck } from './update.js';
@@ -20,7 +20,7 @@ export type { Clock, Timers } from './time.js';
 export type { Offer } from './signed-manifest.js';
 export type { NoUpdateReason, UpdateCheck } from './update.js';
 
-/** The whole client: wires the parts, owns the timers, and lets one license call happen at a time. */
+/** The client: connects its parts, sets the timers, and sends one license call at a time. */
 export class MooringClient {
   readonly #options;
   readonly #store: Store;
@@ -31,17 +31,17 @@ export class MooringClient {
   #time: SeenTime | undefined;
   #license: License | undefined;
   #starting: Promise<Status> | undefined;
-  #beating: Promise<void> | undefined;
+  #currentHeartbeat: Promise<void> | undefined;
   readonly #queue = new CallQueue();
   #checking: Promise<UpdateCheck> | undefined;
   #failures = 0;
-  readonly #telemetryOff: boolean;
-  #announced: string | undefined;
+  readonly #isTelemetryOff: boolean;
+  #reportedStatus: string | undefined;
 
   constructor(options: ClientOptions) {
-    this.#options = completed(options);
+    this.#options = withDefaults(options);
     const { appVersion, product, storage, baseUrl, trustedKeys, log, fetch, clock, timers } = this.#options;
-    this.#telemetryOff = telemetryDisabled(this.#options.app, this.#options.environment);
+    this.#isTelemetryOff = isTelemetryDisabled(this.#options.app, this.#options.environment);
     this.#timers = new NamedTimers(timers);
     this.#store = new Store(storage, log);
     this.#transport = new Transport(baseUrl, { fetch, clock, timers, signal: this.#closing.signal });
@@ -60,53 +60,53 @@ export class MooringClient {
     return this.#license?.status ?? { kind: 'not_activated' };
   }
 
-  /** Decides whether the application may run, and begins the background calls. Once, if the state can be read. */
+  /** Decides whether the application may run, and begins the background calls. Runs once, unless the state cannot be read. */
   start(): Promise<Status> {
     this.#starting ??= this.#start();
     return this.#starting;
   }
 
   /**
-   * For the Activate button alone. Throws `LicenseProblem` where the service refused (show `detail`), or
-   * `ServiceUnreachable`; a refusal changes nothing of what ran before.
+   * For the Activate button only. A refusal changes neither the status nor the stored license.
+   * @throws LicenseProblem if the service refused (show `detail`), or ServiceUnreachable
    */
   async activate(license_key: string, email: string, hostname_hint = ''): Promise<Status> {
     await this.start();
-    if (this.#closed) throw new Error('the client is closed');
+    if (this.#isClosed) throw new Error('the client is closed');
     const activation = { license_key, email, hostname_hint: hostname_hint.trim() || null };
-    await this.#queue.run(async () => this.#plan(await this.#license!.activate(activation)));
-    return this.#announce();
+    await this.#queue.run(async () => this.#scheduleHeartbeat(await this.#license!.activate(activation)));
+    return this.#reportStatus();
   }
 
-  /** For the Retry button: asks the service now, and lifts `needs_network` or `stopped` where it confirms. */
+  /** For the Retry button: sends a heartbeat now. A confirmation ends `needs_network` or `stopped`. */
   async heartbeatNow(): Promise<Status> {
     await this.start();
-    await this.#beat();
+    await this.#sendHeartbeat();
     return this.status;
   }
 
   /** Never throws: any failure is "no update available", with a reason. */
   async checkForUpdate(): Promise<UpdateCheck> {
     await this.start();
-    if (this.#closed) return { available: false, reason: 'unreachable' };
+    if (this.#isClosed) return { available: false, reason: 'unreachable' };
     const check = await (this.#checking = this.#updates.check());
     this.#options.onUpdateCheck(check);
     return check;
   }
 
-  /** Hands over the signature of a crash that the start found: kept for one heartbeat, or dropped under the opt-out. */
+  /** Stores the signature of an earlier crash for one heartbeat, unless the user opted out of telemetry. */
   async reportCrash(crash: CrashSignature): Promise<void> {
     await this.start();
-    if (!this.#telemetryOff && !this.#closed) await this.#store.save({ crash: pickCrash(crash) });
+    if (!this.#isTelemetryOff && !this.#isClosed) await this.#store.save({ crash: pickCrash(crash) });
   }
 
-  /** Resolves when no call and no write is under way. */
+  /** Resolves when no call and no write is running. */
   async idle(): Promise<void> {
     await Promise.allSettled([this.#starting, this.#queue.idle(), this.#checking]);
     await this.#store.idle();
   }
 
-  /** Ends the timers and the calls under way, and leaves the state whole on disk. */
+  /** Ends the timers and the running calls, and stores the state. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#timers.end();
@@ -114,30 +114,30 @@ export class MooringClient {
     await this.#license?.rememberTime();
   }
 
-  get #closed(): boolean {
+  get #isClosed(): boolean {
     return this.#closing.signal.aborted;
   }
 
   async #start(): Promise<Status> {
-    // The read is queued like a call, so that it never replaces what an activation has just received.
+    // The read is queued like a call, so that it never overwrites the result of an activation.
     await this.#queue.run(() => this.#open());
-    return this.#announce();
+    return this.#reportStatus();
   }
 
-  /** Reads the state and begins with it. A state that cannot be read is opened again later, unless an activation replaces it. */
+  /** Reads the state and starts the license. A state that cannot be read is read again later, unless an activation replaces it. */
   async #open(): Promise<void> {
-    if (this.#closed || (this.#license && !this.#store.unread)) return;
+    if (this.#isClosed || (this.#license && !this.#store.isUnread)) return;
     await this.#store.load();
-    // What was kept for the next heartbeat must not outlive the opt-out.
-    if (this.#telemetryOff && this.#store.state.crash) await this.#store.save({ crash: null });
-    // A later attempt keeps the timer; else the read of the manifest would never be due.
-    if (!this.#license) this.#planManifest(schedule.firstManifestMs(this.#options.random()));
+    // An opt-out deletes the crash signature that was stored for the next heartbeat.
+    if (this.#isTelemetryOff && this.#store.state.crash) await this.#store.save({ crash: null });
+    // A later attempt keeps this timer. If each attempt set it anew, the manifest might never be read.
+    if (!this.#license) this.#scheduleManifest(schedule.firstManifestMs(this.#options.random()));
     this.#license = this.#openLicense();
-    if (this.#store.unread) {
+    if (this.#store.isUnread) {
       this.#starting = undefined;
       this.#timers.set('start', () => this.start(), schedule.START_AGAIN_MS);
     }
-    this.#plan(await this.#license.start());
+    this.#scheduleHeartbeat(await this.#license.start());
   }
 
   #openLicense(): License {
@@ -151,50 +151,49 @@ export class MooringClient {
       machineId,
       tokens,
       telemetry: () =>
-        this.#telemetryOff ? undefined : telemetryBlock(appVersion, telemetry, this.#store.state.crash, log),
+        this.#isTelemetryOff
+          ? undefined
+          : telemetryBlock(appVersion, telemetry, this.#store.state.crash, log),
       log,
     });
   }
 
-  /** One heartbeat at a time: callers that ask while one is under way get its result. */
-  #beat(): Promise<void> {
-    this.#beating ??= this.#queue
+  /** Sends one heartbeat at a time: calls during a heartbeat get its result. */
+  #sendHeartbeat(): Promise<void> {
+    this.#currentHeartbeat ??= this.#queue
       .run(async () => {
-        if (!this.#closed) this.#plan(await this.#license!.heartbeat());
-        this.#announce();
+        if (!this.#isClosed) this.#scheduleHeartbeat(await this.#license!.heartbeat());
+        this.#reportStatus();
       })
-      .finally(() => (this.#beating = undefined));
-    return this.#beating;
+      .finally(() => (this.#currentHeartbeat = undefined));
+    return this.#currentHeartbeat;
   }
 
-  /** Sets the one timer of the next heartbeat. After a `stop` there is none: a restart or the user asks again. */
-  #plan(end: CallEnd): void {
+  /** Sets the timer of the next heartbeat. After a `stop` there is none, until a restart or the Retry button. */
+  #scheduleHeartbeat(end: CallEnd): void {
     this.#timers.clear('heartbeat');
-    if (this.#closed || ['not_activated', 'stopped'].includes(this.status.kind)) return;
+    if (this.#isClosed || ['not_activated', 'stopped'].includes(this.status.kind)) return;
     this.#failures = end.kind === 'unconfirmed' ? this.#failures + 1 : 0;
     const isLateRestart = this.status.kind === 'needs_network';
-    const delay = schedule.afterCallMs(
-      end,
-      { isLateRestart, failures: this.#failures },
-      this.#options.random(),
-    );
-    this.#timers.set('heartbeat', () => this.#beat(), delay);
+    const progress = { isLateRestart, failures: this.#failures };
+    const delay = schedule.afterCallMs(end, progress, this.#options.random());
+    this.#timers.set('heartbeat', () => this.#sendHeartbeat(), delay);
   }
 
-  /** The daily read goes on whatever the license is; nothing switches it off (docs/keys.md#manifests). */
-  #planManifest(milliseconds: number): void {
+  /** The manifest is read daily in every status; no setting disables it (docs/keys.md#manifests). */
+  #scheduleManifest(milliseconds: number): void {
     const read = () => {
-      this.#planManifest(schedule.nextManifestMs(this.#options.random()));
+      this.#scheduleManifest(schedule.nextManifestMs(this.#options.random()));
       return this.checkForUpdate();
     };
     this.#timers.set('manifest', read, milliseconds);
   }
 
-  #announce(): Status {
+  #reportStatus(): Status {
     const { status } = this;
     const text = JSON.stringify(status);
-    if (text !== this.#announced) this.#options.onStateChange(status);
-    this.#announced = text;
+    if (text !== this.#reportedStatus) this.#options.onStateChange(status);
+    this.#reportedStatus = text;
     return status;
   }
 }

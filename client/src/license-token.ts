@@ -4,7 +4,7 @@ import type { TrustedKey } from './manifest-signature.js';
 import type { StoredLicense } from './state-file.js';
 import { formatTime } from './time.js';
 
-/** The claims of its own token that a client reads; all others belong to the service. Times are Unix seconds. */
+/** The claims of a token that the client reads; only the service reads the others. Times are Unix seconds. */
 export interface TokenClaims {
   /** The digest of the machine that the token was issued for, see `machineDigest`. */
   mch: string;
@@ -12,29 +12,29 @@ export interface TokenClaims {
   exp: number;
 }
 
-/** What the client makes of its token (docs/clients.md, "What a client reads of its token"). */
+/** What the client reads of its token (docs/clients.md#what-a-client-reads-of-its-token). */
 export interface TokenReading {
-  /** Undefined where the token has another format than this client knows: it is kept and sent back like any other. */
+  /** Undefined if this client does not know the format of the token, which is stored and sent back all the same. */
   claims: TokenClaims | undefined;
-  /** Whether a start may go by the token without asking the service. */
+  /** Whether the application may start with this token without asking the service. */
   isBelievable: boolean;
   /** The last moment of an offline start: the earliest of `offline_until`, `exp`, and 7 days after `iat`. RFC 3339. */
   offline_until: string;
 }
 
-/** How long a restart may go without the network at most, whatever the file claims. */
+/** The longest time between the issue of a token and a restart without the network, whatever the file says. */
 const MAX_OFFLINE_SECONDS = 7 * 86_400;
 /** The end of the year 9999: no later time has an RFC 3339 form. */
 const MAX_TIME_SECONDS = 253_402_300_799;
 const COMPACT_JWS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
-/** 64 bytes in the one spelling that base64url has for them. */
+/** 64 bytes in canonical base64url: the unused bits of the last character are 0. */
 const SIGNATURE = /^[A-Za-z0-9_-]{85}[AQgw]$/;
 
 /**
  * Reads the token of a stored license, a compact JWS. Never throws.
- * @param tokenKeys the token keys shipped with the application. With any, a token that has another format or fails its
- * key is not believable. A `kid` that is not among them is no failure where the times can be the service's: it may have
- * rotated its keys since.
+ * @param tokenKeys the token keys shipped with the application. If there are any, a token of another format or with a
+ * wrong signature is not believable. A token with an unknown `kid` is believable if its times are at most 7 days apart,
+ * because the service may have rotated its keys.
  */
 export function readToken(
   { token, offline_until }: Pick<StoredLicense, 'token' | 'offline_until'>,
@@ -54,9 +54,9 @@ export function readToken(
   return { claims, isBelievable, offline_until: isEarlier ? formatTime(end) : offline_until };
 }
 
-/** Reads the tokens of one computer, with the keys that its application ships. */
+/** Reads tokens with the keys shipped with the application, and compares their machine with this one. */
 export class TokenReader {
-  /** The id of this machine, once it was read: it does not change while the process runs. */
+  /** The digest of this machine's id. It is read once, because it does not change while the process runs. */
   #machine: string | undefined;
   readonly #keys: readonly TrustedKey[];
   readonly #machineId: () => Promise<string>;
@@ -70,7 +70,7 @@ export class TokenReader {
     return readToken(license, this.#keys);
   }
 
-  /** False where either machine is unknown: a machine id that cannot be read just now must stop nothing. */
+  /** False if either machine is unknown: a machine id that cannot be read at the moment must not stop the application. */
   async isOfAnotherMachine(license: StoredLicense): Promise<boolean> {
     const { claims } = this.read(license);
     if (!claims) return false;

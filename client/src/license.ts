@@ -6,16 +6,16 @@ import type { StoredLicense } from './state-file.js';
 import { isStoppedBy, NOT_CALLED, stoppedBy, type CallEnd, type Status } from './status.js';
 import type { Store } from './store.js';
 import type { CrashSignature, Telemetry } from './telemetry.js';
-import { unreachable, type Transport } from './transport.js';
+import { noAnswer, type Transport } from './transport.js';
 
-export interface LicensePorts {
+export interface LicenseDependencies {
   transport: Transport;
   store: Store;
   time: SeenTime;
   app_version: string;
   machineId(): Promise<string>;
   tokens: TokenReader;
-  /** The block of the next heartbeat, or undefined where the user opted out. */
+  /** The telemetry of the next heartbeat, or undefined if the user opted out. */
   telemetry(): (Telemetry & CrashSignature) | undefined;
   log(message: string): void;
 }
@@ -26,16 +26,16 @@ export interface Activation {
   hostname_hint: string | null;
 }
 
-/** In a background activation these two may only mean that a seat or a row is gone (docs/contract.md#errors). */
-const LENIENT_WHILE_TOKEN_LIVES: readonly string[] = ['license_not_found', 'machine_limit_reached'];
+/** In a background activation these codes stop the application only after the token's end (docs/contract.md#errors). */
+const IGNORED_WHILE_TOKEN_IS_VALID: readonly string[] = ['license_not_found', 'machine_limit_reached'];
 
 /** The state machine of one license. Its calls must not overlap: the client queues them. */
 export class License {
   #status: Status = { kind: 'not_activated' };
-  readonly #ports: LicensePorts;
+  readonly #dependencies: LicenseDependencies;
 
-  constructor(ports: LicensePorts) {
-    this.#ports = ports;
+  constructor(dependencies: LicenseDependencies) {
+    this.#dependencies = dependencies;
   }
 
   get status(): Status {
@@ -43,94 +43,94 @@ export class License {
   }
 
   /**
-   * Decides what a start may do. Within the token's time the application runs at once. Past it, and after a stop, a
-   * *heartbeat* asks the service first: never an activation, so a machine that was released takes no seat back. Only the
-   * token of another machine is never sent: past its time this machine is activated instead.
+   * Decides whether the application may run. Before the token's end it runs at once. After it, and after a stop, the
+   * client first sends a heartbeat, not an activation, so that a released machine is not activated again. The token of
+   * another machine is never sent: after its end this machine is activated instead.
    */
   async start(): Promise<CallEnd> {
-    const { license, stopped } = this.#ports.store.state;
+    const { license, stopped } = this.#dependencies.store.state;
     if (!license) return NOT_CALLED;
-    const { claims, isBelievable, offline_until } = this.#ports.tokens.read(license);
-    if (claims) this.#ports.time.atLeast(claims.iat * 1000);
+    const { claims, isBelievable, offline_until } = this.#dependencies.tokens.read(license);
+    if (claims) this.#dependencies.time.atLeast(claims.iat * 1000);
     if (stopped) this.#status = stoppedBy(stopped);
-    else if (isBelievable && this.#isTokenValid(license)) this.#status = this.#running(license);
+    else if (isBelievable && this.#isTokenValid(license)) this.#status = this.#runningStatus(license);
     else this.#status = { kind: 'needs_network', offline_until, reason: 'not_asked_yet' };
-    // After a stop, a machine that never had this token takes no seat by itself.
-    if (stopped && (await this.#ports.tokens.isOfAnotherMachine(license))) return NOT_CALLED;
+    // After a stop, a machine that has a token of another machine is activated only when the user asks for it.
+    if (stopped && (await this.#dependencies.tokens.isOfAnotherMachine(license))) return NOT_CALLED;
     if (this.#status.kind !== 'running') return this.heartbeat();
     await this.rememberTime();
     return NOT_CALLED;
   }
 
-  /** The user clicked Activate. Throws what went wrong; a refusal here changes nothing of what ran before. */
+  /** Activates for the Activate button. Throws the error; a refusal changes neither the status nor the stored license. */
   async activate(activation: Activation): Promise<CallEnd> {
     const outcome = await this.#callActivate(activation);
     if (outcome.kind !== 'confirmed') throw errorOf(outcome);
     return this.#confirm(activation, outcome.confirmation);
   }
 
-  /** One heartbeat, or the activation that takes its place, with all that its answer asks for. Never throws. */
+  /** Sends a heartbeat, or the activation that replaces it, and does what the response asks for. Never throws. */
   async heartbeat(): Promise<CallEnd> {
-    const { license } = this.#ports.store.state;
+    const { license } = this.#dependencies.store.state;
     if (!license) return NOT_CALLED;
-    if (await this.#ports.tokens.isOfAnotherMachine(license)) return this.#activateHere(license);
-    const block = this.#ports.telemetry();
-    let outcome = await this.#callHeartbeat(license, block);
-    if (block && actionOf(outcome) === 'fix') outcome = await this.#callHeartbeat(license, undefined);
-    // A stopped license stays so until the user acts: a background activation could quietly take a released seat back.
+    if (await this.#dependencies.tokens.isOfAnotherMachine(license)) return this.#activateHere(license);
+    const telemetry = this.#dependencies.telemetry();
+    let outcome = await this.#callHeartbeat(license, telemetry);
+    if (telemetry && actionOf(outcome) === 'fix') outcome = await this.#callHeartbeat(license, undefined);
+    // A stopped license stays stopped until the user acts: a background activation could activate a released machine again.
     const inBackground = actionOf(outcome) === 'reactivate' && this.#status.kind !== 'stopped';
-    if (!inBackground) return this.#follow(outcome, license, false);
-    this.#ports.log('the service asked for a new activation');
-    return this.#follow(await this.#reactivate(license), license, true);
+    if (!inBackground) return this.#handle(outcome, license, false);
+    this.#dependencies.log('the service asked for a new activation');
+    return this.#handle(await this.#reactivate(license), license, true);
   }
 
-  /** Keeps the highest time seen on disk. */
+  /** Stores the highest time seen. */
   async rememberTime(): Promise<void> {
-    const { store, time } = this.#ports;
+    const { store, time } = this.#dependencies;
     if (store.state.license) await store.save({ time: time.toStored() });
   }
 
   async #callHeartbeat(license: StoredLicense, telemetry: object | undefined): Promise<Outcome> {
-    const { transport, log, app_version, store } = this.#ports;
+    const { transport, log, app_version, store } = this.#dependencies;
     const { crash } = store.state;
     const body = { token: license.token, app_version, ...(telemetry && { telemetry }) };
     const answer = await transport.call({ method: 'POST', path: '/v1/heartbeat', body });
     const outcome = readLicenseAnswer(answer);
-    const answered = outcome.kind !== 'unreachable' || outcome.answered;
-    if (answered) log(`heartbeat sent (telemetry: ${telemetry ? 'on' : 'off'})`);
-    if (outcome.kind === 'unreachable') log(`heartbeat not confirmed: ${outcome.reason}`);
+    const hasResponse = outcome.kind !== 'no_answer' || outcome.hasResponse;
+    if (hasResponse) log(`heartbeat sent (telemetry: ${telemetry ? 'on' : 'off'})`);
+    if (outcome.kind === 'no_answer') log(`heartbeat not confirmed: ${outcome.reason}`);
     if (outcome.kind === 'problem') log(`heartbeat answered with ${outcome.problem.code}`);
-    // The signature belongs to one heartbeat. One refused as malformed would be refused again, so it is gone too.
-    const delivered = outcome.kind === 'confirmed' || actionOf(outcome) === 'fix';
-    if (telemetry && delivered && crash && crash === store.state.crash) await store.save({ crash: null });
+    // A crash signature is sent once. If the heartbeat was refused as malformed, it would be refused again, so it is deleted too.
+    const isDelivered = outcome.kind === 'confirmed' || actionOf(outcome) === 'fix';
+    if (telemetry && isDelivered && crash && crash === store.state.crash) await store.save({ crash: null });
     return outcome;
   }
 
   async #callActivate({ license_key, email, hostname_hint }: Activation): Promise<Outcome> {
-    const { transport, app_version, machineId } = this.#ports;
+    const { transport, app_version, machineId } = this.#dependencies;
     const machine_id = await machineId();
     const body = { license_key, email, machine_id, ...(hostname_hint && { hostname_hint }), app_version };
     return readLicenseAnswer(await transport.call({ method: 'POST', path: '/v1/activate', body }));
   }
 
   /**
-   * The file holds the token of another machine: it was copied, or the disk or the logic board was replaced. That token
-   * is never sent. This machine asks for a place of its own.
+   * The file has the token of another machine: it was copied, or the disk or the logic board was replaced. That token
+   * is never sent; this machine is activated itself.
    */
   async #activateHere(license: StoredLicense): Promise<CallEnd> {
-    // A machine that was released is activated again by the Activate button alone.
+    // Only the Activate button activates a released machine again.
     if (isStoppedBy(this.#status, 'binding_released')) return NOT_CALLED;
-    this.#ports.log('the license was activated on another machine: activating on this one');
+    this.#dependencies.log('the license was activated on another machine: activating on this one');
     // The label was typed for the other machine.
     const here = { ...license, hostname_hint: null };
-    return this.#follow(await this.#reactivate(here), here, true);
+    return this.#handle(await this.#reactivate(here), here, true);
   }
 
-  async #follow(outcome: Outcome, license: StoredLicense, inBackground: boolean): Promise<CallEnd> {
+  async #handle(outcome: Outcome, license: StoredLicense, inBackground: boolean): Promise<CallEnd> {
     if (outcome.kind === 'confirmed') return this.#confirm(license, outcome.confirmation);
     if (outcome.kind === 'problem' && this.#mayStop(outcome.problem, license, inBackground))
       await this.#stop(outcome.problem);
-    else await this.#carryOn(outcome);
+    else await this.#continueAfter(outcome);
     return { kind: 'unconfirmed', retry_after_seconds: outcome.retry_after_seconds };
   }
 
@@ -138,8 +138,8 @@ export class License {
     try {
       return await this.#callActivate(license);
     } catch {
-      // No caller waits for this error, and a machine id that cannot be read now stops nothing.
-      return unreachable('no machine id');
+      // A machine id that cannot be read at the moment does not stop the application.
+      return noAnswer('no machine id');
     }
   }
 
@@ -148,26 +148,26 @@ export class License {
     const { server_time, heartbeat_after_seconds } = confirmation;
     const { license_key, email, hostname_hint } = activation;
     const license = { license_key, email, hostname_hint, token, offline_until, expires_at };
-    this.#ports.time.confirm(Date.parse(server_time));
-    await this.#ports.store.save({ license, stopped: null, time: this.#ports.time.toStored() });
-    this.#status = this.#running(license);
+    this.#dependencies.time.confirm(Date.parse(server_time));
+    await this.#dependencies.store.save({ license, stopped: null, time: this.#dependencies.time.toStored() });
+    this.#status = this.#runningStatus(license);
     return { kind: 'confirmed', heartbeat_after_seconds };
   }
 
-  /** Nothing but `stop` ever stops a running application (docs/contract.md#errors). */
+  /** Only `stop` can stop a running application (docs/contract.md#errors). */
   #mayStop(problem: LicenseProblem, license: StoredLicense, inBackground: boolean): boolean {
     if (problem.client_action !== 'stop') return false;
-    const isLenient = inBackground && LENIENT_WHILE_TOKEN_LIVES.includes(problem.code);
-    return !(isLenient && this.#status.kind === 'running' && this.#isTokenValid(license));
+    const isIgnoredForNow = inBackground && IGNORED_WHILE_TOKEN_IS_VALID.includes(problem.code);
+    return !(isIgnoredForNow && this.#status.kind === 'running' && this.#isTokenValid(license));
   }
 
   async #stop({ code, detail, extras }: LicenseProblem): Promise<void> {
-    const { store, time } = this.#ports;
+    const { store, time } = this.#dependencies;
     await store.save({ stopped: { code, detail, extras }, time: time.toStored() });
     this.#status = stoppedBy({ code, detail, extras });
   }
 
-  async #carryOn(outcome: Exclude<Outcome, { kind: 'confirmed' }>): Promise<void> {
+  async #continueAfter(outcome: Exclude<Outcome, { kind: 'confirmed' }>): Promise<void> {
     await this.rememberTime();
     const reason = outcome.kind === 'problem' ? outcome.problem.code : outcome.reason;
     if (this.#status.kind === 'needs_network') this.#status = { ...this.#status, reason };
@@ -178,13 +178,13 @@ export class License {
       this.#status = { ...this.#status, machine_limit_reached: problem.extras };
   }
 
-  /** The 7-day rule: whether a restart may go without the network. */
+  /** The 7-day rule: whether the application may be restarted without the network. */
   #isTokenValid(license: StoredLicense): boolean {
-    return this.#ports.time.now() <= Date.parse(this.#ports.tokens.read(license).offline_until);
+    return this.#dependencies.time.now() <= Date.parse(this.#dependencies.tokens.read(license).offline_until);
   }
 
-  #running(license: StoredLicense): Status {
-    const { offline_until } = this.#ports.tokens.read(license);
+  #runningStatus(license: StoredLicense): Status {
+    const { offline_until } = this.#dependencies.tokens.read(license);
     return { kind: 'running', offline_until, license_expires_at: license.expires_at };
   }
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
-/** Where a platform keeps its hardware UUID: what a command prints, or what a file holds. */
+/** A source of a platform's hardware UUID: the output of a command, or the content of a file. */
 interface Source {
   command?: [string, ...string[]];
   file?: string;
@@ -26,8 +26,8 @@ const SOURCES: Partial<Record<string, Source[]>> = {
       pattern: new RegExp(`MachineGuid\\s+REG_SZ\\s+(${UUID})`),
     },
   ],
-  // The firmware's UUID comes last: only root may read it, and an application started once as root must stay the
-  // same machine.
+  // The firmware's UUID is the last, because only root can read it: an application that is once started as root must
+  // keep its machine id.
   linux: [
     { file: '/etc/machine-id', pattern: MACHINE_ID_FILE },
     { file: '/var/lib/dbus/machine-id', pattern: MACHINE_ID_FILE },
@@ -35,7 +35,7 @@ const SOURCES: Partial<Record<string, Source[]>> = {
   ],
 };
 
-/** What reading the UUID needs of the system; injectable for tests. */
+/** The system functions that reading the UUID needs; tests replace them. */
 export interface Host {
   platform: string;
   run(command: string, args: string[]): Promise<string>;
@@ -66,7 +66,7 @@ export async function readMachineId(host: Host = systemHost): Promise<string> {
   throw new Error(`no hardware UUID can be read on this computer (${host.platform})`);
 }
 
-/** Guards the wire against a replacement that hands out the UUID itself. */
+/** Refuses the result of a `machineId` option that returns the UUID itself instead of its digest. */
 export async function checkedMachineId(read: () => Promise<string>): Promise<string> {
   const digest = await read();
   if (!/^[0-9a-fA-F]{64}$/.test(digest)) throw new Error('a machine id must be a SHA-256 digest in hex');

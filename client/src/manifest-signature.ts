@@ -1,13 +1,13 @@
 import { createHash, createPublicKey, verify, type KeyObject } from 'node:crypto';
 
-/** A manifest key that the application was shipped with. */
+/** A public key shipped with the application. */
 export interface TrustedKey {
-  /** RFC 7638 thumbprint, computed here: what a manifest calls its key proves nothing. */
+  /** RFC 7638 thumbprint, computed here: the key id in a manifest is not signed. */
   key_id: string;
   key: KeyObject;
 }
 
-/** Reads a public key given as JWK `x` (43 characters of base64url); throws on anything else. */
+/** Reads a public key given as JWK `x` (43 characters of base64url); throws for any other text. */
 export function trustedKey(x: string): TrustedKey {
   if (!/^[A-Za-z0-9_-]{43}$/.test(x)) throw new Error('a trusted key must be an Ed25519 public key, JWK x');
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
@@ -15,17 +15,17 @@ export function trustedKey(x: string): TrustedKey {
   return { key_id: createHash('sha256').update(canonical).digest('base64url'), key };
 }
 
-/** The ids of the trusted keys under which any of these signatures is good for exactly these bytes. */
+/** Returns the ids of the trusted keys for which one of the signatures is valid for exactly these bytes. */
 export function signersOf(signed: string, signatures: unknown[], trusted: TrustedKey[]): string[] {
   const bytes = Buffer.from(signed);
   const wellFormed = signatures
-    // In its one spelling: 64 bytes leave four choices for the last character.
+    // Canonical base64url of 64 bytes: the last character is one of four.
     .filter((text): text is string => typeof text === 'string' && /^[A-Za-z0-9_-]{85}[AQgw]$/.test(text))
-    .slice(0, MOST_SIGNATURES)
+    .slice(0, MAX_SIGNATURES)
     .map((signature) => Buffer.from(signature, 'base64url'));
   return trusted
     .filter(({ key }) => wellFormed.some((signature) => verify(null, bytes, key, signature)))
     .map(({ key_id }) => key_id);
 }
 
-const MOST_SIGNATURES = 16;
+const MAX_SIGNATURES = 16;

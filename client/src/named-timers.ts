@@ -1,6 +1,6 @@
 import type { Timers } from './time.js';
 
-/** At most one timer for each name. Once ended, there is none and none is set. */
+/** At most one timer for each name. After `end` no timer can be set. */
 export class NamedTimers<Name extends string> {
   readonly #timers: Timers;
   readonly #set = new Map<Name, unknown>();
@@ -10,7 +10,7 @@ export class NamedTimers<Name extends string> {
     this.#timers = timers;
   }
 
-  /** In place of the timer that this name has. */
+  /** Sets a timer, which replaces an earlier one of the same name. */
   set(name: Name, work: () => unknown, milliseconds: number): void {
     this.clear(name);
     if (!this.#isEnded) this.#set.set(name, this.#timers.set(work, milliseconds));

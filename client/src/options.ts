@@ -10,9 +10,9 @@ import type { UpdateCheck } from './update.js';
 import { isVersion } from './version.js';
 
 export interface ClientOptions {
-  /** Where the service is: https, or http on a loopback address. `/v1/…` is added to it. */
+  /** URL of the service: https, or http on a loopback address. The client appends `/v1/…`. */
   baseUrl: string;
-  /** The application's name before `_TELEMETRY_DISABLED` in the environment variable. */
+  /** The prefix of the environment variable `<APP>_TELEMETRY_DISABLED`. */
   app: string;
   /** The product that manifests must be for, `com.example.app`. */
   product: string;
@@ -30,7 +30,7 @@ export interface ClientOptions {
   onStateChange?: (status: Status) => void;
   /** Called after each check, for the update-available menu item. */
   onUpdateCheck?: (check: UpdateCheck) => void;
-  /** Gets one line at a time; never a key, a token, an e-mail or a machine id. */
+  /** Receives one line at a time; never a key, a token, an e-mail address or a machine id. */
   log?: (message: string) => void;
 
   /** The other options are for tests and for ports of the client. */
@@ -38,37 +38,37 @@ export interface ClientOptions {
   clock?: Clock;
   timers?: Timers;
   fetch?: Fetch;
-  /** In place of `stateFile`. */
+  /** Replaces `stateFile`. */
   storage?: StateStorage;
-  /** From 0 up to 1. */
+  /** Returns a number from 0 to below 1. */
   random?: () => number;
   /** The digest, never the UUID itself. */
   machineId?: () => Promise<string>;
 }
 
-/** Applies defaults, makes callbacks safe, and reports mistakes of the embedding application at once. */
-export function completed(options: ClientOptions) {
+/** Applies defaults and catches errors of callbacks. @throws if an option of the application is invalid */
+export function withDefaults(options: ClientOptions) {
   if (!isVersion(options.appVersion)) throw new Error('appVersion must be dotted numeric, one to four parts');
-  const log = harmless(options.log ?? ((message: string) => console.info(message)));
+  const log = catchErrors(options.log ?? ((message: string) => console.info(message)));
   const machineId = () => checkedMachineId(options.machineId ?? readMachineId);
   return {
     ...options,
     log,
-    onStateChange: harmless(options.onStateChange, log),
-    onUpdateCheck: harmless(options.onUpdateCheck, log),
+    onStateChange: catchErrors(options.onStateChange, log),
+    onUpdateCheck: catchErrors(options.onUpdateCheck, log),
     environment: options.environment ?? process.env,
     fetch: options.fetch ?? ((url: string, init: RequestInit) => fetch(url, init)),
     storage: options.storage ?? fileStorage(options.stateFile, log),
     random: options.random ?? Math.random,
     clock: options.clock ?? systemClock,
-    timers: guarded(options.timers ?? systemTimers, log),
+    timers: catchErrorsOfWork(options.timers ?? systemTimers, log),
     machineId,
     tokens: new TokenReader((options.tokenKeys ?? []).map(trustedKey), machineId),
   };
 }
 
-/** A failure without a caller must not end the application. */
-function guarded(timers: Timers, log: (message: string) => void): Timers {
+/** Catches errors of timers, which have no caller and would end the application. */
+function catchErrorsOfWork(timers: Timers, log: (message: string) => void): Timers {
   const inBackground = async (work: () => unknown) => {
     try {
       await work();
@@ -82,7 +82,7 @@ function guarded(timers: Timers, log: (message: string) => void): Timers {
   };
 }
 
-function harmless<T>(callback?: (value: T) => void, log?: (message: string) => void): (value: T) => void {
+function catchErrors<T>(callback?: (value: T) => void, log?: (message: string) => void): (value: T) => void {
   return (value) => {
     try {
       callback?.(value);

@@ -7,7 +7,7 @@ type Members = Readonly<Record<string, unknown>>;
 const count: Check<number> = (value): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0;
 const instant: Check<string> = (value): value is string => parseTime(value) !== undefined;
-/** Something that may be opened in a browser: an application must never be talked into opening anything else. */
+/** A URL that an application may open in a browser: never another scheme than http or https. */
 const link: Check<string> = (value): value is string =>
   typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value);
 const orNull =
@@ -15,7 +15,7 @@ const orNull =
   (value): value is T | null =>
     value === null || check(value);
 
-/** The codes of activate, heartbeat and manifest, and the members each brings along (docs/contract.md#errors). */
+/** The problem codes of activate, heartbeat and manifest, with the members of each (docs/contract.md#errors). */
 export const PROBLEM_MEMBERS = {
   malformed_request: {},
   not_found: {},
@@ -45,12 +45,12 @@ export type ProblemCode = keyof typeof PROBLEM_MEMBERS;
 
 type Checked<Checks> = { readonly [Name in keyof Checks]?: Checks[Name] extends Check<infer T> ? T : never };
 
-/** What a problem of this code carries. Each member may be missing: what has the wrong shape is left out. */
+/** The members of a problem with this code. Each may be missing: a member of the wrong type is left out. */
 export type ProblemExtras<Code extends ProblemCode> = Members & Checked<(typeof PROBLEM_MEMBERS)[Code]>;
 
 /**
- * The members without those that have not the shape their code promises. What a newer service adds, a whole code or one
- * more member, stays as it came, unless it is nested so deep that it could not be written down again.
+ * Removes members whose type is not the one of their code. Members of unknown codes, and unknown members, are kept
+ * unchanged for newer services, unless they are nested so deeply that they could not be stored as JSON.
  */
 export function checkedMembers(code: string, members: Members): Members {
   const known = Object.hasOwn(PROBLEM_MEMBERS, code) ? PROBLEM_MEMBERS[code as ProblemCode] : {};

@@ -2,7 +2,7 @@ import { checkedMembers, type ProblemCode, type ProblemExtras } from './problem-
 
 export type { ProblemCode, ProblemExtras } from './problem-members.js';
 
-/** What the application is asked to do about a problem (docs/contract.md#errors). */
+/** What a problem asks the client to do (docs/contract.md#errors). */
 export type ClientAction = 'retry' | 'fix' | 'reactivate' | 'stop';
 
 export interface FieldError {
@@ -12,17 +12,17 @@ export interface FieldError {
 
 export interface ProblemFacts {
   status: number;
-  /** One of `ProblemCode`, or what a newer service has added to them. */
+  /** One of `ProblemCode`, or a code of a newer service. */
   code: string;
   client_action: ClientAction;
-  /** The one member that is prose: show it to the user. */
+  /** The text to show to the user. */
   detail: string;
   errors: FieldError[];
-  /** The members a code brings along: `portal_url`, `newest_covered_version`, … */
+  /** The members that depend on the code: `portal_url`, `newest_covered_version`, … */
   extras: Readonly<Record<string, unknown>>;
 }
 
-/** The service answered, and the answer was a refusal. */
+/** The service refused the request. */
 export class LicenseProblem extends Error implements ProblemFacts {
   readonly status: number;
   readonly code: string;
@@ -42,7 +42,7 @@ export class LicenseProblem extends Error implements ProblemFacts {
     this.extras = checkedMembers(facts.code, facts.extras);
   }
 
-  /** Whether this is that problem, whose `extras` then have their types. */
+  /** Whether the problem has this code; narrows the types of `extras`. */
   is<Code extends ProblemCode>(
     code: Code,
   ): this is LicenseProblem & { readonly code: Code; readonly extras: ProblemExtras<Code> } {
@@ -50,7 +50,7 @@ export class LicenseProblem extends Error implements ProblemFacts {
   }
 }
 
-/** No answer came that could be believed: no network, a captive portal, a cut answer, a broken proxy. */
+/** No valid response was received: no network, a captive portal, an incomplete response, a broken proxy. */
 export class ServiceUnreachable extends Error {
   constructor(readonly reason: string) {
     super(`the licensing service could not be reached (${reason})`);

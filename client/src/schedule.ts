@@ -1,17 +1,17 @@
 import type { CallEnd } from './status.js';
 
-/** When the client calls. All pure: `random` is a number from 0 up to 1, results are milliseconds. */
+/** The times of the client's calls, as pure functions: `random` is from 0 to below 1, results are milliseconds. */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** A state file that another program holds is let go of sooner or later, and may hold a license. */
+/** Delay until a state file is read again that another program had locked; it may contain a license. */
 export const START_AGAIN_MS = 30 * SECOND;
 
 export const DEFAULT_HEARTBEAT_SECONDS = 21_600;
 
-/** The next heartbeat. @param failures calls in a row that were not confirmed */
+/** Delay until the next heartbeat. @param failures consecutive calls that were not confirmed */
 export function afterCallMs(
   end: CallEnd,
   { isLateRestart, failures }: { isLateRestart: boolean; failures: number },
@@ -24,27 +24,27 @@ export function afterCallMs(
 }
 
 /**
- * A few minutes after startup (docs/contract.md#heartbeat), and never in the first two, in which a crash loop or a computer
- * that starts all machines at once would make them send at the same moment.
+ * A few minutes after startup (docs/contract.md#heartbeat). The first two are left out, so that an application in a crash
+ * loop sends nothing, and machines that start together do not all send at once.
  */
 export function firstHeartbeatMs(random: number): number {
   return between(2.5 * MINUTE, 8 * MINUTE, random);
 }
 
 /**
- * What the service asked for, give or take 5 %, so that a fleet never falls into step. Bounded: no answer, however
- * broken, makes the client hammer (two heartbeats within five hours) or go silent.
+ * The interval that the service asked for, ±5 %, so that the heartbeats of many machines stay spread. It is limited:
+ * no response makes the client send two heartbeats within five hours, or none for 13 hours.
  */
 export function nextHeartbeatMs(heartbeat_after_seconds: number | undefined, random: number): number {
   const asked = heartbeat_after_seconds ?? DEFAULT_HEARTBEAT_SECONDS;
-  const sane = Number.isFinite(asked) ? asked : DEFAULT_HEARTBEAT_SECONDS;
-  return clamp(sane * SECOND, 5.5 * HOUR, 12 * HOUR) * between(0.95, 1.05, random);
+  const seconds = Number.isFinite(asked) ? asked : DEFAULT_HEARTBEAT_SECONDS;
+  return clamp(seconds * SECOND, 5.5 * HOUR, 12 * HOUR) * between(0.95, 1.05, random);
 }
 
 /**
- * After a heartbeat that brought no confirmation, while the application runs. Nothing is urgent then, so without a
- * `retry-after` the next try is the next interval, jittered more widely. A `retry-after` is never undercut, and a
- * server that keeps asking for haste is believed less each time: at least 1, 2, 4 … 60 minutes.
+ * Delay after a heartbeat without a confirmation, while the application runs. It is not urgent, so without a
+ * `retry-after` the client waits for about the usual interval. With one it never sends earlier, and repeated
+ * failures raise the minimum: 1, 2, 4 … 60 minutes.
  */
 export function retryHeartbeatMs(
   failures: number,
@@ -56,7 +56,7 @@ export function retryHeartbeatMs(
   return clamp(retry_after_seconds * SECOND, atLeast, 6 * HOUR) * between(1, 1.1, random);
 }
 
-/** While a late restart waits for the network a person waits too: half a minute, doubled up to a quarter of an hour. */
+/** Delay while a user waits for a late restart: half a minute, doubled with each failure up to a quarter of an hour. */
 export function retryLateRestartMs(
   failures: number,
   retry_after_seconds: number | undefined,
@@ -67,12 +67,12 @@ export function retryLateRestartMs(
   return asked * between(1, 1.25, random);
 }
 
-/** Soon after the start, but not beside it and not in step with the heartbeat: the read is anonymous. */
+/** Soon after the start, but independent of it and of the heartbeat, so that the read cannot be linked to a license. */
 export function firstManifestMs(random: number): number {
   return between(2.5 * MINUTE, 20 * MINUTE, random);
 }
 
-/** Daily, give or take an hour. */
+/** Daily, ±1 hour. */
 export function nextManifestMs(random: number): number {
   return between(23 * HOUR, 25 * HOUR, random);
 }

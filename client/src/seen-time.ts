@@ -1,29 +1,29 @@
 import { formatTime, parseTime, representable, type Clock } from './time.js';
 
 export interface StoredTime {
-  /** The latest moment this installation has known it to be, in the service's time. */
+  /** The latest time that this installation has seen, corrected to the service's clock. */
   highest_seen: string | null;
   /** By how much this computer's clock was ahead of the service's at the last confirmation; never negative. */
   clock_ahead_seconds: number;
 }
 
 /**
- * The time that the rule for a restart believes (docs/contract.md#heartbeat: a restart after `offline_until` makes a round
- * trip). The user owns the wall clock, so it is one source of three:
+ * The time by which the client decides whether it may restart offline (docs/contract.md#heartbeat: a restart after
+ * `offline_until` makes a round trip). The user can set the wall clock, so it is one of three sources:
  *
  *     now = max(wall clock − clock_ahead, highest time seen + running time since)
  *
- * - A clock set backwards gains nothing lasting: the highest time seen is kept on disk, and it goes on growing by the
- *   time the application runs, measured without the wall clock. A user who turns the clock back before every start uses
- *   up the 7 days as running time.
- * - A clock that is simply wrong, a year ahead say, costs nothing: at each confirmation the difference to the
- *   service's own time is noted and taken off again, until the clock is put right.
- * - A clock that jumped ahead for a while, after the last confirmation, may ask for one round trip too many. The next
- *   confirmation sets everything back to the service's time, so it never lasts.
- * - A clock that is behind is not corrected: when it is put right, that must not look like time gone by.
- * - The `iat` of the token is a floor: a file in which the highest time seen was deleted gains no time before it.
- * - The highest time seen stays within what the file can hold. A later one would be lost at the next start, which would
- *   then go by the wall clock alone.
+ * - A clock that is set back gains little: the highest time seen is stored, and it grows by the running time of the
+ *   application, measured without the wall clock. If a user sets the clock back before every start, running time
+ *   alone counts towards the 7 days.
+ * - A clock that is ahead, even by a year, does no harm: each confirmation measures the difference to the service's
+ *   clock, and the client subtracts it until the clock is corrected.
+ * - A clock that jumps ahead after the last confirmation may cause one unnecessary round trip. The next confirmation
+ *   resets everything to the service's time.
+ * - A clock that is behind is not corrected: otherwise its correction would count as elapsed time.
+ * - The time is never before the token's `iat`, even if the highest time seen was deleted from the file.
+ * - The highest time seen is limited to times that the file can hold. A later one could not be read at the next start,
+ *   which would then use the wall clock alone.
  */
 export class SeenTime {
   #highest: number;
@@ -38,25 +38,25 @@ export class SeenTime {
     this.#highest = representable(parseTime(stored.highest_seen) ?? clock.now() - this.#ahead);
   }
 
-  /** Milliseconds since 1970; never less than at the call before, until a confirmation says better. */
+  /** Milliseconds since 1970; never less than in an earlier call, unless a confirmation came between them. */
   now(): number {
     const measured = this.#clock.monotonic();
     const ranFor = Math.max(0, measured - this.#measuredAt);
     this.#measuredAt = measured;
     this.#highest += ranFor;
     const wall = this.#clock.now();
-    // After the clock was set back it is less far ahead than it was, or time would now stand still.
+    // A clock that was set back is less far ahead than before; with the old value the time would not advance.
     this.#ahead = Math.min(this.#ahead, Math.max(0, wall - this.#highest));
     this.#highest = representable(Math.max(this.#highest, wall - this.#ahead));
     return this.#highest;
   }
 
-  /** It cannot be earlier than this: the service has issued something at that moment. */
+  /** Sets a lower limit: the service issued a token at this time. */
   atLeast(time: number): void {
     this.#highest = representable(Math.max(this.#highest, time));
   }
 
-  /** A confirmation's `server_time` outranks all that was seen before it. */
+  /** A confirmation's `server_time` replaces all times seen before it. */
   confirm(serverTime: number): void {
     this.#measuredAt = this.#clock.monotonic();
     this.#ahead = Math.max(0, this.#clock.now() - serverTime);

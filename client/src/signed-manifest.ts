@@ -2,14 +2,14 @@ import { asObject } from './believe.js';
 import { parseTime } from './time.js';
 import { isVersion } from './version.js';
 
-/** One version that can be had. */
+/** A version that can be downloaded. */
 export interface Offer {
   version: string;
   dmg: { url: string; size: number; sha256: string };
   minimum_license_expiry: string | null;
 }
 
-/** What a manifest's signed bytes say, as far as the client needs it. */
+/** The content of a manifest's signed bytes, as far as the client needs it. */
 export interface Signed {
   sequence: number;
   /** Milliseconds since 1970. */
@@ -18,11 +18,11 @@ export interface Signed {
   also_available: Offer[];
 }
 
-/** Reads the signed facts; undefined where a member is missing or has the wrong shape. */
-export function readSigned(facts: Record<string, unknown>): Signed | undefined {
-  const { sequence, also_available } = facts;
-  const expires_at = parseTime(facts['expires_at']);
-  const newest = readOffer(facts);
+/** Reads the signed content; undefined if a member is missing or has the wrong type. */
+export function readSigned(content: Record<string, unknown>): Signed | undefined {
+  const { sequence, also_available } = content;
+  const expires_at = parseTime(content['expires_at']);
+  const newest = readOffer(content);
   if (!Number.isSafeInteger(sequence) || (sequence as number) < 0) return undefined;
   if (expires_at === undefined || !newest || !Array.isArray(also_available)) return undefined;
   const others = also_available.map(readOffer);

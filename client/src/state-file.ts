@@ -20,17 +20,17 @@ export interface StoredStop {
   extras: Readonly<Record<string, unknown>>;
 }
 
-/** The highest manifest sequence seen under one key, and which bytes had it. */
+/** The highest manifest sequence seen with one key, and the digest of that manifest. */
 export interface SeenSequence {
   sequence: number;
   digest: string;
 }
 
-/** Where the state is kept. */
+/** Reads and writes the state. */
 export interface StateStorage {
-  /** Never throws. @returns undefined where there is a state that cannot be read just now */
+  /** Never throws. @returns undefined if the state exists but cannot be read at the moment */
   read(): Promise<State | undefined>;
-  /** Replaces the state as a whole, or throws and leaves the one before. */
+  /** Replaces the whole state, or throws and keeps the previous one. */
   write(state: State): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ type Log = (message: string) => void;
 type Pause = () => Promise<unknown>;
 const readPause: Pause = () => wait(READ_PAUSE_MS);
 
-/** All that the client remembers, in one file. */
+/** All data that the client stores, in one file. */
 export interface State {
   version: 1;
   license: StoredLicense | null;
@@ -67,15 +67,15 @@ export function fileStorage(file: string, log: Log): StateStorage {
 }
 
 /**
- * Reads the state. A missing file is an empty state; a broken one too, and it is kept aside as `<file>.broken` for
+ * Reads the state. A missing file is an empty state; so is a damaged one, which is renamed to `<file>.broken` for
  * inspection. Never throws: a damaged disk must not crash the application.
- * @returns undefined where the file is there and cannot be read just now: it may hold a license, and stays as it is
+ * @returns undefined if the file exists but cannot be read at the moment: it may contain a license and stays unchanged
  */
 export async function readState(file: string, log: Log, pause = readPause): Promise<State | undefined> {
   const text = await readWithRetries(file, pause);
   if (text === null) return emptyState();
   if (text === undefined) {
-    log('the license state cannot be read just now');
+    log('the license state cannot be read at the moment: it will be read again');
     return undefined;
   }
   const state = parseState(text);
@@ -86,8 +86,8 @@ export async function readState(file: string, log: Log, pause = readPause): Prom
 }
 
 /**
- * A virus scanner or a backup may hold the file for a moment, and a paid license must not look lost because of that.
- * Null where there is no file, undefined where it stays unreadable.
+ * Retries, because a virus scanner or a backup may lock the file for a moment.
+ * @returns null if there is no file, undefined if it stays unreadable
  */
 async function readWithRetries(file: string, pause: Pause): Promise<string | null | undefined> {
   for (let attempt = 1; ; attempt += 1) {
@@ -101,13 +101,13 @@ async function readWithRetries(file: string, pause: Pause): Promise<string | nul
   }
 }
 
-/** Writes the state so that a crash at any moment leaves the old one or the new one, whole, and for its owner only. */
+/** Writes the state so that a crash at any moment leaves the complete old or new one. Only the owner can read it. */
 export async function writeState(file: string, state: State): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const handle = await open(temporary, 'w', 0o600);
   try {
-    // A leftover of an earlier crash may have had another mode.
+    // A file left by an earlier crash may have another mode.
     await handle.chmod(0o600);
     await handle.writeFile(JSON.stringify(state, null, 2) + '\n');
     await handle.sync();
@@ -115,20 +115,20 @@ export async function writeState(file: string, state: State): Promise<void> {
     await handle.close();
   }
   await rename(temporary, file).catch(async (error: unknown) => {
-    // It holds the license key: no copy stays behind.
+    // The temporary file contains the license key, so it is removed.
     await rm(temporary);
     throw error;
   });
   await syncFolder(dirname(file));
 }
 
-/** The rename itself must reach the disk; not every platform can do that, and then the old state is still whole. */
+/** Writes the rename to the disk. Where the platform cannot do that, a crash may leave the old state. */
 async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder);
     await handle.sync().finally(() => handle.close());
   } catch {
-    // Windows opens no folders.
+    // Windows cannot open folders.
   }
 }
 
@@ -161,10 +161,10 @@ function isObject(value: unknown): value is Members {
 
 function isLicense(value: unknown): value is StoredLicense {
   if (!isObject(value)) return false;
-  const texts = ['license_key', 'email', 'token'].every((name) => typeof value[name] === 'string');
+  const hasTexts = ['license_key', 'email', 'token'].every((name) => typeof value[name] === 'string');
   const { hostname_hint, offline_until, expires_at } = value;
   return (
-    texts &&
+    hasTexts &&
     (hostname_hint === null || typeof hostname_hint === 'string') &&
     isInstant(offline_until) &&
     (expires_at === null || isInstant(expires_at))
@@ -190,9 +190,9 @@ function isInstant(value: unknown): value is string {
 }
 
 function sequencesOf(value: Members): Record<string, SeenSequence> {
-  const sound = Object.entries(value).filter(
+  const valid = Object.entries(value).filter(
     ([, seen]) =>
       isObject(seen) && Number.isSafeInteger(seen['sequence']) && typeof seen['digest'] === 'string',
   );
-  return Object.fromEntries(sound) as Record<string, SeenSequence>;
+  return Object.fromEntries(valid) as Record<string, SeenSequence>;
 }

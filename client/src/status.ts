@@ -1,7 +1,7 @@
 import { checkedMembers, type ProblemCode, type ProblemExtras } from './problem-members.js';
 import type { StoredStop } from './state-file.js';
 
-/** What the application may do right now. */
+/** What the application may do now. */
 export type Status =
   | { kind: 'not_activated' }
   | {
@@ -9,22 +9,22 @@ export type Status =
       offline_until: string;
       license_expires_at: string | null;
       /**
-       * There where the service has no machine left for this one, which holds no place on the license: another machine
-       * has it. After `offline_until` the application stops. Let the user release a machine at `portal_url`.
+       * Set if this machine could not be activated because other machines use the whole license. The application stops
+       * after `offline_until`. Let the user release a machine at `portal_url`.
        */
       machine_limit_reached?: ProblemExtras<'machine_limit_reached'>;
     }
-  /** A restart after `offline_until`, and no round trip yet. The client keeps trying; let the user retry too. */
+  /** A restart after `offline_until` without a confirmation yet. The client keeps trying; let the user retry too. */
   | { kind: 'needs_network'; offline_until: string; reason: string }
-  /** The service answered definitely that this license is not valid here. Show `detail`; offer to activate. */
+  /** The service answered that this license is not valid on this machine. Show `detail`; offer Retry and Activate. */
   | { kind: 'stopped'; reason: string; detail: string; extras: Readonly<Record<string, unknown>> };
 
-/** The status of a stop that was received or kept. The file is the user's own: it is checked like an answer. */
+/** The status of a received or stored stop. The user can edit the file, so its members are checked like a response. */
 export function stoppedBy({ code, detail, extras }: StoredStop): Status {
   return { kind: 'stopped', reason: code, detail, extras: checkedMembers(code, extras) };
 }
 
-/** Whether the license was stopped by that problem, whose `extras` then have their types. */
+/** Whether the license was stopped by a problem with this code; narrows the types of `extras`. */
 export function isStoppedBy<Code extends ProblemCode>(
   status: Status,
   code: Code,
@@ -32,7 +32,7 @@ export function isStoppedBy<Code extends ProblemCode>(
   return status.kind === 'stopped' && status.reason === code;
 }
 
-/** How a call ended, for planning the next one. */
+/** The result of a call, which decides when the next one is sent. */
 export type CallEnd =
   | { kind: 'confirmed'; heartbeat_after_seconds: number | undefined }
   | { kind: 'unconfirmed'; retry_after_seconds: number | undefined }

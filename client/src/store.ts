@@ -1,9 +1,9 @@
 import { emptyState, type State, type StateStorage } from './state-file.js';
 
-/** The state in memory and where it is kept. Changes are made at once; writes follow one another. */
+/** The state in memory and its storage. A change applies to memory at once; writes to the storage run one at a time. */
 export class Store {
   #state: State = emptyState();
-  #unread = false;
+  #isUnread = false;
   #writing: Promise<void> = Promise.resolve();
   readonly #storage: StateStorage;
   readonly #log: (message: string) => void;
@@ -13,19 +13,19 @@ export class Store {
     this.#log = log;
   }
 
-  /** Whether there is a state that could not be read: loading again may help. */
-  get unread(): boolean {
-    return this.#unread;
+  /** Whether a stored state exists that could not be read; `load` may be called again. */
+  get isUnread(): boolean {
+    return this.#isUnread;
   }
 
   get state(): Readonly<State> {
     return this.#state;
   }
 
-  /** Keeps what was learned while the state could not be read. */
+  /** Reads the stored state. A crash and sequences that were saved while it could not be read are kept. */
   async load(): Promise<void> {
     const state = await this.#storage.read();
-    this.#unread = state === undefined;
+    this.#isUnread = state === undefined;
     if (!state) return;
     const { crash, sequences } = this.#state;
     this.#state = {
@@ -35,12 +35,12 @@ export class Store {
     };
   }
 
-  /** Resolves when the change is on disk, or when that failed: a full disk must not stop the application. */
+  /** Resolves when the change is stored or could not be stored: a full disk must not stop the application. */
   save(change: Partial<State>): Promise<void> {
     this.#state = { ...this.#state, ...change };
-    // What could not be read may hold a license: only a new one may take its place.
-    if (change.license) this.#unread = false;
-    if (this.#unread) return this.#writing;
+    // A state that could not be read may contain a license, so only a new license may replace it.
+    if (change.license) this.#isUnread = false;
+    if (this.#isUnread) return this.#writing;
     this.#writing = this.#writing
       .then(() => this.#storage.write(this.#state))
       .catch(() => this.#log('the license state could not be written'));

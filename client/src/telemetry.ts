@@ -1,4 +1,4 @@
-/** Hardware and runtime properties; none identifies a person (docs/privacy.md#telemetry). A field that is not known is left out. */
+/** Hardware and runtime properties; none identifies a person (docs/privacy.md#telemetry). Leave out unknown values. */
 export interface Telemetry {
   app_version?: string;
   os_version?: string;
@@ -17,7 +17,7 @@ export interface Telemetry {
   unlock_retry_outcome?: string;
 }
 
-/** Where the application broke, and nothing about whom: no log text, path, message or camera name (docs/privacy.md#telemetry). */
+/** The place of a crash in the application, without log text, paths, messages or camera names (docs/privacy.md#telemetry). */
 export interface CrashSignature {
   crash_kind?: 'native' | 'python' | 'unknown';
   crash_signal?: string;
@@ -66,14 +66,14 @@ const CRASH_FIELDS: Record<keyof CrashSignature, Check> = {
 };
 
 /** Whether the user opted out: `<APP>_TELEMETRY_DISABLED=1`, read once, at start (docs/contract.md#no-false-stop). */
-export function telemetryDisabled(app: string, environment: Record<string, string | undefined>): boolean {
+export function isTelemetryDisabled(app: string, environment: Record<string, string | undefined>): boolean {
   const prefix = app.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_');
   const value = environment[`${prefix}_TELEMETRY_DISABLED`]?.trim().toLowerCase() ?? '';
-  // An opt-out is read kindly: who wrote `true` meant it.
+  // Other usual spellings of an opt-out are accepted too.
   return ['1', 'true', 'yes', 'on'].includes(value);
 }
 
-/** The block of one heartbeat. The list of fields is closed: whatever else the application hands over stays here. */
+/** The telemetry of one heartbeat. The list of fields is closed: other members that the application returns are not sent. */
 export function telemetryBlock(
   appVersion: string,
   read: (() => Telemetry) | undefined,
@@ -84,13 +84,13 @@ export function telemetryBlock(
   try {
     fields = pick(read?.(), TELEMETRY_FIELDS);
   } catch {
-    // Telemetry can never cost a user the license, and what was thrown could hold anything.
-    log('telemetry could not be read, sending the version alone');
+    // An error of the callback must not prevent the heartbeat. It is not logged, because it could contain personal data.
+    log('telemetry could not be read, sending only the version');
   }
   return { app_version: appVersion, ...fields, ...pickCrash(crash) };
 }
 
-/** The known fields of a crash signature, or nothing. */
+/** The known fields of a crash signature; empty if there are none. */
 export function pickCrash(crash: unknown): CrashSignature {
   return pick(crash, CRASH_FIELDS);
 }

@@ -1,9 +1,9 @@
-/** What the client knows of time, and what a test or another platform may put in its place. */
+/** Clock and timers of the client, which a test or another platform can replace, and RFC 3339 times. */
 
 export interface Clock {
   /** The wall clock, in milliseconds since 1970. The user can set it to anything. */
   now(): number;
-  /** Milliseconds that only grow while the process runs, however the wall clock changes. */
+  /** Milliseconds that only increase while the process runs, also when the wall clock is set back. */
   monotonic(): number;
 }
 
@@ -32,7 +32,7 @@ export function parseTime(value: unknown): number | undefined {
 /** The last millisecond of the year 9999: a later time has no RFC 3339 form. */
 const LATEST = 253_402_300_799_999;
 
-/** The nearest time, in milliseconds since 1970, that `parseTime` reads back once `formatTime` has written it. */
+/** Limits a time, in milliseconds since 1970, to the range that `formatTime` can write and `parseTime` can read. */
 export function representable(milliseconds: number): number {
   return Math.min(Math.max(milliseconds, 0), LATEST);
 }

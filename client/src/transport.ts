@@ -3,7 +3,7 @@ import type { Clock, Timers } from './time.js';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-export interface TransportPorts {
+export interface TransportDependencies {
   fetch: Fetch;
   clock: Clock;
   timers: Timers;
@@ -11,24 +11,24 @@ export interface TransportPorts {
   signal: AbortSignal;
 }
 
-/** A whole answer, read to its end. Nothing in it is believed yet. */
+/** A complete response. Its content is not yet validated. */
 export interface Answer {
   kind: 'answer';
   status: number;
-  /** The media type alone, in lower case, without parameters. */
+  /** The media type in lower case, without parameters. */
   media_type: string;
   etag: string | null;
   text: string;
   retry_after_seconds: number | undefined;
 }
 
-/** Everything else that can happen to a call. */
-export interface Unreachable {
-  kind: 'unreachable';
-  /** A few fixed words or an error code of the system's, never what was received. */
+/** The result of a call that has no complete, usable response. */
+export interface NoAnswer {
+  kind: 'no_answer';
+  /** One of a few fixed texts or an error code of the system, never received text. */
   reason: string;
-  /** Whether anything answered at all. */
-  answered: boolean;
+  /** Whether response headers were received. */
+  hasResponse: boolean;
   retry_after_seconds: number | undefined;
 }
 
@@ -42,27 +42,27 @@ export interface Call {
 export const CALL_TIMEOUT_MS = 10_000;
 export const ANSWER_LIMIT_BYTES = 256 * 1024;
 
-/** Makes one call within its bounds: ten seconds, 256 KiB, no redirect followed, no cookie, no credential. Never throws. */
+/** Makes one call, limited to ten seconds and 256 KiB. It follows no redirect and sends no cookie or credential. Never throws. */
 export class Transport {
-  readonly #base: string;
-  readonly #ports: TransportPorts;
+  readonly #baseUrl: string;
+  readonly #dependencies: TransportDependencies;
 
-  constructor(baseUrl: string, ports: TransportPorts) {
-    this.#base = checkedBase(baseUrl);
-    this.#ports = ports;
+  constructor(baseUrl: string, dependencies: TransportDependencies) {
+    this.#baseUrl = checkBaseUrl(baseUrl);
+    this.#dependencies = dependencies;
   }
 
-  async call(call: Call): Promise<Answer | Unreachable> {
-    const { timers, signal } = this.#ports;
+  async call(call: Call): Promise<Answer | NoAnswer> {
+    const { timers, signal } = this.#dependencies;
     const abort = new AbortController();
     let end!: (reason: string) => void;
-    const ended = new Promise<Unreachable>((resolve) => (end = (reason) => resolve(unreachable(reason))));
+    const ended = new Promise<NoAnswer>((resolve) => (end = (reason) => resolve(noAnswer(reason))));
     const close = () => end('closed');
     const timer = timers.set(() => end('timeout'), CALL_TIMEOUT_MS);
     signal.addEventListener('abort', close);
     if (signal.aborted) close();
     try {
-      // A race, so that even a fetch that ignores its signal blocks no caller.
+      // The race ends the call even if `fetch` ignores its signal.
       return await Promise.race([ended, this.#exchange(call, abort.signal)]);
     } finally {
       timers.clear(timer);
@@ -71,34 +71,34 @@ export class Transport {
     }
   }
 
-  async #exchange(call: Call, signal: AbortSignal): Promise<Answer | Unreachable> {
+  async #exchange(call: Call, signal: AbortSignal): Promise<Answer | NoAnswer> {
     let response: Response | undefined;
     try {
-      response = await this.#ports.fetch(this.#base + call.path, requestOf(call, signal));
-      // A redirect is how a captive portal answers; the service never sends one.
+      response = await this.#dependencies.fetch(this.#baseUrl + call.path, requestOf(call, signal));
+      // The service never sends a redirect; a captive portal does.
       if (
         response.status < 200 ||
         (response.status >= 300 && response.status < 400 && response.status !== 304)
       )
-        return unreachable('redirect', true);
+        return noAnswer('redirect', true);
       const text = await readBounded(response);
-      if (text === undefined) return unreachable('answer too large', true);
+      if (text === undefined) return noAnswer('answer too large', true);
       return {
         kind: 'answer',
         status: response.status,
         media_type: (response.headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase(),
         etag: response.headers.get('etag'),
         text,
-        retry_after_seconds: parseRetryAfter(response, this.#ports.clock.now()),
+        retry_after_seconds: parseRetryAfter(response, this.#dependencies.clock.now()),
       };
     } catch (error) {
-      return unreachable(response ? 'cut answer' : reasonOf(error), response !== undefined);
+      return noAnswer(response ? 'cut answer' : reasonOf(error), response !== undefined);
     }
   }
 }
 
-/** License keys do not travel in the clear: plain http is for a service on this very machine. */
-function checkedBase(baseUrl: string): string {
+/** License keys are not sent unencrypted: plain http is allowed only for a service on the same machine. */
+function checkBaseUrl(baseUrl: string): string {
   const url = new URL(baseUrl);
   const loopback = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/.test(url.host);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback))
@@ -113,7 +113,7 @@ function requestOf(call: Call, signal: AbortSignal): RequestInit {
     accept: 'application/json, application/problem+json',
     // The same text on all machines, so that it does not identify one.
     'user-agent': 'mooring-client',
-    // A connection shared by heartbeat and manifest would tell who reads the manifest.
+    // A connection shared by heartbeat and manifest would show which license reads the manifest.
     connection: 'close',
     ...call.headers,
   };
@@ -147,11 +147,11 @@ async function readBounded(response: Response): Promise<string | undefined> {
   return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
 }
 
-export function unreachable(reason: string, answered = false): Unreachable {
-  return { kind: 'unreachable', reason, answered, retry_after_seconds: undefined };
+export function noAnswer(reason: string, hasResponse = false): NoAnswer {
+  return { kind: 'no_answer', reason, hasResponse, retry_after_seconds: undefined };
 }
 
-/** The system's error code alone: messages name addresses, and a log must not. */
+/** Returns only the error code of the system: messages contain addresses, which must not be logged. */
 function reasonOf(error: unknown): string {
   const code = (error as { cause?: { code?: unknown } } | null | undefined)?.cause?.code;
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? code : 'no connection';

@@ -1,10 +1,10 @@
 import { parseObject } from './believe.js';
 import type { TrustedKey } from './manifest-signature.js';
 import type { Store } from './store.js';
-import type { Answer, Transport, Unreachable } from './transport.js';
+import type { Answer, Transport, NoAnswer } from './transport.js';
 import { judgeManifest, type NoUpdateReason, type UpdateCheck } from './update.js';
 
-export interface UpdatePorts {
+export interface UpdateDependencies {
   transport: Transport;
   store: Store;
   trusted: TrustedKey[];
@@ -14,38 +14,38 @@ export interface UpdatePorts {
   log(message: string): void;
 }
 
-/** Fetches the manifest and judges it. Any failure is "no update available" (docs/keys.md#manifests). */
+/** Fetches the manifest and checks it. Any failure is "no update available" (docs/keys.md#manifests). */
 export class UpdateChecker {
   /**
-   * The last answer, for `if-none-match`. In memory alone: an etag is chosen by the server, and one that outlived the
-   * run could be made to tell computers apart.
+   * The last response, for `if-none-match`. It is kept in memory only: the server chooses the etag, and could use a stored
+   * one to recognise the computer.
    */
-  #kept: { etag: string; text: string } | undefined;
+  #cached: { etag: string; text: string } | undefined;
   #checking: Promise<UpdateCheck> | undefined;
-  readonly #ports: UpdatePorts;
+  readonly #dependencies: UpdateDependencies;
 
-  constructor(ports: UpdatePorts) {
-    this.#ports = ports;
+  constructor(dependencies: UpdateDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  /** Two calls at once share one fetch. */
+  /** Simultaneous calls share one fetch. */
   check(): Promise<UpdateCheck> {
     this.#checking ??= this.#check().finally(() => (this.#checking = undefined));
     return this.#checking;
   }
 
   async #check(): Promise<UpdateCheck> {
-    const headers: Record<string, string> = this.#kept ? { 'if-none-match': this.#kept.etag } : {};
-    const answer = await this.#ports.transport.call({ method: 'GET', path: '/v1/manifest', headers });
+    const headers: Record<string, string> = this.#cached ? { 'if-none-match': this.#cached.etag } : {};
+    const answer = await this.#dependencies.transport.call({ method: 'GET', path: '/v1/manifest', headers });
     const text = answer.kind === 'answer' ? this.#textOf(answer) : undefined;
-    const check = text === undefined ? none(failureOf(answer)) : await this.#judge(text);
-    if (!check.available) this.#say(check.reason);
+    const check = text === undefined ? noUpdate(failureOf(answer)) : await this.#judge(text);
+    if (!check.available) this.#logReason(check.reason);
     return check;
   }
 
   async #judge(text: string): Promise<UpdateCheck> {
-    const { store, trusted, product, app_version, now } = this.#ports;
-    // Whatever the license is at this moment: the same manifest may be covered today and not tomorrow.
+    const { store, trusted, product, app_version, now } = this.#dependencies;
+    // The current license decides: the coverage of the same manifest may change.
     const license_expires_at = store.state.license?.expires_at;
     const running = { product, app_version, license_expires_at, now: now() };
     const { check, sequences } = judgeManifest(text, trusted, store.state.sequences, running);
@@ -53,8 +53,8 @@ export class UpdateChecker {
     return check;
   }
 
-  #say(reason: NoUpdateReason): void {
-    const { log } = this.#ports;
+  #logReason(reason: NoUpdateReason): void {
+    const { log } = this.#dependencies;
     if (reason === 'equivocation')
       log(
         'EQUIVOCATION: two different manifests were signed under one sequence number; no update is offered',
@@ -63,21 +63,21 @@ export class UpdateChecker {
   }
 
   #textOf({ status, etag, text }: Answer): string | undefined {
-    if (status === 304) return this.#kept?.text;
+    if (status === 304) return this.#cached?.text;
     if (status !== 200) return undefined;
-    this.#kept = etag !== null && /^"[\x21\x23-\x7e]{1,128}"$/.test(etag) ? { etag, text } : undefined;
+    this.#cached = etag !== null && /^"[\x21\x23-\x7e]{1,128}"$/.test(etag) ? { etag, text } : undefined;
     return text;
   }
 }
 
-function failureOf(answer: Answer | Unreachable): NoUpdateReason {
-  const nothing =
+function failureOf(answer: Answer | NoAnswer): NoUpdateReason {
+  const isNothingPublished =
     answer.kind === 'answer' &&
     answer.status === 404 &&
     parseObject(answer.text)?.['code'] === 'no_version_published';
-  return nothing ? 'no_version_published' : 'unreachable';
+  return isNothingPublished ? 'no_version_published' : 'unreachable';
 }
 
-function none(reason: NoUpdateReason): UpdateCheck {
+function noUpdate(reason: NoUpdateReason): UpdateCheck {
   return { available: false, reason };
 }

@@ -20,9 +20,9 @@ export type NoUpdateReason =
 export type UpdateCheck =
   | {
       available: true;
-      /** What to offer: the newest version, or for a lapsed license the newest one it covers. */
+      /** The version to offer: the newest one, or for a lapsed license the newest one that it covers. */
       offer: Offer;
-      /** The newest version there is; above `offer.version` where the license does not cover it. */
+      /** The newest published version, which differs from `offer.version` if the license does not cover it. */
       newest_version: string;
     }
   | { available: false; reason: NoUpdateReason; newest?: Offer };
@@ -30,7 +30,7 @@ export type UpdateCheck =
 export interface Running {
   product: string;
   app_version: string;
-  /** Null: never expires. Undefined: there is no license, so only what everyone may have is covered. */
+  /** Null: never expires. Undefined: there is no license, so only versions without a minimum expiry are covered. */
   license_expires_at: string | null | undefined;
   /** Milliseconds since 1970. */
   now: number;
@@ -38,40 +38,43 @@ export interface Running {
 
 export interface Judgement {
   check: UpdateCheck;
-  /** What to remember from now on: the sequences seen, by key. */
+  /** The highest sequences seen, by key, to be stored. */
   sequences: Record<string, SeenSequence>;
 }
 
-/** Holds a manifest against the client rules, in their order (docs/keys.md#manifests). Reads only what is signed. Never throws. */
+/** Checks a manifest by the client rules, in their order (docs/keys.md#manifests). Reads only signed content. Never throws. */
 export function judgeManifest(
   text: string,
   trusted: TrustedKey[],
   sequences: Record<string, SeenSequence>,
   running: Running,
 ): Judgement {
-  const no = (reason: NoUpdateReason): Judgement => ({ check: { available: false, reason }, sequences });
+  const noUpdate = (reason: NoUpdateReason): Judgement => ({
+    check: { available: false, reason },
+    sequences,
+  });
 
   const manifest = parseObject(text);
   const bytes = manifest?.['signed'];
-  if (!manifest || typeof bytes !== 'string') return no('malformed');
+  if (!manifest || typeof bytes !== 'string') return noUpdate('malformed');
 
   const signers = signersOf(bytes, signaturesOf(manifest), trusted);
-  if (signers.length === 0) return no('untrusted');
+  if (signers.length === 0) return noUpdate('untrusted');
 
-  const facts = parseObject(bytes);
-  if (!facts) return no('malformed');
-  if (facts['_type'] !== 'update-manifest/v1' || facts['product'] !== running.product)
-    return no('wrong_product');
-  const signed = readSigned(facts);
-  if (!signed) return no('malformed');
+  const content = parseObject(bytes);
+  if (!content) return noUpdate('malformed');
+  if (content['_type'] !== 'update-manifest/v1' || content['product'] !== running.product)
+    return noUpdate('wrong_product');
+  const signed = readSigned(content);
+  if (!signed) return noUpdate('malformed');
 
   const digest = createHash('sha256').update(bytes).digest('hex');
-  const highest = signers.flatMap((key_id) => sequences[key_id] ?? []);
-  if (highest.some((seen) => signed.sequence < seen.sequence)) return no('sequence_too_low');
-  if (highest.some((seen) => signed.sequence === seen.sequence && digest !== seen.digest))
-    return no('equivocation');
+  const seenByKeys = signers.flatMap((key_id) => sequences[key_id] ?? []);
+  if (seenByKeys.some((seen) => signed.sequence < seen.sequence)) return noUpdate('sequence_too_low');
+  if (seenByKeys.some((seen) => signed.sequence === seen.sequence && digest !== seen.digest))
+    return noUpdate('equivocation');
 
-  // Remembered even where no update follows: an expired or uncovered manifest still forbids all older ones.
+  // Stored even if there is no update: an expired or uncovered manifest still excludes all older ones.
   const seen = signers.map((key_id) => [key_id, { sequence: signed.sequence, digest }]);
   return { check: offerOf(signed, running), sequences: { ...sequences, ...Object.fromEntries(seen) } };
 }
@@ -81,7 +84,7 @@ function offerOf(signed: Signed, running: Running): UpdateCheck {
   const { newest } = signed;
   if (!isAbove(newest.version, running.app_version)) return { available: false, reason: 'up_to_date' };
 
-  // A lapsed license is offered the newest version it still owns, and the service never learns which.
+  // A lapsed license is offered the newest version that it covers. The choice is made here, so the service does not learn it.
   const offer = [newest, ...signed.also_available]
     .filter((entry) => isAbove(entry.version, running.app_version) && isCovered(entry, running))
     .reduce<Offer | undefined>(
@@ -92,7 +95,7 @@ function offerOf(signed: Signed, running: Running): UpdateCheck {
   return { available: true, offer, newest_version: newest.version };
 }
 
-/** Covered ⇔ license expiry is none, or `minimum_license_expiry` is null, or expiry ≥ minimum (docs/keys.md#manifests). */
+/** Covered: the license never expires, the version has no minimum, or the expiry is not before it (docs/keys.md#manifests). */
 function isCovered({ minimum_license_expiry }: Offer, { license_expires_at }: Running): boolean {
   if (minimum_license_expiry === null || license_expires_at === null) return true;
   return (
@@ -100,7 +103,7 @@ function isCovered({ minimum_license_expiry }: Offer, { license_expires_at }: Ru
   );
 }
 
-/** Those of `signatures`, of which the outer one is a copy. What they call their keys is not looked at. */
+/** The members of `signatures`; the outer signature is a copy of the first. Their key ids are not read. */
 function signaturesOf({ signatures }: Record<string, unknown>): unknown[] {
   return Array.isArray(signatures) ? signatures.map((entry) => asObject(entry)?.['signature']) : [];
 }

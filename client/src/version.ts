@@ -3,13 +3,13 @@ export function isVersion(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 32 && /^\d+(\.\d+){0,3}$/.test(value);
 }
 
-/** Compared part by part as numbers, missing parts 0 (docs/contract.md#versions). */
+/** Whether `version` is newer than `other`. Parts are compared as numbers; missing parts are 0 (docs/contract.md#versions). */
 export function isAbove(version: string, other: string): boolean {
   const left = version.split('.');
   const right = other.split('.');
   for (let part = 0; part < 4; part++) {
-    const [mine, theirs] = [BigInt(left[part] ?? 0), BigInt(right[part] ?? 0)];
-    if (mine !== theirs) return mine > theirs;
+    const [leftPart, rightPart] = [BigInt(left[part] ?? 0), BigInt(right[part] ?? 0)];
+    if (leftPart !== rightPart) return leftPart > rightPart;
   }
   return false;
 }

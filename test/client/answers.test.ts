@@ -6,7 +6,7 @@ import { machineDigest, readToken } from '../../client/src/license-token.js';
 import { checkedMembers } from '../../client/src/problem-members.js';
 import { LicenseProblem, ServiceUnreachable } from '../../client/src/problem.js';
 import { parseTime } from '../../client/src/time.js';
-import { completed, type ClientOptions } from '../../client/src/options.js';
+import { withDefaults, type ClientOptions } from '../../client/src/options.js';
 import { readState, writeState } from '../../client/src/state-file.js';
 import { getEventListeners } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
@@ -66,7 +66,7 @@ describe('a confirmation', () => {
 
   test('has a token of at most 2,048 characters', () => {
     expect(read(200, { ...CONFIRMED, token: 'x'.repeat(2_048) }).kind).toBe('confirmed');
-    expect(read(200, { ...CONFIRMED, token: 'x'.repeat(2_049) }).kind).toBe('unreachable');
+    expect(read(200, { ...CONFIRMED, token: 'x'.repeat(2_049) }).kind).toBe('no_answer');
   });
 
   test.each([
@@ -81,15 +81,15 @@ describe('a confirmation', () => {
     ['no expiry', { license: {} }],
   ])('with %s confirms nothing', (_what, change) =>
     expect(read(200, { ...CONFIRMED, ...change })).toEqual({
-      kind: 'unreachable',
+      kind: 'no_answer',
       reason: 'not an answer of the service, status 200',
-      answered: true,
+      hasResponse: true,
       retry_after_seconds: undefined,
     }),
   );
 
   test('of another media type confirms nothing', () =>
-    expect(read(200, CONFIRMED, 'text/html').kind).toBe('unreachable'));
+    expect(read(200, CONFIRMED, 'text/html').kind).toBe('no_answer'));
 });
 
 describe('a problem', () => {
@@ -141,7 +141,7 @@ describe('a problem', () => {
     ['a number for a code', 409, { code: 7 }, undefined],
     ['another media type', 409, {}, 'application/json'],
   ])('with %s is not a problem', (_what, status, change, media_type) => {
-    expect(problemOf(status, change, media_type)).toMatchObject({ kind: 'unreachable', answered: true });
+    expect(problemOf(status, change, media_type)).toMatchObject({ kind: 'no_answer', hasResponse: true });
   });
 
   test('keeps its retry-after; another answer keeps it only at 429 and 503', () => {
@@ -176,10 +176,10 @@ describe('what an application gives the client', () => {
   const options = OPTIONS;
 
   test('is refused where its version is not a version', () =>
-    expect(() => completed({ ...options, appVersion: '3.1-beta' })).toThrow('appVersion must be dotted'));
+    expect(() => withDefaults({ ...options, appVersion: '3.1-beta' })).toThrow('appVersion must be dotted'));
 
   test('may be no more than that: the rest is the system’s', async () => {
-    const { environment, random, clock } = completed(options);
+    const { environment, random, clock } = withDefaults(options);
     expect(environment).toBe(process.env);
     expect(random).toBe(Math.random);
     expect(Math.abs(clock.now() - Date.now())).toBeLessThan(86_400_000);
@@ -187,14 +187,14 @@ describe('what an application gives the client', () => {
 
   test('needs no callbacks', () => {
     const lines: string[] = [];
-    const { onStateChange, onUpdateCheck } = completed({ ...options, log: (line) => lines.push(line) });
+    const { onStateChange, onUpdateCheck } = withDefaults({ ...options, log: (line) => lines.push(line) });
     onStateChange({ kind: 'not_activated' });
     onUpdateCheck({ available: false, reason: 'unreachable' });
     expect(lines).toEqual([]);
   });
 
   test('may leave the log and the network to the system', async () => {
-    const { log, fetch } = completed(options);
+    const { log, fetch } = withDefaults(options);
     const info = jest.spyOn(console, 'info').mockReturnValue();
     const { url, stop } = await serve((_request, response) => response.writeHead(204).end());
     try {
@@ -219,7 +219,7 @@ describe('what an application gives the client', () => {
       onUpdateCheck,
       timers: guarded,
       log: harmless,
-    } = completed({
+    } = withDefaults({
       ...options,
       log: (line) => log.push(line),
       onStateChange: fails,
@@ -234,7 +234,7 @@ describe('what an application gives the client', () => {
     await new Promise(setImmediate);
     expect(log[2]).toBe('a call in the background failed');
     expect(() => harmless('x')).not.toThrow();
-    expect(() => completed({ ...options, log: fails }).log('x')).not.toThrow();
+    expect(() => withDefaults({ ...options, log: fails }).log('x')).not.toThrow();
   });
 });
 
@@ -338,7 +338,7 @@ describe('before it has started, and after it was closed', () => {
       method: 'GET',
       path: '/v1/manifest',
     });
-    expect(await call).toMatchObject({ kind: 'unreachable', reason: 'answer too large', answered: true });
+    expect(await call).toMatchObject({ kind: 'no_answer', reason: 'answer too large', hasResponse: true });
     expect(isCancelled).toBe(true);
   });
 
@@ -362,7 +362,7 @@ describe('before it has started, and after it was closed', () => {
       method: 'GET',
       path: '/v1/manifest',
     });
-    expect(await call).toMatchObject({ kind: 'unreachable', reason: 'closed' });
+    expect(await call).toMatchObject({ kind: 'no_answer', reason: 'closed' });
   });
 });
 
@@ -389,7 +389,7 @@ test.each([
   const transport = (error: unknown) =>
     new Transport('https://license.example', { clock, timers, signal, fetch: () => Promise.reject(error) });
   const call = (error: unknown) => transport(error).call({ method: 'GET', path: '/v1/manifest' });
-  expect(await call(failure)).toMatchObject({ kind: 'unreachable', reason, answered: false });
+  expect(await call(failure)).toMatchObject({ kind: 'no_answer', reason, hasResponse: false });
   for (const other of [undefined, null, 'text', {}, { cause: null }])
     expect(await call(other)).toMatchObject({ reason: 'no connection' });
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import * as schedule from '../../client/src/schedule.js';
 import {
   telemetryBlock,
-  telemetryDisabled,
+  isTelemetryDisabled,
   type CrashSignature,
   type Telemetry,
 } from '../../client/src/telemetry.js';
@@ -183,7 +183,7 @@ describe('telemetry', () => {
   test.each(['My App', 'my-app', 'My – App'])(
     'the application %p is MY_APP in the name of the variable',
     (app) => {
-      expect(telemetryDisabled(app, { MY_APP_TELEMETRY_DISABLED: '1' })).toBe(true);
+      expect(isTelemetryDisabled(app, { MY_APP_TELEMETRY_DISABLED: '1' })).toBe(true);
     },
   );
 

@@ -110,7 +110,7 @@ describe('the state file', () => {
     expect(performance.now() - began).toBeGreaterThan(390);
     expect(store.state).toEqual(emptyState());
     await store.save({ sequences: { key: { sequence: 2, digest: 'd' } } });
-    expect(log).toEqual(['the license state cannot be read just now']);
+    expect(log).toEqual(['the license state cannot be read at the moment: it will be read again']);
     expect((await stat(file)).isDirectory()).toBe(true);
     await rmdir(file);
     await writeState(file, stateWith('one'));
@@ -263,12 +263,12 @@ test('what was learned while the state could not be read is kept where it is new
   const reads = [undefined, stored];
   const store = new Store(storage, quiet);
   await store.load();
-  expect(store.unread).toBe(true);
+  expect(store.isUnread).toBe(true);
   const sequences = { both: seen(4, 'b'), same: seen(5, 'b'), higher: seen(6, 'b'), fresh: seen(0, 'b') };
   await store.save({ sequences });
   expect(written).toEqual([]);
   await store.load();
-  expect(store.unread).toBe(false);
+  expect(store.isUnread).toBe(false);
   expect(store.state.sequences).toEqual({
     both: seen(5, 'a'),
     same: seen(5, 'a'),

@@ -52,7 +52,7 @@ test('a write that fails is logged, and the next one is tried', async () => {
   expect(log).toEqual(['the license state could not be written']);
   await store.save({ crash: null });
   expect(written).toEqual([emptyState()]);
-  expect(store.unread).toBe(false);
+  expect(store.isUnread).toBe(false);
 });
 
 test('is idle when what was saved has been written', async () => {

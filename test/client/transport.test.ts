@@ -89,7 +89,7 @@ describe('over a real socket', () => {
       const [timer] = time.pending;
       expect(timer!.due - time.measured).toBe(CALL_TIMEOUT_MS);
       timer!.work();
-      expect(await answer).toMatchObject({ kind: 'unreachable', reason: 'timeout', answered: false });
+      expect(await answer).toMatchObject({ kind: 'no_answer', reason: 'timeout', hasResponse: false });
       expect(time.pending.size).toBe(0);
     }
   });
@@ -100,7 +100,7 @@ describe('over a real socket', () => {
     const ports = { fetch: realFetch, clock: systemClock, timers: systemTimers, signal: closing.signal };
     const answer = new Transport(url, ports).call({ method: 'GET', path: '/' });
     closing.abort();
-    expect(await answer).toMatchObject({ kind: 'unreachable', reason: 'closed' });
+    expect(await answer).toMatchObject({ kind: 'no_answer', reason: 'closed' });
     expect((systemTimers.set(() => {}, HOUR) as NodeJS.Timeout).hasRef()).toBe(false);
   });
 });
@@ -161,7 +161,7 @@ describe('an answer', () => {
 
   test.each([0, 199, 300, 302, 303, 305, 399])('of status %d is refused as a redirect', async (status) => {
     const response = { status, body: null, headers: new Headers() } as Response;
-    const none = { kind: 'unreachable', answered: true, retry_after_seconds: undefined };
+    const none = { kind: 'no_answer', hasResponse: true, retry_after_seconds: undefined };
     expect(await call(async () => response)).toEqual({ ...none, reason: 'redirect' });
   });
 
@@ -179,9 +179,9 @@ describe('an answer', () => {
     expect(await answered('x'.repeat(LIMIT))).toMatchObject({ kind: 'answer' });
     expect(await answered('x'.repeat(LIMIT + 1))).toMatchObject({
       reason: 'answer too large',
-      answered: true,
+      hasResponse: true,
     });
-    expect(await answered(new Uint8Array([0xff]))).toMatchObject({ reason: 'cut answer', answered: true });
+    expect(await answered(new Uint8Array([0xff]))).toMatchObject({ reason: 'cut answer', hasResponse: true });
   });
 
   test.each([
@@ -199,9 +199,9 @@ describe('an answer', () => {
     [undefined, 'no connection'],
   ])('that never came (%j) is reported by its system error code: %s', async (error, reason) => {
     expect(await call(() => Promise.reject(error))).toEqual({
-      kind: 'unreachable',
+      kind: 'no_answer',
       reason,
-      answered: false,
+      hasResponse: false,
       retry_after_seconds: undefined,
     });
   });
@@ -301,7 +301,7 @@ describe('what a transport takes', () => {
   test.each([300, 301, 399])('is no answer of status %i', async (status) =>
     expect(await answerTo(() => new Response('', { status }))).toMatchObject({
       reason: 'redirect',
-      answered: true,
+      hasResponse: true,
     }),
   );
 
@@ -309,7 +309,7 @@ describe('what a transport takes', () => {
     const headers = { 'content-type': 'Application/JSON ; charset=utf-8' };
     const sized = (length: number) => answerTo(() => new Response('x'.repeat(length), { headers }));
     expect(await sized(256 * 1024)).toMatchObject({ kind: 'answer', media_type: 'application/json' });
-    expect(await sized(256 * 1024 + 1)).toMatchObject({ reason: 'answer too large', answered: true });
+    expect(await sized(256 * 1024 + 1)).toMatchObject({ reason: 'answer too large', hasResponse: true });
     expect(await answerTo(() => new Response(null, { status: 304 }))).toMatchObject({
       kind: 'answer',
       media_type: '',

@@ -44,10 +44,10 @@ async function readByClient({ status, headers, body, body_base64 }: Case) {
 describe('problems.json, to the reference client', () => {
   test.each([...problems.of_the_service, ...problems.hostile])('$name', async (vector) => {
     const outcome = await readByClient(vector);
-    expect(outcome.kind).toBe(vector.expected['believed'] ? 'problem' : 'unreachable');
+    expect(outcome.kind).toBe(vector.expected['believed'] ? 'problem' : 'no_answer');
     if (outcome.kind === 'confirmed') throw new Error('never');
     expect(outcome.retry_after_seconds).toBe(vector.expected['retry_after_seconds']);
-    if (outcome.kind === 'unreachable') return;
+    if (outcome.kind === 'no_answer') return;
     const { client_action, code, detail, extras: members, errors } = outcome.problem;
     const { believed: _, retry_after_seconds: __, ...expected } = vector.expected;
     expect({ client_action, code, detail, members, errors }).toEqual({ errors: [], ...expected });
@@ -87,7 +87,7 @@ describe('confirmations.json, to the reference client', () => {
   test.each(confirmations)('$name', async (vector) => {
     const outcome = await readByClient(vector);
     const { believed, ...expected } = vector.expected;
-    expect(outcome.kind).toBe(believed ? 'confirmed' : 'unreachable');
+    expect(outcome.kind).toBe(believed ? 'confirmed' : 'no_answer');
     if (outcome.kind === 'confirmed') expect(outcome.confirmation).toEqual(expected);
   });
 });
