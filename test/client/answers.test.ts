@@ -58,10 +58,12 @@ describe('a confirmation', () => {
     }),
   );
 
-  test.each([undefined, null, '60', {}])('without a number of seconds, but %j, names none', (seconds) =>
-    expect(read(200, { ...CONFIRMED, heartbeat_after_seconds: seconds })).toMatchObject({
-      confirmation: { heartbeat_after_seconds: undefined },
-    }),
+  test.each([undefined, null, '60', {}])(
+    'whose heartbeat_after_seconds is %j is read as one without it',
+    (seconds) =>
+      expect(read(200, { ...CONFIRMED, heartbeat_after_seconds: seconds })).toMatchObject({
+        confirmation: { heartbeat_after_seconds: undefined },
+      }),
   );
 
   test('has a token of at most 2,048 characters', () => {
@@ -72,12 +74,12 @@ describe('a confirmation', () => {
   test.each([
     ['no token', { token: undefined }],
     ['an empty token', { token: '' }],
-    ['no end', { offline_until: undefined }],
-    ['an end that has passed', { offline_until: CONFIRMED.server_time }],
-    ['no time', { server_time: 'now' }],
+    ['no offline_until', { offline_until: undefined }],
+    ['an offline_until that has passed', { offline_until: CONFIRMED.server_time }],
+    ['a server_time that is not a time', { server_time: 'now' }],
     ['no license', { license: undefined }],
     ['a list for a license', { license: [] }],
-    ['an expiry that is none', { license: { expires_at: 'never' } }],
+    ['an expiry that is not a time', { license: { expires_at: 'never' } }],
     ['no expiry', { license: {} }],
   ])('with %s confirms nothing', (_what, change) =>
     expect(read(200, { ...CONFIRMED, ...change })).toEqual({
@@ -144,7 +146,7 @@ describe('a problem', () => {
     expect(problemOf(status, change, media_type)).toMatchObject({ kind: 'no_answer', hasResponse: true });
   });
 
-  test('keeps its retry-after; another answer keeps it only at 429 and 503', () => {
+  test('keeps its retry-after; a response that is no problem keeps it only with status 429 or 503', () => {
     expect(read(409, body, 'application/problem+json', 7)).toMatchObject({ retry_after_seconds: 7 });
     for (const [status, seconds] of [
       [429, 7],
@@ -156,7 +158,7 @@ describe('a problem', () => {
   });
 });
 
-test('an object of JSON is distinguished from every other value, and from what is not JSON', () => {
+test('a JSON object is distinguished from other values and from text that is not JSON', () => {
   expect(asObject({ a: 1 })).toEqual({ a: 1 });
   for (const other of [null, undefined, [], 'text', 7, true]) expect(asObject(other)).toBeUndefined();
   expect(parseObject('{"a":1}')).toEqual({ a: 1 });
@@ -172,20 +174,20 @@ const OPTIONS: ClientOptions = {
   stateFile: 'unused',
 };
 
-describe('what an application gives the client', () => {
+describe('the options of an application', () => {
   const options = OPTIONS;
 
-  test('is refused where its version is not a version', () =>
+  test('are refused if appVersion is not a dotted version', () =>
     expect(() => withDefaults({ ...options, appVersion: '3.1-beta' })).toThrow('appVersion must be dotted'));
 
-  test('may be no more than that: the rest is the system’s', async () => {
+  test('may be the required ones alone: the others default to the system’s', async () => {
     const { environment, random, clock } = withDefaults(options);
     expect(environment).toBe(process.env);
     expect(random).toBe(Math.random);
     expect(Math.abs(clock.now() - Date.now())).toBeLessThan(86_400_000);
   });
 
-  test('needs no callbacks', () => {
+  test('may have no callbacks', () => {
     const lines: string[] = [];
     const { onStateChange, onUpdateCheck } = withDefaults({ ...options, log: (line) => lines.push(line) });
     onStateChange({ kind: 'not_activated' });
@@ -193,7 +195,7 @@ describe('what an application gives the client', () => {
     expect(lines).toEqual([]);
   });
 
-  test('may leave the log and the network to the system', async () => {
+  test('default to the log and the network of the system', async () => {
     const { log, fetch } = withDefaults(options);
     const info = jest.spyOn(console, 'info').mockReturnValue();
     const { url, stop } = await serve((_request, response) => response.writeHead(204).end());
@@ -207,18 +209,18 @@ describe('what an application gives the client', () => {
     }
   });
 
-  test('does not harm the client where it throws', async () => {
+  test('may be callbacks that throw: the client logs that and continues', async () => {
     const log: string[] = [];
     const work: (() => void)[] = [];
-    const timers = { set: (each: () => void) => void work.push(each), clear: () => undefined };
+    const timers = { set: (callback: () => void) => void work.push(callback), clear: () => undefined };
     const fails = () => {
       throw new Error('of the application');
     };
     const {
       onStateChange,
       onUpdateCheck,
-      timers: guarded,
-      log: harmless,
+      timers: safeTimers,
+      log: safeLog,
     } = withDefaults({
       ...options,
       log: (line) => log.push(line),
@@ -229,11 +231,11 @@ describe('what an application gives the client', () => {
     onStateChange({ kind: 'not_activated' });
     onUpdateCheck({ available: false, reason: 'unreachable' });
     expect(log).toEqual(Array(2).fill('a callback of the application failed'));
-    guarded.set(() => Promise.reject(new Error('in the background')), 1);
+    safeTimers.set(() => Promise.reject(new Error('in the background')), 1);
     work[0]!();
     await new Promise(setImmediate);
     expect(log[2]).toBe('a call in the background failed');
-    expect(() => harmless('x')).not.toThrow();
+    expect(() => safeLog('x')).not.toThrow();
     expect(() => withDefaults({ ...options, log: fails }).log('x')).not.toThrow();
   });
 });
@@ -257,19 +259,19 @@ describe('the state file', () => {
     ['a license', { license: { ...license, hostname_hint: 'Studio', expires_at: '2027-01-01T00:00:00Z' } }],
     ['a stop', { stopped: { code: 'x', detail: 'y', extras: {} } }],
     ['a time', { time: { highest_seen: '2026-11-27T13:00:00Z', clock_ahead_seconds: -3 } }],
-    ['a time without a highest one', { time: { highest_seen: null, clock_ahead_seconds: 3 } }],
+    ['a time without a highest time seen', { time: { highest_seen: null, clock_ahead_seconds: 3 } }],
     ['a crash', { crash: { crash_kind: 'native' } }],
     ['a sequence', { sequences: { a: { sequence: 3, digest: 'd' } } }],
   ])('keeps %s', async (_what, part) => expect(await readBack(part)).toMatchObject(part));
 
   test.each([
-    ['no license', { license: 7 }],
+    ['7 for license', { license: 7 }],
     ...['license_key', 'email', 'token', 'offline_until', 'hostname_hint', 'expires_at'].map(
       (name) => [`7 for ${name}`, { license: { ...license, [name]: 7 } }] as const,
     ),
-    ['an end that is no time', { license: { ...license, offline_until: 'soon' } }],
+    ['an offline_until that is no time', { license: { ...license, offline_until: 'soon' } }],
     ['an expiry that is no time', { license: { ...license, expires_at: 'never' } }],
-    ['no stop', { license, stopped: 7 }],
+    ['7 for stopped', { license, stopped: 7 }],
     ['a stop without a code', { license, stopped: { detail: 'y', extras: {} } }],
     ['a stop without a detail', { license, stopped: { code: 'x', extras: {} } }],
     ['a stop without members', { license, stopped: { code: 'x', detail: 'y' } }],
@@ -278,7 +280,7 @@ describe('the state file', () => {
     expect(await readBack(part)).toMatchObject({ license: null, stopped: null }),
   );
 
-  test('loses only a part that is damaged, and keeps the license', async () => {
+  test('drops a damaged part other than the license, and keeps the license', async () => {
     const none = { highest_seen: null, clock_ahead_seconds: 0 };
     for (const time of [7, null, {}, { ...none, clock_ahead_seconds: 'x' }, { ...none, highest_seen: 'x' }])
       expect(await readBack({ license, time })).toMatchObject({ license, time: none });
@@ -288,7 +290,7 @@ describe('the state file', () => {
     expect((await readBack({ license, sequences: [] }))!.sequences).toEqual({});
   });
 
-  test('that cannot be put in its place leaves no copy of the license key behind', async () => {
+  test('that cannot be renamed to its place leaves no temporary file with the license key', async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, 'license.json', 'full'), { recursive: true });
     const state = (await readBack({ license }))!;
@@ -297,8 +299,8 @@ describe('the state file', () => {
   });
 });
 
-describe('before it has started, and after it was closed', () => {
-  test('a client is not activated, and finds no update', async () => {
+describe('a client before its start and after its end', () => {
+  test('is not activated, and finds no update', async () => {
     const computer = await Computer.make();
     const opened = computer.open();
     expect(computer.client.status).toEqual({ kind: 'not_activated' });
@@ -311,21 +313,23 @@ describe('before it has started, and after it was closed', () => {
     expect(computer.service.calls).toHaveLength(calls);
   });
 
-  test('a client can be closed', async () => {
+  test('can be closed', async () => {
     const client = new MooringClient({ ...OPTIONS, stateFile: join(await temporaryFolder(), 'x.json') });
     await expect(client.close()).resolves.toBeUndefined();
   });
 
-  test('a client that is not activated plans no heartbeat, also where one is asked for', async () => {
+  test('schedules no heartbeat if it is not activated, also when one is requested', async () => {
     const computer = await Computer.make();
     await computer.open();
     expect(await computer.client.heartbeatNow()).toEqual({ kind: 'not_activated' });
     expect(computer.service.calls).toEqual([]);
-    // The daily check for an update.
+    // The only timer is that of the daily check for an update.
     expect(computer.time.pending.size).toBe(1);
   });
+});
 
-  test('a body that is too large is not read to its end', async () => {
+describe('the transport', () => {
+  test('aborts a response that is too large', async () => {
     const { clock, timers } = new FakeTime();
     let isCancelled = false;
     const body = new ReadableStream({
@@ -342,7 +346,7 @@ describe('before it has started, and after it was closed', () => {
     expect(isCancelled).toBe(true);
   });
 
-  test('a call that has ended no longer listens for the end of the client', async () => {
+  test('removes its listener for the end of the client after each call', async () => {
     const { clock, timers } = new FakeTime();
     const { signal } = new AbortController();
     const listening: number[] = [];
@@ -355,7 +359,7 @@ describe('before it has started, and after it was closed', () => {
     expect([...listening, getEventListeners(signal, 'abort').length]).toEqual([1, 0]);
   });
 
-  test('a transport that was closed reaches nothing', async () => {
+  test('sends nothing after the client was closed', async () => {
     const { clock, timers } = new FakeTime();
     const ports = { clock, timers, signal: AbortSignal.abort(), fetch: async () => json(200, {}) };
     const call = new Transport('https://license.example', ports).call({
@@ -410,7 +414,7 @@ test('a time is a text in the form of RFC 3339', () => {
     expect(parseTime(wrong)).toBeUndefined();
 });
 
-test('a token may be of the first moment of 1970, and has three parts', () => {
+test('a token may have been issued at the first moment of 1970, and has exactly three parts', () => {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const token = `${part({ kid: 'k' })}.${part({ mch: 'm', iat: 0, exp: 1 })}.A`;
   expect(readToken({ token, offline_until: CONFIRMED.offline_until }, []).claims).toEqual({
@@ -436,35 +440,33 @@ describe('the members of a problem', () => {
   ])('%j are kept: %j', (members, isKept) =>
     expect(checkedMembers('machine_limit_reached', members)).toEqual(isKept ? members : {}),
   );
-
-  test('are reported with the code and the detail by an error with its own name', () => {
-    const facts = { status: 403, code: 'license_revoked', detail: 'The license was revoked.' };
-    const problem = new LicenseProblem({ ...facts, client_action: 'stop', errors: [], extras: {} });
-    expect(String(problem)).toBe('LicenseProblem: license_revoked: The license was revoked.');
-    expect(String(new ServiceUnreachable('timeout'))).toMatch(/^ServiceUnreachable: .*timeout/);
-  });
 });
 
+test('LicenseProblem and ServiceUnreachable have a text with their name and the reason', () => {
+  const facts = { status: 403, code: 'license_revoked', detail: 'The license was revoked.' };
+  const problem = new LicenseProblem({ ...facts, client_action: 'stop', errors: [], extras: {} });
+  expect(String(problem)).toBe('LicenseProblem: license_revoked: The license was revoked.');
+  expect(String(new ServiceUnreachable('timeout'))).toMatch(/^ServiceUnreachable: .*timeout/);
+});
+
+const segment = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const tokenOf = (machine: string) =>
+  `${segment({ alg: 'Ed25519', kid: 'k', typ: 'license+jwt' })}.${segment({
+    mch: machineDigest(machine),
+    iat: START / 1_000,
+    exp: (START + 7 * DAY) / 1_000,
+  })}.${'A'.repeat(86)}`;
+
+async function computerWith(machine: string): Promise<Computer> {
+  const computer = await Computer.make();
+  computer.service.answer['/v1/activate'] = () => computer.service.confirm(201, { token: tokenOf(machine) });
+  computer.service.answer['/v1/heartbeat'] = () => computer.service.confirm(200, { token: tokenOf(machine) });
+  await computer.open({ machineId: async () => machine });
+  await computer.client.activate(KEY, EMAIL, 'Studio Mac');
+  return computer;
+}
+
 describe('a file whose token is of another machine', () => {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const tokenOf = (machine: string) =>
-    `${part({ alg: 'Ed25519', kid: 'k', typ: 'license+jwt' })}.${part({
-      mch: machineDigest(machine),
-      iat: START / 1_000,
-      exp: (START + 7 * DAY) / 1_000,
-    })}.${'A'.repeat(86)}`;
-
-  async function computerWith(machine: string): Promise<Computer> {
-    const computer = await Computer.make();
-    computer.service.answer['/v1/activate'] = () =>
-      computer.service.confirm(201, { token: tokenOf(machine) });
-    computer.service.answer['/v1/heartbeat'] = () =>
-      computer.service.confirm(200, { token: tokenOf(machine) });
-    await computer.open({ machineId: async () => machine });
-    await computer.client.activate(KEY, EMAIL, 'Studio Mac');
-    return computer;
-  }
-
   test('is activated for this machine instead of a heartbeat, without the label of the other one', async () => {
     const computer = await computerWith(MACHINE_ID);
     const here = 'cd'.repeat(32);
@@ -483,7 +485,7 @@ describe('a file whose token is of another machine', () => {
     for (const { body } of computer.service.heartbeats) expect(body).toMatchObject({ token: tokenOf(here) });
   });
 
-  test('runs until its end where no machine is left for this one, and says so', async () => {
+  test('runs until its end if the machine limit is reached, and reports that', async () => {
     const computer = await computerWith(MACHINE_ID);
     const extras = { portal_url: 'https://license.example/portal' };
     computer.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop', extras);
@@ -496,7 +498,7 @@ describe('a file whose token is of another machine', () => {
     expect(computer.client.status).toMatchObject({ kind: 'stopped', reason: 'machine_limit_reached' });
   });
 
-  describe('and which a refusal has stopped', () => {
+  describe('and that a refusal has stopped', () => {
     const here = { machineId: async () => 'cd'.repeat(32) };
 
     async function stoppedElsewhere(code: string): Promise<Computer> {
@@ -510,7 +512,7 @@ describe('a file whose token is of another machine', () => {
       return computer;
     }
 
-    test('stays released here, also where the user asks again', async () => {
+    test('stays released on this machine, also when the user retries', async () => {
       const computer = await stoppedElsewhere('binding_released');
       expect(await computer.client.heartbeatNow()).toMatchObject({ kind: 'stopped' });
       await computer.pass(DAY);
@@ -518,7 +520,7 @@ describe('a file whose token is of another machine', () => {
       expect((await computer.client.activate(KEY, EMAIL)).kind).toBe('running');
     });
 
-    test('reports the newest refusal where the user asks again', async () => {
+    test('reports the newest refusal when the user retries', async () => {
       const computer = await stoppedElsewhere('license_expired');
       computer.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop');
       expect(await computer.client.heartbeatNow()).toMatchObject({
@@ -527,15 +529,17 @@ describe('a file whose token is of another machine', () => {
       });
     });
 
-    test('is activated here only where the user asks again', async () => {
+    test('is activated on this machine only when the user retries', async () => {
       const computer = await stoppedElsewhere('license_expired');
       expect(await computer.client.heartbeatNow()).toMatchObject({ kind: 'running' });
       expect(computer.service.of('/v1/activate')).toHaveLength(1);
       expect(computer.service.heartbeats).toEqual([]);
     });
   });
+});
 
-  test('of this machine starts without a call, and asks a few minutes later', async () => {
+describe('a file whose token is of this machine', () => {
+  test('starts without a call, and sends a heartbeat a few minutes later', async () => {
     const computer = await computerWith(MACHINE_ID);
     computer.service.calls = [];
     expect(await computer.restart()).toMatchObject({ kind: 'running' });
@@ -544,7 +548,7 @@ describe('a file whose token is of another machine', () => {
     expect(computer.service.heartbeats).toHaveLength(1);
   });
 
-  test('counts its seven days from its own time, where the file says no time and the clock is a year behind', async () => {
+  test('without a time seen counts the seven days from the token’s iat, also with a clock that is a year behind', async () => {
     const computer = await computerWith(MACHINE_ID);
     await computer.client.close();
     const state = JSON.parse(await readFile(computer.stateFile, 'utf8')) as object;
