@@ -270,6 +270,12 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
     expect(answers.map(({ json }) => json.reason)).toEqual(['not_made_here', 'refunded', 'erased']);
     return answers[0]!;
   },
+  license_changed: async () => {
+    const { license_id } = await direct.issue({ email: 'changed@example.com' });
+    const headers = { ...(await bearer('admin')), 'if-match': '"0000000000000000"' };
+    const body = { machines_allowed: 2, reason: 'Grew.' };
+    return service.call('PATCH', `/support/api/licenses/${license_id}`, body, headers);
+  },
   license_erased: async () => {
     const path = `/support/api/licenses/${(await erased()).license_id}`;
     const body = { email: 'back@example.com', reason: 'Asked.' };

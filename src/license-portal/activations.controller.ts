@@ -1,7 +1,6 @@
 import { Body, Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { activationView } from '../activation/license-overview.js';
-import { ReleaseService } from '../releases/release.service.js';
+import { releasedView, ReleaseService } from '../releases/release.service.js';
 import { HolderGuard, MailboxProof, CurrentHolder } from './holder.guard.js';
 import { requireOwnActivation, type Holder } from './holder.js';
 import { ReleaseRequestBody } from './portal.dto.js';
@@ -33,6 +32,6 @@ export class HolderActivationsController {
   @MailboxProof()
   @HttpCode(200)
   async release(@Param('id') id: string, @CurrentHolder() holder: Holder) {
-    return { activation: activationView(await this.releases.releaseForHolder(id, holder.email!)) };
+    return releasedView(await this.releases.releaseForHolder(id, holder.email!));
   }
 }

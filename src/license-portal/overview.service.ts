@@ -7,8 +7,10 @@ import {
   type LicenseView,
 } from '../activation/license-overview.js';
 import { queryRows } from '../database/sql.js';
+import { sinceCurrentHolder } from '../licenses/former-holder.js';
+import { DECISION_REASON } from '../releases/release-decisions.js';
 import { countSelfReleases } from '../releases/self-releases.js';
-import { Clock, rfc3339OrNull } from '../core/clock.js';
+import { Clock, rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { problem } from '../http/problems/problem.js';
 import { readRetentionEndByEmail } from '../erasure/erase.js';
@@ -19,6 +21,8 @@ import type { Holder } from './holder.js';
 interface HolderActivation extends ActivationView {
   /** When the holder requested its release from support; null without an open request. */
   readonly release_requested_at: string | null;
+  /** The last decline of support, with the reason that staff gave; null if there is none. */
+  readonly release_declined: { readonly declined_at: string; readonly reason: string | null } | null;
 }
 
 /** A license in the overview of its holder. */
@@ -83,6 +87,7 @@ export class HolderOverviewService {
     const ids = licenses.map(({ id }) => id);
     const selfReleaseCounts = await countSelfReleases(manager, ids, this.clock.now());
     const requestedAt = await readOpenReleaseRequests(manager, ids);
+    const declines = await readLastDeclines(manager, ids);
     return licenses.map((license) => ({
       id: license.id,
       key_hint: license.key_hint,
@@ -98,6 +103,7 @@ export class HolderOverviewService {
       activations: license.activations.map((activation) => ({
         ...activation,
         release_requested_at: rfc3339OrNull(requestedAt.get(activation.id) ?? null),
+        release_declined: declines.get(activation.id) ?? null,
       })),
     }));
   }
@@ -115,4 +121,26 @@ async function readOpenReleaseRequests(
     [licenseIds],
   );
   return new Map(rows.map(({ activation_id, asked_at }) => [activation_id, asked_at]));
+}
+
+/** Reads the last declined release request of each active machine, from the audit trail. @returns them by activation id */
+async function readLastDeclines(
+  manager: EntityManager,
+  licenseIds: readonly string[],
+): Promise<Map<string, NonNullable<HolderActivation['release_declined']>>> {
+  const rows = await queryRows<{ activation_id: string; decided_at: Date; reason: string | null }>(
+    manager,
+    `select distinct on (r.activation_id) r.activation_id, r.decided_at, ${DECISION_REASON} as reason
+     from release_request r join activation a on a.id = r.activation_id join license l on l.id = a.license_id
+     where a.license_id = any($1) and a.ended_at is null and r.decision = 'decline'
+       and ${sinceCurrentHolder('r.asked_at')}
+     order by r.activation_id, r.decided_at desc`,
+    [licenseIds],
+  );
+  return new Map(
+    rows.map(({ activation_id, decided_at, reason }) => [
+      activation_id,
+      { declined_at: rfc3339(decided_at), reason },
+    ]),
+  );
 }

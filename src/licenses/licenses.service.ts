@@ -12,6 +12,7 @@ import type { PurchaseIds } from '../keys/purchase-ids.js';
 import { enqueueMail } from '../mail/mail.service.js';
 import { clearFormerHolder } from './former-holder.js';
 import { License } from './license.entity.js';
+import { licenseRevision } from './license-revision.js';
 import { mailableKey } from './mailable-key.js';
 import { endChangedAt, endedAt, type PurchaseState, type StaffStatus } from './license.rules.js';
 
@@ -115,11 +116,13 @@ export class LicensesService {
   /**
    * Changes the given columns. Lowering `machines_allowed` ends no activation. A change of the e-mail address is mailed to
    * both addresses.
-   * @throws Problem `not_found`, `license_erased`
+   * @param revision the `licenseRevision` on which the change is based; undefined if any will do
+   * @throws Problem `not_found`, `license_changed`, `license_erased`
    */
-  async set(id: string, change: LicenseChange, audit: AuditContext): Promise<void> {
+  async set(id: string, change: LicenseChange, audit: AuditContext, revision?: string): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       const before = await lockLicense(manager, id);
+      if (revision !== undefined && revision !== licenseRevision(before)) throw problem('license_changed');
       // An erased license cannot get a new address; one whose address a restore lost can.
       if (before.email === null && !before.address_lost_at && change.email !== undefined)
         throw problem('license_erased');
@@ -137,13 +140,13 @@ export class LicensesService {
       await manager.update(License, { id }, { ...change, ...since, ended_at, end_changed_at });
       // Audit entries are kept after an erasure, so they do not contain the address.
       const { email: _, ...terms } = change;
-      const auditChange = hasNewEmail ? { ...terms, email: 'changed' } : terms;
-      await recordAudit(manager, audit, {
-        action: 'license.set',
-        license_id: id,
-        change: { ...auditChange },
-        at,
-      });
+      const names = Object.keys(terms) as (keyof typeof terms)[];
+      const auditChange = {
+        ...terms,
+        ...(hasNewEmail && { email: 'changed' }),
+        ...(names.length > 0 && { before: Object.fromEntries(names.map((name) => [name, before[name]])) }),
+      };
+      await recordAudit(manager, audit, { action: 'license.set', license_id: id, change: auditChange, at });
       if (!hasNewEmail) return;
       await endSessions(manager, id);
       await clearFormerHolder(manager, id);

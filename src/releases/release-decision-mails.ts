@@ -5,6 +5,7 @@ import { Config } from '../core/config.js';
 import { queryRow } from '../database/sql.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { MailService } from '../mail/mail.service.js';
+import { DECISION_REASON } from './release-decisions.js';
 
 /** Composes the mail about a declined release request. A release sends the mail `binding_released`. */
 @Injectable()
@@ -20,9 +21,14 @@ export class ReleaseDecisionMails implements OnModuleInit {
   }
 
   private async compose(id: string): Promise<MailMessage | null> {
-    const declined = await queryRow<{ email: string | null; hostname_hint: string | null; asked_at: Date }>(
+    const declined = await queryRow<{
+      email: string | null;
+      hostname_hint: string | null;
+      asked_at: Date;
+      reason: string | null;
+    }>(
       this.dataSource,
-      `select l.email, a.hostname_hint, r.asked_at from release_request r
+      `select l.email, a.hostname_hint, r.asked_at, ${DECISION_REASON} as reason from release_request r
        join activation a on a.id = r.activation_id join license l on l.id = a.license_id where r.id = $1`,
       [id],
     );
@@ -37,6 +43,7 @@ export class ReleaseDecisionMails implements OnModuleInit {
           facts: [
             ['Machine', declined.hostname_hint ?? 'without a name'],
             ['Asked', readableMoment(declined.asked_at)],
+            ...(declined.reason === null ? [] : [['Reason', declined.reason] as const]),
           ],
         },
         'If you have a question about this, please answer this mail.',

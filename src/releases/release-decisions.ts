@@ -27,6 +27,14 @@ interface RequestRow {
   readonly is_active: boolean;
 }
 
+/**
+ * An SQL expression: the reason that staff gave for the decision about a request (alias `r`) on a license (alias `l`). The
+ * audit trail has it, so the request does not.
+ */
+export const DECISION_REASON = `
+  (select e.reason from audit_event e where e.license_id = l.id and e.action = 'release_request.decide'
+     and e.change ->> 'release_request_id' = r.id::text)`;
+
 const FIND_REQUEST = `
   select r.activation_id, a.license_id, r.decision, r.decided_at, a.ended_at is null as is_active
   from release_request r join activation a on a.id = r.activation_id where r.id = $1`;

@@ -10,7 +10,21 @@ import { License } from '../licenses/license.entity.js';
 import { endChangedAt } from '../licenses/license.rules.js';
 import { lockLicense } from '../licenses/licenses.service.js';
 import { Activation } from '../activation/activation.entity.js';
+import { activationView } from '../activation/license-overview.js';
 import { countSelfReleases } from './self-releases.js';
+
+/** An activation after a release. */
+export interface Released {
+  readonly activation: Activation;
+  /** Whether this call released it; false if it had already ended. */
+  readonly was_active: boolean;
+}
+
+/** The response to a release. */
+export const releasedView = ({ activation, was_active }: Released) => ({
+  activation: activationView(activation),
+  was_active,
+});
 
 /** Releases activations, so that other machines can be activated. Releasing an ended activation changes nothing. */
 @Injectable()
@@ -22,7 +36,7 @@ export class ReleaseService {
   ) {}
 
   /** Releases an activation for staff. @throws Problem `not_found` */
-  async release(id: string, audit: AuditContext): Promise<Activation> {
+  async release(id: string, audit: AuditContext): Promise<Released> {
     return this.withLockedLicense(id, (manager, activation) =>
       this.releaseLocked(manager, activation, audit),
     );
@@ -32,7 +46,7 @@ export class ReleaseService {
    * Releases an activation for its holder, who may do this SELF_RELEASES_PER_YEAR times within 365 days.
    * @param email the address of the holder; a license of another address is `not_found` @throws Problem `not_found`, `release_needs_support`
    */
-  async releaseForHolder(id: string, email: string): Promise<Activation> {
+  async releaseForHolder(id: string, email: string): Promise<Released> {
     return this.withLockedLicense(id, async (manager, { license_id, ended_at }, license) => {
       if (license.email !== email) throwNotFound();
       if (ended_at) return;
@@ -50,14 +64,16 @@ export class ReleaseService {
   private async withLockedLicense(
     id: string,
     work: (manager: EntityManager, activation: Activation, license: License) => Promise<void>,
-  ): Promise<Activation> {
+  ): Promise<Released> {
     if (!isUuid(id)) throw problem('not_found');
     return this.dataSource.transaction(async (manager) => {
       const { license_id } = (await manager.findOneBy(Activation, { id })) ?? throwNotFound();
       // Activations take the same lock, so the next one no longer counts the released machine.
       const license = await lockLicense(manager, license_id);
-      await work(manager, await manager.findOneByOrFail(Activation, { id }), license);
-      return manager.findOneByOrFail(Activation, { id });
+      const before = await manager.findOneByOrFail(Activation, { id });
+      await work(manager, before, license);
+      const activation = await manager.findOneByOrFail(Activation, { id });
+      return { activation, was_active: before.ended_at === null };
     });
   }
 

@@ -1,6 +1,5 @@
 import { Body, Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
-import { activationView } from '../activation/license-overview.js';
-import { ReleaseService } from '../releases/release.service.js';
+import { releasedView, ReleaseService } from '../releases/release.service.js';
 import type { AuthenticatedStaff } from '../staff/staff-identity.js';
 import { CurrentStaff, StaffGuard } from '../staff/staff.guard.js';
 import { ReasonRequest } from '../audit/reason.dto.js';
@@ -18,6 +17,6 @@ export class ActivationsController {
     @Body() { reason }: ReasonRequest,
     @CurrentStaff() staff: AuthenticatedStaff,
   ) {
-    return { activation: activationView(await this.releases.release(id, { actor: staff.email, reason })) };
+    return releasedView(await this.releases.release(id, { actor: staff.email, reason }));
   }
 }

@@ -3,11 +3,14 @@ import { validate as isUuid } from 'uuid';
 import { findLicenses, type LicenseView } from '../activation/license-overview.js';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { problem } from '../http/problems/problem.js';
+import { licenseRevision } from '../licenses/license-revision.js';
 import type { PurchaseState, StaffStatus } from '../licenses/license.rules.js';
 import { readAuditTrail, type AuditEvent } from './audit-trail.js';
 
 /** A license in responses to staff. */
 export interface LicenseDetail extends LicenseView {
+  /** For `if-match` of a change (`licenseRevision`). */
+  readonly revision: string;
   /** The status that staff set; `status` also takes the purchase into account. */
   readonly staff_status: StaffStatus;
   readonly purchase: {
@@ -59,5 +62,7 @@ export async function readLicenseDetail(dataSource: DataSource, id: string): Pro
     asked_at: rfc3339(asked_at),
     decided_at: rfc3339OrNull(decided_at),
   }));
-  return { ...license, ...statusAndPurchase, release_requests, history };
+  const expires_at = license.expires_at === null ? null : new Date(license.expires_at);
+  const revision = licenseRevision({ ...license, ...statusAndPurchase, expires_at });
+  return { ...license, ...statusAndPurchase, revision, release_requests, history };
 }

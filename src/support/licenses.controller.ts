@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, UseGuards } from '@nestjs/common';
+import { Body, Controller, Get, Headers, HttpCode, Param, Patch, Post, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { findLicenses } from '../activation/license-overview.js';
 import { LicenseKeys } from '../keys/license-keys.js';
@@ -46,14 +46,17 @@ export class LicensesController {
     return { license, license_key };
   }
 
+  /** With `if-match: "REVISION"` the change is refused if another person has changed the license meanwhile. */
   @Patch(':id')
   @AdminOnly()
   async change(
     @Param('id') id: string,
     @Body() request: LicenseChangeRequest,
     @CurrentStaff() staff: AuthenticatedStaff,
+    @Headers('if-match') ifMatch?: string,
   ) {
-    await this.licenses.set(id, toLicenseChange(request), { actor: staff.email, reason: request.reason });
+    const audit = { actor: staff.email, reason: request.reason };
+    await this.licenses.set(id, toLicenseChange(request), audit, toRevision(ifMatch));
     return { license: await readLicenseDetail(this.dataSource, id) };
   }
 
@@ -79,3 +82,7 @@ export class LicensesController {
     await this.licenses.rekey(id, { actor: staff.email, reason });
   }
 }
+
+/** The revision in an `if-match` header; undefined for `*` and without the header. */
+const toRevision = (ifMatch: string | undefined) =>
+  ifMatch === undefined || ifMatch.trim() === '*' ? undefined : ifMatch.trim().replaceAll('"', '');

@@ -74,7 +74,7 @@ describe('the document', () => {
 
   test('describes each problem as the catalogue has it', () => {
     const problems = places().filter(([pointer]) => /^\/components\/schemas\/[a-z_]+$/.test(pointer));
-    expect(problems).toHaveLength(32);
+    expect(problems).toHaveLength(33);
     for (const [pointer, value] of problems) {
       const code = pointer.split('/').at(-1) as keyof typeof PROBLEMS;
       const { status, client_action } = PROBLEMS[code];
@@ -278,9 +278,9 @@ describe('an answer', () => {
   test('about an ended binding contains when and why it ended, about an active one neither', () => {
     const activation = exampleAt('/paths/~1support~1api~1activations~1{id}~1release/post/responses/200')
       .activation as object;
-    expect(check('POST', release, 200, json, { activation })).toEqual([]);
+    expect(check('POST', release, 200, json, { activation, was_active: true })).toEqual([]);
     for (const change of [{ ended_at: null }, { ended_reason: null }, { state: 'active' }]) {
-      const changed = { activation: { ...activation, ...change } };
+      const changed = { activation: { ...activation, ...change }, was_active: true };
       expect(check('POST', release, 200, json, changed)).not.toEqual([]);
     }
   });

@@ -92,8 +92,12 @@ describe('GET export', () => {
           ],
           history: [
             { at: NOON, action: 'activation.release', reason: 'two desks', change: { activation_id: first } },
-            { ...change, reason: 'two desks', change: { machines_allowed: 3 } },
-            { ...change, reason: 'a test', change: { machines_allowed: 2 } },
+            {
+              ...change,
+              reason: 'two desks',
+              change: { machines_allowed: 3, before: { machines_allowed: 2 } },
+            },
+            { ...change, reason: 'a test', change: { machines_allowed: 2, before: { machines_allowed: 1 } } },
           ],
         },
       ],

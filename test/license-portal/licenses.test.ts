@@ -4,6 +4,7 @@ import { ReleaseService } from '../../src/releases/release.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ACT, waitForJobs, outbox, sell } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
+import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseen, withoutIds } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
@@ -54,6 +55,7 @@ describe('GET licenses', () => {
               hostname_hint: 'The newer',
               activated_at: '2026-11-20T12:00:00Z',
               release_requested_at: null,
+              release_declined: null,
               ...active,
             },
             {
@@ -61,6 +63,7 @@ describe('GET licenses', () => {
               hostname_hint: 'The older',
               activated_at: '2026-11-20T11:00:00Z',
               release_requested_at: NOW,
+              release_declined: null,
               ...active,
             },
             {
@@ -72,6 +75,7 @@ describe('GET licenses', () => {
               ended_at: NOW,
               ended_reason: 'released',
               release_requested_at: null,
+              release_declined: null,
             },
           ],
         },
@@ -100,20 +104,39 @@ describe('GET licenses', () => {
     expect(await licenses(holder)).toMatchObject({ email, licenses: [] });
   });
 
-  test('a declined release request is not shown, and another one can be made', async () => {
+  test('a declined release request is shown with its reason, to its holder alone; another one can be made', async () => {
     const license = await service.issue({ email: someone() });
     const { id } = (await service.activate(license)).json.activation;
     const holder = await new Browser(service).byKey(license);
     const ask = () => holder.call('POST', `/activations/${id}/release-request`, {});
-    const requested = async () => (await licenses(holder)).licenses[0].activations[0].release_requested_at;
-    await ask();
-    const decline =
-      "update release_request set decision = 'decline', decided_at = $2 where activation_id = $1";
-    await service.sql(decline, [id, service.clock.now()]);
-    expect(await requested()).toBeNull();
+    const shown = async (to = holder) => {
+      const { release_requested_at, release_declined } = (await licenses(to)).licenses[0].activations[0];
+      return { release_requested_at, release_declined };
+    };
+    const decline = async (reason: string) => {
+      await ask();
+      const [request] = await service.sql<{ id: string }>(
+        'select id from release_request where activation_id = $1 and decided_at is null',
+        [id],
+      );
+      const audit = { actor: 'ada@staff.example', reason };
+      await service.app.get(ReleaseDecisions).decide(request!.id, 'decline', audit);
+    };
+    const start = service.clock.now().getTime();
+    await decline('Still in use');
+    service.clock.advance(HOUR_MS / 4);
+    await decline('In use, still');
+    const declined_at = new Date(start + HOUR_MS / 4).toISOString().replace('.000', '');
+    const release_declined = { declined_at, reason: 'In use, still' };
+    expect(await shown()).toEqual({ release_requested_at: null, release_declined });
     service.clock.advance(HOUR_MS / 4);
     await ask();
-    expect(await requested()).toBe('2026-11-20T13:15:00Z');
+    const release_requested_at = new Date(start + HOUR_MS / 2).toISOString().replace('.000', '');
+    expect(await shown()).toEqual({ release_requested_at, release_declined });
+    const email = someone();
+    await service.setLicense(license.license_id, { email });
+    const next = await new Browser(service).byCode(email);
+    expect(await shown(next)).toEqual({ release_requested_at: null, release_declined: null });
   });
 
   test('500 if a table is missing, 503 if a table is locked', async () => {

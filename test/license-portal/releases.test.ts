@@ -158,6 +158,7 @@ describe('POST activations/:id/release', () => {
           ended_at: '2026-11-20T13:01:00Z',
           ended_reason: 'released',
         },
+        was_active: true,
       },
     ]);
     expect((await service.heartbeat(license.token)).json.code).toBe('binding_released');
@@ -177,13 +178,13 @@ describe('POST activations/:id/release', () => {
     expect(await requests(license.id)).toEqual([]);
   });
 
-  test('repeated, has the same response, counts once, and sends one mail', async () => {
+  test('repeated, changes nothing and reports it, counts once, and sends one mail', async () => {
     const license = await activatedLicense();
     const holder = await byCode(license);
     const first = await release(holder, license.id);
     service.clock.advance(60_000);
     const second = await release(holder, license.id);
-    expect([second.status, second.json]).toEqual([200, first.json]);
+    expect([second.status, second.json]).toEqual([200, { ...first.json, was_active: false }]);
     expect(await mailsOf(license.email, /^A machine was released/)).toHaveLength(1);
   });
 

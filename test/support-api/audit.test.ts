@@ -67,7 +67,7 @@ test('audit events have the exact changes, and no personal data', async () => {
     { action: 'staff.token', change: { staff_id, token_id } },
     { action: 'staff.revoke_token', change: { token_id } },
     { action: 'license.issue', change: { machines_allowed: 3, expires_at: null, on_expiry: 'keep' } },
-    { action: 'license.set', change: { staff_status: 'revoked' } },
+    { action: 'license.set', change: { staff_status: 'revoked', before: { staff_status: 'active' } } },
   ]);
 });
 

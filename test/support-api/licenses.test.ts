@@ -185,18 +185,26 @@ describe('a license', () => {
 
 describe('changing', () => {
   test.each<[object, object, object]>([
-    [{ machines_allowed: 3 }, { machines_allowed: 3 }, { machines_allowed: 3 }],
+    [
+      { machines_allowed: 3 },
+      { machines_allowed: 3 },
+      { machines_allowed: 3, before: { machines_allowed: 1 } },
+    ],
     [
       { expires_at: '2027-01-04T10:00:00+02:00' },
       { expires_at: '2027-01-04T08:00:00Z' },
-      { expires_at: '2027-01-04T08:00:00.000Z' },
+      { expires_at: '2027-01-04T08:00:00.000Z', before: { expires_at: null } },
     ],
-    [{ on_expiry: 'stop' }, { on_expiry: 'stop' }, { on_expiry: 'stop' }],
-    [{ status: 'revoked' }, { status: 'revoked', staff_status: 'revoked' }, { staff_status: 'revoked' }],
+    [{ on_expiry: 'stop' }, { on_expiry: 'stop' }, { on_expiry: 'stop', before: { on_expiry: 'keep' } }],
+    [
+      { status: 'revoked' },
+      { status: 'revoked', staff_status: 'revoked' },
+      { staff_status: 'revoked', before: { staff_status: 'active' } },
+    ],
     [
       { status: 'suspended' },
       { status: 'suspended', staff_status: 'suspended' },
-      { staff_status: 'suspended' },
+      { staff_status: 'suspended', before: { staff_status: 'active' } },
     ],
   ])(
     'accepts %j, returns the changed license, and is recorded in the audit trail',
@@ -214,6 +222,28 @@ describe('changing', () => {
       });
     },
   );
+
+  test('is refused if it is based on a revision that another change has replaced', async () => {
+    const license = await service.issue();
+    const { license_id } = license;
+    const { revision } = await read(license_id);
+    const changeFrom = (based: string, machines_allowed: number) =>
+      admin.call(
+        'PATCH',
+        `licenses/${license_id}`,
+        { reason: 'Grew.', machines_allowed },
+        { 'if-match': based },
+      );
+    expect((await changeFrom(`"${revision}"`, 2)).status).toBe(200);
+    const refused = await changeFrom(`"${revision}"`, 3);
+    expect([refused.status, refused.json.code]).toEqual([412, 'license_changed']);
+    expect(await read(license_id)).toMatchObject({ machines_allowed: 2 });
+    expect((await changeFrom('*', 4)).status).toBe(200);
+    // A change back restores the revision; an activation does not change it.
+    await changeFrom('*', 1);
+    await service.activate(license);
+    expect((await read(license_id)).revision).toBe(revision);
+  });
 
   test('an expiry of null means never, and missing members are not changed', async () => {
     const { license } = (

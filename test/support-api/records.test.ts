@@ -37,7 +37,7 @@ describe('the audit trail', () => {
         action: 'license.set',
         license_id,
         reason: 'a test',
-        change: { machines_allowed: 2 },
+        change: { machines_allowed: 2, before: { machines_allowed: 1 } },
       },
       expect.objectContaining({ action: 'license.issue', license_id }),
     ]);

@@ -140,7 +140,7 @@ describe('a decision', () => {
     ]);
   });
 
-  test('to decline does not end the activation, and is mailed to the holder without the reason', async () => {
+  test('to decline does not end the activation, and is mailed to the holder with the reason', async () => {
     const request = await createRequest();
     // Waits for the first mail, because the two mails of a request may be sent in either order.
     await office.jobs.done('release_requested', request.id);
@@ -149,7 +149,7 @@ describe('a decision', () => {
     await office.jobs.done('release_declined', request.id);
     const mail = lastMailTo(office, request.email);
     expect(mail).toMatch(/It was not released, and stays active[^]*Machine: Old Mac/);
-    expect(mail).not.toContain('No invoice');
+    expect(mail).toContain('Reason: No invoice.');
     expect(await entries(request.license_id)).toMatchObject([
       { action: 'release_request.decide', reason: 'No invoice.', change: { decision: 'decline' } },
     ]);

@@ -49,19 +49,20 @@ test('ends the activation and returns it, so that another machine can activate',
       ended_at: '2026-11-20T14:00:00Z',
       ended_reason: 'released',
     },
+    was_active: true,
   });
   expect((await service.heartbeat(license.token)).json.code).toBe('binding_released');
   expect((await service.activate(license, 'new')).status).toBe(201);
 });
 
-test('repeated, has the same response and one audit event, and does not end a newer activation', async () => {
+test('repeated, changes nothing and reports it, has one audit event, and does not end a newer activation', async () => {
   const license = await activatedLicense();
   const first = await release(license.id);
   const again = await service.activate(license, 'old');
   expect(again.status).toBe(201);
   service.clock.advance(3_600_000);
   const second = await release(license.id, { reason: 'again' });
-  expect([second.status, second.text]).toEqual([200, first.text]);
+  expect([second.status, second.json]).toEqual([200, { ...first.json, was_active: false }]);
   expect(await audit(license.license_id)).toHaveLength(1);
   expect(await isActive(again.json.activation.id)).toBe(true);
 });
@@ -84,7 +85,10 @@ test('an activation that a refund ended is not changed', async () => {
 test('ten concurrent releases of an activation are one release', async () => {
   const license = await activatedLicense();
   const answers = await Promise.all(Array.from({ length: 10 }, () => answered(() => release(license.id))));
-  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  expect(
+    new Set(answers.map(({ status, json }) => `${status} ${JSON.stringify(json.activation)}`)).size,
+  ).toBe(1);
+  expect(answers.filter(({ json }) => json.was_active)).toHaveLength(1);
   expect(await audit(license.license_id)).toHaveLength(1);
 });
 

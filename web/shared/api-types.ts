@@ -137,6 +137,11 @@ export interface HolderActivation {
   readonly ended_at: string | null;
   readonly ended_reason: 'released' | 'refunded' | null;
   readonly release_requested_at: string | null;
+  /** The last decline of support, with the reason that staff gave; null if there is none. */
+  readonly release_declined: null | {
+    readonly declined_at: string;
+    readonly reason: string | null;
+  };
 }
 
 export interface HolderLicense {
@@ -182,6 +187,8 @@ export interface LicenseDetailAnswer {
     readonly activations: readonly Activation[];
     /** What staff say of it; `status` is what the purchase says as well. */
     readonly staff_status: 'active' | 'suspended' | 'revoked';
+    /** Identifies the values that staff can change, for `if-match`. */
+    readonly revision: string;
     readonly purchase: null | Purchase;
     readonly release_requests: readonly ReleaseRequestLine[];
     readonly history: readonly AuditEvent[];
@@ -276,6 +283,8 @@ export interface Purchase {
 
 export interface ReleaseAnswer {
   readonly activation: Activation;
+  /** Whether this request released it; false if it had ended before. */
+  readonly was_active: boolean;
 }
 
 export interface ReleaseDecisionAnswer {

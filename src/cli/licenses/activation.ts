@@ -17,7 +17,8 @@ export function activationCommands(activation: Command): void {
       const released = withDatabase(({ dataSource, clock, config }) =>
         new ReleaseService(dataSource, clock, config).release(id, audit),
       );
-      const view = activationView(await explainNotFound(released, 'No activation has this id.'));
+      const { activation } = await explainNotFound(released, 'No activation has this id.');
+      const view = activationView(activation);
       print(command, view, activationsText([view]));
     });
 }

@@ -216,6 +216,13 @@ export const PROBLEMS = {
       '`revoked` or `erased`.',
     detail: ({ reason }) => NOT_MAILABLE[reason as keyof typeof NOT_MAILABLE],
   },
+  license_changed: {
+    status: 412,
+    client_action: 'fix',
+    title: 'The license was changed meanwhile',
+    when: 'Support only: `if-match` names a `revision` of the license that is no longer the present one.',
+    detail: 'Another person has changed this license since you read it. Read it again before you change it.',
+  },
   license_erased: {
     status: 409,
     client_action: 'fix',
