@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { outbox, until } from '../erasure/harness.js';
+import type { Page } from 'playwright-core';
+import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
+import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { Service } from '../support/harness.js';
 import { Pages } from './browser.js';
 import { headline, machine, openByCode, openByKey } from './portal-browser.js';
-import { bind, expectFocus, announced, type Holder } from './steps.js';
+import { codeAfter } from '../license-portal/harness.js';
+import { bind, expectFocus, announced, toasted, type Holder } from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;
@@ -21,10 +25,20 @@ beforeEach(async () => {
   license = await service.issue({ email: `${randomUUID()}@example.com`, machines_allowed: 2 });
 });
 
+/** Uses up the one release of the year that needs no support. */
+const useUpRelease = () =>
+  service.sql(
+    `insert into activation (id, license_id, machine_id, app_version, activated_at, ended_at, ended_reason, released_by_holder)
+     values (gen_random_uuid(), $1, decode(repeat('ab', 32), 'hex'), '1.0', $2, $2, 'released', true)`,
+    [license.license_id, service.clock.now()],
+  );
+
 const requests = (id: string) =>
   service.sql<{ reason: string | null }>('select reason from release_request where activation_id = $1', [id]);
 
 describe('asking support to release a machine', () => {
+  beforeEach(useUpRelease);
+
   test('by keyboard alone: the dialog names the machine, and the row then shows the date of the request', async () => {
     const id = await bind(service, license, 'Studio Mac');
     const page = await browser.page(origin);
@@ -36,7 +50,13 @@ describe('asking support to release a machine', () => {
     await dialog.getByText('the application stops on Studio Mac').waitFor();
     await expectFocus(dialog.getByLabel('Reason'));
     await browser.expectGoodLooks(page);
-    // Escape closes the dialog, and the focus is where it was before.
+    // Escape closes the dialog. If something was typed, the first Escape only warns.
+    await page.keyboard.press('Escape');
+    await expectFocus(button);
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('The');
+    await page.keyboard.press('Escape');
+    await dialog.getByRole('alert').getByText('What you typed would be lost.').waitFor();
     await page.keyboard.press('Escape');
     await expectFocus(button);
     expect(await requests(id)).toEqual([]);
@@ -44,7 +64,7 @@ describe('asking support to release a machine', () => {
     await page.keyboard.type('The old one broke.');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    await announced(page, 'Support has been asked.');
+    await toasted(page, 'Support has been asked.');
     const state = machine(page, 'Studio Mac').getByRole('cell').last();
     await expectFocus(state);
     expect(await state.textContent()).toBe('Asked on 20 November');
@@ -97,29 +117,125 @@ describe('releasing a machine oneself', () => {
     await ended.getByRole('row', { name: 'Studio Mac' }).waitFor();
   });
 
-  test('is not offered to a holder who signed in with a license key', async () => {
+  test('needs a mailed code of a holder who signed in by key, in the same dialog', async () => {
     await bind(service, license, 'Studio Mac');
     const page = await browser.page(origin);
     await openByKey(page, origin, license);
-    await page.getByText('Signed in with a code, you can release a machine yourself.').waitFor();
-    expect(await page.getByRole('button', { name: 'Release Studio Mac', exact: true }).count()).toBe(0);
+    await enterCodeToRelease(page);
+    await toasted(page, 'It is released. Its place is free.');
+    await expectFocus(headline(page));
+    expect(await headline(page).textContent()).toBe('0 of 2 machines in use');
+    // The session is now one by code.
+    await page.getByRole('button', { name: 'Download' }).waitFor();
+    await browser.expectGoodLooks(page);
+  });
+
+  test('that was used up while the code was typed is refused in words, and support can be asked', async () => {
+    await bind(service, license, 'Studio Mac');
+    const page = await browser.page(origin);
+    await openByKey(page, origin, license);
+    await enterCodeToRelease(page, useUpRelease);
+    const dialog = page.getByRole('dialog', { name: 'Ask support to release Studio Mac?' });
+    await dialog.getByText('Support can do it for you.').waitFor();
+    await browser.expectGoodLooks(page);
+    await dialog.getByRole('button', { name: 'Dismiss' }).click();
+    await dialog.getByRole('button', { name: 'Send to support' }).click();
+    await toasted(page, 'Support has been asked.');
+  });
+
+  test('asks for another code on request, and takes one typed in two groups', async () => {
+    await bind(service, license, 'Studio Mac');
+    const page = await browser.page(origin);
+    await openByKey(page, origin, license);
+    await page.getByRole('button', { name: 'Release Studio Mac' }).click();
+    const press = (name: string) => page.getByRole('button', { name }).click();
+    await codeAfter(service, license.email, () => press('Mail me a code'));
+    const code = await codeAfter(service, license.email, () => press('Mail me another code'));
+    await toasted(page, 'Another code is on its way.');
+    await page.getByLabel('Code', { exact: true }).fill(`${code.slice(0, 4)}-${code.slice(4)}`);
+    await toasted(page, 'It is released. Its place is free.');
   });
 
   test('is refused with an explanation if another page has used up the limit, and the machine stays active', async () => {
     await bind(service, license, 'Studio Mac');
     const page = await browser.page(origin);
     await openByCode(page, origin, service, license.email);
-    await service.sql(
-      `insert into activation (id, license_id, machine_id, app_version, activated_at, ended_at, ended_reason, released_by_holder)
-       values (gen_random_uuid(), $1, decode(repeat('ab', 32), 'hex'), '1.0', $2, $2, 'released', true)`,
-      [license.license_id, service.clock.now()],
-    );
+    await useUpRelease();
     await page.getByRole('button', { name: 'Release Studio Mac' }).click();
     await page.getByRole('button', { name: 'Release it' }).click();
     await page.getByRole('alert').getByText('Support can do it for you.').waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
     await machine(page, 'Studio Mac').waitFor();
   });
+});
+
+/** Opens the dialog for Studio Mac, has a code mailed and types it; `before` runs just before it is typed. */
+async function enterCodeToRelease(page: Page, before: () => Promise<unknown> = async () => {}) {
+  await page.getByRole('button', { name: 'Release Studio Mac' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Release Studio Mac?' });
+  await dialog.getByText('which other people may know').waitFor();
+  await browser.expectGoodLooks(page);
+  const mail = () => dialog.getByRole('button', { name: 'Mail me a code' }).click();
+  const code = await codeAfter(service, license.email, mail);
+  const field = dialog.getByLabel('Code', { exact: true });
+  await expectFocus(field);
+  await browser.expectGoodLooks(page);
+  await before();
+  // The last digit submits the code.
+  await field.pressSequentially(code);
+}
+
+test('the machine for which the application opened the page gets the focus; an unknown one is explained', async () => {
+  await bind(service, license, 'Studio Mac');
+  const ended = await bind(service, license, 'Sold Mac');
+  await service.sql(`update activation set ended_at = now(), ended_reason = 'released' where id = $1`, [
+    ended,
+  ]);
+  const page = await browser.page(origin);
+  await openByKey(page, origin, license, `#activation=${ended}`);
+  await expectFocus(page.locator(`#name-${ended}`));
+  await page.evaluate(`location.hash = '#activation=${randomUUID()}'`);
+  await page.getByText('opened this page for a machine that is not on the licenses shown here').waitFor();
+  await browser.expectGoodLooks(page);
+});
+
+test('a declined request says why, and can be made again', async () => {
+  await useUpRelease();
+  const id = await bind(service, license, 'Studio Mac');
+  await service.app.get(ReleaseRequests).create(id, 'Sold it.');
+  const [request] = await service.sql<{ id: string }>(
+    'select id from release_request where activation_id = $1',
+    [id],
+  );
+  const audit = { actor: 'support@example.com', reason: 'Released <b>one</b> last week' };
+  await service.app.get(ReleaseDecisions).decide(request!.id, 'decline', audit);
+  const page = await browser.page(origin);
+  await openByKey(page, origin, license);
+  const row = machine(page, 'Studio Mac');
+  await row.getByText('Support declined a release on 20 November. “Released <b>one</b> last week”').waitFor();
+  await browser.expectGoodLooks(page);
+  await row.getByRole('button', { name: 'Ask support to release' }).click();
+  await page.getByRole('button', { name: 'Send to support' }).click();
+  await row.getByText('Asked on').waitFor();
+  expect(await row.getByText('Support declined').count()).toBe(0);
+});
+
+test('a message goes by itself, and an error stays until it is dismissed', async () => {
+  const page = await browser.page(origin);
+  await page.clock.install();
+  await openByCode(page, origin, service, license.email);
+  await page.getByRole('button', { name: 'Send me the key' }).click();
+  await toasted(page, `The key is on its way to ${license.email}.`);
+  await page.clock.fastForward(8_000);
+  await page.locator('.toast').waitFor({ state: 'detached' });
+  await page.route('**/portal/api/**', (route) => route.abort());
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  const error = page.getByRole('alert').filter({ hasText: 'The service cannot be reached just now.' });
+  await error.waitFor();
+  await page.clock.fastForward(60_000);
+  await browser.expectGoodLooks(page);
+  await error.getByRole('button', { name: 'Dismiss' }).click();
+  await error.waitFor({ state: 'detached' });
 });
 
 test('the machine that opened the page is marked, and is first', async () => {
@@ -160,7 +276,7 @@ test('a label is untrusted text: it is shown unchanged, and never as markup', as
   expect(await page.locator('main img').count()).toBe(0);
   await browser.expectGoodLooks(page);
   for (const label of hostile) {
-    await page.getByRole('button', { name: `Ask support to release ${label}` }).click();
+    await page.getByRole('button', { name: `Release ${label}` }).click();
     expect(await page.getByRole('dialog').locator('bdi').first().textContent()).toBe(label);
     await page.keyboard.press('Escape');
   }

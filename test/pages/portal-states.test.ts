@@ -8,7 +8,8 @@ import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { Pages } from './browser.js';
 import { headline, openByCode, openByKey } from './portal-browser.js';
-import { bind } from './steps.js';
+import { codeAfter } from '../license-portal/harness.js';
+import { bind, expectFocus, toasted } from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;
@@ -97,6 +98,7 @@ test('several licenses: the first line counts the valid ones', async () => {
     await service.issue({ email, expires_at: NEXT_YEAR }),
     await service.issue({ email }),
   ];
+  const hint = ({ license_key }: { license_key: string }) => license_key.slice(-2);
   await bind(service, one, 'Studio Mac');
   await bind(service, two, 'MacBook Air');
   await bind(service, gone, 'Old iMac');
@@ -104,7 +106,31 @@ test('several licenses: the first line counts the valid ones', async () => {
   const page = await browser.page(origin);
   await openByCode(page, origin, service, email);
   expect(await headline(page).textContent()).toBe('2 of 3 machines in use');
+  await page
+    .getByText(`You can use 1 more machine: enter the key that ends in ${hint(one)} there.`)
+    .waitFor();
+  await service.setLicense(two.license_id, { machines_allowed: 2 });
+  await page.reload();
+  await page
+    .getByText(/You can use 2 more machines: enter one of the keys that end in \w\w, \w\w there\./)
+    .waitFor();
   expect(await page.getByRole('heading', { level: 2, name: /^License key ending in/ }).count()).toBe(3);
   expect(await page.getByRole('button', { name: 'Send me the key' }).count()).toBe(2);
   await browser.expectGoodLooks(page);
+});
+
+test('signed in by key, the page says that it shows one license, and a code shows all', async () => {
+  const email = someone();
+  const [one] = [await service.issue({ email }), await service.issue({ email })];
+  const page = await browser.page(origin);
+  await openByKey(page, origin, one);
+  await page.getByText('You see the license of the key that you entered.').waitFor();
+  await page.getByRole('button', { name: `Show all licenses of ${email}` }).click();
+  const mail = () => page.getByRole('button', { name: 'Mail me a code' }).click();
+  const code = await codeAfter(service, email, mail);
+  await page.getByLabel('Code', { exact: true }).fill(code);
+  await toasted(page, 'You are signed in with a code.');
+  await expectFocus(headline(page));
+  expect(await page.getByRole('heading', { level: 2, name: /^License key ending in/ }).count()).toBe(2);
+  expect(await page.getByText('You see the license of the key that you entered.').count()).toBe(0);
 });

@@ -12,6 +12,12 @@ export interface Holder {
 export const announced = (page: Page, text: string | RegExp): Promise<void> =>
   page.locator('#announcer').getByText(text).waitFor({ state: 'attached' });
 
+/** Waits until a message is visible in front of the page, and announced. */
+export async function toasted(page: Page, text: string | RegExp): Promise<void> {
+  await announced(page, text);
+  await page.locator('.toast').getByText(text).waitFor();
+}
+
 /** Waits until an element has the focus, which the page moves after it has rendered a change. */
 export async function expectFocus(locator: Locator): Promise<void> {
   await locator.waitFor();

@@ -65,7 +65,7 @@ export const fact = (page: Page, name: string): Locator =>
 
 /** Types a reason, and confirms the action. */
 export async function sayWhy(page: Page, why: string, submit: string): Promise<void> {
-  await dialog(page).getByLabel('Why?').fill(why);
+  await dialog(page).locator('[name=reason]').fill(why);
   await button(dialog(page), submit).click();
   await dialog(page).waitFor({ state: 'detached' });
 }

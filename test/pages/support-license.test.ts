@@ -4,7 +4,9 @@ import type { Service } from '../support/harness.js';
 import { Pages } from './browser.js';
 import { startForBrowser } from './service.js';
 import { askForRelease, button, dialog, fact, find, openAs, row, sayWhy, title } from './support-browser.js';
-import { bind, expectFocus, announced } from './steps.js';
+import { ACT } from '../support-api/harness.js';
+import { ReleaseService } from '../../src/releases/release.service.js';
+import { bind, expectFocus, announced, toasted } from './steps.js';
 
 let service: Service;
 let origin: string;
@@ -279,7 +281,7 @@ test('an admin changes a license, and only changed fields are sent', async () =>
   });
 
   await button(page, 'Change …').click();
-  await dialog(page).getByLabel('Expires on').fill('2026-02-01');
+  await dialog(page).getByLabel('Last day').fill('2026-01-31');
   await dialog(page).getByLabel('After that').selectOption('stop');
   await dialog(page).getByLabel('E-mail of the holder').fill('given@example.com');
   await sayWhy(page, 'Given to a colleague', 'Change');
@@ -444,8 +446,48 @@ test('a request about a machine that is not in the list is decided in the visibl
   await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
   await button(page, 'Decline to release The oldest').click();
   await sayWhy(page, 'Still in use', 'Decline');
-  await expectFocus(page.locator('#done'));
-  await page.locator('#done').getByText('Declined to release The oldest.').waitFor();
+  await toasted(page, 'Declined to release The oldest.');
+  await expectFocus(page.getByRole('heading', { level: 1 }));
+});
+
+test('of two people who change one license, the second gets an explanation and the present values', async () => {
+  const sold = await license('both@example.com', 1);
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'admin', `#license/${sold.license_id}`);
+  await button(page, 'Change …').click();
+  await dialog(page).getByLabel('Machines').fill('5');
+  await service.setLicense(sold.license_id, { machines_allowed: 2 });
+  await dialog(page).locator('[name=reason]').fill('Grew');
+  await button(dialog(page), 'Change').click();
+  await dialog(page).getByRole('alert').getByText('Another person has changed this license').waitFor();
+  await browser.expectGoodLooks(page);
+  await page.getByText('0 of 2 machines in use').waitFor();
+  await button(dialog(page), 'Cancel').click();
+  await button(page, 'Change …').click();
+  await dialog(page).getByLabel('Machines').fill('5');
+  await sayWhy(page, 'Grew', 'Change');
+  await page.getByText('0 of 5 machines in use').waitFor();
+});
+
+test('a release of a machine that another person released meanwhile says so', async () => {
+  const sold = await license('twice@example.com', 1);
+  const id = await bind(service, sold, 'Studio Mac');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
+  await button(page, 'Release Studio Mac').click();
+  await service.app.get(ReleaseService).release(id, ACT);
+  await sayWhy(page, 'Sold', 'Release');
+  await toasted(page, 'Someone had released Studio Mac already.');
+});
+
+test('a license is read again when its tab is shown again', async () => {
+  const sold = await license('tab@example.com', 1);
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
+  await page.getByText('0 of 1 machine in use').waitFor();
+  await service.setLicense(sold.license_id, { machines_allowed: 7 });
+  await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+  await page.getByText('0 of 7 machines in use').waitFor();
 });
 
 test('an action in progress cannot be cancelled, so that the key of a new license is not lost', async () => {

@@ -1,8 +1,8 @@
 import type { HolderLicensesAnswer } from '../shared/api-types.js';
-import { announce } from '../shared/announcer.js';
 import { ConfirmDialog } from '../shared/confirm-dialog.js';
 import { plural, utcDay } from '../shared/dates.js';
 import { t } from '../shared/text.js';
+import { toast } from '../shared/toast.js';
 import { messages } from './messages.js';
 import { askForErasure } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
@@ -17,7 +17,7 @@ export function AskForErasure({ onClose }: { onClose: () => void }) {
     const { erasure } = await askForErasure();
     onClose();
     update({ ...holder, erasure }, 'erasure');
-    announce(texts.willRun);
+    toast(texts.willRun);
   };
   return (
     <ConfirmDialog

@@ -1,7 +1,7 @@
 import type { HolderActivation } from '../shared/api-types.js';
-import { announce } from '../shared/announcer.js';
 import { ConfirmDialog } from '../shared/confirm-dialog.js';
 import { fill } from '../shared/text.js';
+import { toast } from '../shared/toast.js';
 import { wrongMembers } from './explain.js';
 import { withActivation } from './holder.js';
 import { MachineName } from './machine-name.js';
@@ -30,7 +30,7 @@ export function AskForRelease({ activation, onClose }: Props) {
       withActivation(holder, id, () => ({ activation: asked })),
       `state-${id}`,
     );
-    announce(texts.sent);
+    toast(texts.sent);
   };
   const machine = <MachineName activation={activation} />;
   const field = {

@@ -1,9 +1,9 @@
 import { useAction } from '../shared/action.js';
-import { announce } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { moment, utcDay } from '../shared/dates.js';
 import { Notice } from '../shared/notice.js';
 import { t } from '../shared/text.js';
+import { toast } from '../shared/toast.js';
 import type { WaitingErasure } from '../shared/api-types.js';
 import { takeErasureBack } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
@@ -20,7 +20,7 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
     run(async () => {
       await takeErasureBack();
       update({ ...holder, erasure: null }, 'headline');
-      announce(texts.takenBack);
+      toast(texts.takenBack);
     });
   const isWaiting = Date.parse(erasure.runs_at) > Date.now();
   return (
@@ -35,7 +35,7 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
         </p>
       )}
       {isWaiting && (
-        <Button busy={busy} onClick={mayTakeBack ? () => void takeBack() : proveMailbox}>
+        <Button busy={busy} onClick={mayTakeBack ? () => void takeBack() : () => proveMailbox('erasure')}>
           {mayTakeBack ? texts.takeItBack : texts.signInByCode}
         </Button>
       )}

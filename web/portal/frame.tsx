@@ -2,6 +2,7 @@ import { isSignedOut } from '../shared/api.js';
 import { useAction } from '../shared/action.js';
 import { Button } from '../shared/button.js';
 import { fill, UntrustedText } from '../shared/text.js';
+import { toastError } from '../shared/toast.js';
 import icon from '../shared/icon.svg';
 import { explain } from './explain.js';
 import type { HolderLicensesAnswer } from '../shared/api-types.js';
@@ -26,7 +27,7 @@ export function Header({ holder, onSignedOut }: Props) {
 }
 
 function WhoIsSignedIn({ email, onSignedOut }: { email: string; onSignedOut: () => void }) {
-  const { busy, error, run } = useAction(explain);
+  const { busy, run } = useAction((error) => toastError(explain(error)));
   const leave = () =>
     run(async () => {
       await signOut().catch((error: unknown) => {
@@ -41,11 +42,6 @@ function WhoIsSignedIn({ email, onSignedOut }: { email: string; onSignedOut: () 
       <Button kind="link" busy={busy} onClick={() => void leave()}>
         {messages.session.signOut}
       </Button>
-      {error && (
-        <span class="error" role="alert">
-          {error}
-        </span>
-      )}
     </div>
   );
 }

@@ -1,9 +1,8 @@
 import { useAction } from '../shared/action.js';
-import { useState } from 'preact/hooks';
-import { announce } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { expiryText } from '../shared/expiry.js';
-import { fill, UntrustedText, t } from '../shared/text.js';
+import { fill, t } from '../shared/text.js';
+import { toast } from '../shared/toast.js';
 import type { HolderLicense } from '../shared/api-types.js';
 import { standing, works, type Standing } from './holder.js';
 import { Machines } from './machines.js';
@@ -55,20 +54,16 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
 function SendKey({ license }: { license: HolderLicense }) {
   const { holder } = useHolderSession();
   const { busy, error, run } = useAction(useHolderError());
-  const [sent, setSent] = useState(false);
   const send = () =>
     run(async () => {
-      setSent(false);
       await sendKey(license.id);
-      setSent(true);
-      announce(t(texts.keySent, { email: holder.email }));
+      toast(t(texts.keySent, { email: holder.email }));
     });
   return (
     <div class="actions">
       <Button busy={busy} onClick={() => void send()}>
         {texts.sendKey}
       </Button>
-      {sent && <span>{fill(texts.keySent, { email: <UntrustedText text={holder.email} /> })}</span>}
       {error && (
         <span class="error" role="alert">
           {error}

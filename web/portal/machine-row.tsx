@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../shared/button.js';
 import { day } from '../shared/dates.js';
-import { t } from '../shared/text.js';
+import { fill, t, UntrustedText } from '../shared/text.js';
 import type { HolderActivation } from '../shared/api-types.js';
 import { AskForRelease } from './ask-for-release.js';
 import { MachineName } from './machine-name.js';
@@ -14,17 +14,18 @@ const texts = messages.machines;
 
 interface ActiveProps {
   readonly activation: HolderActivation;
-  /** The number of machines that the holder may still release without support. */
+  /** How many machines the holder may still release without support. */
   readonly releasesLeft: number;
 }
 
 export function ActiveRow({ activation, releasesLeft }: ActiveProps) {
   const [asking, setAsking] = useState(false);
-  const { id, release_requested_at } = activation;
+  const { id, release_requested_at, release_declined } = activation;
   const close = () => setAsking(false);
   return (
     <Row activation={activation}>
       {release_requested_at && <span>{t(texts.asked, { day: day(release_requested_at) })}</span>}
+      {!release_requested_at && release_declined && <Declined {...release_declined} />}
       {(!release_requested_at || releasesLeft > 0) && (
         <Button id={`do-${id}`} labelledBy={`do-${id} name-${id}`} onClick={() => setAsking(true)}>
           {releasesLeft > 0 ? messages.release.self : messages.release.ask}
@@ -35,6 +36,15 @@ export function ActiveRow({ activation, releasesLeft }: ActiveProps) {
       )}
       {asking && releasesLeft === 0 && <AskForRelease activation={activation} onClose={close} />}
     </Row>
+  );
+}
+
+function Declined({ declined_at, reason }: NonNullable<HolderActivation['release_declined']>) {
+  return (
+    <p class="small quiet">
+      {t(texts.declined, { day: day(declined_at) })}
+      {reason && <> {fill(texts.declinedWhy, { reason: <UntrustedText text={reason} /> })}</>}
+    </p>
   );
 }
 

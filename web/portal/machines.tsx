@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact';
 import { plural } from '../shared/dates.js';
 import type { HolderActivation, HolderLicense } from '../shared/api-types.js';
 import { ActiveRow, EndedRow } from './machine-row.js';
-import { useHolderSession } from './session.js';
 import { isThisMachine } from './this-machine.js';
 import { messages } from './messages.js';
 
@@ -11,13 +10,11 @@ const texts = messages.machines;
 const SHOWN_ENDED = 5;
 
 export function Machines({ license }: { license: HolderLicense }) {
-  const { holder } = useHolderSession();
   const ofState = (ended: boolean) =>
     license.activations
       .filter(({ state }) => (state !== 'active') === ended)
       .toSorted((a, b) => Number(isThisMachine(b)) - Number(isThisMachine(a)));
   const [active, ended] = [ofState(false), ofState(true)];
-  const mayRelease = holder.signed_in_by === 'code' && license.self_releases_left > 0;
   return (
     <>
       {active.length === 0 && <p>{ended.length > 0 ? texts.noneNow : texts.none}</p>}
@@ -29,13 +26,10 @@ export function Machines({ license }: { license: HolderLicense }) {
             <ActiveRow
               key={activation.id}
               activation={activation}
-              releasesLeft={mayRelease ? license.self_releases_left : 0}
+              releasesLeft={license.self_releases_left}
             />
           ))}
         />
-      )}
-      {active.length > 0 && !mayRelease && license.self_releases_left > 0 && (
-        <p class="small quiet">{messages.release.selfNeedsCode}</p>
       )}
       {ended.length > 0 && <Ended activations={ended} />}
     </>

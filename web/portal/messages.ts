@@ -18,6 +18,15 @@ export const messages = {
       one: 'You can use it on # more machine: enter your key there.',
       other: 'You can use it on # more machines: enter your key there.',
     },
+    /** The same with several licenses, of which one or several have a free place. */
+    freeWithKey: {
+      one: 'You can use # more machine: enter the key that ends in {hints} there.',
+      other: 'You can use # more machines: enter the key that ends in {hints} there.',
+    },
+    freeWithKeys: {
+      one: 'You can use # more machine: enter one of the keys that end in {hints} there.',
+      other: 'You can use # more machines: enter one of the keys that end in {hints} there.',
+    },
     noLicense: 'No license here',
     noLicenseLead: 'No license belongs to {email} any more.',
     ended: {
@@ -46,6 +55,7 @@ export const messages = {
     codeHint: '8 digits, from the mail.',
     signIn: 'Sign in',
     otherCode: 'Mail me another code',
+    otherCodeMailed: 'Another code is on its way.',
     otherAddress: 'Use another address',
     missingEmail: 'Enter your e-mail address.',
     wrongEmail: 'This does not look like an e-mail address.',
@@ -65,6 +75,7 @@ export const messages = {
     again: 'Sign in again',
     endedNotice: 'Your session has ended: what you see may be out of date.',
     changed: 'You are signed in again.',
+    proven: 'You are signed in with a code.',
   },
 
   license: {
@@ -84,6 +95,8 @@ export const messages = {
       revoked:
         'It was withdrawn, so the application does not work with it. If that is a mistake, ask support.',
     },
+    onlyThis: 'You see the license of the key that you entered.',
+    showAll: 'Show all licenses of {email}',
     expiry: {
       never: 'No expiry',
       updates: 'Updates through {day}',
@@ -108,10 +121,13 @@ export const messages = {
     thisMachine: 'This machine',
     active: 'Active',
     asked: 'Asked on {day}',
+    declined: 'Support declined a release on {day}.',
+    declinedWhy: '“{reason}”',
     released: 'Released on {day}',
     refunded: 'Refunded on {day}',
     none: 'Not active anywhere yet. Enter your key in the application, and the machine appears here.',
     noneNow: 'Not active anywhere now. Enter your key in the application, and the machine appears here.',
+    notHere: 'The application opened this page for a machine that is not on the licenses shown here.',
     noLastSeen: 'When a machine was last used is not shown, because it is not stored.',
     whatIsStored: 'What is stored',
   },
@@ -135,7 +151,8 @@ export const messages = {
     confirm: 'Release it',
     done: 'It is released. Its place is free.',
     cancel: 'Cancel',
-    selfNeedsCode: 'Signed in with a code, you can release a machine yourself.',
+    codeFirst:
+      'You are signed in with a license key, which other people may know, so we first mail a code to {email}.',
   },
 
   data: {

@@ -1,15 +1,17 @@
 import { useEffect, useState } from 'preact/hooks';
-import { announce, moveFocus } from '../shared/announcer.js';
+import { moveFocus } from '../shared/announcer.js';
 import { isSignedOut, ServiceUnavailable } from '../shared/api.js';
 import { Unavailable } from '../shared/unavailable.js';
 import { Loading } from '../shared/loading.js';
 import { Page } from '../shared/page.js';
+import { toast } from '../shared/toast.js';
 import type { HolderLicensesAnswer } from '../shared/api-types.js';
 import { Overview } from './overview.js';
 import { readHolder } from './portal-api.js';
 import { SignIn } from './sign-in.js';
 import { SignInAgain, type Again } from './sign-in-again.js';
 import { Header, Footer } from './frame.js';
+import { thisMachineElement } from './this-machine.js';
 import { messages } from './messages.js';
 
 type Stage = 'waiting' | 'unavailable' | 'failed' | 'signed-out' | HolderLicensesAnswer;
@@ -28,22 +30,27 @@ export function Portal() {
   };
   const load = async () => {
     setStage('waiting');
-    await readHolder().then(setStage, (error) =>
-      setStage(
-        isSignedOut(error) ? 'signed-out' : error instanceof ServiceUnavailable ? 'unavailable' : 'failed',
-      ),
+    await readHolder().then(
+      (found) => show(found, thisMachineElement(found)),
+      (error) =>
+        setStage(
+          isSignedOut(error) ? 'signed-out' : error instanceof ServiceUnavailable ? 'unavailable' : 'failed',
+        ),
     );
   };
-  const signedIn = async () => show(await readHolder(), 'headline');
+  const signedIn = async () => {
+    const found = await readHolder();
+    show(found, thisMachineElement(found) ?? 'headline');
+  };
   const signedInAgain = async () => {
-    setStage(await readHolder());
+    show(await readHolder(), again && typeof again === 'object' ? again.next : undefined);
     setAgain(null);
-    announce(messages.session.changed);
+    toast(again === 'ended' ? messages.session.changed : messages.session.proven);
   };
   const signedOut = () => {
     setAgain(null);
     show('signed-out', 'headline');
-    announce(messages.session.signedOut);
+    toast(messages.session.signedOut);
   };
 
   useEffect(() => void load(), []);
@@ -52,14 +59,17 @@ export function Portal() {
   }, [changed]);
 
   return (
-    <Page header={<Header holder={holder} onSignedOut={signedOut} />} footer={<Footer />}>
+    <Page
+      header={<Header holder={holder} onSignedOut={signedOut} />}
+      footer={stage !== 'waiting' && <Footer />}
+    >
       {holder ? (
         <Overview
           holder={holder}
           stale={again === 'later'}
           update={show}
           onEnded={() => setAgain('ended')}
-          proveMailbox={() => setAgain('code')}
+          proveMailbox={(next) => setAgain({ next })}
         />
       ) : (
         <Question

@@ -1,12 +1,16 @@
-import type { HolderActivation } from '../shared/api-types.js';
-import { announce } from '../shared/announcer.js';
+import { useState } from 'preact/hooks';
+import type { HolderActivation, HolderLicensesAnswer } from '../shared/api-types.js';
 import { ConfirmDialog } from '../shared/confirm-dialog.js';
+import { Button } from '../shared/button.js';
 import { plural } from '../shared/dates.js';
-import { fill } from '../shared/text.js';
+import { Dialog } from '../shared/dialog.js';
+import { fill, UntrustedText } from '../shared/text.js';
+import { toast, toastError } from '../shared/toast.js';
+import { CodeEntry } from './code-entry.js';
 import { withActivation } from './holder.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
-import { release } from './portal-api.js';
+import { mailCode, readHolder, release } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 
 const texts = messages.release;
@@ -17,35 +21,70 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** Releases a machine without support. */
+/** Releases a machine without support. A holder who signed in by key first enters a mailed code in the same dialog. */
 export function ReleaseMyself({ activation, left, onClose }: Props) {
   const { holder, update } = useHolderSession();
   const explain = useHolderError();
-  const confirm = async () => {
+  const [isMailed, setIsMailed] = useState(false);
+  const needsCode = holder.signed_in_by === 'key';
+  const releaseNow = async (current: HolderLicensesAnswer) => {
     const answer = await release(activation.id);
     onClose();
-    const ended = { ...activation, ...answer.activation, release_requested_at: null };
-    const changed = withActivation(holder, activation.id, (license) => ({
-      activation: ended,
-      machines_in_use: license.machines_in_use - 1,
-      self_releases_left: license.self_releases_left - 1,
-    }));
     // The headline gets the focus, because it shows that another machine can be activated.
-    update(changed, 'headline');
-    announce(texts.done);
+    update(withRelease(current, { ...activation, ...answer.activation }), 'headline');
+    toast(texts.done);
+  };
+  const releaseAfterCode = async () => {
+    const current = await readHolder();
+    await releaseNow(current).catch((error: unknown) => {
+      // The code was right: the dialog goes on without one, or asks support if no release is left.
+      update(current);
+      toastError(explain(error));
+    });
   };
   const machine = <MachineName activation={activation} />;
+  const title = fill(texts.selfTitle, { machine });
+  if (needsCode && isMailed) {
+    return (
+      <Dialog title={title} onClose={onClose}>
+        <CodeEntry
+          email={holder.email}
+          submit={texts.confirm}
+          onSignedIn={releaseAfterCode}
+          extra={
+            <Button kind="link" onClick={onClose}>
+              {texts.cancel}
+            </Button>
+          }
+        />
+      </Dialog>
+    );
+  }
   return (
     <ConfirmDialog
-      title={fill(texts.selfTitle, { machine })}
-      submit={texts.confirm}
+      key={holder.signed_in_by}
+      title={title}
+      submit={needsCode ? messages.signIn.mailCode : texts.confirm}
       cancel={texts.cancel}
       explain={(error) => ({ text: explain(error) })}
-      onConfirm={confirm}
+      onConfirm={async () => {
+        if (!needsCode) return releaseNow(holder);
+        await mailCode(holder.email);
+        setIsMailed(true);
+      }}
       onClose={onClose}
     >
       <p>{fill(texts.what, { machine })}</p>
       <p>{plural(left, texts.left)}</p>
+      {needsCode && <p>{fill(texts.codeFirst, { email: <UntrustedText text={holder.email} /> })}</p>}
     </ConfirmDialog>
   );
+}
+
+function withRelease(holder: HolderLicensesAnswer, ended: HolderActivation): HolderLicensesAnswer {
+  return withActivation(holder, ended.id, (license) => ({
+    activation: { ...ended, release_requested_at: null, release_declined: null },
+    machines_in_use: license.machines_in_use - 1,
+    self_releases_left: license.self_releases_left - 1,
+  }));
 }

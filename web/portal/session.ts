@@ -7,12 +7,12 @@ import type { HolderLicensesAnswer } from '../shared/api-types.js';
 /** Who is signed in, and what any part of the page may do to that. */
 export interface HolderSession {
   readonly holder: HolderLicensesAnswer;
-  /** Shows the holder as they are now; the element of this id, which changed, gets the focus. */
-  readonly update: (holder: HolderLicensesAnswer, changedId: string) => void;
+  /** Shows the changed data. The element with the id `changedId` gets the focus. */
+  readonly update: (holder: HolderLicensesAnswer, changedId?: string) => void;
   /** The service says that the session is over. */
   readonly onEnded: () => void;
-  /** Asks for the sign-in that proves the mailbox. */
-  readonly proveMailbox: () => void;
+  /** Asks for a sign-in by code. Then the element with the id `next` gets the focus. */
+  readonly proveMailbox: (next: string) => void;
 }
 
 export const Session = createContext<HolderSession | null>(null);

@@ -4,8 +4,11 @@ import type { HolderLicensesAnswer } from '../shared/api-types.js';
 import { SignIn } from './sign-in.js';
 import { messages } from './messages.js';
 
-/** Why someone who was signed in signs in again: it ended, they put that off, or the mailbox must be proven. */
-export type Again = 'ended' | 'later' | 'code';
+/**
+ * Why a signed-in person signs in again: the session ended (`later`: the person closed the dialog), or a code is needed. Then
+ * the element with the id `next` gets the focus.
+ */
+export type Again = 'ended' | 'later' | { readonly next: string };
 
 interface Props {
   readonly holder: HolderLicensesAnswer;
@@ -16,14 +19,14 @@ interface Props {
 
 /** The page behind it stays as it is, with all that was typed there. */
 export function SignInAgain({ holder, why, onSignedIn, onClose }: Props) {
-  const byCode = why === 'code' || holder.signed_in_by === 'code';
+  const codeOnly = why !== 'ended';
   return (
     <Dialog title={why === 'ended' ? messages.session.ended : messages.data.signInByCode} onClose={onClose}>
       {why === 'ended' && <p>{messages.session.endedLead}</p>}
       <SignIn
         email={holder.email}
-        byCode={byCode}
-        codeOnly={why === 'code'}
+        byCode={codeOnly || holder.signed_in_by === 'code'}
+        codeOnly={codeOnly}
         codeLead={messages.signIn.codeLead}
         onSignedIn={onSignedIn}
         extra={

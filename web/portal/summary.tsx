@@ -46,6 +46,14 @@ function headlineOf(licenses: readonly HolderLicense[]): string {
   return texts.ended[standing(first) as keyof typeof texts.ended];
 }
 
+/** With several licenses, a new machine needs the key of one that has a free place. */
+function freeText(free: number, licenses: readonly HolderLicense[]): string {
+  if (licenses.length === 1) return plural(free, texts.free);
+  const withPlace = licenses.filter((license) => works(license) && freePlaces(license) > 0);
+  const forms = withPlace.length === 1 ? texts.freeWithKey : texts.freeWithKeys;
+  return t(plural(free, forms), { hints: withPlace.map(({ key_hint }) => key_hint).join(', ') });
+}
+
 /** What the first line means for the next machine. */
 function leadOf(licenses: readonly HolderLicense[]): string {
   const working = licenses.filter(works);
@@ -54,7 +62,7 @@ function leadOf(licenses: readonly HolderLicense[]): string {
   // Each license says by itself what to do where it is not active yet.
   if (used === 0) return '';
   const free = total(working, freePlaces);
-  if (free > 0) return plural(free, texts.free);
+  if (free > 0) return freeText(free, licenses);
   const toRelease = Math.min(
     ...working.map(({ machines_in_use, machines_allowed }) => machines_in_use - machines_allowed + 1),
   );

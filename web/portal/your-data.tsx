@@ -1,8 +1,8 @@
 import { useAction } from '../shared/action.js';
 import { useState } from 'preact/hooks';
-import { announce } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { Notice } from '../shared/notice.js';
+import { toast } from '../shared/toast.js';
 import { AskForErasure } from './ask-for-erasure.js';
 import { readExport } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
@@ -24,7 +24,7 @@ export function YourData() {
       ) : (
         <>
           <p>{texts.needsCode}</p>
-          <Button onClick={proveMailbox}>{texts.signInByCode}</Button>
+          <Button onClick={() => proveMailbox('your-data')}>{texts.signInByCode}</Button>
         </>
       )}
     </section>
@@ -36,7 +36,7 @@ function Download() {
   const download = () =>
     run(async () => {
       save(await readExport());
-      announce(texts.downloaded);
+      toast(texts.downloaded);
     });
   return (
     <div class="choice">

@@ -24,8 +24,13 @@ export class ServiceUnavailable extends Error {}
  * @returns the parsed answer, undefined if it has no body
  * @throws Refused, ServiceUnavailable
  */
-export async function ask<T = undefined>(method: string, path: string, body?: object): Promise<T> {
-  const answer = await send(method, path, body);
+export async function ask<T = undefined>(
+  method: string,
+  path: string,
+  body?: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<T> {
+  const answer = await send(method, path, body, headers);
   const text = await answer.text().catch(unavailable);
   if (!answer.ok) throw refusal(answer.status, text);
   if (text === '') return undefined as T;
@@ -36,10 +41,15 @@ export async function ask<T = undefined>(method: string, path: string, body?: ob
 /** Whether an error means that the session has ended. */
 export const isSignedOut = (error: unknown) => error instanceof Refused && error.status === 401;
 
-async function send(method: string, path: string, body?: object): Promise<Response> {
+async function send(
+  method: string,
+  path: string,
+  body: object | undefined,
+  headers: Readonly<Record<string, string>>,
+): Promise<Response> {
   return fetch(path, {
     method,
-    headers: body ? { 'content-type': 'application/json' } : {},
+    headers: { ...(body && { 'content-type': 'application/json' }), ...headers },
     body: body ? JSON.stringify(body) : null,
     signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
   }).catch(unavailable);

@@ -1,11 +1,14 @@
 import type { ComponentChildren } from 'preact';
+import { common } from './messages.js';
 
 interface Props {
   readonly children: ComponentChildren;
   /** `harm` asks about what `danger` then does. */
   readonly kind?: 'plain' | 'primary' | 'danger' | 'harm' | 'link';
   readonly type?: 'button' | 'submit';
-  /** What it began goes on. It keeps the focus, and a second click does nothing. */
+  /** Another button's work is not done: a click does nothing. */
+  readonly isBlocked?: boolean;
+  /** The work it started is not done. It says so, keeps the focus, and a second click does nothing. */
   readonly busy?: boolean;
   /** Where a dialog begins: the answer that changes nothing. */
   readonly autofocus?: boolean;
@@ -22,6 +25,7 @@ export function Button({
   kind = 'plain',
   type = 'button',
   busy = false,
+  isBlocked = false,
   autofocus = false,
   id,
   label,
@@ -36,13 +40,20 @@ export function Button({
       autofocus={autofocus}
       aria-label={label}
       aria-labelledby={labelledBy}
-      aria-disabled={busy}
+      aria-disabled={busy || isBlocked}
+      aria-busy={busy}
       onClick={(event) => {
-        if (busy) event.preventDefault();
+        if (busy || isBlocked) event.preventDefault();
         else onClick?.();
       }}
     >
-      {children}
+      {busy ? (
+        <>
+          <span class="label">{children}</span> <span class="working">{common.working}</span>
+        </>
+      ) : (
+        children
+      )}
     </button>
   );
 }

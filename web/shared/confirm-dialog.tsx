@@ -73,9 +73,10 @@ export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogP
     setWrong({ ...wrong, [name]: '' });
     setFormError('');
   };
+  const isFilled = fields.some(([name, { value = '' }]) => typed[name] !== value);
   const isDanger = typeof danger === 'function' ? danger(values) : danger;
   return (
-    <Dialog title={title} busy={busy} onClose={onClose}>
+    <Dialog title={title} busy={busy} isFilled={isFilled} onClose={onClose}>
       <Form element={form} onSubmit={confirm}>
         {children}
         {fields.map(([name, field]) => (
@@ -95,7 +96,7 @@ export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogP
             {submit}
           </Button>
           {/* Without fields, the focus starts on the button that changes nothing. */}
-          <Button autofocus={fields.length === 0} busy={busy} onClick={onClose}>
+          <Button autofocus={fields.length === 0} isBlocked={busy} onClick={onClose}>
             {cancel}
           </Button>
         </div>

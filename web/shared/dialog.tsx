@@ -1,19 +1,28 @@
 import type { ComponentChildren } from 'preact';
-import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { common } from './messages.js';
 
 interface Props {
   readonly title: ComponentChildren;
   readonly children: ComponentChildren;
-  /** Escape, or a button of the dialog's own. */
+  /** Called by Escape and by buttons in the dialog. */
   readonly onClose: () => void;
-  /** What it asked for is being done: it stays until that is known. */
+  /** While the work runs the dialog cannot be closed. */
   readonly busy?: boolean;
+  /** Whether Escape would discard something that was typed. The first Escape then only warns. */
+  readonly isFilled?: boolean;
 }
 
 /** A modal question: shown as long as it is rendered. The browser keeps the focus inside, and gives it back at the end. */
-export function Dialog({ title, children, onClose, busy = false }: Props) {
+export function Dialog({ title, children, onClose, busy = false, isFilled = false }: Props) {
   const id = useId();
   const element = useRef<HTMLDialogElement>(null);
+  const [isWarned, setIsWarned] = useState(false);
+  const escape = () => {
+    if (busy) return;
+    if (isFilled && !isWarned) setIsWarned(true);
+    else onClose();
+  };
   useLayoutEffect(() => {
     const dialog = element.current!;
     dialog.showModal();
@@ -25,13 +34,23 @@ export function Dialog({ title, children, onClose, busy = false }: Props) {
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
-        if (!busy) onClose();
+        escape();
       }}
       // A browser lets a page ignore Escape only once, and closes the dialog at the second one.
-      onClose={() => busy && element.current?.showModal()}
+      onClose={() => {
+        // Without the element the dialog was closed because it is no longer rendered.
+        if (!element.current) return;
+        if (busy || (isFilled && !isWarned)) element.current.showModal();
+        escape();
+      }}
     >
       <h2 id={id}>{title}</h2>
       {children}
+      {isWarned && isFilled && (
+        <p class="error" role="alert">
+          {common.discard}
+        </p>
+      )}
     </dialog>
   );
 }

@@ -9,12 +9,18 @@ interface Expiring {
 /** The five sentences about an expiry; `{day}` is the last day (UTC) on which the license has not expired. */
 type ExpiryTexts = Readonly<Record<'never' | 'updates' | 'updatesOver' | 'runs' | 'runsOver', string>>;
 
+/** The last day (UTC, `2027-01-03`) on which a license has not expired. */
+export const lastDay = (expires_at: string) =>
+  new Date(Date.parse(expires_at) - 1).toISOString().slice(0, 10);
+
+/** The expiry (`2027-01-04`) of a license with this last day. */
+export const expiryAfter = (day: string) => new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
+
 /** What the expiry of a license means: whether updates end with it, or the application stops. */
 export function expiryText({ expires_at, on_expiry }: Expiring, texts: ExpiryTexts): string {
   if (expires_at === null) return texts.never;
-  const end = Date.parse(expires_at);
-  const isOver = end <= Date.now();
+  const isOver = Date.parse(expires_at) <= Date.now();
   const [through, over] =
     on_expiry === 'keep' ? [texts.updates, texts.updatesOver] : [texts.runs, texts.runsOver];
-  return t(isOver ? over : through, { day: utcDay(new Date(end - 1).toISOString()) });
+  return t(isOver ? over : through, { day: utcDay(lastDay(expires_at)) });
 }

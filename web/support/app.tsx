@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { announce } from '../shared/announcer.js';
+import { toast } from '../shared/toast.js';
 import { Unavailable } from '../shared/unavailable.js';
 import { Loading } from '../shared/loading.js';
 import { Page } from '../shared/page.js';
@@ -51,7 +51,7 @@ function SignedIn({ known, session }: { known: Known; session: StaffSessionAnswe
             session={session}
             onLater={() => setLater(true)}
             onEnrolled={() => {
-              announce(messages.passkeys.made);
+              toast(messages.passkeys.made);
               known.enrolled();
             }}
           />

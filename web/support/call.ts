@@ -19,10 +19,15 @@ export async function findSession(): Promise<StaffSessionAnswer> {
 }
 
 /** Asks the staff API, at an address below `api/`; tells the page where the session has ended. Throws as `ask` does. */
-export async function call<T = undefined>(method: string, path: string, body?: object): Promise<T> {
+export async function call<T = undefined>(
+  method: string,
+  path: string,
+  body?: object,
+  headers?: Readonly<Record<string, string>>,
+): Promise<T> {
   const before = found;
   try {
-    return await ask<T>(method, `api/${path}`, body);
+    return await ask<T>(method, `api/${path}`, body, headers);
   } catch (error) {
     if (!isSignedOut(error)) throw error;
     if (found === before) session.dispatchEvent(new Event('ended'));

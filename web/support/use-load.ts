@@ -54,6 +54,12 @@ export function useLoad<T>(path: string): Load<T> {
     session.addEventListener('resumed', again);
     return () => session.removeEventListener('resumed', again);
   }, [reload]);
+  useEffect(() => {
+    // Another tab or another person may have changed the data meanwhile.
+    const comeBack = () => document.visibilityState === 'visible' && void reload();
+    document.addEventListener('visibilitychange', comeBack);
+    return () => document.removeEventListener('visibilitychange', comeBack);
+  }, [reload]);
   // Of another address nothing is shown, not even for a moment.
   const shown = state.path === path ? state : { busy: true };
   return { data: undefined, error: undefined, ...shown, reload, set };

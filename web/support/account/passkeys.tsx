@@ -16,26 +16,26 @@ import { RemovePasskeyDialog } from './remove-passkey-dialog.js';
 const texts = messages.passkeys;
 const HEADING_ID = 'passkeys';
 
-/** One's own ways in. */
+/** The passkeys of the signed-in staff member. */
 export function Passkeys() {
   const load = useLoad<PasskeyListAnswer>('passkeys');
   const adding = useAction();
   const [removing, setRemoving] = useState<Passkey>();
-  const [notice, setNotice] = useState<{ text: string; row?: string }>();
+  const [changed, setChanged] = useState<string>();
 
   async function add() {
-    setNotice(undefined);
+    setChanged(undefined);
     await adding.run(async () => {
       const { id } = await enrolPasskey();
       await load.reload();
-      setNotice({ text: texts.made, row: id });
+      setChanged(id);
       showChange(texts.made, id);
     });
   }
 
   async function removed() {
     setRemoving(undefined);
-    setNotice({ text: texts.removed });
+    setChanged(undefined);
     await load.reload();
     showChange(texts.removed);
     moveFocus(document.getElementById(HEADING_ID));
@@ -44,14 +44,13 @@ export function Passkeys() {
   return (
     <section class="flow" aria-labelledby={HEADING_ID}>
       <h2 id={HEADING_ID}>{texts.title}</h2>
-      {notice && <Notice kind="good">{notice.text}</Notice>}
       <Failure error={adding.error} texts={texts} />
       <Loaded load={load} waiting={texts.waiting}>
         {({ passkeys }) =>
           passkeys.length === 0 ? (
             <Notice kind="warning">{texts.none}</Notice>
           ) : (
-            <PasskeyTable passkeys={passkeys} changed={notice?.row} onRemove={setRemoving} />
+            <PasskeyTable passkeys={passkeys} changed={changed} onRemove={setRemoving} />
           )
         }
       </Loaded>

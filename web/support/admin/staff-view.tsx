@@ -23,20 +23,19 @@ export function StaffView({ session: me }: { session: StaffSessionAnswer }) {
   const { staff: texts } = messages;
   const [adding, setAdding] = useState(false);
   const [doing, setDoing] = useState<{ action: StaffAction; member: StaffMember }>();
-  const [notice, setNotice] = useState<{ text: string; row?: string }>();
+  const [changed, setChanged] = useState<string>();
   const mailing = useAction();
 
   async function done(sentence: string, email: string, row?: string) {
     setAdding(false);
     setDoing(undefined);
-    const text = t(sentence, { email });
-    setNotice({ text, ...(row !== undefined && { row }) });
+    setChanged(row);
     await load.reload();
-    showChange(text, row);
+    showChange(t(sentence, { email }), row);
   }
 
   function begin(action: StaffAction, member: StaffMember) {
-    setNotice(undefined);
+    setChanged(undefined);
     mailing.clear();
     if (action !== 'link') return setDoing({ action, member });
     void mailing.run(async () => {
@@ -49,20 +48,13 @@ export function StaffView({ session: me }: { session: StaffSessionAnswer }) {
   return (
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
-      {notice && <Notice kind="good">{notice.text}</Notice>}
       {mailing.error !== undefined && <Notice kind="danger">{problemText(mailing.error)}</Notice>}
       <div class="actions">
         <Button onClick={() => setAdding(true)}>{texts.add}</Button>
       </div>
       <Loaded load={load} waiting={texts.waiting}>
         {({ staff }) => (
-          <StaffTable
-            staff={staff}
-            me={me.id}
-            mailing={mailing.busy}
-            changed={notice?.row}
-            onAction={begin}
-          />
+          <StaffTable staff={staff} me={me.id} mailing={mailing.busy} changed={changed} onAction={begin} />
         )}
       </Loaded>
       <Tokens />

@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks';
 import { Button } from '../../shared/button.js';
 import { day, plural } from '../../shared/dates.js';
 import { t, UntrustedText } from '../../shared/text.js';
-import { Notice } from '../../shared/notice.js';
 import { moveFocus } from '../../shared/announcer.js';
 import { Loaded } from '../parts/loaded.js';
 import { showChange } from '../parts/show-change.js';
@@ -28,7 +27,6 @@ const COLUMNS: readonly Column<Token>[] = [
 export function Tokens() {
   const load = useLoad<TokenListAnswer>('tokens');
   const [revoking, setRevoking] = useState<Token>();
-  const [done, setDone] = useState(false);
   const revoke: Column<Token> = {
     name: texts.actions,
     plain: true,
@@ -45,7 +43,6 @@ export function Tokens() {
   return (
     <section class="flow" aria-labelledby={HEADING_ID}>
       <h2 id={HEADING_ID}>{texts.title}</h2>
-      {done && <Notice kind="good">{texts.revoked}</Notice>}
       <Loaded load={load} waiting={texts.waiting}>
         {({ tokens }) =>
           tokens.length === 0 ? (
@@ -66,7 +63,6 @@ export function Tokens() {
           onClose={() => setRevoking(undefined)}
           onDone={() => {
             setRevoking(undefined);
-            setDone(true);
             void load.reload().then(() => {
               showChange(texts.revoked);
               moveFocus(document.getElementById(HEADING_ID));

@@ -2,8 +2,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { isSignedOut } from '../../shared/api.js';
 import { Button } from '../../shared/button.js';
 import { fill, UntrustedText } from '../../shared/text.js';
-import { Notice } from '../../shared/notice.js';
 import { Page } from '../../shared/page.js';
+import { toastError } from '../../shared/toast.js';
 import { AccountView } from '../account/account-view.js';
 import { AuditView } from '../admin/audit-view.js';
 import { ServiceView } from '../admin/service-view.js';
@@ -32,7 +32,7 @@ export function Workspace({ session, onSignedOut }: Props) {
   const queues = useQueues();
   const route = useRoute();
   const { view } = route;
-  const signOut = useAction();
+  const signOut = useAction((error) => toastError(problemText(error)));
   useTitle(route, queues.requestsWaiting + queues.erasuresWaiting);
   const leave = () =>
     void signOut
@@ -70,7 +70,6 @@ export function Workspace({ session, onSignedOut }: Props) {
         </p>
       }
     >
-      {signOut.error !== undefined && <Notice kind="danger">{problemText(signOut.error)}</Notice>}
       <Views route={route} session={session} queues={queues} />
     </Page>
   );

@@ -1,4 +1,7 @@
+import { useState } from 'preact/hooks';
 import type { LicenseDetailAnswer } from '../../shared/api-types.js';
+import { Refused } from '../../shared/api.js';
+import { expiryAfter, lastDay } from '../../shared/expiry.js';
 import { t } from '../../shared/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
@@ -9,11 +12,17 @@ import type { LicenseDetail } from '../types.js';
 import type { LicenseDialogProps } from './dialog-props.js';
 import { expiresField, machinesField } from './term-fields.js';
 
-type Props = Omit<LicenseDialogProps, 'onDone'> & { readonly onDone: (license: LicenseDetail) => void };
+interface Props extends Omit<LicenseDialogProps, 'onDone'> {
+  readonly onDone: (license: LicenseDetail) => void;
+  /** Another person has changed the license since the dialog was opened. */
+  readonly onConflict: () => void;
+}
 
 /** Sends the terms that differ from the present ones, with a reason. */
-export function ChangeDialog({ license, email, onClose, onDone }: Props) {
+export function ChangeDialog({ license: present, email, onClose, onConflict, onDone }: Props) {
   const { change: texts } = messages;
+  // The page may reload the license meanwhile; the change is based on the values that the dialog shows.
+  const [license] = useState(present);
   const fields = fieldsOf(license, email);
   const changesOf = (values: Readonly<Record<string, string>>) =>
     Object.entries(fields).flatMap(([name, { value = '' }]) =>
@@ -28,7 +37,17 @@ export function ChangeDialog({ license, email, onClose, onDone }: Props) {
       check={(values) => changesOf(values).length === 0 && texts.nothing}
       onConfirm={async (values) => {
         const body = { ...Object.fromEntries(changesOf(values)), reason: values.reason };
-        onDone((await call<LicenseDetailAnswer>('PATCH', `licenses/${license.id}`, body)).license);
+        const headers = { 'if-match': `"${license.revision}"` };
+        const answer = await call<LicenseDetailAnswer>(
+          'PATCH',
+          `licenses/${license.id}`,
+          body,
+          headers,
+        ).catch((error: unknown) => {
+          if (error instanceof Refused && error.code === 'license_changed') onConflict();
+          throw error;
+        });
+        onDone(answer.license);
       }}
       onClose={onClose}
     />
@@ -42,7 +61,10 @@ function fieldsOf(license: LicenseDetail, email: string) {
     status: { label: texts.status, value: license.staff_status, options: texts.statuses },
     machines_allowed: machinesField(texts.machinesHint, String(license.machines_allowed)),
     // Only the day is shown. The time of day is kept unless the day is changed.
-    expires_at: expiresField(texts.expiresHint, license.expires_at?.slice(0, 10)),
+    expires_at: expiresField(
+      texts.expiresHint,
+      license.expires_at === null ? '' : lastDay(license.expires_at),
+    ),
     on_expiry: { label: texts.onExpiry, value: license.on_expiry, options: texts.onExpiries },
     ...((email || license.is_address_lost) && {
       email: emailField(texts.email, emailCheck, { value: email, hint: texts.emailHint }),
@@ -53,5 +75,6 @@ function fieldsOf(license: LicenseDetail, email: string) {
 
 function memberOf(name: string, text: string): string | number | null {
   if (name === 'machines_allowed') return Number(text);
-  return name === 'expires_at' && text === '' ? null : text;
+  if (name === 'expires_at') return text === '' ? null : expiryAfter(text);
+  return text;
 }

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { IssuedLicenseAnswer } from '../../shared/api-types.js';
+import { expiryAfter } from '../../shared/expiry.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';
@@ -27,7 +28,7 @@ export function IssueDialog({ onClose }: { onClose: () => void }) {
         const body = {
           email,
           ...(machines_allowed && { machines_allowed: Number(machines_allowed) }),
-          ...(expires_at && { expires_at }),
+          ...(expires_at && { expires_at: expiryAfter(expires_at) }),
         };
         setIssued(await call<IssuedLicenseAnswer>('POST', 'licenses', body));
       }}

@@ -45,6 +45,7 @@ export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }
       {open === 'change' && (
         <ChangeDialog
           {...dialog}
+          onConflict={() => void onChange()}
           onDone={(changed) => {
             close();
             onLicense(changed);

@@ -1,12 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
-import { moveFocus } from '../../shared/announcer.js';
-import { Notice } from '../../shared/notice.js';
 import { t } from '../../shared/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { showChange } from '../parts/show-change.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { hrefOf } from '../route.js';
-import type { Activation, LicenseDetailAnswer } from '../../shared/api-types.js';
+import type { Activation, LicenseDetailAnswer, ReleaseAnswer } from '../../shared/api-types.js';
 import type { LicenseDetail } from '../types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
@@ -18,8 +16,6 @@ import { OpenRequests } from './open-requests.js';
 import { ReleaseDialog } from './release-dialog.js';
 import { machineText } from '../parts/machine.js';
 import { Status, statusWhy } from './status.js';
-
-const DONE_ID = 'done';
 
 interface Props {
   readonly id: string;
@@ -77,33 +73,23 @@ interface OneProps {
 function OneLicense({ license, searched, isAdmin, onLicense, onChange }: OneProps) {
   const [releasing, setReleasing] = useState<Activation>();
   const [changed, setChanged] = useState<string>();
-  const [notice, setNotice] = useState('');
 
   function show(text: string, row?: string) {
-    // A row that has changed says so itself, and nothing moves under the reader's eyes.
-    setNotice(row === undefined ? text : '');
     setChanged(row);
-    showChange(text, row, () => {
-      setNotice(text);
-      requestAnimationFrame(() => moveFocus(document.getElementById(DONE_ID)));
-    });
+    showChange(text, row);
   }
 
-  async function released(activation: Activation) {
+  async function released({ activation, was_active }: ReleaseAnswer) {
     setReleasing(undefined);
     onLicense(withActivation(license, activation));
-    show(t(messages.release.done, { machine: machineText(activation.hostname_hint) }), activation.id);
-    // The history and the requests follow.
+    const sentence = was_active ? messages.release.done : messages.requests.meanwhileReleased;
+    show(t(sentence, { machine: machineText(activation.hostname_hint) }), activation.id);
+    // The history and the open requests have changed too.
     await onChange();
   }
 
   return (
     <>
-      {notice && (
-        <div id={DONE_ID}>
-          <Notice kind="good">{notice}</Notice>
-        </div>
-      )}
       <Facts license={license} />
       <LicenseActions
         license={license}
@@ -119,7 +105,7 @@ function OneLicense({ license, searched, isAdmin, onLicense, onChange }: OneProp
         <ReleaseDialog
           activation={releasing}
           onClose={() => setReleasing(undefined)}
-          onReleased={(activation) => void released(activation)}
+          onReleased={(answer) => void released(answer)}
         />
       )}
     </>

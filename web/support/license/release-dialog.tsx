@@ -10,7 +10,7 @@ import { reasonField } from '../parts/reason.js';
 interface Props {
   readonly activation: Activation;
   readonly onClose: () => void;
-  readonly onReleased: (activation: Activation) => void;
+  readonly onReleased: (answer: ReleaseAnswer) => void;
 }
 
 export function ReleaseDialog({ activation, onClose, onReleased }: Props) {
@@ -23,7 +23,7 @@ export function ReleaseDialog({ activation, onClose, onReleased }: Props) {
       danger
       fields={{ reason: reasonField(reason.release) }}
       onConfirm={async (body) =>
-        onReleased((await call<ReleaseAnswer>('POST', `activations/${id}/release`, body)).activation)
+        onReleased(await call<ReleaseAnswer>('POST', `activations/${id}/release`, body))
       }
       onClose={onClose}
     >

@@ -1,16 +1,16 @@
-import { announce, moveFocus } from '../../shared/announcer.js';
+import { moveFocus } from '../../shared/announcer.js';
+import { toast } from '../../shared/toast.js';
 import { rowId } from './table.js';
 
 /**
  * Says what has changed, and moves the focus to its row once it is drawn (and the dialog has given the focus back).
- * @param missing where that row is not among those shown
+ * @param row the id of the row; if it is not shown, the heading of the view gets the focus
  */
-export function showChange(text: string, row?: string, missing?: () => void): void {
-  announce(text);
-  if (row === undefined) return;
-  requestAnimationFrame(() => {
-    const shown = document.getElementById(rowId(row));
-    if (shown) moveFocus(shown);
-    else missing?.();
-  });
+export function showChange(text: string, row?: string): void {
+  toast(text);
+  if (row !== undefined) focusRow(row);
+}
+
+export function focusRow(row: string): void {
+  requestAnimationFrame(() => moveFocus(document.getElementById(rowId(row)) ?? document.querySelector('h1')));
 }

@@ -27,7 +27,14 @@ export function DecideDialog({ asked, decision, onClose, onDecided }: Props) {
       })}
       submit={isRelease ? release.submit : texts.declineSubmit}
       danger={isRelease}
-      fields={{ reason: reasonField(isRelease ? reasons.release : reasons.decline) }}
+      fields={{
+        reason: isRelease
+          ? reasonField(reasons.release)
+          : {
+              ...reasonField(reasons.decline, texts.declineReasonHint),
+              label: texts.declineReason,
+            },
+      }}
       onConfirm={async ({ reason }) => {
         const path = `release-requests/${asked.id}`;
         const answer = await call<ReleaseDecisionAnswer>('POST', path, { decision, reason });

@@ -2,7 +2,6 @@ import { useState } from 'preact/hooks';
 import { Button } from '../../shared/button.js';
 import { day, shortMoment, plural, utcDay } from '../../shared/dates.js';
 import { t, UntrustedText } from '../../shared/text.js';
-import { Notice } from '../../shared/notice.js';
 import { Loaded } from '../parts/loaded.js';
 import { showChange } from '../parts/show-change.js';
 import { Table, type Column } from '../parts/table.js';
@@ -79,7 +78,6 @@ export function ErasuresView({ load, isAdmin }: Props) {
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
       <p class="quiet">{texts.lead}</p>
-      {done && <Notice kind={done.state === 'honoured' ? 'good' : 'warning'}>{outcome(done)}</Notice>}
       <Loaded load={load} waiting={texts.waiting}>
         {({ erasures }) => (
           <Both

@@ -1,8 +1,6 @@
 import type { ReleaseQueueAnswer } from '../../shared/api-types.js';
 import { useState } from 'preact/hooks';
-import { moveFocus } from '../../shared/announcer.js';
 import { number } from '../../shared/dates.js';
-import { Notice } from '../../shared/notice.js';
 import { t } from '../../shared/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { Person } from '../parts/person.js';
@@ -17,7 +15,6 @@ import { DecideDialog } from './decide-dialog.js';
 import { RequestTable } from './request-table.js';
 
 const texts = messages.requests;
-const DONE_ID = 'decided';
 
 const WHOSE: readonly Column<WaitingRequest>[] = [
   {
@@ -47,15 +44,15 @@ const WHOSE: readonly Column<WaitingRequest>[] = [
 /** What holders ask for and may not do themselves. */
 export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
   const [deciding, setDeciding] = useState<{ asked: WaitingRequest; decision: Decision }>();
-  const [notice, setNotice] = useState('');
 
   async function decided(text: string, id: string) {
     const waiting = load.data?.release_requests ?? [];
+    const index = waiting.findIndex((request) => request.id === id);
+    const next = waiting[index + 1] ?? waiting[index - 1];
     setDeciding(undefined);
     load.set({ release_requests: waiting.filter((request) => request.id !== id) });
-    setNotice(text);
-    showChange(text);
-    requestAnimationFrame(() => moveFocus(document.getElementById(DONE_ID)));
+    // The next request gets the focus, so that a queue can be worked through by keyboard.
+    showChange(text, next?.id ?? '');
     await load.reload();
   }
 
@@ -63,11 +60,6 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
       <p class="quiet">{texts.lead}</p>
-      {notice && (
-        <div id={DONE_ID}>
-          <Notice kind="good">{notice}</Notice>
-        </div>
-      )}
       <Loaded load={load} waiting={texts.waiting}>
         {({ release_requests }) =>
           release_requests.length === 0 ? (

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { announce } from '../../shared/announcer.js';
+import { toast } from '../../shared/toast.js';
 import { isSignedOut } from '../../shared/api.js';
 import { findSession, session as events } from '../call.js';
 import type { StaffSessionAnswer } from '../../shared/api-types.js';
@@ -40,7 +40,7 @@ export function useSession(): Known {
     setEnded(0);
     if (!isResumed) return;
     events.dispatchEvent(new Event('resumed'));
-    announce(messages.ended.resumed);
+    toast(messages.ended.resumed);
   }
 
   function retry() {
@@ -52,7 +52,7 @@ export function useSession(): Known {
     hasEnded.current = false;
     setSession(null);
     setEnded(0);
-    announce(messages.signIn.signedOut);
+    toast(messages.signIn.signedOut);
   }
 
   useEffect(retry, []);

@@ -1,0 +1,94 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useAction } from '../shared/action.js';
+import { focusFirstError } from '../shared/announcer.js';
+import { Button } from '../shared/button.js';
+import { Field } from '../shared/field.js';
+import { Form } from '../shared/form.js';
+import { Notice } from '../shared/notice.js';
+import { fill, UntrustedText } from '../shared/text.js';
+import { toast } from '../shared/toast.js';
+import { explain, wrongMembers } from './explain.js';
+import { mailCode, signInByCode } from './portal-api.js';
+import { messages } from './messages.js';
+
+const texts = messages.signIn;
+
+interface Props {
+  /** The address to which a code was mailed. */
+  readonly email: string;
+  readonly submit: string;
+  readonly onSignedIn: () => Promise<void>;
+  /** More choices beside the submit button. */
+  readonly extra: ComponentChildren;
+}
+
+/** Takes a mailed code and signs in with it. */
+export function CodeEntry({ email, submit, onSignedIn, extra }: Props) {
+  const form = useRef<HTMLFormElement>(null);
+  const [code, setCode] = useState('');
+  const [wrong, setWrong] = useState<string>();
+  // A code works once: if `onSignedIn` fails, the next try does not need it.
+  const isSignedIn = useRef(false);
+  const tell = (found: string | undefined) => {
+    setWrong(found);
+    focusFirstError(form.current!);
+  };
+  const { busy, error, run } = useAction((error) => {
+    if (wrongMembers(error).length === 0) return explain(error);
+    tell(texts.wrongCode);
+    return '';
+  });
+  // A code may be typed in groups, such as 4013-4555.
+  const digits = code.replaceAll(/[\s\p{P}]/gu, '');
+  const signIn = async () => {
+    const found = digits.length === 8 ? undefined : texts.wrongCode;
+    tell(found);
+    if (found) return;
+    await run(async () => {
+      if (!isSignedIn.current) await signInByCode(email, digits);
+      isSignedIn.current = true;
+      await onSignedIn();
+    });
+  };
+  const mailAnother = () =>
+    run(async () => {
+      await mailCode(email);
+      setCode('');
+      toast(texts.otherCodeMailed);
+    });
+  useEffect(() => {
+    // The last digit submits the code.
+    if (/^\d{8}$/.test(digits)) void signIn();
+  }, [digits]);
+  return (
+    <Form element={form} onSubmit={signIn}>
+      <p role="status">{fill(texts.codeMailed, { email: <UntrustedText text={email} /> })}</p>
+      <Field
+        label={texts.code}
+        name="code"
+        hint={texts.codeHint}
+        value={code}
+        onValue={setCode}
+        error={wrong}
+        input={{
+          class: 'mono code',
+          inputMode: 'numeric',
+          autocomplete: 'one-time-code',
+          autofocus: true,
+          spellcheck: false,
+        }}
+      />
+      {error && <Notice kind="danger">{error}</Notice>}
+      <div class="actions">
+        <Button kind="primary" type="submit" busy={busy}>
+          {submit}
+        </Button>
+        <Button kind="link" onClick={() => void mailAnother()}>
+          {texts.otherCode}
+        </Button>
+        {extra}
+      </div>
+    </Form>
+  );
+}

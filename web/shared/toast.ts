@@ -1,0 +1,51 @@
+import { announce } from './announcer.js';
+import { common } from './messages.js';
+
+/** Long enough to read two short sentences. */
+const SHOWN_MS = 7_000;
+
+/** Shows that something was done, for some seconds, and announces it to screen readers. */
+export function toast(text: string): void {
+  announce(text);
+  const element = create('toast', text);
+  // Screen readers get the text from the live region, which was in the page from the start.
+  element.ariaHidden = 'true';
+  show(element);
+  let timer = setTimeout(() => element.remove(), SHOWN_MS);
+  element.onpointerenter = () => clearTimeout(timer);
+  element.onpointerleave = () => (timer = setTimeout(() => element.remove(), SHOWN_MS));
+}
+
+/** Shows an error that belongs to no place of the page. It stays until it is dismissed. */
+export function toastError(text: string): void {
+  const element = create('toast danger', text);
+  element.role = 'alert';
+  const dismiss = document.createElement('button');
+  dismiss.type = 'button';
+  dismiss.className = 'button link';
+  dismiss.textContent = common.dismiss;
+  dismiss.onclick = () => element.remove();
+  element.append(dismiss);
+  show(element);
+}
+
+function create(kind: string, text: string): HTMLElement {
+  const element = document.createElement('div');
+  element.className = kind;
+  element.popover = 'manual';
+  const sentence = document.createElement('span');
+  sentence.textContent = text;
+  element.append(sentence);
+  return element;
+}
+
+/** Replaces the toast before it. As a popover, a toast is in front of the page. */
+function show(element: HTMLElement): void {
+  // In the next frame a dialog that the same action closes or opens is gone or there.
+  requestAnimationFrame(() => {
+    for (const earlier of document.querySelectorAll('.toast')) earlier.remove();
+    // Everything outside an open dialog is inert.
+    (document.querySelector('dialog[open]') ?? document.body).append(element);
+    if ('showPopover' in element) element.showPopover();
+  });
+}
