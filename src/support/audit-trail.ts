@@ -9,6 +9,10 @@ export interface AuditEvent {
   readonly actor: string;
   readonly action: string;
   readonly license_id: string | null;
+  /** The end of the key of this license; null without a license, and once it is deleted. */
+  readonly key_hint: string | null;
+  /** The staff member whom the entry concerns; null without one, and once the person is removed. */
+  readonly staff_email: string | null;
   readonly reason: string | null;
   readonly change: Readonly<Record<string, unknown>>;
 }
@@ -20,8 +24,10 @@ export async function readAuditTrail(dataSource: DataSource, licenseId?: string)
   const where = licenseId === undefined ? '' : 'where license_id = $1';
   const rows = await queryRows<Omit<AuditEvent, 'at'> & { at: Date }>(
     dataSource,
-    `select id, at, actor, action, license_id, reason, change from audit_event ${where}
-     order by at desc, id desc limit ${AUDIT_PAGE_SIZE}`,
+    `select e.id, e.at, e.actor, e.action, e.license_id, e.reason, e.change,
+            (select key_hint from license where id = e.license_id) as key_hint,
+            (select email from staff where id::text = e.change ->> 'staff_id') as staff_email
+     from audit_event e ${where} order by e.at desc, e.id desc limit ${AUDIT_PAGE_SIZE}`,
     licenseId === undefined ? [] : [licenseId],
   );
   return rows.map(({ at, ...row }) => ({ ...row, at: rfc3339(at) }));

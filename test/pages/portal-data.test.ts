@@ -73,7 +73,9 @@ test('the deletion dialog says what ends and what is kept; the deletion is reque
   await announced(page, 'Deletion is asked for.');
   const notice = page.getByText('Deletion asked for on 10 February 2096.');
   await expectFocus(page.locator('#erasure'));
-  await page.getByText('It runs on 13 February 2096 at 12:00. Until then you can take it back.').waitFor();
+  await page
+    .getByText('It runs on 13 February 2096 at 12:00 UTC. Until then you can take it back.')
+    .waitFor();
   await browser.expectGoodLooks(page);
   expect(await waiting()).toBe(1);
   await page.reload();

@@ -244,7 +244,12 @@ test('the machine that opened the page is marked, and is first', async () => {
   const page = await browser.page(origin);
   await openByKey(page, origin, license, `#activation=${id}`);
   const rows = page.getByRole('rowheader');
-  expect(await rows.first().textContent()).toBe('FirstThis machine');
+  expect(await rows.first().locator('.name').textContent()).toBe('FirstThis machine');
+  await rows
+    .first()
+    .getByText(`Activated 20 November with 3.2.0 · …${id.slice(-4)}`)
+    .waitFor();
+  await rows.first().locator('time').focus();
   expect(await page.getByText('This machine').count()).toBe(1);
   await browser.expectGoodLooks(page);
   await page.evaluate(`location.hash = '#activation=${second}'`);
@@ -294,6 +299,13 @@ test('500 machines: those that ended are collapsed', async () => {
   await openByKey(page, origin, license);
   expect(await headline(page).textContent()).toBe('300 of 500 machines in use');
   expect(await page.getByRole('rowheader').count()).toBe(300);
+  const filter = page.getByLabel('Find a machine');
+  await filter.fill('node 12');
+  await page.locator('.filter').getByText('11 machines found').waitFor({ state: 'attached' });
+  expect(await page.getByRole('rowheader').count()).toBe(11);
+  await filter.fill('none of them');
+  await page.getByText('No machine in use has this').waitFor();
+  await filter.fill('');
   await page.getByText('200 machines no longer in use').click();
   await until(async () => (await page.getByRole('rowheader').count()) === 500);
 });

@@ -112,16 +112,25 @@ test('the audit trail shows who did what and why, and can be filtered', async ()
     "insert into audit_event (id, actor, action, reason, change, at) values (gen_random_uuid(), 'cli', 'staff.role', $1, '{}', now())",
     ['<img src=x onerror=alert(1)> '.repeat(10)],
   );
+  await service.setLicense(license.license_id, { machines_allowed: 3 });
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#audit');
   await title(page, 'Audit trail').waitFor();
+  // What a change replaced, the license that it concerns, and the person whom another entry concerns.
+  await row(page, /^Changed the license.*machines: \d → 3/)
+    .getByRole('link', { name: `License ending in ${license.license_key.slice(-2)}` })
+    .waitFor();
+  await row(page, /^Added a person/)
+    .getByRole('cell', { name: 'support@example.com' })
+    .first()
+    .waitFor();
   await row(page, /^Gave a person another role/)
     .first()
     .waitFor();
   await browser.expectGoodLooks(page);
   await page.getByLabel('Show only').selectOption('license.issue');
   await page.getByRole('table', { name: '1 entry, newest first' }).waitFor();
-  await page.getByRole('link', { name: 'Open the license of this entry' }).click();
+  await page.getByRole('link', { name: `License ending in ${license.license_key.slice(-2)}` }).click();
   await title(page, /^License …/).waitFor();
   expect(page.url()).toBe(`${origin}/support/#license/${license.license_id}`);
 });

@@ -36,6 +36,8 @@ describe('the audit trail', () => {
         actor: 'test',
         action: 'license.set',
         license_id,
+        key_hint: expect.any(String),
+        staff_email: null,
         reason: 'a test',
         change: { machines_allowed: 2, before: { machines_allowed: 1 } },
       },

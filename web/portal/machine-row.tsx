@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../shared/button.js';
 import { day } from '../shared/dates.js';
+import { ExactTime } from '../shared/exact-time.js';
 import { fill, t, UntrustedText } from '../shared/text.js';
 import type { HolderActivation } from '../shared/api-types.js';
 import { AskForRelease } from './ask-for-release.js';
@@ -57,34 +58,29 @@ export function EndedRow({ activation }: { activation: HolderActivation }) {
 
 function Row({ activation, children }: { activation: HolderActivation; children: ComponentChildren }) {
   const { id, app_version, activated_at } = activation;
+  const details = {
+    day: <ExactTime at={activated_at} />,
+    version: <span class="untrusted">{app_version}</span>,
+    id: <span class="mono">…{id.slice(-4)}</span>,
+  };
   return (
     <tr role="row">
-      <th scope="row" role="rowheader">
+      <th scope="row" role="rowheader" aria-labelledby={`name-${id} this-${id}`}>
         <div class="name">
           <span id={`name-${id}`}>
             <MachineName activation={activation} />
           </span>
-          {isThisMachine(activation) && <span class="tag accent">{texts.thisMachine}</span>}
+          {isThisMachine(activation) && (
+            <span class="tag accent" id={`this-${id}`}>
+              {texts.thisMachine}
+            </span>
+          )}
         </div>
+        <div class="details">{fill(texts.details, details)}</div>
       </th>
-      <td role="cell">
-        <CellName name={texts.activated} />
-        {day(activated_at)}
-      </td>
-      <td role="cell">
-        <CellName name={texts.version} />
-        <span class="untrusted">{app_version}</span>
-      </td>
       <td role="cell" id={`state-${id}`}>
         {children}
       </td>
     </tr>
   );
 }
-
-/** Shown where the columns have no heads: on a narrow screen. */
-const CellName = ({ name }: { name: string }) => (
-  <span class="cell-name" aria-hidden="true">
-    {name}{' '}
-  </span>
-);

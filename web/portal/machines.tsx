@@ -1,13 +1,17 @@
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import { plural } from '../shared/dates.js';
+import { Field } from '../shared/field.js';
 import type { HolderActivation, HolderLicense } from '../shared/api-types.js';
 import { ActiveRow, EndedRow } from './machine-row.js';
 import { isThisMachine } from './this-machine.js';
 import { messages } from './messages.js';
 
 const texts = messages.machines;
-/** More of those that ended would push what matters off the page. */
+/** More ended machines are collapsed, because they would push those in use off the page. */
 const SHOWN_ENDED = 5;
+/** With more machines in use, a filter is shown. */
+const UNFILTERED = 10;
 
 export function Machines({ license }: { license: HolderLicense }) {
   const ofState = (ended: boolean) =>
@@ -15,14 +19,31 @@ export function Machines({ license }: { license: HolderLicense }) {
       .filter(({ state }) => (state !== 'active') === ended)
       .toSorted((a, b) => Number(isThisMachine(b)) - Number(isThisMachine(a)));
   const [active, ended] = [ofState(false), ofState(true)];
+  const [wanted, setWanted] = useState('');
+  const found = active.filter((activation) => matches(activation, wanted.trim().toLowerCase()));
   return (
     <>
+      {active.length > UNFILTERED && (
+        <div class="filter">
+          <Field
+            label={texts.filter}
+            name="filter"
+            value={wanted}
+            onValue={setWanted}
+            input={{ type: 'search', autocomplete: 'off', spellcheck: false }}
+          />
+          <p class="unseen" role="status">
+            {wanted.trim() && plural(found.length, texts.filtered)}
+          </p>
+        </div>
+      )}
+      {active.length > 0 && found.length === 0 && <p>{texts.filterNone}</p>}
       {active.length === 0 && <p>{ended.length > 0 ? texts.noneNow : texts.none}</p>}
-      {active.length > 0 && (
+      {found.length > 0 && (
         <MachineTable
           caption={texts.caption}
-          columns={[texts.machine, texts.activated, texts.version, texts.state]}
-          rows={active.map((activation) => (
+          columns={[texts.machine, texts.state]}
+          rows={found.map((activation) => (
             <ActiveRow
               key={activation.id}
               activation={activation}
@@ -36,12 +57,17 @@ export function Machines({ license }: { license: HolderLicense }) {
   );
 }
 
+const matches = ({ hostname_hint, app_version, id }: HolderActivation, wanted: string) =>
+  (hostname_hint?.trim() || texts.unnamed).toLowerCase().includes(wanted) ||
+  app_version === wanted ||
+  (wanted !== '' && id.endsWith(wanted));
+
 function Ended({ activations }: { activations: readonly HolderActivation[] }) {
   const table = (
     <MachineTable
       ended
       caption={texts.captionEnded}
-      columns={[texts.machine, texts.activated, texts.version, texts.endedColumn]}
+      columns={[texts.machine, texts.endedColumn]}
       rows={activations.map((activation) => (
         <EndedRow key={activation.id} activation={activation} />
       ))}

@@ -113,8 +113,11 @@ export const messages = {
     captionEnded: 'Machines no longer in use',
     ended: { one: '# machine no longer in use', other: '# machines no longer in use' },
     machine: 'Machine',
-    activated: 'Activated',
-    version: 'With version',
+    /** {id} is the end of the id of its activation. */
+    details: 'Activated {day} with {version} · {id}',
+    filter: 'Find a machine',
+    filtered: { one: '# machine found', other: '# machines found' },
+    filterNone: 'No machine in use has this in its name, its version or the end of its id.',
     state: 'State',
     endedColumn: 'Ended',
     unnamed: 'Unnamed machine',

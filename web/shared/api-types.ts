@@ -22,8 +22,12 @@ export interface AuditEvent {
   readonly actor: string;
   readonly action: string;
   readonly license_id: null | string;
+  /** The end of the key of this license; null without a license, and once it is deleted. */
+  readonly key_hint: string | null;
+  /** The staff member whom the entry concerns; null without one, and once the person is removed. */
+  readonly staff_email: string | null;
   readonly reason: string | null;
-  /** What exactly: ids and new values, an object of them. */
+  /** What exactly: ids, new values, and in `before` the values that a change replaced. */
   readonly change: unknown;
 }
 

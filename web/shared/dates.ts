@@ -8,9 +8,20 @@ const dayOfThisYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: '
 const longDay = new Intl.DateTimeFormat(locale, { dateStyle: 'long' });
 const longDayUtc = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' });
 const shortDayUtc = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
-const shortMoments = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+const CLOCK = { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const;
+const shortMoments = new Intl.DateTimeFormat(locale, {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  ...CLOCK,
+});
 const percents = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 });
-const longMoment = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short' });
+const longMoment = new Intl.DateTimeFormat(locale, {
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  ...CLOCK,
+});
 
 export const number = (value: number) => numbers.format(value);
 
@@ -32,11 +43,11 @@ export const utcDay = (moment: string) => longDayUtc.format(new Date(moment));
 /** The short form: `4 Jan`. */
 export const shortUtcDay = (moment: string) => shortDayUtc.format(new Date(moment));
 
-/** `20 Nov 2026, 13:00`, for a table. */
+/** `20 Nov 2026, 13:00 UTC`, for a table. */
 export const shortMoment = (time: string) => shortMoments.format(new Date(time));
 
 /** A share of 1: `37%`. */
 export const percent = (share: number) => percents.format(share);
 
-/** `20 November 2026 at 13:00`, where the reader is. */
+/** `20 November 2026 at 13:00 UTC`, in the time zone of the reader. */
 export const moment = (time: string) => longMoment.format(new Date(time));

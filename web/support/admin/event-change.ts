@@ -2,15 +2,21 @@ import { utcDay } from '../../shared/dates.js';
 import type { AuditEvent } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 
-/** Nothing to read in them but where to look. */
+/** Names of ids, which are left out if they have no label. */
 const IDS = /(^|_)id$/;
 
-/** What an entry changed, as `name: value` pairs in messages. `names`: what is known of ids. */
+/** What an entry changed, such as `machines: 1 → 3`. @param names the labels of ids */
 export function changeText({ change }: AuditEvent, names: ReadonlyMap<string, string>): string {
   const texts = messages.history;
-  return Object.entries(change as Readonly<Record<string, unknown>>)
+  const { before = {}, ...values } = change as Readonly<Record<string, unknown>> & { before?: object };
+  const previous = new Map(Object.entries(before));
+  return Object.entries(values)
     .filter(([name, value]) => !IDS.test(name) || names.has(String(value)))
-    .map(([name, value]) => `${texts.changes[name] ?? name}: ${valueText(name, value, names)}`)
+    .map(([name, value]) => {
+      const now = valueText(name, value, names);
+      const was = previous.has(name) ? `${valueText(name, previous.get(name), names)} → ` : '';
+      return `${texts.changes[name] ?? name}: ${was}${now}`;
+    })
     .join(', ');
 }
 

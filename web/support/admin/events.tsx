@@ -1,5 +1,5 @@
 import { shortMoment } from '../../shared/dates.js';
-import { UntrustedText } from '../../shared/text.js';
+import { t, UntrustedText } from '../../shared/text.js';
 import { Person } from '../parts/person.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
@@ -15,22 +15,25 @@ const NO_NAMES: ReadonlyMap<string, string> = new Map();
 interface Props {
   readonly events: readonly AuditEvent[];
   readonly caption: string;
-  /** What is known of the ids that they name. */
+  /** The labels of ids in the entries. */
   readonly names?: ReadonlyMap<string, string>;
-  /** Where they are of many licenses, each leads to its own. */
+  /** Whether a column names the license or the person of each entry. */
   readonly withLicense?: boolean;
 }
 
 const LICENSE: Column<AuditEvent> = {
   name: messages.audit.license,
-  cell: ({ license_id }) =>
-    license_id ? (
-      <a href={hrefOf('license', license_id)} aria-label={messages.audit.openLabel}>
-        {messages.audit.open}
+  cell: ({ license_id, key_hint, staff_email }) => {
+    if (staff_email) return <Person email={staff_email} />;
+    if (!license_id) return texts.noReason;
+    const hint = key_hint ?? '';
+    if (!hint) return <span class="quiet">{messages.audit.deleted}</span>;
+    return (
+      <a href={hrefOf('license', license_id)} aria-label={t(messages.find.keyLabel, { hint })}>
+        {t(messages.find.keyHint, { hint })}
       </a>
-    ) : (
-      texts.noReason
-    ),
+    );
+  },
 };
 
 /** Entries of the audit trail: who, what, why, when. */

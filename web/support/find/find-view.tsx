@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce, focusFirstError } from '../../shared/announcer.js';
 import { Button } from '../../shared/button.js';
 import { plural } from '../../shared/dates.js';
@@ -49,6 +49,11 @@ export function FindView({ sought, onSought, isAdmin }: Props) {
   const { text, kind, licenses } = sought;
   const wrong = isEmpty ? texts.empty : memberErrors(action.error)[kind];
 
+  // With several results, the results get the focus.
+  useEffect(() => {
+    if ((licenses?.length ?? 0) < 2) form.current?.querySelector('input')?.focus();
+  }, []);
+
   async function search() {
     const wanted = text.trim();
     setEmpty(wanted === '');
@@ -65,7 +70,7 @@ export function FindView({ sought, onSought, isAdmin }: Props) {
 
   return (
     <div class="flow">
-      <ViewTitle>{texts.title}</ViewTitle>
+      <ViewTitle focus={false}>{texts.title}</ViewTitle>
       <SearchForm
         form={form}
         text={text}

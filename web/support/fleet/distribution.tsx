@@ -36,7 +36,6 @@ export function Distribution({ dimension, weeks }: Props) {
 
 function Bars({ counts, total }: { counts: readonly Count[]; total: number }) {
   const shown = counts.length > MAX_BARS ? withRest(counts) : counts;
-  const longest = Math.max(...shown.map(({ heartbeats }) => heartbeats));
   return (
     <ul class="bars">
       {shown.map(({ label, isOther, heartbeats }) => (
@@ -48,7 +47,7 @@ function Bars({ counts, total }: { counts: readonly Count[]; total: number }) {
           <span class="track" aria-hidden="true">
             <span
               class={isOther ? 'bar rest' : 'bar'}
-              style={{ inlineSize: `${(100 * heartbeats) / longest}%` }}
+              style={{ inlineSize: `${(100 * heartbeats) / total}%` }}
             />
           </span>
         </li>

@@ -10,7 +10,7 @@ import { ServiceView } from '../admin/service-view.js';
 import { StaffView } from '../admin/staff-view.js';
 import { call, findSession } from '../call.js';
 import { FindView, NOTHING_SOUGHT, withLicense } from '../find/find-view.js';
-import { FleetView } from '../fleet/fleet-view.js';
+import { LazyFleetView } from '../fleet/lazy-fleet-view.js';
 import { LicenseView } from '../license/license-view.js';
 import { problemText } from '../parts/problem-text.js';
 import { useAction } from '../../shared/action.js';
@@ -104,7 +104,7 @@ function Views({
     case 'erasures':
       return <ErasuresView load={queues.erasures} isAdmin={isAdmin} />;
     case 'fleet':
-      return <FleetView />;
+      return <LazyFleetView />;
     case 'service':
       return <ServiceView />;
     case 'audit':

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { moveFocus } from '../../shared/announcer.js';
 import { Button } from '../../shared/button.js';
 import { day, plural } from '../../shared/dates.js';
+import { ExactTime } from '../../shared/exact-time.js';
 import { Field } from '../../shared/field.js';
 import { t } from '../../shared/text.js';
 import { Machine, machineText } from '../parts/machine.js';
@@ -21,7 +22,7 @@ const MACHINE: Column<Activation> = {
 };
 const ACTIVATED: Column<Activation> = {
   name: texts.activated,
-  cell: ({ activated_at }) => <time dateTime={activated_at}>{day(activated_at)}</time>,
+  cell: ({ activated_at }) => <ExactTime at={activated_at} />,
 };
 const VERSION: Column<Activation> = { name: texts.version, cell: ({ app_version }) => app_version };
 const idColumn = (searched: string): Column<Activation> => ({
