@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAction } from '../shared/action.js';
-import { focusFirstError } from '../shared/announcer.js';
+import { focusFirstError, focusSoon } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { Field } from '../shared/field.js';
 import { Form } from '../shared/form.js';
@@ -17,6 +17,8 @@ const texts = messages.signIn;
 interface Props {
   /** The address to which a code was mailed. */
   readonly email: string;
+  /** Says that a code was mailed to `{email}`. */
+  readonly lead?: string;
   readonly submit: string;
   readonly onSignedIn: () => Promise<void>;
   /** More choices beside the submit button. */
@@ -24,7 +26,7 @@ interface Props {
 }
 
 /** Takes a mailed code and signs in with it. */
-export function CodeEntry({ email, submit, onSignedIn, extra }: Props) {
+export function CodeEntry({ email, lead = texts.codeMailed, submit, onSignedIn, extra }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const [code, setCode] = useState('');
   const [wrong, setWrong] = useState<string>();
@@ -55,6 +57,7 @@ export function CodeEntry({ email, submit, onSignedIn, extra }: Props) {
     run(async () => {
       await mailCode(email);
       setCode('');
+      focusSoon(form.current!, 'input');
       toast(texts.otherCodeMailed);
     });
   useEffect(() => {
@@ -63,7 +66,7 @@ export function CodeEntry({ email, submit, onSignedIn, extra }: Props) {
   }, [digits]);
   return (
     <Form element={form} onSubmit={signIn}>
-      <p role="status">{fill(texts.codeMailed, { email: <UntrustedText text={email} /> })}</p>
+      <p role="status">{fill(lead, { email: <UntrustedText text={email} /> })}</p>
       <Field
         label={texts.code}
         name="code"

@@ -154,6 +154,7 @@ export const messages = {
     confirm: 'Release it',
     done: 'It is released. Its place is free.',
     cancel: 'Cancel',
+    codeMailed: 'A code is on its way to {email}. Enter it to release the machine.',
     codeFirst:
       'You are signed in with a license key, which other people may know, so we first mail a code to {email}.',
   },

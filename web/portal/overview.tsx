@@ -39,8 +39,8 @@ export function Overview({ stale, ...session }: Props) {
         <LicenseSection key={license.id} license={license} />
       ))}
       {holder.signed_in_by === 'key' && (
-        <p class="actions">
-          <span>{messages.license.onlyThis}</span>
+        <p class="actions small">
+          <span class="quiet">{messages.license.onlyThis}</span>
           <Button kind="link" onClick={() => proveMailbox('headline')}>
             {fill(messages.license.showAll, { email: <UntrustedText text={holder.email} /> })}
           </Button>

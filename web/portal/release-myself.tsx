@@ -49,6 +49,7 @@ export function ReleaseMyself({ activation, left, onClose }: Props) {
       <Dialog title={title} onClose={onClose}>
         <CodeEntry
           email={holder.email}
+          lead={texts.codeMailed}
           submit={texts.confirm}
           onSignedIn={releaseAfterCode}
           extra={

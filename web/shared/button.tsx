@@ -47,13 +47,8 @@ export function Button({
         else onClick?.();
       }}
     >
-      {busy ? (
-        <>
-          <span class="label">{children}</span> <span class="working">{common.working}</span>
-        </>
-      ) : (
-        children
-      )}
+      <span class="label">{children}</span>
+      {busy && <span class="working"> {common.working}</span>}
     </button>
   );
 }
