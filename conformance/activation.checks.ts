@@ -1,18 +1,18 @@
 import { demand, NotChecked, type Check } from './check.ts';
 import { HOSTNAME_HINT, MACHINE_ID, type Deployment } from './deployment.ts';
 import type { Answer } from './http.ts';
-import { lookalike, unknownLookalikeKey } from './license-keys.ts';
-import { firstActivation, refusal, seat } from './seat.ts';
-import { at, demandJson, demandMembers, demandRefusal, shown, described } from './shape.ts';
+import { withLookalikes, unknownLookalikeKey } from './license-keys.ts';
+import { firstActivation, refusalReason, successfulActivation } from './seat.ts';
+import { at, demandJson, demandMembers, demandRefusal, formatValue, describeAnswer } from './shape.ts';
 import { demandSevenDays } from './timers.ts';
 
-/** Activates once more, and demands the seat there is already. */
-async function again(service: Deployment, change: Record<string, unknown> = {}): Promise<Answer> {
-  const { id } = await seat(service);
+/** Activates the same machine again, and demands the existing activation. */
+async function activateAgain(service: Deployment, change: Record<string, unknown> = {}): Promise<Answer> {
+  const { id } = await successfulActivation(service);
   const answer = await service.activate(change);
-  demand(answer.status === 200, `${described(answer)}, not 200.`);
+  demand(answer.status === 200, `${describeAnswer(answer)}, not 200.`);
   const other = at(answer.json, 'activation', 'id');
-  demand(other === id, `It gave activation ${shown(other)}, not ${shown(id)} again.`);
+  demand(other === id, `The answer has the activation ${formatValue(other)}, not ${formatValue(id)}.`);
   return answer;
 }
 
@@ -20,22 +20,22 @@ const upperHex = MACHINE_ID.toUpperCase();
 
 export const activationChecks: readonly Check[] = [
   {
-    title: 'A first activation answers 201, that of a machine which has a binding 200',
+    title: 'A first activation is answered with 201, one of a machine that has a binding with 200',
     run: async (service) => {
       const answer = await firstActivation(service);
-      const refused = refusal(answer);
+      const refused = refusalReason(answer);
       if (refused) throw new NotChecked(refused);
       demand(
         answer.status !== 404,
-        `${described(answer)}: is it the license key, and the e-mail address, of this service?`,
+        `${describeAnswer(answer)}: is it the license key, and the e-mail address, of this service?`,
       );
       demandJson(answer, 200, 201);
     },
   },
   {
-    title: 'The answer holds a token, until when it holds offline, and when to call again',
+    title: 'The answer has the token, offline_until, server_time and heartbeat_after_seconds',
     run: async (service) => {
-      const { answer } = await seat(service);
+      const { answer } = await successfulActivation(service);
       demandMembers(answer.json, {
         token: 'token',
         offline_until: 'time',
@@ -45,13 +45,13 @@ export const activationChecks: readonly Check[] = [
     },
   },
   {
-    title: 'A token holds 7 days offline, and the next heartbeat is due before that',
-    run: async (service) => demandSevenDays((await seat(service)).answer.json),
+    title: 'offline_until is 7 days after server_time, and the next heartbeat is due earlier',
+    run: async (service) => demandSevenDays((await successfulActivation(service)).answer.json),
   },
   {
-    title: 'The answer tells the activation: a UUIDv7, since when, and under which label',
+    title: 'The answer has the activation: id (a UUIDv7), activated_at and hostname_hint',
     run: async (service) => {
-      const { answer } = await seat(service);
+      const { answer } = await successfulActivation(service);
       demandMembers(answer.json, {
         'activation.id': 'id',
         'activation.activated_at': 'time',
@@ -60,9 +60,9 @@ export const activationChecks: readonly Check[] = [
     },
   },
   {
-    title: 'The answer tells the license: active, its expiry or null, machines allowed and in use',
+    title: 'The answer has the license: status active, expires_at or null, machines allowed and in use',
     run: async (service) => {
-      const { answer } = await seat(service);
+      const { answer } = await successfulActivation(service);
       demandMembers(answer.json, {
         'license.status': 'active',
         'license.expires_at': 'timeOrNull',
@@ -72,65 +72,70 @@ export const activationChecks: readonly Check[] = [
     },
   },
   {
-    title: 'The same machine again answers 200 with the same activation, since the same moment',
+    title: 'A second activation of the machine is answered with 200, the same id and the same activated_at',
     run: async (service) => {
-      const { answer } = await seat(service);
-      const [first, second] = [answer, await again(service)].map(({ json }) =>
+      const { answer } = await successfulActivation(service);
+      const [first, second] = [answer, await activateAgain(service)].map(({ json }) =>
         at(json, 'activation', 'activated_at'),
       );
-      demand(first === second, `activated_at became ${shown(second)} and was ${shown(first)}.`);
+      demand(first === second, `activated_at became ${formatValue(second)} and was ${formatValue(first)}.`);
     },
   },
   {
-    title: 'Called concurrently, it still answers with the same activation',
+    title: 'Concurrent activations are answered with the same activation',
     run: async (service) => {
-      await seat(service);
-      await Promise.all([again(service), again(service), again(service)]);
+      await successfulActivation(service);
+      await Promise.all([activateAgain(service), activateAgain(service), activateAgain(service)]);
     },
   },
   {
     title: 'A machine id in upper case is the same machine',
-    run: async (service) => void (await again(service, { machine_id: upperHex })),
+    run: async (service) => void (await activateAgain(service, { machine_id: upperHex })),
   },
   {
-    title: 'Key and e-mail are read kindly: space around them, and either case',
+    title: 'Space around the key and the e-mail address is ignored, and so is their case',
     run: async (service) => {
       const { license_key, email } = service.license;
-      const kindly = {
+      const typedVariant = {
         license_key: ` \t${license_key.toLowerCase()}\n`,
         email: ` ${email.toUpperCase()}\t`,
       };
-      await again(service, kindly);
+      await activateAgain(service, typedVariant);
     },
   },
   {
-    title: "Crockford's look-alikes in a key are read kindly: O for 0, I and L for 1",
+    title: "Crockford's look-alikes in a key are accepted: O for 0, I and L for 1",
     run: async (service) => {
       const { license_key } = service.license;
       const unknown = await service.activate({ license_key: unknownLookalikeKey(license_key) });
       demandRefusal(unknown, 404, 'license_not_found');
-      if (lookalike(license_key) !== license_key)
-        await again(service, { license_key: lookalike(license_key) });
+      if (withLookalikes(license_key) !== license_key)
+        await activateAgain(service, { license_key: withLookalikes(license_key) });
     },
   },
   {
     title: 'hostname_hint is never changed by a later activation',
     run: async (service) => {
-      const { answer } = await seat(service);
-      await again(service, { hostname_hint: `${HOSTNAME_HINT}, renamed` });
-      const hints = [answer, await again(service)].map(({ json }) => at(json, 'activation', 'hostname_hint'));
-      demand(hints[0] === hints[1], `It was ${shown(hints[0])} and became ${shown(hints[1])}.`);
+      const { answer } = await successfulActivation(service);
+      await activateAgain(service, { hostname_hint: `${HOSTNAME_HINT}, renamed` });
+      const hints = [answer, await activateAgain(service)].map(({ json }) =>
+        at(json, 'activation', 'hostname_hint'),
+      );
+      demand(hints[0] === hints[1], `It was ${formatValue(hints[0])} and became ${formatValue(hints[1])}.`);
     },
   },
   {
-    title: 'A blank hostname_hint means none, and is no error',
-    run: async (service) => void (await again(service, { hostname_hint: ' \t\u00a0 ' })),
+    title: 'A blank hostname_hint counts as missing and is no error',
+    run: async (service) => void (await activateAgain(service, { hostname_hint: ' \t\u00a0 ' })),
   },
   {
     title: 'Unknown members of an activation are ignored',
     run: async (service) => {
-      const answer = await again(service, { conformance: { unknown: ['conformance-canary'] } });
-      demand(!answer.body.includes('conformance-canary'), 'The answer repeats what an unknown member held.');
+      const answer = await activateAgain(service, { conformance: { unknown: ['conformance-canary'] } });
+      demand(
+        !answer.body.includes('conformance-canary'),
+        'The answer repeats the value of an unknown member.',
+      );
     },
   },
 ];

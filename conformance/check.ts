@@ -1,17 +1,17 @@
 import type { Deployment } from './deployment.ts';
 
-/** One rule of the contract, and how to see from outside whether it holds. */
+/** A rule of the contract, and a function that checks it from outside. */
 export interface Check {
   /** A sentence of the contract. */
   readonly title: string;
-  /** Throws an Error with one clear sentence where the rule does not hold, NotChecked where that cannot be decided. */
+  /** Throws an Error with one sentence if the rule does not hold, or NotChecked if that cannot be decided. */
   readonly run: (service: Deployment) => Promise<void>;
 }
 
-/** The checks of one place in the contract. */
+/** The checks of one section of the contract. */
 export interface Group {
   readonly name: string;
-  /** Where the rules stand: `contract 1, activate`. */
+  /** The document and section of the rules: `docs/contract.md#activate`. */
   readonly rule: string;
   readonly checks: readonly Check[];
 }
@@ -25,26 +25,26 @@ export interface Result {
   readonly why: string | null;
 }
 
-/** Thrown where a rule cannot be judged: what it would need is not there. */
+/** Thrown if a rule cannot be checked, because something that the check needs is missing. */
 export class NotChecked extends Error {}
 
-/** Throws the sentence where the condition does not hold. */
+/** Throws an error with the sentence if the condition is false. */
 export function demand(holds: unknown, sentence: string): asserts holds {
   if (!holds) throw new Error(sentence);
 }
 
-/** Runs every check, one after the other: a later one may look at what an earlier one was answered. */
+/** Runs the checks one after the other, because later ones may read the answers to earlier ones. */
 export async function conform(service: Deployment, groups: readonly Group[]): Promise<Result[]> {
   const results: Result[] = [];
   for (const { name, rule, checks } of groups) {
     for (const { title, run } of checks) {
-      results.push({ group: name, rule, title, ...(await judge(() => run(service))) });
+      results.push({ group: name, rule, title, ...(await runCheck(() => run(service))) });
     }
   }
   return results;
 }
 
-async function judge(run: () => Promise<void>): Promise<Pick<Result, 'result' | 'why'>> {
+async function runCheck(run: () => Promise<void>): Promise<Pick<Result, 'result' | 'why'>> {
   try {
     await run();
     return { result: 'holds', why: null };
@@ -54,12 +54,12 @@ async function judge(run: () => Promise<void>): Promise<Pick<Result, 'result' | 
   }
 }
 
-/** Does a piece of work once for each service, however many checks ask for what it brings. */
+/** Runs a function once for each service and shares its result between the checks. */
 export function once<T>(work: (service: Deployment) => Promise<T>): (service: Deployment) => Promise<T> {
-  const known = new WeakMap<Deployment, Promise<T>>();
+  const results = new WeakMap<Deployment, Promise<T>>();
   return (service) => {
-    const begun = known.get(service) ?? work(service);
-    known.set(service, begun);
-    return begun;
+    const result = results.get(service) ?? work(service);
+    results.set(service, result);
+    return result;
   };
 }

@@ -11,17 +11,17 @@ import { requestChecks } from './requests.checks.ts';
 import { signedManifestChecks } from './signed-manifest.checks.ts';
 import { telemetryChecks } from './telemetry.checks.ts';
 
-/** Everything that is checked, in this order: the last two groups look at all answers to those before them. */
+/** All checks, in their order: the last two groups read the answers to all checks before them. */
 export const CONTRACT: readonly Group[] = [
-  { name: 'Health', rule: 'contract 6, settings', checks: healthChecks },
-  { name: 'Activation', rule: 'contract 1, activate', checks: activationChecks },
-  { name: 'Refused activations', rule: 'contract 1, activate', checks: activationRefusalChecks },
-  { name: 'Heartbeat', rule: 'contract 1, heartbeat', checks: heartbeatChecks },
-  { name: 'Telemetry', rule: 'contract 1, heartbeat', checks: telemetryChecks },
-  { name: 'Keys', rule: 'contract 1, keys', checks: keysChecks },
-  { name: 'Manifest', rule: 'contract 1, manifest', checks: manifestChecks },
-  { name: 'What the manifest signs', rule: 'keys, manifests', checks: signedManifestChecks },
-  { name: 'Requests', rule: 'contract 1, common rules', checks: requestChecks },
-  { name: 'Refusals', rule: 'contract 1, errors', checks: problemChecks },
-  { name: 'Headers', rule: 'contract 1, common rules', checks: headerChecks },
+  { name: 'Health', rule: 'docs/openapi.yaml', checks: healthChecks },
+  { name: 'Activation', rule: 'docs/contract.md#activate', checks: activationChecks },
+  { name: 'Refused activations', rule: 'docs/contract.md#activate', checks: activationRefusalChecks },
+  { name: 'Heartbeat', rule: 'docs/contract.md#heartbeat', checks: heartbeatChecks },
+  { name: 'Telemetry', rule: 'docs/contract.md#heartbeat', checks: telemetryChecks },
+  { name: 'Keys', rule: 'docs/contract.md#token-keys', checks: keysChecks },
+  { name: 'Manifest', rule: 'docs/contract.md#update-manifest', checks: manifestChecks },
+  { name: 'Signed content of the manifest', rule: 'docs/keys.md#manifests', checks: signedManifestChecks },
+  { name: 'Requests', rule: 'docs/contract.md#common-rules', checks: requestChecks },
+  { name: 'Refusals', rule: 'docs/contract.md#errors', checks: problemChecks },
+  { name: 'Headers', rule: 'docs/contract.md#common-rules', checks: headerChecks },
 ];

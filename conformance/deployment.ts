@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto';
 import { NotChecked } from './check.ts';
-import { ask, NoAnswer, type Answer, type Question } from './http.ts';
+import { ask, NoAnswer, type Answer, type RequestOptions } from './http.ts';
 
 export interface License {
   readonly license_key: string;
   readonly email: string;
 }
 
-/** The one machine that is activated: the same in every run, so that it takes one seat for good. */
+/** The machine that is activated. It is the same in every run, so that repeated runs count as one machine. */
 export const MACHINE_ID = createHash('sha256').update('mooring conformance').digest('hex');
-/** What a person reads in the portal. */
+/** The label that the portal shows. */
 export const HOSTNAME_HINT = 'Conformance check';
-/** It is never published, so no license is refused for it. */
+/** A version that is never published, so that no license is refused because of it. */
 export const APP_VERSION = '0.0.0.1';
 
-/** After so many requests without an answer, the rest is not worth the wait. */
-const MOST_UNANSWERED = 3;
+/** After this number of requests without an answer the remaining ones are not sent. */
+const MAX_UNANSWERED = 3;
 
-/** The service under examination, the license it is examined with, and all that it has answered. */
+/** The service to be checked, the license for the checks, and all answers so far. */
 export class Deployment {
   readonly url: string;
   readonly license: License;
@@ -32,10 +32,10 @@ export class Deployment {
     this.#timeoutMs = timeoutMs;
   }
 
-  async ask(method: string, path: string, question: Question = {}): Promise<Answer> {
-    if (this.#unanswered >= MOST_UNANSWERED) throw new NotChecked('the service no longer answers');
+  async ask(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    if (this.#unanswered >= MAX_UNANSWERED) throw new NotChecked('the service no longer answers');
     try {
-      const answer = await ask(this.url, method, path, question, this.#timeoutMs);
+      const answer = await ask(this.url, method, path, options, this.#timeoutMs);
       this.answers.push(answer);
       return answer;
     } catch (error) {
@@ -44,10 +44,10 @@ export class Deployment {
     }
   }
 
-  /** Activates the machine of every run, but for what `change` says; undefined leaves a member out. */
+  /** Activates the machine of the run with changed members; undefined leaves a member out. */
   activate(change: Record<string, unknown> = {}): Promise<Answer> {
-    const usual = { ...this.license, machine_id: MACHINE_ID, hostname_hint: HOSTNAME_HINT };
-    return this.ask('POST', '/v1/activate', { body: { ...usual, app_version: APP_VERSION, ...change } });
+    const defaults = { ...this.license, machine_id: MACHINE_ID, hostname_hint: HOSTNAME_HINT };
+    return this.ask('POST', '/v1/activate', { body: { ...defaults, app_version: APP_VERSION, ...change } });
   }
 
   heartbeat(token: unknown, more: Record<string, unknown> = {}): Promise<Answer> {

@@ -1,30 +1,33 @@
 import { demand, type Check } from './check.ts';
 import type { Answer } from './http.ts';
-import { shown, described } from './shape.ts';
+import { formatValue, describeAnswer } from './shape.ts';
 
-/** Holds every answer seen so far against a rule. */
+/** Checks all answers so far. */
 const ofEach =
-  (judge: (answer: Answer) => void): Check['run'] =>
+  (check: (answer: Answer) => void): Check['run'] =>
   async (service) =>
-    service.answers.forEach(judge);
+    service.answers.forEach(check);
 
-/** The two that everyone gets alike; where they are refused, the rule holds for them too. */
-const mayBeKept = ({ request, status }: Answer) => /\/v1\/(manifest|keys)$/.test(request) && status < 400;
+/** The manifest and the keys, which are the same for all callers, unless the request was refused. */
+const mayBeCached = ({ request, status }: Answer) => /\/v1\/(manifest|keys)$/.test(request) && status < 400;
 
 const demandNone = (name: string) =>
   ofEach((answer) => {
     const value = answer.headers[name];
-    demand(value === undefined, `${described(answer)} with ${name}: ${shown(value)}.`);
+    demand(value === undefined, `${describeAnswer(answer)} with ${name}: ${formatValue(value)}.`);
   });
 
-/** Reads the answers to the checks before it, so it comes after them. */
+/** These checks read the answers to the earlier checks, so they come last. */
 export const headerChecks: readonly Check[] = [
   {
-    title: 'No answer is kept: cache-control is no-store, but for the manifest and the keys',
+    title: 'cache-control is no-store, except for the manifest and the keys',
     run: ofEach((answer) => {
-      if (mayBeKept(answer)) return;
+      if (mayBeCached(answer)) return;
       const value = answer.headers['cache-control'];
-      demand(/^no-store$/i.test(value ?? ''), `${described(answer)} with cache-control ${shown(value)}.`);
+      demand(
+        /^no-store$/i.test(value ?? ''),
+        `${describeAnswer(answer)} with cache-control ${formatValue(value)}.`,
+      );
     }),
   },
   { title: 'No answer sets a cookie', run: demandNone('set-cookie') },

@@ -1,6 +1,6 @@
 import type { JsonWebKey } from 'node:crypto';
 import { NotChecked, once } from './check.ts';
-import { at, isObject, described } from './shape.ts';
+import { at, isObject, describeAnswer } from './shape.ts';
 
 export const keysAnswer = once((service) => service.ask('GET', '/v1/keys'));
 
@@ -10,14 +10,14 @@ export interface KeySet {
   readonly manifests: readonly JsonWebKey[];
 }
 
-/** The public keys that the service shows. */
+/** The public keys that the service publishes. */
 export const keySet = once(async (service): Promise<KeySet> => {
   const answer = await keysAnswer(service).catch(() => {
     throw new NotChecked('/v1/keys was not answered');
   });
   const keys = at(answer.json, 'keys');
   if (answer.status !== 200 || !Array.isArray(keys))
-    throw new NotChecked(`there are no keys to look at: ${described(answer)}`);
+    throw new NotChecked(`there are no keys to check: ${describeAnswer(answer)}`);
   const all = keys.filter(isObject);
   const usable = (use: string) =>
     all

@@ -1,38 +1,38 @@
 import { NotChecked, once } from './check.ts';
 import type { Answer } from './http.ts';
-import { at, isObject, described } from './shape.ts';
+import { at, isObject, describeAnswer } from './shape.ts';
 
-/** The manifest as the first caller gets it, whatever came. */
+/** The answer to the first request for the manifest. */
 export const manifestAnswer = once((service) => service.ask('GET', '/v1/manifest'));
 
-/** The manifest that is published; all about it is not checked where none is. */
+/** The published manifest. Without one, the checks of the manifest are not run. */
 export const published = once(async (service): Promise<Answer> => {
   const answer = await manifestAnswer(service).catch(() => {
     throw new NotChecked('the manifest was not answered');
   });
   if (at(answer.json, 'code') === 'no_version_published') throw new NotChecked('no version is published');
   if (answer.status !== 200 || !isObject(answer.json))
-    throw new NotChecked(`there is no manifest to look at: ${described(answer)}`);
+    throw new NotChecked(`there is no manifest to check: ${describeAnswer(answer)}`);
   return answer;
 });
 
 export interface Signed {
-  /** The exact text that is signed. */
+  /** The signed text. */
   readonly text: string;
   readonly content: Record<string, unknown>;
 }
 
-/** What is signed: the text, and what it says. */
+/** The signed text and its parsed content. */
 export const signed = once(async (service): Promise<Signed> => {
   const text = at((await published(service)).json, 'signed');
-  if (typeof text !== 'string') throw new NotChecked('the manifest has no text that is signed');
+  if (typeof text !== 'string') throw new NotChecked('the manifest has no signed text');
   let content: unknown;
   try {
     content = JSON.parse(text);
   } catch {
-    throw new NotChecked('the signed text is no JSON');
+    throw new NotChecked('the signed text is not JSON');
   }
-  if (!isObject(content)) throw new NotChecked('the signed text is no JSON object');
+  if (!isObject(content)) throw new NotChecked('the signed text is not a JSON object');
   return { text, content };
 });
 

@@ -3,34 +3,34 @@ import { parseArgs } from 'node:util';
 import { HOSTNAME_HINT, type License } from './deployment.ts';
 
 export interface Options {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly license: License;
   readonly json: boolean;
 }
 
-/** A sentence for the person who typed the command: exit code 2. */
+/** An error in the arguments, shown as one sentence: exit code 2. */
 export class UsageError extends Error {}
 
-export const NOTICE = `This activates one machine of the license (label "${HOSTNAME_HINT}", the same in every run) and keeps its seat.
-Where that was the last seat, another machine is tried, which must be refused. Two blocks of made-up telemetry are sent.`;
+export const NOTICE = `This activates one machine of the license (label "${HOSTNAME_HINT}", the same in every run), which stays activated.
+If that reaches the machine limit, another machine is tried, which must be refused. Two blocks of made-up telemetry are sent.`;
 
 export const HELP = `Usage: npm run conformance -- --url URL --license-key KEY --email E-MAIL [--json]
 
-Checks from outside whether a deployment keeps to Mooring's contract, ours or any other, and prints what holds.
+Checks from outside whether a deployment of Mooring, or of another implementation, keeps to Mooring's contract.
 
-  --url URL            where it is, such as https://license.example.com
-  --license-key KEY    a license to check with; one for a single machine that is not in use shows the most.
-                       - reads it from standard input: every user of the machine sees arguments
+  --url URL            the base URL, such as https://license.example.com
+  --license-key KEY    the license for the checks. One for a single machine, not in use, allows all checks.
+                       - reads the key from standard input, because every user of the computer sees arguments
   --email E-MAIL       the e-mail address of that license
-  --json               one JSON value in place of the table
-  --help               this
+  --json               print one JSON value instead of the table
+  --help               print this text
 
 ${NOTICE}
 
-Exit code: 0 where nothing fails, 1 where something does or no service answers, 2 where the arguments are wrong.`;
+Exit code: 0 if no check fails, 1 if a check fails or no service answers, 2 if the arguments are wrong.`;
 
-const MEANT = {
+const ARGUMENTS = {
   url: { type: 'string' },
   'license-key': { type: 'string' },
   email: { type: 'string' },
@@ -38,9 +38,9 @@ const MEANT = {
   help: { type: 'boolean' },
 } as const;
 
-/** Reads the arguments; null asks for help. Throws UsageError. */
+/** Reads the arguments. @returns null for --help. @throws UsageError */
 export function readOptions(args: readonly string[]): Options | null {
-  const values = parsed(args);
+  const values = parseArguments(args);
   if (values.help) return null;
   const { url, email } = values;
   const given = values['license-key'];
@@ -50,26 +50,25 @@ export function readOptions(args: readonly string[]): Options | null {
   );
   if (missing) throw new UsageError(`--${missing[0]} is missing.`);
   return {
-    url: base(url!),
+    url: parseBaseUrl(url!),
     license: { license_key: license_key!.trim(), email: email!.trim() },
     json: values.json ?? false,
   };
 }
 
-function parsed(args: readonly string[]) {
+function parseArguments(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], options: MEANT, allowPositionals: false }).values;
+    return parseArgs({ args: [...args], options: ARGUMENTS, allowPositionals: false }).values;
   } catch (error) {
-    // Node explains further how one could have meant it; its first sentence says enough.
+    // Only the first sentence of Node's message is used; the others suggest other spellings.
     const [sentence] = (error as Error).message.split(/\.\s|\n/);
     throw new UsageError(`${sentence!.replace(/\.$/, '')}.`);
   }
 }
 
-function base(text: string): string {
+function parseBaseUrl(text: string): string {
   const url = URL.parse(text.trim());
-  if (!url || !/^https?:$/.test(url.protocol))
-    throw new UsageError('--url must be an http or https address.');
+  if (!url || !/^https?:$/.test(url.protocol)) throw new UsageError('--url must be an http or https URL.');
   if (url.search || url.hash || url.username || url.password)
     throw new UsageError('--url must have no user, no query and no fragment.');
   return url.href.replace(/\/+$/, '');

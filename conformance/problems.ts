@@ -1,4 +1,4 @@
-/** What a client does about each code, and the status it comes with (docs/contract.md#errors). */
+/** The status and the client_action of each code (docs/contract.md#errors). */
 export const CODES: Record<string, readonly [status: number, client_action: string]> = {
   malformed_request: [400, 'fix'],
   not_found: [404, 'fix'],

@@ -1,15 +1,15 @@
 import { demand, type Check } from './check.ts';
 import { APP_VERSION, type Deployment } from './deployment.ts';
-import type { Question } from './http.ts';
+import type { RequestOptions } from './http.ts';
 import { unknownKey } from './license-keys.ts';
-import { demandRefusal, shown } from './shape.ts';
+import { demandRefusal, formatValue } from './shape.ts';
 
-/** Is contained in what is refused. */
+/** A text in refused requests, which no answer may contain. */
 const CANARY = 'conformance-canary';
-const MOST_BYTES = 16 * 1024;
+const MAX_BODY_BYTES = 16 * 1024;
 
-/** The text of an activation of an unknown license, filled up to so many bytes by an unknown member. */
-function filled(service: Deployment, bytes: number): string {
+/** The body of an activation of an unknown license, filled to the given size by an unknown member. */
+function activationOfSize(service: Deployment, bytes: number): string {
   const body = {
     license_key: unknownKey(service.license.license_key),
     email: 'unknown@conformance.invalid',
@@ -21,14 +21,14 @@ function filled(service: Deployment, bytes: number): string {
   return JSON.stringify({ ...body, unknown: 'x'.repeat(bytes - length) });
 }
 
-const refused =
-  (status: number, code: string, questions: readonly Question[], path = '/v1/activate'): Check['run'] =>
+const demandRefusals =
+  (status: number, code: string, requests: readonly RequestOptions[], path = '/v1/activate'): Check['run'] =>
   async (service) => {
-    for (const question of questions)
-      demandRefusal(await service.ask('POST', path, { sent: [CANARY], ...question }), status, code);
+    for (const options of requests)
+      demandRefusal(await service.ask('POST', path, { sent: [CANARY], ...options }), status, code);
   };
 
-/** Demands 405 with an `allow` that names this method. */
+/** Demands 405 with an `allow` header that contains the method. */
 async function demandMethod(
   service: Deployment,
   method: string,
@@ -38,50 +38,54 @@ async function demandMethod(
   const answer = await service.ask(method, path);
   demandRefusal(answer, 405, 'method_not_allowed');
   const methods = (answer.headers.allow ?? '').split(',').map((each) => each.trim());
-  demand(methods.includes(allowed), `allow is ${shown(answer.headers.allow)}, without ${allowed}.`);
+  demand(methods.includes(allowed), `allow is ${formatValue(answer.headers.allow)}, without ${allowed}.`);
 }
 
 export const requestChecks: readonly Check[] = [
   {
-    title: 'A body that is no JSON is 400 malformed_request',
-    run: refused(400, 'malformed_request', [{ body: `{"${CANARY}"` }, { body: '' }]),
+    title: 'A body that is not JSON is 400 malformed_request',
+    run: demandRefusals(400, 'malformed_request', [{ body: `{"${CANARY}"` }, { body: '' }]),
   },
   {
-    title: 'A JSON that is no object is 400 malformed_request',
-    run: refused(400, 'malformed_request', [{ body: `["${CANARY}"]` }]),
+    title: 'JSON that is not an object is 400 malformed_request',
+    run: demandRefusals(400, 'malformed_request', [{ body: `["${CANARY}"]` }]),
   },
   {
     title: 'Invalid UTF-8 is 400 malformed_request',
-    run: refused(400, 'malformed_request', [
+    run: demandRefusals(400, 'malformed_request', [
       { body: Buffer.concat([Buffer.from('{"email":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')]) },
     ]),
   },
   {
-    title: 'A heartbeat that is no JSON is 400 malformed_request',
-    run: refused(400, 'malformed_request', [{ body: `{"token":"${CANARY}` }], '/v1/heartbeat'),
+    title: 'A heartbeat that is not JSON is 400 malformed_request',
+    run: demandRefusals(400, 'malformed_request', [{ body: `{"token":"${CANARY}` }], '/v1/heartbeat'),
   },
   {
     title: 'A body that is not declared as JSON is 415 unsupported_media_type',
-    run: refused(415, 'unsupported_media_type', [
+    run: demandRefusals(415, 'unsupported_media_type', [
       { body: `{"unknown":"${CANARY}"}`, headers: { 'content-type': 'text/plain' } },
     ]),
   },
   {
-    title: 'A body of 16 KiB is taken',
+    title: 'A body of 16 KiB is accepted',
     run: async (service) => {
-      const answer = await service.ask('POST', '/v1/activate', { body: filled(service, MOST_BYTES) });
+      const answer = await service.ask('POST', '/v1/activate', {
+        body: activationOfSize(service, MAX_BODY_BYTES),
+      });
       demandRefusal(answer, 404, 'license_not_found');
     },
   },
   {
-    title: 'One byte more is 413 body_too_large',
+    title: 'A body that is one byte larger is 413 body_too_large',
     run: async (service) => {
-      const answer = await service.ask('POST', '/v1/activate', { body: filled(service, MOST_BYTES + 1) });
+      const answer = await service.ask('POST', '/v1/activate', {
+        body: activationOfSize(service, MAX_BODY_BYTES + 1),
+      });
       demandRefusal(answer, 413, 'body_too_large');
     },
   },
   {
-    title: 'An unknown address is 404 not_found',
+    title: 'An unknown path is 404 not_found',
     run: async (service) => {
       const answer = await service.ask('GET', `/v1/${CANARY}`, { sent: [CANARY] });
       demandRefusal(answer, 404, 'not_found');

@@ -1,10 +1,10 @@
-// npm run conformance: its arguments, what it prints, and its exit code.
+// The command npm run conformance: reads its arguments, prints the results and sets the exit code.
 import { conform } from './check.ts';
 import { CONTRACT } from './contract.ts';
 import { Deployment } from './deployment.ts';
 import { NoAnswer } from './http.ts';
 import { HELP, NOTICE, readOptions, UsageError, type Options } from './options.ts';
-import { counted, table } from './table.ts';
+import { countResults, table } from './table.ts';
 
 try {
   const options = readOptions(process.argv.slice(2));
@@ -12,17 +12,17 @@ try {
   else console.log(HELP);
 } catch (error) {
   if (!(error instanceof UsageError || error instanceof NoAnswer)) throw error;
-  console.error(error instanceof UsageError ? `${error.message} --help tells more.` : error.message);
+  console.error(error instanceof UsageError ? `${error.message} --help lists the options.` : error.message);
   process.exitCode = error instanceof UsageError ? 2 : 1;
 }
 
 async function run({ url, license, json }: Options): Promise<number> {
   const service = new Deployment(url, license);
-  // Fails at once where no service answers; the answer is checked with the rest.
+  // Ends at once if no service answers; the answer is checked with the others.
   await service.ask('GET', '/health/live');
   console.error(`${NOTICE}\n`);
   const results = await conform(service, CONTRACT);
-  const count = counted(results);
+  const count = countResults(results);
   console.log(json ? JSON.stringify({ url, ...count, checks: results }) : table(url, results));
   return count.fails > 0 ? 1 : 0;
 }

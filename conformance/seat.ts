@@ -1,20 +1,20 @@
 import { NotChecked, once } from './check.ts';
 import type { Answer } from './http.ts';
-import { at, described } from './shape.ts';
+import { at, describeAnswer } from './shape.ts';
 
-/** What the first activation gave: what all that follows is compared with. */
-export interface Seat {
+/** The first activation of a run, with which later answers are compared. */
+export interface FirstActivation {
   readonly answer: Answer;
   readonly token: string;
   readonly id: string;
 }
 
-/** The first activation, whatever came of it. */
+/** The answer to the first activation. */
 export const firstActivation = once((service) => service.activate());
 
-/** A license that its owner cannot use just now is no fault of the service. */
+/** Reasons why the license itself does not allow an activation, which are no fault of the service. */
 const REFUSED: Record<string, string> = {
-  machine_limit_reached: 'the license has no free seat',
+  machine_limit_reached: 'the license has no machine left',
   license_suspended: 'the license is suspended',
   license_refunded: 'the license was refunded',
   license_revoked: 'the license was revoked',
@@ -22,21 +22,21 @@ const REFUSED: Record<string, string> = {
   version_not_covered: 'the license covers no version as old as the one that is reported',
 };
 
-/** Why the license itself allows no activation, or undefined where it does. */
-export function refusal(answer: Answer): string | undefined {
+/** Why the license does not allow an activation; undefined if it does. */
+export function refusalReason(answer: Answer): string | undefined {
   const code = at(answer.json, 'code');
   return answer.status >= 400 && typeof code === 'string' ? REFUSED[code] : undefined;
 }
 
-/** The seat of this run; whatever needs one is not checked without. */
-export const seat = once(async (service): Promise<Seat> => {
+/** The activation of this run. Without one, the checks that need it are not run. */
+export const successfulActivation = once(async (service): Promise<FirstActivation> => {
   const answer = await firstActivation(service).catch(() => {
     throw new NotChecked('the first activation was not answered');
   });
-  const refused = refusal(answer);
+  const refused = refusalReason(answer);
   if (refused) throw new NotChecked(refused);
   const [token, id] = [at(answer.json, 'token'), at(answer.json, 'activation', 'id')];
   if (answer.status >= 300 || typeof token !== 'string' || typeof id !== 'string')
-    throw new NotChecked(`there is no activation to go on with: ${described(answer)}`);
+    throw new NotChecked(`there is no activation for the other checks: ${describeAnswer(answer)}`);
   return { answer, token, id };
 });

@@ -1,29 +1,29 @@
 import { demand } from './check.ts';
 import type { Answer } from './http.ts';
 
-/** What an answer was, for a sentence: `POST /v1/activate answered 404 license_not_found`. */
-export function described({ request, status, json }: Answer): string {
+/** Describes an answer for a message: `POST /v1/activate answered 404 license_not_found`. */
+export function describeAnswer({ request, status, json }: Answer): string {
   const code = at(json, 'code');
   return `${request} answered ${status}${typeof code === 'string' ? ` ${code.slice(0, 40)}` : ''}`;
 }
 
 /** Demands a JSON answer with one of these statuses. */
 export function demandJson(answer: Answer, ...statuses: number[]): void {
-  demand(statuses.includes(answer.status), `${described(answer)}, not ${statuses.join(' or ')}.`);
+  demand(statuses.includes(answer.status), `${describeAnswer(answer)}, not ${statuses.join(' or ')}.`);
   const type = answer.headers['content-type'];
   demand(
     /^application\/json\b/i.test(type ?? ''),
-    `${described(answer)} as ${type ?? 'nothing'}, not application/json.`,
+    `${describeAnswer(answer)} as ${type ?? 'nothing'}, not application/json.`,
   );
-  demand(isObject(answer.json), `${described(answer)} with a body that is no JSON object.`);
+  demand(isObject(answer.json), `${describeAnswer(answer)} with a body that is not a JSON object.`);
 }
 
-/** Demands this refusal; whether a problem's form is right is asked of all problems together. */
+/** Demands this refusal. The form of problems is checked for all refusals together (problems.checks.ts). */
 export function demandRefusal(answer: Answer, status: number, code: string): void {
   const wanted = `${status} ${code}`;
   demand(
     answer.status === status && at(answer.json, 'code') === code,
-    `${described(answer)}, not ${wanted}.`,
+    `${describeAnswer(answer)}, not ${wanted}.`,
   );
 }
 
@@ -31,17 +31,17 @@ export function demandRefusal(answer: Answer, status: number, code: string): voi
 export function demandInvalid(answer: Answer, what: string, ...pointers: string[]): void {
   demand(
     answer.status === 422 && at(answer.json, 'code') === 'invalid_request',
-    `${what}: ${described(answer)}, not 422 invalid_request.`,
+    `${what}: ${describeAnswer(answer)}, not 422 invalid_request.`,
   );
   const errors = at(answer.json, 'errors');
   const named = Array.isArray(errors) ? errors.map((each) => at(each, 'pointer')) : [];
   demand(
     named.toSorted().join() === pointers.toSorted().join(),
-    `${what}: errors[] names ${shown(named.join(' '))}, not ${shown(pointers.join(' '))}.`,
+    `${what}: errors[] names ${formatValue(named.join(' '))}, not ${formatValue(pointers.join(' '))}.`,
   );
 }
 
-/** A member deep inside, or undefined where the way there is not what it should be. */
+/** Returns a nested member, or undefined if a part of the path is missing. */
 export function at(value: unknown, ...path: (string | number)[]): unknown {
   return path.reduce<unknown>(
     (inside, name) =>
@@ -56,8 +56,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A value in a sentence, short. */
-export function shown(value: unknown): string {
+/** Formats a value for a message, shortened. */
+export function formatValue(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
@@ -107,6 +107,6 @@ export function demandMembers(
   for (const [path, shape] of Object.entries(members)) {
     const [what, holds] = SHAPES[shape];
     const member = at(value, ...path.split('.'));
-    demand(holds(member), `${path} of ${of} is ${shown(member)}, not ${what}.`);
+    demand(holds(member), `${path} of ${of} is ${formatValue(member)}, not ${what}.`);
   }
 }

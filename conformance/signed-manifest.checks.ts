@@ -3,10 +3,10 @@ import { demand, NotChecked, type Check } from './check.ts';
 import type { Deployment } from './deployment.ts';
 import { keySet } from './keys.ts';
 import { published, signatures, signed } from './manifest.ts';
-import { seat } from './seat.ts';
-import { at, demandMembers, shown } from './shape.ts';
+import { successfulActivation } from './seat.ts';
+import { at, demandMembers, formatValue } from './shape.ts';
 
-/** The order is part of the format. */
+/** The order of the members, which is part of the format. */
 const ORDER =
   '_type product sequence issued_at expires_at version dmg minimum_license_expiry also_available previous';
 
@@ -18,8 +18,8 @@ const ENTRY = {
   minimum_license_expiry: 'timeOrNull',
 } as const;
 
-/** Every signature of the manifest that is by a key of /v1/keys. */
-async function trusted(service: Deployment): Promise<{ key: KeyObject; signature: Buffer }[]> {
+/** The signatures of the manifest whose key is in /v1/keys. */
+async function signaturesOfKnownKeys(service: Deployment): Promise<{ key: KeyObject; signature: Buffer }[]> {
   const { manifests } = await keySet(service);
   return (await signatures(service)).flatMap(({ key_id, signature }) => {
     const jwk = manifests.find((each) => each['kid'] === key_id);
@@ -29,7 +29,7 @@ async function trusted(service: Deployment): Promise<{ key: KeyObject; signature
   });
 }
 
-/** The newest offer and those for lapsed licenses, in their order. */
+/** The newest version and those for lapsed licenses, in their order. */
 async function offers(service: Deployment): Promise<unknown[]> {
   const { content } = await signed(service);
   const others = content['also_available'];
@@ -37,7 +37,7 @@ async function offers(service: Deployment): Promise<unknown[]> {
   return [content, ...others];
 }
 
-/** Whether a version is above another, part by part as numbers, missing parts 0. */
+/** Whether a version is newer than another. Parts are compared as numbers; missing parts are 0. */
 function isAbove(one: string, other: string): boolean {
   const [a, b] = [one, other].map((version) => version.split('.').map(Number));
   const different = [0, 1, 2, 3].find((i) => (a?.[i] ?? 0) !== (b?.[i] ?? 0));
@@ -46,23 +46,24 @@ function isAbove(one: string, other: string): boolean {
 
 export const signedManifestChecks: readonly Check[] = [
   {
-    title: 'A signature verifies with a key of /v1/keys, and no longer once any byte is changed',
+    title: 'A signature verifies with a key of /v1/keys, and fails if a byte is changed',
     run: async (service) => {
       const bytes = Buffer.from((await signed(service)).text);
-      const known = await trusted(service);
+      const known = await signaturesOfKnownKeys(service);
       demand(known.length > 0, 'None of its signatures is by a manifest key of /v1/keys.');
-      const holds = () => known.filter(({ key, signature }) => verify(null, bytes, key, signature)).length;
-      demand(holds() === known.length, 'A signature does not verify over the bytes of signed.');
-      // Every 16th says enough: none is anything else to a signature.
+      const countValid = () =>
+        known.filter(({ key, signature }) => verify(null, bytes, key, signature)).length;
+      demand(countValid() === known.length, 'A signature does not verify over the bytes of signed.');
+      // Every 16th byte is a sufficient sample.
       for (let i = 0; i < bytes.length; i += 16) {
         bytes[i]! ^= 1;
-        demand(holds() === 0, `Byte ${i} of signed may be anything.`);
+        demand(countValid() === 0, `A signature still verifies after byte ${i} of signed was changed.`);
         bytes[i]! ^= 1;
       }
     },
   },
   {
-    title: 'The members beside signed are copies of what is signed',
+    title: 'The members beside signed are copies of signed content',
     run: async (service) => {
       const { json } = await published(service);
       const { content } = await signed(service);
@@ -75,29 +76,33 @@ export const signedManifestChecks: readonly Check[] = [
       };
       for (const [name, original] of Object.entries(copies)) {
         const copy = at(json, name);
-        demand(copy !== undefined && copy === original, `${name} is ${shown(copy)}, not ${shown(original)}.`);
+        demand(
+          copy !== undefined && copy === original,
+          `${name} is ${formatValue(copy)}, not ${formatValue(original)}.`,
+        );
       }
     },
   },
   {
-    title: 'What is signed is ASCII JSON without floats, its members in their order',
+    title: 'The signed content is ASCII JSON without floats, with its members in the fixed order',
     run: async (service) => {
       const { text, content } = await signed(service);
-      // oxlint-disable-next-line no-control-regex -- ASCII begins there
-      demand(/^[\x00-\x7f]*$/.test(text), 'It holds other characters than ASCII.');
+      // oxlint-disable-next-line no-control-regex -- ASCII includes control characters
+      demand(/^[\x00-\x7f]*$/.test(text), 'It has characters that are not ASCII.');
       const numbers = text.replaceAll(/"(\\.|[^"\\])*"/g, '').match(/-?\d[\d.eE+-]*/g) ?? [];
       const float = numbers.find((number) => !/^-?\d+$/.test(number));
-      demand(!float, `It holds the float ${float}.`);
+      demand(!float, `It has the float ${float}.`);
       const order = Object.keys(content).join(' ');
       demand(order === ORDER, `Its members are ${order}.`);
     },
   },
   {
-    title: 'What is signed tells type, product, sequence, times, version, image, minimum and previous',
+    title:
+      'The signed content has _type, product, sequence, times, version, dmg, minimum_license_expiry and previous',
     run: async (service) => {
       const { content } = await signed(service);
       const type = content['_type'];
-      demand(type === 'update-manifest/v1', `_type is ${shown(type)}, not update-manifest/v1.`);
+      demand(type === 'update-manifest/v1', `_type is ${formatValue(type)}, not update-manifest/v1.`);
       const shapes = {
         ...ENTRY,
         product: 'text',
@@ -110,7 +115,7 @@ export const signedManifestChecks: readonly Check[] = [
     },
   },
   {
-    title: 'The manifest is not past its expires_at',
+    title: 'The manifest has not expired',
     run: async (service) => {
       const expires = Date.parse(String((await signed(service)).content['expires_at']));
       const now = await serverTime(service);
@@ -119,7 +124,7 @@ export const signedManifestChecks: readonly Check[] = [
     },
   },
   {
-    title: 'also_available holds whole entries',
+    title: 'The entries of also_available are complete',
     run: async (service) => {
       const [, ...others] = await offers(service);
       for (const [i, entry] of others.entries()) demandMembers(entry, ENTRY, `also_available[${i}]`);
@@ -132,23 +137,26 @@ export const signedManifestChecks: readonly Check[] = [
       for (const [i, entry] of all.slice(1).entries()) {
         const [above, here] = [all[i], entry].map((each) => String(at(each, 'version')));
         demand(isAbove(above!, here!), `${here} comes after ${above}.`);
-        // A minimum of null is everyone: none is lower.
+        // A minimum of null covers all licenses, so none is lower.
         const [higher, lower] = [all[i], entry].map((each) => at(each, 'minimum_license_expiry'));
         const isLower = higher !== null && (lower === null || String(lower) < String(higher));
-        demand(isLower, `${here} asks for ${shown(lower)}, ${above} for ${shown(higher)}.`);
+        demand(
+          isLower,
+          `${here} has the minimum ${formatValue(lower)}, ${above} has ${formatValue(higher)}.`,
+        );
       }
     },
   },
 ];
 
-/** What time the service thinks it is. */
+/** The time of the service's clock. */
 async function serverTime(service: Deployment): Promise<Date> {
-  const described = await seat(service).then(
+  const serverTimeText = await successfulActivation(service).then(
     ({ answer }) => at(answer.json, 'server_time'),
     () => undefined,
   );
   const { date } = (await published(service)).headers;
-  const time = new Date(typeof described === 'string' ? described : (date ?? Date.now()));
+  const time = new Date(typeof serverTimeText === 'string' ? serverTimeText : (date ?? Date.now()));
   if (Number.isNaN(time.getTime())) throw new NotChecked('the service does not tell its time');
   return time;
 }

@@ -1,13 +1,13 @@
 import { demand, NotChecked, once, type Check } from './check.ts';
 import { APP_VERSION, type Deployment } from './deployment.ts';
-import { seat } from './seat.ts';
-import { at, demandJson, shown, described } from './shape.ts';
+import { successfulActivation } from './seat.ts';
+import { at, demandJson, formatValue, describeAnswer } from './shape.ts';
 
-/** Says of itself what it is: it may be stored, and counted. */
-const GOOD = { app_version: APP_VERSION, os_version: 'conformance', arch: 'conformance' };
+/** Valid telemetry. Its values identify it in the operator's counts. */
+const VALID = { app_version: APP_VERSION, os_version: 'conformance', arch: 'conformance' };
 
-/** Values outside the bounds of known members. */
-const WRONG = {
+/** Invalid values of known members. */
+const INVALID = {
   cpu_cores: -1,
   camera_count: 1.5,
   uptime_hours: 2 ** 31,
@@ -19,7 +19,7 @@ const WRONG = {
   arch: 'con formance',
   crash_app_version: 'x'.repeat(121),
 };
-/** What looks like an e-mail address, an IP or MAC address, a UUID, a URL or a file path; none is anyone's. */
+/** Texts that look like personal data: an e-mail, IP or MAC address, a UUID, a file path. All are reserved or invented. */
 const PERSONAL = {
   mac_model: 'unknown@conformance.invalid',
   crash_label: '192.0.2.1',
@@ -32,20 +32,22 @@ const UNSTORABLE = { os_version: 'conformance\0', unlock_retry_outcome: '\ud83d'
 const UNKNOWN = { conformance: 'conformance-canary' };
 
 const send = async (service: Deployment, telemetry: unknown) =>
-  service.heartbeat((await seat(service)).token, { telemetry });
-const goodBlock = once((service) => send(service, GOOD));
-/** All that is wrong in one block, for each that is stored counts for one machine in the operator's counts. */
-const badBlock = once((service) => send(service, { ...WRONG, ...PERSONAL, ...UNSTORABLE, ...UNKNOWN }));
+  service.heartbeat((await successfulActivation(service)).token, { telemetry });
+const validTelemetry = once((service) => send(service, VALID));
+/** All invalid values are sent in one block, because each stored block counts as a machine in the operator's counts. */
+const invalidTelemetry = once((service) =>
+  send(service, { ...INVALID, ...PERSONAL, ...UNSTORABLE, ...UNKNOWN }),
+);
 
-/** The names in `dropped` of the block that has everything wrong. */
-async function dropped(service: Deployment): Promise<unknown[]> {
-  await seat(service);
-  const answer = await badBlock(service).catch(() => {
-    throw new NotChecked('the block full of bad values was not answered');
+/** The names in `dropped` of the answer to the invalid telemetry. */
+async function droppedNames(service: Deployment): Promise<unknown[]> {
+  await successfulActivation(service);
+  const answer = await invalidTelemetry(service).catch(() => {
+    throw new NotChecked('the heartbeat with invalid telemetry was not answered');
   });
   const names = at(answer.json, 'telemetry', 'dropped');
   if (!Array.isArray(names))
-    throw new NotChecked(`there is no list of what was dropped: ${described(answer)}`);
+    throw new NotChecked(`the answer has no list of dropped members: ${describeAnswer(answer)}`);
   return names;
 }
 
@@ -54,60 +56,60 @@ function demandDropped(names: unknown[], block: object): void {
   demand(missing.length === 0, `dropped does not name ${missing.join(', ')}.`);
 }
 
-const STORED_NOTHING: Record<string, unknown> = {
+const NOT_STORED: Record<string, unknown> = {
   null: null,
-  'a list': [GOOD],
+  'a list': [VALID],
   'a text': 'conformance',
-  'an object over 8 KiB': { ...GOOD, conformance: 'x'.repeat(8192) },
+  'an object over 8 KiB': { ...VALID, conformance: 'x'.repeat(8192) },
 };
 
 export const telemetryChecks: readonly Check[] = [
   {
-    title: 'A good block answers stored: true, and nothing was dropped',
+    title: 'Valid telemetry is answered with stored: true and an empty dropped',
     run: async (service) => {
-      const answer = await goodBlock(service);
+      const answer = await validTelemetry(service);
       demandJson(answer, 200);
       const value = at(answer.json, 'telemetry');
       const names = at(value, 'dropped');
       demand(
         at(value, 'stored') === true && Array.isArray(names) && names.length === 0,
-        `telemetry is ${shown(value)}.`,
+        `telemetry is ${formatValue(value)}.`,
       );
     },
   },
   {
-    title: 'A block full of bad values answers 200 and stored: true',
+    title: 'Telemetry with invalid values is answered with 200 and stored: true',
     run: async (service) => {
-      const answer = await badBlock(service);
+      const answer = await invalidTelemetry(service);
       demandJson(answer, 200);
       const stored = at(answer.json, 'telemetry', 'stored');
-      demand(stored === true, `telemetry.stored is ${shown(stored)}.`);
+      demand(stored === true, `telemetry.stored is ${formatValue(stored)}.`);
       demand(typeof at(answer.json, 'token') === 'string', 'The answer has no token.');
     },
   },
   {
-    title: 'A bad value of a known member is named in dropped',
-    run: async (service) => demandDropped(await dropped(service), WRONG),
+    title: 'Members with an invalid value are listed in dropped',
+    run: async (service) => demandDropped(await droppedNames(service), INVALID),
   },
   {
-    title: 'A text that looks like an address, a UUID, a URL or a path is named in dropped',
-    run: async (service) => demandDropped(await dropped(service), PERSONAL),
+    title: 'Members whose text looks like an address, a UUID, a URL or a path are listed in dropped',
+    run: async (service) => demandDropped(await droppedNames(service), PERSONAL),
   },
   {
-    title: 'An unknown member is dropped in silence',
+    title: 'An unknown member is not listed in dropped',
     run: async (service) => {
-      const known = Object.keys({ ...WRONG, ...PERSONAL, ...UNSTORABLE });
-      const others = (await dropped(service)).filter((name) => !known.includes(String(name)));
-      demand(others.length === 0, `dropped names ${shown(others.join(', '))}.`);
+      const known = Object.keys({ ...INVALID, ...PERSONAL, ...UNSTORABLE });
+      const others = (await droppedNames(service)).filter((name) => !known.includes(String(name)));
+      demand(others.length === 0, `dropped names ${formatValue(others.join(', '))}.`);
     },
   },
-  ...Object.entries(STORED_NOTHING).map(([what, telemetry]): Check => ({
-    title: `A telemetry that is ${what} answers stored: false, and still 200`,
+  ...Object.entries(NOT_STORED).map(([what, telemetry]): Check => ({
+    title: `A telemetry that is ${what} is answered with 200 and stored: false`,
     run: async (service) => {
       const answer = await send(service, telemetry);
       demandJson(answer, 200);
       const stored = at(answer.json, 'telemetry', 'stored');
-      demand(stored === false, `telemetry.stored is ${shown(stored)}.`);
+      demand(stored === false, `telemetry.stored is ${formatValue(stored)}.`);
     },
   })),
 ];

@@ -1,19 +1,19 @@
 import { demand } from './check.ts';
-import { at, shown } from './shape.ts';
+import { at, formatValue } from './shape.ts';
 
 const WEEK_SECONDS = 7 * 86_400;
 
-/** Demands what the client's two timers need: `offline_until` in 7 days, a heartbeat due before. */
+/** Demands that `offline_until` is 7 days after `server_time`, and that the next heartbeat is due earlier. */
 export function demandSevenDays(answer: unknown): void {
   const seconds = (name: string) => Date.parse(String(at(answer, name))) / 1000;
-  const offline = seconds('offline_until') - seconds('server_time');
+  const offlineSeconds = seconds('offline_until') - seconds('server_time');
   demand(
-    offline === WEEK_SECONDS,
-    `offline_until is ${shown(offline)} seconds after server_time, not ${WEEK_SECONDS}.`,
+    offlineSeconds === WEEK_SECONDS,
+    `offline_until is ${formatValue(offlineSeconds)} seconds after server_time, not ${WEEK_SECONDS}.`,
   );
-  const next = at(answer, 'heartbeat_after_seconds');
+  const interval = at(answer, 'heartbeat_after_seconds');
   demand(
-    typeof next === 'number' && next < WEEK_SECONDS,
-    `heartbeat_after_seconds is ${shown(next)}, which is not before offline_until.`,
+    typeof interval === 'number' && interval < WEEK_SECONDS,
+    `heartbeat_after_seconds is ${formatValue(interval)}, which is not before offline_until.`,
   );
 }

@@ -40,8 +40,8 @@ afterAll(async () => {
   await service.close();
 });
 
-const examine = (url: string, who: { license_key: string; email: string } = license) =>
-  conform(new Deployment(url, who), CONTRACT);
+const runAll = (url: string, chosen: { license_key: string; email: string } = license) =>
+  conform(new Deployment(url, chosen), CONTRACT);
 const titles = (results: Result[], result: Result['result']) =>
   results.filter((each) => each.result === result).map(({ title }) => title);
 
@@ -59,9 +59,9 @@ async function run(program: string, ...args: string[]) {
 const optionsFor = (url: string, { license_key, email }: { license_key: string; email: string } = license) =>
   ['--url', url, '--license-key', license_key, '--email', email] as const;
 
-describe('a service that keeps the contract', () => {
-  test('holds in all, and nothing is left unchecked; a second run finds the seat of the first', async () => {
-    const results = [...(await examine(service.url)), ...(await examine(service.url))];
+describe('a service that keeps to the contract', () => {
+  test('passes all checks, also in a second run, which uses the activation of the first', async () => {
+    const results = [...(await runAll(service.url)), ...(await runAll(service.url))];
     expect(results.filter(({ result }) => result !== 'holds')).toEqual([]);
     const bound = await service.sql(
       'select hostname_hint, app_version from activation where license_id = $1',
@@ -70,15 +70,15 @@ describe('a service that keeps the contract', () => {
     expect(bound).toEqual([{ hostname_hint: 'Conformance check', app_version: '0.0.0.1' }]);
   });
 
-  test('is asked some seventy times, and stores two blocks of telemetry', async () => {
+  test('gets at most 75 requests, and stores two blocks of telemetry', async () => {
     await service.sql('truncate telemetry_inbox');
     faulty.requests = 0;
-    await examine(faulty.url);
+    await runAll(faulty.url);
     expect(faulty.requests).toBeLessThanOrEqual(75);
     expect(await service.sql('select 1 from telemetry_inbox')).toHaveLength(2);
   });
 
-  test('the command says so with a table, and exit code 0', async () => {
+  test('is reported by the command with a table, and exit code 0', async () => {
     const { code, stdout, stderr } = await run(SCRIPT, ...optionsFor(`${service.url}/`));
     expect(stderr).toMatch(/^This activates one machine of the license/);
     expect(stdout).toContain(`\n  ✓ ${TITLES[0]}\n`);
@@ -87,13 +87,13 @@ describe('a service that keeps the contract', () => {
     expect(code).toBe(0);
   });
 
-  test('the command says so in JSON', async () => {
+  test('is reported by the command in JSON', async () => {
     const { code, stdout } = await run(PROGRAM, ...optionsFor(service.url), '--json');
     const { checks, ...rest } = JSON.parse(stdout) as { checks: Result[] };
     expect([code, rest]).toEqual([0, { url: service.url, holds: TITLES.length, fails: 0, not_checked: 0 }]);
     expect(checks[0]).toEqual({
       group: 'Health',
-      rule: 'contract 6, settings',
+      rule: 'docs/openapi.yaml',
       title: TITLES[0],
       result: 'holds',
       why: null,
@@ -101,56 +101,56 @@ describe('a service that keeps the contract', () => {
   });
 });
 
-describe('what cannot be decided is not checked, and fails no deployment', () => {
-  test('a license without a free seat: its refusal is checked, what needs a token is not', async () => {
+describe('rules that cannot be decided are not checked, and do not count as failed', () => {
+  test('with a license without a free machine, its refusal is checked, and rules that need a token are not', async () => {
     const taken = await service.issue({ machines_allowed: 1 });
     await service.activate(taken);
-    const results = await examine(service.url, taken);
+    const results = await runAll(service.url, taken);
     expect(titles(results, 'fails')).toEqual([]);
     const left = results.filter(({ result }) => result === 'not_checked');
     expect(left.length).toBeGreaterThan(30);
-    expect(new Set(left.map(({ why }) => why))).toEqual(new Set(['the license has no free seat']));
+    expect(new Set(left.map(({ why }) => why))).toEqual(new Set(['the license has no machine left']));
     expect(titles(results, 'holds')).toContain(
-      'One machine too many is 409, with machines_allowed, machines_in_use and portal_url',
+      'A machine above the limit is 409, with machines_allowed, machines_in_use and portal_url',
     );
   });
 
-  test('a license with free seats, and one that was revoked', async () => {
+  test('with a license for more machines, and with a revoked license', async () => {
     const free = await service.issue({ machines_allowed: 2 });
-    const results = await examine(service.url, free);
+    const results = await runAll(service.url, free);
     expect([titles(results, 'fails'), titles(results, 'not_checked')]).toEqual([
       [],
-      ['One machine too many is 409, with machines_allowed, machines_in_use and portal_url'],
+      ['A machine above the limit is 409, with machines_allowed, machines_in_use and portal_url'],
     ]);
     await service.setLicense(free.license_id, { staff_status: 'revoked' });
-    expect(titles(await examine(service.url, free), 'fails')).toEqual([]);
+    expect(titles(await runAll(service.url, free), 'fails')).toEqual([]);
   });
 
-  test('no version is published', async () => {
+  test('without a published version', async () => {
     const bare = await Service.start();
     try {
-      const results = await examine(bare.url, await bare.issue());
+      const results = await runAll(bare.url, await bare.issue());
       const left = results.filter(({ result }) => result !== 'holds');
       expect(new Set(left.map(({ why }) => why))).toEqual(new Set(['no version is published']));
       expect(left.map(({ group }) => group)).toEqual([
         ...Array.from({ length: 8 }, () => 'Manifest'),
-        ...Array.from({ length: 7 }, () => 'What the manifest signs'),
+        ...Array.from({ length: 7 }, () => 'Signed content of the manifest'),
       ]);
     } finally {
       await bare.close();
     }
   });
 
-  test('a token that is not a JWS is not judged', async () => {
+  test('a token that is not a JWS is not tokenCheck', async () => {
     faulty.fault = (exchange) => {
       if (exchange.path === '/v1/activate' && exchange.status < 300)
         exchange.body = Buffer.from(exchange.body.toString().replace(/"token":"[^"]*"/, '"token":"opaque"'));
     };
-    const results = await examine(faulty.url);
-    const [judged] = results.filter(({ title }) => title.startsWith('A token, where it is a JWS'));
-    expect(judged).toMatchObject({
+    const results = await runAll(faulty.url);
+    const [tokenCheck] = results.filter(({ title }) => title.startsWith('A token that is a JWS'));
+    expect(tokenCheck).toMatchObject({
       result: 'not_checked',
-      why: 'the token is opaque by contract, and this one is no JWS',
+      why: 'the contract leaves the format of a token open, and this one is not a JWS',
     });
   });
 });
@@ -160,22 +160,22 @@ describe('a service with one fault', () => {
 
   test.each(FAULTS)('%s', async (_what, fault, ...red) => {
     faulty.fault = fault();
-    const results = await examine(faulty.url);
+    const results = await runAll(faulty.url);
     const fails = titles(results, 'fails');
     for (const title of fails) seen.add(title);
     expect(fails.toSorted()).toEqual(red.toSorted());
-    // Each says why in one sentence, without the stack of a crash.
+    // Each failure has a reason of one sentence, without a stack trace.
     for (const { result, why } of results) if (result === 'fails') expect(why).toMatch(/^[\w/].*\.$/s);
   });
 
-  test('there is a fault for every check: one that cannot fail is worth nothing', () => {
+  test('each check fails for at least one fault', () => {
     expect(TITLES.filter((title) => !seen.has(title))).toEqual([]);
     expect(new Set(TITLES).size).toBe(TITLES.length);
   });
 });
 
-describe('what is no such service', () => {
-  /** A server that does this with every request. */
+describe('a server that is not such a service', () => {
+  /** Starts a server with this handler. */
   async function server(answer: Parameters<typeof createServer>[1] & object) {
     const listening = createServer(answer).listen(0, '127.0.0.1');
     await once(listening, 'listening');
@@ -188,8 +188,8 @@ describe('what is no such service', () => {
     return { url: `http://127.0.0.1:${port}`, close };
   }
 
-  test('one that answers HTML everywhere fails, without a crash, and exit code 1', async () => {
-    const web = await server((_asking, answering) => answering.end(HTML));
+  test('fails with exit code 1, and without a crash, if it answers HTML to each request', async () => {
+    const web = await server((_request, response) => response.end(HTML));
     try {
       const { code, stdout, stderr } = await run(PROGRAM, ...optionsFor(web.url), '--json');
       const { fails, checks } = JSON.parse(stdout) as { fails: number; checks: Result[] };
@@ -202,7 +202,7 @@ describe('what is no such service', () => {
     }
   });
 
-  test('one that answers nothing is given up after three requests', async () => {
+  test('gets only three requests if it does not answer', async () => {
     const silent = await server(() => undefined);
     try {
       const results = await conform(new Deployment(silent.url, license, 50), CONTRACT);
@@ -215,7 +215,7 @@ describe('what is no such service', () => {
     }
   });
 
-  test('an address where no service listens is one sentence, and exit code 1', async () => {
+  test('is reported with one sentence and exit code 1 if the connection is refused', async () => {
     const gone = await server(() => undefined);
     await gone.close();
     const { code, stdout, stderr } = await run(PROGRAM, ...optionsFor(gone.url), '--json');
@@ -225,23 +225,23 @@ describe('what is no such service', () => {
 });
 
 describe('the command', () => {
-  const who = ['--license-key', 'MOOR_E6S7-Z8KJ-TB3R-QKX6', '--email', 'ada@example.com'];
+  const chosen = ['--license-key', 'MOOR_E6S7-Z8KJ-TB3R-QKX6', '--email', 'ada@example.com'];
 
   test.each([
     ['nothing', []],
     ['no license', ['--url', 'http://127.0.0.1:9']],
     ['an empty license key', ['--url', 'http://127.0.0.1:9', '--license-key', ' ', '--email', 'a@b.c']],
     ['an empty standard input', ['--url', 'http://127.0.0.1:9', '--license-key', '-', '--email', 'a@b.c']],
-    ['no address', ['--url', 'license.example.com', ...who]],
-    ['another protocol', ['--url', 'ftp://license.example.com', ...who]],
-    ['a user in the address', ['--url', 'http://me:secret@127.0.0.1:9', ...who]],
-    ['an unknown option', ['--url', 'http://127.0.0.1:9', ...who, '--fast']],
-    ['an option without its value', [...who, '--url']],
-    ['a word too many', ['http://127.0.0.1:9', ...who]],
-  ])('exit code 2 and one sentence for %s', async (_what, args) => {
+    ['no address', ['--url', 'license.example.com', ...chosen]],
+    ['another protocol', ['--url', 'ftp://license.example.com', ...chosen]],
+    ['a user in the address', ['--url', 'http://me:secret@127.0.0.1:9', ...chosen]],
+    ['an unknown option', ['--url', 'http://127.0.0.1:9', ...chosen, '--fast']],
+    ['an option without its value', [...chosen, '--url']],
+    ['a word too many', ['http://127.0.0.1:9', ...chosen]],
+  ])('ends with exit code 2 and one sentence for %s', async (_what, args) => {
     const { code, stdout, stderr } = await run(PROGRAM, ...args);
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^[^\n]+\. --help tells more\.\n$/);
+    expect(stderr).toMatch(/^[^\n]+\. --help lists the options\.\n$/);
     expect(stderr).not.toMatch(/secret|MOOR_/);
   });
 
@@ -250,19 +250,19 @@ describe('the command', () => {
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', PROGRAM, ...given]);
     child.stdin.end('MOOR_E6S7-Z8KJ-TB3R-QKX6\n');
     const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
-    // Without a key it would have been 2.
+    // Without a key the exit code would be 2.
     expect([code, stderr]).toEqual([1, expect.stringContaining('got no answer')]);
   });
 
-  test('--help says what it does to the license', async () => {
+  test('--help describes what the command does to the license', async () => {
     const { code, stdout } = await run(PROGRAM, '--help');
     expect([code, stdout]).toEqual([0, expect.stringMatching(/activates one machine.*made-up telemetry/s)]);
   });
 });
 
-test('a table has a line for each check, why below it, what many lack once, and no colour here', () => {
+test('a table has a line for each check with the reason below it, and a repeated reason once', () => {
   const of = (title: string, result: Result['result'], why: string | null): Result => {
-    return { group: 'Keys', rule: 'contract 1, keys', title, result, why };
+    return { group: 'Keys', rule: 'docs/contract.md#token-keys', title, result, why };
   };
   const text = table('http://here', [
     of('The first holds', 'holds', null),
@@ -273,7 +273,7 @@ test('a table has a line for each check, why below it, what many lack once, and 
   expect(text.split('\n')).toEqual([
     'Conformance of http://here',
     '',
-    'Keys  contract 1, keys',
+    'Keys  docs/contract.md#token-keys',
     '  ✓ The first holds',
     '  ✗ The second fails',
     '      It is not so.',

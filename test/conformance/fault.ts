@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { CODES } from '../../conformance/problems.ts';
 import type { Exchange, Fault } from './proxy.js';
 
-/** A fault that a service could have, made anew for each run, and every check that it turns red. */
-export type Broken = readonly [what: string, fault: () => Fault, ...red: string[]];
+/** A fault that a service could have, created anew for each run, and the titles of all checks that then fail. */
+export type FaultCase = readonly [what: string, fault: () => Fault, ...red: string[]];
 
-export type Which = (exchange: Exchange) => unknown;
+export type ExchangeFilter = (exchange: Exchange) => unknown;
 // oxlint-disable-next-line no-explicit-any -- any answer of any shape
 type Json = Record<string, any>;
 
 /** Changes the JSON of these answers; what `change` returns, if anything, replaces it. */
 export const rewrite =
-  (which: Which, change: (json: Json, exchange: Exchange) => unknown) => (): Fault => (exchange) => {
+  (which: ExchangeFilter, change: (json: Json, exchange: Exchange) => unknown) => (): Fault => (exchange) => {
     if (!/json/.test(String(exchange.headers['content-type'])) || exchange.body.length === 0) return;
     if (!which(exchange)) return;
     const json = JSON.parse(exchange.body.toString()) as Json;
@@ -19,20 +19,20 @@ export const rewrite =
   };
 
 /** Sets headers of these answers, or removes them. */
-export const header = (which: Which, change: Exchange['headers']) => (): Fault => (exchange) => {
+export const header = (which: ExchangeFilter, change: Exchange['headers']) => (): Fault => (exchange) => {
   if (which(exchange)) Object.assign(exchange.headers, change);
 };
 
-/** Gives another answer in place of these, for one that forgets a rule. */
-export const instead = (which: Which, status: number, json: object) => (): Fault => (exchange) => {
+/** Replaces these answers by another one. */
+export const instead = (which: ExchangeFilter, status: number, json: object) => (): Fault => (exchange) => {
   if (!which(exchange)) return;
   exchange.headers['content-type'] = 'application/json';
   Object.assign(exchange, { status, body: Buffer.from(JSON.stringify(json)) });
 };
 
-/** Refuses these requests with a problem that is right in itself. */
+/** Refuses these requests with a valid problem. */
 export const refusing =
-  (which: Which, code: string, more: object = {}) =>
+  (which: ExchangeFilter, code: string, more: object = {}) =>
   (): Fault =>
   (exchange) => {
     if (!which(exchange)) return;
@@ -44,19 +44,20 @@ export const refusing =
     exchange.body = Buffer.from(JSON.stringify({ ...document, request_id: randomUUID() }));
   };
 
-/** Only the answers from one number to another, of those that `which` picks; counted anew in each run. */
-export const ofNumber = (which: Which, first: number, last: number, fault: () => Fault) => (): Fault => {
-  const broken = fault();
-  let seen = 0;
-  return (exchange) => {
-    if (!which(exchange)) return;
-    seen += 1;
-    if (seen >= first && seen <= last) broken(exchange);
+/** Applies a fault only to some of the answers that `which` selects, by their number in each run. */
+export const onlyNumbers =
+  (which: ExchangeFilter, first: number, last: number, fault: () => Fault) => (): Fault => {
+    const broken = fault();
+    let seen = 0;
+    return (exchange) => {
+      if (!which(exchange)) return;
+      seen += 1;
+      if (seen >= first && seen <= last) broken(exchange);
+    };
   };
-};
 
-/** The last good answer that `of` picks, in place of those that `which` picks. */
-export const replaying = (of: Which, which: Which) => (): Fault => {
+/** Replaces the answers that `which` selects by the last one that `of` selects. */
+export const replaying = (of: ExchangeFilter, which: ExchangeFilter) => (): Fault => {
   let last: Pick<Exchange, 'status' | 'headers' | 'body'> | undefined;
   return (exchange) => {
     const { status, headers, body } = exchange;
@@ -66,23 +67,25 @@ export const replaying = (of: Which, which: Which) => (): Fault => {
 };
 
 export const to =
-  (path: string): Which =>
+  (path: string): ExchangeFilter =>
   (exchange) =>
     exchange.path.split('?')[0] === path;
-export const activated: Which = ({ path, status }) => path === '/v1/activate' && status < 300;
-export const beat: Which = ({ path, status }) => path === '/v1/heartbeat' && status === 200;
-export const manifest: Which = (exchange) => to('/v1/manifest')(exchange) && exchange.status === 200;
+export const activationConfirmed: ExchangeFilter = ({ path, status }) =>
+  path === '/v1/activate' && status < 300;
+export const heartbeatConfirmed: ExchangeFilter = ({ path, status }) =>
+  path === '/v1/heartbeat' && status === 200;
+export const manifest: ExchangeFilter = (exchange) => to('/v1/manifest')(exchange) && exchange.status === 200;
 /** The refusals with this code. */
-export const coded =
-  (code: string): Which =>
+export const withCode =
+  (code: string): ExchangeFilter =>
   ({ body }) =>
     body.includes(`"code":"${code}"`);
-/** The refusals that name this member. */
-export const naming =
-  (pointer: string): Which =>
+/** The refusals that list this member. */
+export const withPointer =
+  (pointer: string): ExchangeFilter =>
   ({ body }) =>
     body.includes(`"pointer":"${pointer}"`);
-export const both =
-  (one: Which, other: Which): Which =>
+export const and =
+  (one: ExchangeFilter, other: ExchangeFilter): ExchangeFilter =>
   (exchange) =>
     one(exchange) && other(exchange);

@@ -1,85 +1,103 @@
-import { activated, both, coded, naming, ofNumber, refusing, replaying, rewrite, to } from './fault.js';
-import type { Broken, Which } from './fault.js';
+import {
+  activationConfirmed,
+  and,
+  withCode,
+  withPointer,
+  onlyNumbers,
+  refusing,
+  replaying,
+  rewrite,
+  to,
+} from './fault.js';
+import type { FaultCase, ExchangeFilter } from './fault.js';
 
-const anotherId = rewrite(activated, (json) => {
+const anotherId = rewrite(activationConfirmed, (json) => {
   json['activation'].id = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
 });
 const activate = to('/v1/activate');
-const unlessText =
-  (test: RegExp, member: string): Which =>
-  ({ asked }) =>
-    test.test(String(asked[member]));
-/** Forgets a member's rule: a wrong value is answered as an unknown license. */
-const forgets = (pointer: string, sent: Which) =>
-  refusing(both(activate, both(naming(pointer), sent)), 'license_not_found');
+const memberMatches =
+  (test: RegExp, member: string): ExchangeFilter =>
+  ({ requestBody }) =>
+    test.test(String(requestBody[member]));
+/** Accepts an invalid value of a member, which then leads to license_not_found. */
+const acceptsInvalid = (pointer: string, sent: ExchangeFilter) =>
+  refusing(and(activate, and(withPointer(pointer), sent)), 'license_not_found');
 
-export const ACTIVATION_FAULTS: readonly Broken[] = [
+export const ACTIVATION_FAULTS: readonly FaultCase[] = [
   [
-    'answers an activation with 200 and no JSON',
-    ofNumber(activated, 1, 1, () => (exchange) => void (exchange.headers['content-type'] = 'text/plain')),
-    'A first activation answers 201, that of a machine which has a binding 200',
-  ],
-  [
-    'tells no time to heartbeat',
-    ofNumber(
-      activated,
+    'answers an activation with 200 and plain text',
+    onlyNumbers(
+      activationConfirmed,
       1,
       1,
-      rewrite(activated, (json) => void (json['server_time'] = 1_795_179_600)),
+      () => (exchange) => void (exchange.headers['content-type'] = 'text/plain'),
     ),
-    'The answer holds a token, until when it holds offline, and when to call again',
-    'A token holds 7 days offline, and the next heartbeat is due before that',
+    'A first activation is answered with 201, one of a machine that has a binding with 200',
   ],
   [
-    'lets a token hold for 8 days',
-    rewrite(activated, (json) => void (json['offline_until'] = '2026-11-28T13:00:00Z')),
-    'A token holds 7 days offline, and the next heartbeat is due before that',
-    'A token, where it is a JWS, verifies with them; its exp is offline_until',
+    'answers with a server_time that is a number',
+    onlyNumbers(
+      activationConfirmed,
+      1,
+      1,
+      rewrite(activationConfirmed, (json) => void (json['server_time'] = 1_795_179_600)),
+    ),
+    'The answer has the token, offline_until, server_time and heartbeat_after_seconds',
+    'offline_until is 7 days after server_time, and the next heartbeat is due earlier',
   ],
   [
-    'tells times with fractions',
-    rewrite(activated, (json) => void (json['activation'].activated_at = '2026-11-20T13:00:00.5+01:00')),
-    'The answer tells the activation: a UUIDv7, since when, and under which label',
+    'allows 8 days offline',
+    rewrite(activationConfirmed, (json) => void (json['offline_until'] = '2026-11-28T13:00:00Z')),
+    'offline_until is 7 days after server_time, and the next heartbeat is due earlier',
+    'A token that is a JWS verifies with these keys, and its exp is offline_until',
   ],
   [
-    'tells of a license that is not active',
-    rewrite(activated, (json) => void (json['license'].status = 'expired')),
-    'The answer tells the license: active, its expiry or null, machines allowed and in use',
+    'answers with a time with a fraction',
+    rewrite(
+      activationConfirmed,
+      (json) => void (json['activation'].activated_at = '2026-11-20T13:00:00.5+01:00'),
+    ),
+    'The answer has the activation: id (a UUIDv7), activated_at and hostname_hint',
+  ],
+  [
+    'answers with a license that is not active',
+    rewrite(activationConfirmed, (json) => void (json['license'].status = 'expired')),
+    'The answer has the license: status active, expires_at or null, machines allowed and in use',
   ],
   [
     'gives the second activation another id',
-    ofNumber(activated, 2, 2, anotherId),
-    'The same machine again answers 200 with the same activation, since the same moment',
+    onlyNumbers(activationConfirmed, 2, 2, anotherId),
+    'A second activation of the machine is answered with 200, the same id and the same activated_at',
   ],
   [
     'gives one of the concurrent activations another id',
-    ofNumber(activated, 4, 4, anotherId),
-    'Called concurrently, it still answers with the same activation',
+    onlyNumbers(activationConfirmed, 4, 4, anotherId),
+    'Concurrent activations are answered with the same activation',
   ],
   [
-    'takes upper case for another machine',
-    refusing(both(activate, unlessText(/[A-F]/, 'machine_id')), 'machine_limit_reached'),
+    'treats a machine id in upper case as another machine',
+    refusing(and(activate, memberMatches(/[A-F]/, 'machine_id')), 'machine_limit_reached'),
     'A machine id in upper case is the same machine',
   ],
   [
-    'reads keys as they stand',
-    refusing(both(activate, unlessText(/^\s/, 'license_key')), 'license_not_found'),
-    'Key and e-mail are read kindly: space around them, and either case',
+    'does not trim keys',
+    refusing(and(activate, memberMatches(/^\s/, 'license_key')), 'license_not_found'),
+    'Space around the key and the e-mail address is ignored, and so is their case',
   ],
   [
-    'knows no look-alikes',
-    refusing(both(activate, unlessText(/_.*[OIL]/i, 'license_key')), 'invalid_request', {
+    'refuses look-alikes',
+    refusing(and(activate, memberMatches(/_.*[OIL]/i, 'license_key')), 'invalid_request', {
       errors: [{ pointer: '/license_key', detail: 'No.' }],
     }),
-    "Crockford's look-alikes in a key are read kindly: O for 0, I and L for 1",
+    "Crockford's look-alikes in a key are accepted: O for 0, I and L for 1",
   ],
   [
-    'renames a machine',
+    'changes the label of an active machine',
     () => {
       let hint: string | undefined;
-      const renamed = rewrite(activated, (json) => void (json['activation'].hostname_hint = hint));
+      const renamed = rewrite(activationConfirmed, (json) => void (json['activation'].hostname_hint = hint));
       return (exchange) => {
-        if (/renamed/.test(exchange.asked.hostname_hint)) hint = exchange.asked.hostname_hint;
+        if (/renamed/.test(exchange.requestBody.hostname_hint)) hint = exchange.requestBody.hostname_hint;
         if (hint) renamed()(exchange);
       };
     },
@@ -87,107 +105,115 @@ export const ACTIVATION_FAULTS: readonly Broken[] = [
   ],
   [
     'demands a hostname_hint',
-    refusing(both(activated, unlessText(/^\s+$/, 'hostname_hint')), 'invalid_request', {
+    refusing(and(activationConfirmed, memberMatches(/^\s+$/, 'hostname_hint')), 'invalid_request', {
       errors: [{ pointer: '/hostname_hint', detail: 'No.' }],
     }),
-    'A blank hostname_hint means none, and is no error',
+    'A blank hostname_hint counts as missing and is no error',
   ],
   [
-    'knows no members but its own',
+    'refuses unknown members',
     refusing(
-      both(activated, ({ asked }) => asked.conformance),
+      and(activationConfirmed, ({ requestBody }) => requestBody.conformance),
       'malformed_request',
     ),
     'Unknown members of an activation are ignored',
   ],
   [
     'repeats unknown members',
-    rewrite(activated, (json, { asked }) => ({ ...json, conformance: asked.conformance })),
+    rewrite(activationConfirmed, (json, { requestBody }) => ({
+      ...json,
+      conformance: requestBody.conformance,
+    })),
     'Unknown members of an activation are ignored',
   ],
   [
-    'names the first missing member alone',
+    'lists only the first missing member',
     rewrite(
-      both(activate, ({ asked }) => asked.email === undefined && asked.hostname_hint),
+      and(activate, ({ requestBody }) => requestBody.email === undefined && requestBody.hostname_hint),
       (json) => {
         json['errors']?.splice(1);
       },
     ),
-    'Members that are missing are all named, each by its JSON pointer',
+    'All missing members are listed, each with its JSON pointer',
   ],
   [
-    'reads numbers as texts',
+    'accepts a number as a text',
     rewrite(
-      both(activate, ({ asked }) => asked.hostname_hint === 7),
+      and(activate, ({ requestBody }) => requestBody.hostname_hint === 7),
       (json) => void json['errors'].pop(),
     ),
-    'Members that are no text are all named',
+    'All members that are not texts are listed',
   ],
   [
-    'falls over a NUL',
-    refusing(both(activate, unlessText(/\0/, 'email')), 'internal_error'),
+    'fails at a NUL',
+    refusing(and(activate, memberMatches(/\0/, 'email')), 'internal_error'),
     'A NUL in a member is 422, never a 500',
-    'Whatever is sent, nothing is an error of the service',
+    'No request is answered with a status of 500 or above',
   ],
   [
-    'falls over half a surrogate pair',
-    refusing(both(activate, unlessText(/\ud83d/, 'email')), 'internal_error'),
+    'fails at half a surrogate pair',
+    refusing(and(activate, memberMatches(/\ud83d/, 'email')), 'internal_error'),
     'An unpaired surrogate in a member is 422, never a 500',
-    'Whatever is sent, nothing is an error of the service',
+    'No request is answered with a status of 500 or above',
   ],
   [
-    'takes any key',
-    forgets('/license_key', unlessText(/-QKX6-QKX6$/, 'license_key')),
+    'accepts any key',
+    acceptsInvalid('/license_key', memberMatches(/-QKX6-QKX6$/, 'license_key')),
     'A wrong license_key is 422 at /license_key',
   ],
-  ['takes any e-mail', forgets('/email', unlessText(/aaa/, 'email')), 'A wrong email is 422 at /email'],
   [
-    'takes any machine id',
-    forgets('/machine_id', unlessText(/-4000-/, 'machine_id')),
+    'accepts any e-mail',
+    acceptsInvalid('/email', memberMatches(/aaa/, 'email')),
+    'A wrong email is 422 at /email',
+  ],
+  [
+    'accepts any machine id',
+    acceptsInvalid('/machine_id', memberMatches(/-4000-/, 'machine_id')),
     'A wrong machine_id is 422 at /machine_id',
   ],
   [
-    'takes any label',
-    forgets('/hostname_hint', unlessText(/xxx/, 'hostname_hint')),
+    'accepts any label',
+    acceptsInvalid('/hostname_hint', memberMatches(/xxx/, 'hostname_hint')),
     'A wrong hostname_hint is 422 at /hostname_hint',
   ],
   [
-    'takes any version',
-    forgets('/app_version', unlessText(/^1\.2/, 'app_version')),
+    'accepts any version',
+    acceptsInvalid('/app_version', memberMatches(/^1\.2/, 'app_version')),
     'A wrong app_version is 422 at /app_version',
   ],
   [
-    'knows no check symbol',
-    forgets('/license_key', unlessText(/X7$/, 'license_key')),
+    'ignores the check symbol',
+    acceptsInvalid('/license_key', memberMatches(/X7$/, 'license_key')),
     'A typing error in a key is found by its check symbol: 422 at /license_key',
   ],
   [
-    'says that it is the e-mail address',
-    rewrite(both(coded('license_not_found'), unlessText(/(?<!X6)$/, 'license_key')), (json) => {
+    'says that the e-mail address is wrong',
+    rewrite(and(withCode('license_not_found'), memberMatches(/(?<!X6)$/, 'license_key')), (json) => {
       json['detail'] = 'The e-mail address is not that of the license.';
     }),
-    'An unknown key and the e-mail address of someone else are one answer, byte for byte',
+    'An unknown key and another e-mail address have the same answer, byte for byte',
   ],
   [
-    'tells of no portal',
-    rewrite(coded('machine_limit_reached'), (json) => void delete json['portal_url']),
-    'One machine too many is 409, with machines_allowed, machines_in_use and portal_url',
+    'omits portal_url',
+    rewrite(withCode('machine_limit_reached'), (json) => void delete json['portal_url']),
+    'A machine above the limit is 409, with machines_allowed, machines_in_use and portal_url',
   ],
   [
-    'counts no machines',
-    replaying(activated, coded('machine_limit_reached')),
-    'One machine too many is 409, with machines_allowed, machines_in_use and portal_url',
+    'has no machine limit',
+    replaying(activationConfirmed, withCode('machine_limit_reached')),
+    'A machine above the limit is 409, with machines_allowed, machines_in_use and portal_url',
   ],
   [
-    'takes a seat for what it refused',
-    // The first that is answered after the limit was reached.
+    'counts a refused machine as in use',
+    // It changes the activations that are confirmed after the refusal.
     () => {
       let refused = false;
       return (exchange) => {
-        if (coded('machine_limit_reached')(exchange)) refused = true;
-        if (refused) rewrite(activated, (json) => void (json['license'].machines_in_use += 1))()(exchange);
+        if (withCode('machine_limit_reached')(exchange)) refused = true;
+        if (refused)
+          rewrite(activationConfirmed, (json) => void (json['license'].machines_in_use += 1))()(exchange);
       };
     },
-    'None of all this took a second seat',
+    'No refused activation counts as a machine in use',
   ],
 ];

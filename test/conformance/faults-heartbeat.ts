@@ -1,71 +1,85 @@
-import { beat, both, coded, naming, ofNumber, refusing, replaying, rewrite, to } from './fault.js';
-import type { Broken, Which } from './fault.js';
+import {
+  heartbeatConfirmed,
+  and,
+  withCode,
+  withPointer,
+  onlyNumbers,
+  refusing,
+  replaying,
+  rewrite,
+  to,
+} from './fault.js';
+import type { FaultCase, ExchangeFilter } from './fault.js';
 
 const heartbeat = to('/v1/heartbeat');
-const withTelemetry: Which = (exchange) => beat(exchange) && exchange.asked.telemetry !== undefined;
-const plain: Which = (exchange) => beat(exchange) && exchange.asked.telemetry === undefined;
-/** Takes a forged token: its answer is that to the heartbeat before. */
-const takes = (sent: (token: string) => unknown) =>
+const withTelemetry: ExchangeFilter = (exchange) =>
+  heartbeatConfirmed(exchange) && exchange.requestBody.telemetry !== undefined;
+const plain: ExchangeFilter = (exchange) =>
+  heartbeatConfirmed(exchange) && exchange.requestBody.telemetry === undefined;
+/** Accepts a forged token: the answer is a copy of the previous confirmation. */
+const acceptsForged = (sent: (token: string) => unknown) =>
   replaying(
-    beat,
-    both(coded('token_invalid'), ({ asked }) => sent(asked.token)),
+    heartbeatConfirmed,
+    and(withCode('token_invalid'), ({ requestBody }) => sent(requestBody.token)),
   );
 const header = (token: string) => Buffer.from(token.split('.')[0]!, 'base64url').toString();
-/** Which of the refused tokens it is, in the order of the checks. */
+/** ExchangeFilter of the refused tokens it is, in the order of the checks. */
 const forgery = (number: number) => {
-  const forged = both(coded('token_invalid'), ({ asked }) => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(asked.token));
-  return ofNumber(forged, number, number, refusing(forged, 'license_revoked'));
+  const forged = and(withCode('token_invalid'), ({ requestBody }) =>
+    /^[\w-]+\.[\w-]+\.[\w-]*$/.test(requestBody.token),
+  );
+  return onlyNumbers(forged, number, number, refusing(forged, 'license_revoked'));
 };
 const dropping = (change: (names: string[]) => string[]) =>
   rewrite(
-    both(withTelemetry, ({ asked }) => asked.telemetry?.cpu_cores),
+    and(withTelemetry, ({ requestBody }) => requestBody.telemetry?.cpu_cores),
     (json) => {
       json['telemetry'].dropped = change(json['telemetry'].dropped);
     },
   );
 const storing = (which: (telemetry: unknown) => boolean) =>
   rewrite(
-    both(withTelemetry, ({ asked }) => which(asked.telemetry)),
+    and(withTelemetry, ({ requestBody }) => which(requestBody.telemetry)),
     (json) => {
       json['telemetry'].stored = true;
     },
   );
 
-export const HEARTBEAT_FAULTS: readonly Broken[] = [
+export const HEARTBEAT_FAULTS: readonly FaultCase[] = [
   [
-    'refreshes no token',
-    ofNumber(
-      beat,
+    'omits expires_at from the first heartbeat',
+    onlyNumbers(
+      heartbeatConfirmed,
       1,
       1,
-      rewrite(beat, (json) => void delete json['license'].expires_at),
+      rewrite(heartbeatConfirmed, (json) => void delete json['license'].expires_at),
     ),
-    'A heartbeat answers 200 with a new token, its times, and the license',
+    'A heartbeat is answered with 200, a new token, its times and the license',
   ],
   [
-    'lets the refreshed token hold for an hour',
-    rewrite(beat, (json) => void (json['offline_until'] = '2026-11-20T14:00:00Z')),
-    'The new token holds 7 days offline, and the next heartbeat is due before that',
+    'allows one hour offline after a heartbeat',
+    rewrite(heartbeatConfirmed, (json) => void (json['offline_until'] = '2026-11-20T14:00:00Z')),
+    'offline_until of a heartbeat is 7 days after server_time, and the next heartbeat is due earlier',
   ],
   [
     'mentions telemetry that was not sent',
     rewrite(plain, (json) => void (json['telemetry'] = { stored: false, dropped: [] })),
-    'Without telemetry in the request there is none in the answer',
+    'The answer has no telemetry member if the request has none',
   ],
   [
     'refuses the refreshed token',
-    ofNumber(beat, 2, 2, refusing(beat, 'token_invalid')),
+    onlyNumbers(heartbeatConfirmed, 2, 2, refusing(heartbeatConfirmed, 'token_invalid')),
     'The refreshed token works',
   ],
   [
-    'refuses the token before it',
-    ofNumber(beat, 3, 3, refusing(beat, 'token_invalid')),
-    'The token before it goes on working: a lost answer costs nothing',
+    'refuses the previous token',
+    onlyNumbers(heartbeatConfirmed, 3, 3, refusing(heartbeatConfirmed, 'token_invalid')),
+    'The previous token still works, so a lost answer does no harm',
   ],
   [
-    'knows no members but its own',
+    'refuses unknown members',
     refusing(
-      both(beat, ({ asked }) => asked.conformance),
+      and(heartbeatConfirmed, ({ requestBody }) => requestBody.conformance),
       'malformed_request',
     ),
     'Unknown members of a heartbeat are ignored',
@@ -81,13 +95,13 @@ export const HEARTBEAT_FAULTS: readonly Broken[] = [
     'A token with one character changed near its end is token_invalid, and the client activates again',
   ],
   [
-    'takes alg none',
-    takes((token) => header(token).includes('none')),
+    'accepts alg none',
+    acceptsForged((token) => header(token).includes('none')),
     'A token without a signature, alg none, is token_invalid, and the client activates again',
   ],
   [
-    'takes alg HS256',
-    takes((token) => header(token).includes('HS256')),
+    'accepts alg HS256',
+    acceptsForged((token) => header(token).includes('HS256')),
     'A token of alg HS256 is token_invalid, and the client activates again',
   ],
   [
@@ -96,99 +110,103 @@ export const HEARTBEAT_FAULTS: readonly Broken[] = [
     'A token signed with an unknown key is token_invalid, and the client activates again',
   ],
   [
-    'reads no token over 1 KiB',
+    'fails at a token of 2 KiB',
     refusing(
-      both(heartbeat, ({ asked }) => asked.token?.length === 2048),
+      and(heartbeat, ({ requestBody }) => requestBody.token?.length === 2048),
       'internal_error',
     ),
-    'A text of 2 KiB that is no token is token_invalid too',
-    'Whatever is sent, nothing is an error of the service',
+    'A text of 2 KiB that is not a token is token_invalid too',
+    'No request is answered with a status of 500 or above',
   ],
   [
-    'reads tokens of any length',
+    'accepts tokens of any length',
     refusing(
-      both(heartbeat, ({ asked }) => asked.token?.length === 2049),
+      and(heartbeat, ({ requestBody }) => requestBody.token?.length === 2049),
       'token_invalid',
     ),
     'A token over 2 KiB is 422 at /token',
   ],
   [
-    'takes an empty token for one of another service',
+    'treats an empty token as one of another service',
     refusing(
-      both(heartbeat, ({ asked }) => asked.token === ''),
+      and(heartbeat, ({ requestBody }) => requestBody.token === ''),
       'token_invalid',
     ),
     'An empty token is 422 at /token',
   ],
   [
-    'names the first missing member alone',
+    'lists only the first missing member',
     rewrite(
-      both(heartbeat, ({ asked }) => asked.token === undefined),
+      and(heartbeat, ({ requestBody }) => requestBody.token === undefined),
       (json) => {
         json['errors']?.splice(1);
       },
     ),
-    'Missing members of a heartbeat are all named',
+    'All missing members of a heartbeat are listed',
   ],
   [
-    'takes any version',
+    'accepts any version',
     refusing(
-      both(
+      and(
         heartbeat,
-        both(naming('/app_version'), ({ asked }) => asked.token),
+        and(withPointer('/app_version'), ({ requestBody }) => requestBody.token),
       ),
       'token_invalid',
     ),
     'A wrong app_version of a heartbeat is 422 at /app_version',
   ],
   [
-    'does not say what it dropped',
+    'omits dropped',
     rewrite(withTelemetry, (json) => void delete json['telemetry'].dropped),
-    'A good block answers stored: true, and nothing was dropped',
+    'Valid telemetry is answered with stored: true and an empty dropped',
   ],
   [
-    'refuses bad telemetry',
+    'refuses invalid telemetry',
     refusing(
-      both(withTelemetry, ({ asked }) => asked.telemetry?.cpu_cores),
+      and(withTelemetry, ({ requestBody }) => requestBody.telemetry?.cpu_cores),
       'invalid_request',
       {
         errors: [{ pointer: '/telemetry', detail: 'No.' }],
       },
     ),
-    'A block full of bad values answers 200 and stored: true',
+    'Telemetry with invalid values is answered with 200 and stored: true',
   ],
   [
-    'takes a number that is none',
+    'accepts a fraction as an integer',
     dropping((names) => names.filter((name) => name !== 'camera_count')),
-    'A bad value of a known member is named in dropped',
+    'Members with an invalid value are listed in dropped',
   ],
   [
     'stores addresses',
     dropping((names) => names.filter((name) => name !== 'crash_label')),
-    'A text that looks like an address, a UUID, a URL or a path is named in dropped',
+    'Members whose text looks like an address, a UUID, a URL or a path are listed in dropped',
   ],
   [
-    'tells which members it does not know',
+    'lists unknown members in dropped',
     dropping((names) => [...names, 'conformance']),
-    'An unknown member is dropped in silence',
+    'An unknown member is not listed in dropped',
   ],
   [
-    'stores nothing, and says otherwise',
+    'reports stored: true for null',
     storing((telemetry) => telemetry === null),
-    'A telemetry that is null answers stored: false, and still 200',
+    'A telemetry that is null is answered with 200 and stored: false',
   ],
-  ['stores lists', storing(Array.isArray), 'A telemetry that is a list answers stored: false, and still 200'],
   [
-    'stores texts',
+    'reports stored: true for a list',
+    storing(Array.isArray),
+    'A telemetry that is a list is answered with 200 and stored: false',
+  ],
+  [
+    'reports stored: true for a text',
     storing((telemetry) => typeof telemetry === 'string'),
-    'A telemetry that is a text answers stored: false, and still 200',
+    'A telemetry that is a text is answered with 200 and stored: false',
   ],
   [
-    'refuses what is large',
+    'refuses large telemetry',
     refusing(
-      both(withTelemetry, ({ asked }) => asked.telemetry?.conformance?.length > 8000),
+      and(withTelemetry, ({ requestBody }) => requestBody.telemetry?.conformance?.length > 8000),
       'body_too_large',
     ),
-    'A telemetry that is an object over 8 KiB answers stored: false, and still 200',
+    'A telemetry that is an object over 8 KiB is answered with 200 and stored: false',
   ],
 ];

@@ -1,49 +1,50 @@
 import {
-  activated,
-  beat,
-  both,
+  activationConfirmed,
+  heartbeatConfirmed,
+  and,
   header,
   instead,
   manifest,
-  ofNumber,
+  onlyNumbers,
   refusing,
   rewrite,
   to,
 } from './fault.js';
-import type { Broken, Which } from './fault.js';
+import type { FaultCase, ExchangeFilter } from './fault.js';
 
-const asked: Which = (exchange) => to('/v1/manifest')(exchange) && exchange.method !== 'DELETE';
+const manifestRequested: ExchangeFilter = (exchange) =>
+  to('/v1/manifest')(exchange) && exchange.method !== 'DELETE';
 const keys = to('/v1/keys');
-const VERIFIES = 'A signature verifies with a key of /v1/keys, and no longer once any byte is changed';
+const VERIFIES = 'A signature verifies with a key of /v1/keys, and fails if a byte is changed';
 
-/** Changes what is signed; the signature goes with it. */
+/** Changes the signed content, which makes the signature invalid. */
 const signedAs = (change: (content: Record<string, unknown>) => unknown) =>
   rewrite(manifest, (json) => {
     const content = JSON.parse(json['signed']) as Record<string, unknown>;
     json['signed'] = JSON.stringify(change(content) ?? content);
   });
 
-export const MANIFEST_FAULTS: readonly Broken[] = [
+export const MANIFEST_FAULTS: readonly FaultCase[] = [
   [
-    'answers with something else',
+    'answers with a list',
     instead(manifest, 200, []),
-    'The manifest answers 200, or 404 no_version_published, which stops nothing',
+    'The manifest is answered with 200, or with 404 no_version_published, which stops no client',
   ],
   [
-    'stops each client that asks while nothing is published',
-    refusing(asked, 'no_version_published', { client_action: 'stop' }),
-    'The manifest answers 200, or 404 no_version_published, which stops nothing',
+    'stops each client while no version is published',
+    refusing(manifestRequested, 'no_version_published', { client_action: 'stop' }),
+    'The manifest is answered with 200, or with 404 no_version_published, which stops no client',
     'Each code has the status and the client_action of the contract',
   ],
   [
-    'has the manifest kept for a day',
+    'allows caches to keep the manifest for a day',
     header(manifest, { 'cache-control': 'public, max-age=86400' }),
-    'The manifest may be kept for 5 minutes, and for a day while the service is unavailable',
+    'The manifest may be cached for 5 minutes, and for a day while the service is unavailable',
   ],
   [
     'varies on the language',
     header(manifest, { vary: 'accept-language' }),
-    "The manifest varies on nothing of the client's",
+    'The manifest has no vary header',
   ],
   ['drops the etag', header(to('/v1/manifest'), { etag: undefined }), 'The manifest has a strong etag'],
   [
@@ -53,35 +54,35 @@ export const MANIFEST_FAULTS: readonly Broken[] = [
       if (etag) exchange.headers['etag'] = `W/${String(etag)}`;
     },
     'The manifest has a strong etag',
-    '304 without a body to a client that has it, named by if-none-match',
+    'A request with the etag in if-none-match is answered with 304, without a body',
   ],
   [
-    'knows no 304',
+    'answers 200 instead of 304',
     instead(({ status }) => status === 304, 200, {}),
-    '304 without a body to a client that has it, named by if-none-match',
+    'A request with the etag in if-none-match is answered with 304, without a body',
   ],
   [
-    'gives 304 to anyone who names an etag',
+    'answers 304 to any etag',
     () => (exchange) => {
-      if (exchange.askedHeaders['if-none-match'] && exchange.status === 200)
+      if (exchange.requestHeaders['if-none-match'] && exchange.status === 200)
         Object.assign(exchange, { status: 304, body: Buffer.alloc(0) });
     },
-    '200 with the whole of it to a client that has another',
+    'A request with another etag is answered with 200 and the whole manifest',
   ],
   [
-    'knows no HEAD',
+    'answers HEAD with another etag',
     () => (exchange) => {
       if (exchange.method === 'HEAD') exchange.headers['etag'] = '"other"';
     },
-    'HEAD answers as GET does, with the same headers',
+    'HEAD is answered like GET, with the same headers',
   ],
   [
-    'gives a browser another manifest',
+    'answers a request with a cookie with another manifest',
     rewrite(
-      both(manifest, ({ askedHeaders }) => askedHeaders.cookie),
+      and(manifest, ({ requestHeaders }) => requestHeaders.cookie),
       (json) => ({ ...json, version: '9.9.9' }),
     ),
-    'The same bytes for everyone, whatever they say of themselves',
+    'The bytes are the same whatever headers the client sends',
   ],
   [
     'reads the query string',
@@ -89,7 +90,7 @@ export const MANIFEST_FAULTS: readonly Broken[] = [
     'A query string is ignored',
   ],
   [
-    'signs nothing',
+    'has an invalid signature',
     rewrite(manifest, (json) => {
       json['signature'] = json['signatures'][0].signature = 'A'.repeat(86);
     }),
@@ -98,13 +99,13 @@ export const MANIFEST_FAULTS: readonly Broken[] = [
   [
     'changes an outer member',
     rewrite(manifest, (json) => void (json['version'] = '9.9.9')),
-    'The members beside signed are copies of what is signed',
+    'The members beside signed are copies of signed content',
   ],
   [
     'signs members in another order',
     signedAs(({ version, ...rest }) => ({ ...rest, version })),
     VERIFIES,
-    'What is signed is ASCII JSON without floats, its members in their order',
+    'The signed content is ASCII JSON without floats, with its members in the fixed order',
   ],
   [
     'signs a number with a fraction',
@@ -113,29 +114,29 @@ export const MANIFEST_FAULTS: readonly Broken[] = [
       (json) => void (json['signed'] = json['signed'].replace('"sequence":3', '"sequence":3.0')),
     ),
     VERIFIES,
-    'What is signed is ASCII JSON without floats, its members in their order',
+    'The signed content is ASCII JSON without floats, with its members in the fixed order',
   ],
   [
-    'signs for no product',
+    'signs a product that is a number',
     signedAs((content) => void (content['product'] = 7)),
     VERIFIES,
-    'What is signed tells type, product, sequence, times, version, image, minimum and previous',
+    'The signed content has _type, product, sequence, times, version, dmg, minimum_license_expiry and previous',
   ],
   [
-    'signs what has expired',
+    'signs an expired manifest',
     signedAs((content) => void (content['expires_at'] = '2026-11-20T12:59:59Z')),
     VERIFIES,
-    'The manifest is not past its expires_at',
+    'The manifest has not expired',
   ],
   [
-    'offers images without an address',
+    'offers versions without a URL',
     signedAs(({ also_available, ...rest }) => ({
       ...rest,
       also_available: (also_available as object[]).map((entry) => ({ ...entry, dmg: {} })),
     })),
     VERIFIES,
-    'also_available holds whole entries',
-    'What is signed is ASCII JSON without floats, its members in their order',
+    'The entries of also_available are complete',
+    'The signed content is ASCII JSON without floats, with its members in the fixed order',
   ],
   [
     'offers the oldest first',
@@ -146,52 +147,52 @@ export const MANIFEST_FAULTS: readonly Broken[] = [
     'also_available is newest first, each with a lower minimum_license_expiry',
   ],
   [
-    'shows no key set',
+    'publishes no keys',
     instead(keys, 200, { keys: [] }),
     'The answer is a JWK Set',
     VERIFIES,
-    'A token, where it is a JWS, verifies with them; its exp is offline_until',
+    'A token that is a JWS verifies with these keys, and its exp is offline_until',
   ],
   [
-    'forbids to keep the keys',
+    'forbids caches to keep the keys',
     header(keys, { 'cache-control': 'no-store' }),
-    'The keys may be kept by caches',
+    'The keys may be cached',
   ],
   [
-    'shows a key of another kind',
+    'publishes a key of another type',
     rewrite(keys, (json) => void json['keys'].push({ kty: 'RSA', n: 'x', e: 'AQAB' })),
     'Every key is an Ed25519 key, of tokens or of manifests',
-    'The kid of each is its RFC 7638 thumbprint',
+    'The kid of each key is its RFC 7638 thumbprint',
   ],
   [
-    'shows a private key',
+    'publishes a private key',
     rewrite(keys, (json) => void (json['keys'][0].d = 'x')),
-    'Nothing of a private key is shown',
+    'No key has a private member',
   ],
   [
-    'names keys otherwise',
+    'has a kid that is not the thumbprint',
     rewrite(keys, (json) => void (json['keys'][1].kid = 'second')),
-    'The kid of each is its RFC 7638 thumbprint',
+    'The kid of each key is its RFC 7638 thumbprint',
   ],
   [
-    'tells the e-mail address in a token',
-    // Of a token that is not sent again.
-    ofNumber(
-      beat,
+    'has the e-mail address in a token',
+    // The token of this answer is not sent again.
+    onlyNumbers(
+      heartbeatConfirmed,
       3,
       3,
-      rewrite(beat, (json) => {
+      rewrite(heartbeatConfirmed, (json) => {
         json['token'] += `.${Buffer.from('ada@example.com').toString('base64url')}`;
       }),
     ),
-    'Neither e-mail address, label nor version stand in a token',
+    'A token contains neither the e-mail address, nor the label, nor the version',
   ],
   [
-    'tells another time than the token does',
-    rewrite(activated, (json) => {
+    'answers with another offline_until than the token',
+    rewrite(activationConfirmed, (json) => {
       json['offline_until'] = '2026-11-27T13:00:01Z';
       json['server_time'] = '2026-11-20T13:00:01Z';
     }),
-    'A token, where it is a JWS, verifies with them; its exp is offline_until',
+    'A token that is a JWS verifies with these keys, and its exp is offline_until',
   ],
 ];

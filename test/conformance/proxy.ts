@@ -3,15 +3,15 @@ import { createServer, request, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** What was asked of the service, and what it answered: a fault changes the answer in place. */
+/** A request and the service's answer, which a fault changes in place. */
 export interface Exchange {
   readonly method: string;
   readonly path: string;
-  /** The parsed body of the request, empty where it is no JSON. */
+  /** The parsed body of the request; an empty object if it is not JSON. */
   // oxlint-disable-next-line no-explicit-any -- whatever the checks send
-  readonly asked: any;
-  readonly askedBytes: Buffer;
-  readonly askedHeaders: IncomingHttpHeaders;
+  readonly requestBody: any;
+  readonly requestBytes: Buffer;
+  readonly requestHeaders: IncomingHttpHeaders;
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: Buffer;
@@ -19,35 +19,35 @@ export interface Exchange {
 
 export type Fault = (exchange: Exchange) => void;
 
-/** A service that has one fault: everything goes to the real one, and comes back changed. */
+/** A service with one fault: it forwards each request to the real service and changes the answer. */
 export class FaultyService {
   fault: Fault = () => undefined;
   requests = 0;
 
-  readonly #server = createServer(async (asking, answering) => {
+  readonly #server = createServer(async (incoming, response) => {
     this.requests += 1;
-    const [method, path] = [asking.method!, asking.url!];
-    const askedBytes = await buffer(asking);
-    const there = request(this.service + path, { method, headers: asking.headers, agent: false });
-    there.end(askedBytes);
-    const [answer] = await once(there, 'response');
+    const [method, path] = [incoming.method!, incoming.url!];
+    const requestBytes = await buffer(incoming);
+    const forwarded = request(this.service + path, { method, headers: incoming.headers, agent: false });
+    forwarded.end(requestBytes);
+    const [answer] = await once(forwarded, 'response');
     const exchange: Exchange = {
       method,
       path,
-      asked: parsed(askedBytes),
-      askedBytes,
-      askedHeaders: asking.headers,
+      requestBody: parseJson(requestBytes),
+      requestBytes,
+      requestHeaders: incoming.headers,
       status: answer.statusCode,
       headers: answer.headers,
       body: await buffer(answer),
     };
     this.fault(exchange);
-    // A fault may have changed the length, of which HEAD tells nothing here.
+    // A fault may have changed the length. The answer to HEAD has no content-length here.
     const hasBody = method !== 'HEAD' && exchange.status !== 304;
     exchange.headers['content-length'] = hasBody ? String(exchange.body.length) : undefined;
     const headers = Object.entries(exchange.headers).filter(([, value]) => value !== undefined);
-    answering.writeHead(exchange.status, { ...Object.fromEntries(headers), connection: 'close' });
-    answering.end(exchange.body);
+    response.writeHead(exchange.status, { ...Object.fromEntries(headers), connection: 'close' });
+    response.end(exchange.body);
   });
 
   private constructor(private readonly service: string) {}
@@ -70,7 +70,7 @@ export class FaultyService {
   }
 }
 
-function parsed(body: Buffer): unknown {
+function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString()) ?? {};
   } catch {
