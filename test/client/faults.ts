@@ -2,7 +2,7 @@ import { ANSWER_LIMIT_BYTES } from '../../client/src/transport.js';
 import type { Exchange } from './exchange.js';
 import { at } from './harness.js';
 
-/** What happens to a request instead of an answer. */
+/** Handles a request in place of the correct answer. */
 export type Fault = (exchange: Exchange) => void;
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -11,7 +11,7 @@ const STOP = JSON.stringify({
   title: 'Revoked',
   status: 403,
   code: 'license_revoked',
-  detail: 'A stop that must not be believed.',
+  detail: 'A stop that must not be obeyed.',
   client_action: 'stop',
 });
 
@@ -90,9 +90,9 @@ export const WRONG_SHAPES = {
   'a token that is a number': confirmed({ token: 7 }),
   'a token that is too long': confirmed({ token: 't'.repeat(2049) }),
   'no offline_until': confirmed({ offline_until: null }),
-  'an offline_until that is over': (exchange) =>
+  'an offline_until that has passed': (exchange) =>
     confirmed({ offline_until: at(exchange.service.now() - 1) })(exchange),
-  'a server_time that is none': confirmed({ server_time: 'noon' }),
+  'a server_time that is not a time': confirmed({ server_time: 'now' }),
 } as const satisfies Record<string, Fault>;
 
 /** Problem documents that only ask the client to retry, whatever else they claim. */

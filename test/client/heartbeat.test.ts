@@ -12,7 +12,7 @@ import { DAY, Computer, HOUR, json, MINUTE, problem, type Seen } from './harness
 
 const gaps = (calls: Seen[]) => calls.slice(1).map((call, i) => call.when - calls[i]!.when);
 
-/** An application that was activated earlier and starts now. */
+/** Starts an application that was activated earlier. */
 async function started(random = 0.5): Promise<{ computer: Computer; start: number }> {
   const computer = await Computer.activated();
   await computer.restart({ random: () => random });
@@ -43,7 +43,7 @@ describe('the schedule', () => {
     }
   });
 
-  test('another interval is respected where the service asks for it', async () => {
+  test('the client uses another interval if the service asks for it', async () => {
     const { computer } = await started();
     computer.service.answer['/v1/heartbeat'] = () =>
       computer.service.confirm(200, { heartbeat_after_seconds: 8 * 3600 });
@@ -52,7 +52,7 @@ describe('the schedule', () => {
   });
 
   test.each([0, 1, -5, 1e300, 1e12, null, 'soon', Number.NaN])(
-    'an interval of %p neither makes it hammer nor go silent',
+    'an interval of %p leads to waits of 5 to 13 hours',
     async (heartbeat_after_seconds) => {
       const { computer } = await started();
       computer.service.answer['/v1/heartbeat'] = () =>
@@ -66,7 +66,7 @@ describe('the schedule', () => {
     },
   );
 
-  test('no answer, whatever it asks, brings two heartbeats within five hours', () => {
+  test('no interval that an answer asks for leads to two heartbeats within five hours', () => {
     const unit = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
       fc.property(fc.double(), unit, fc.nat(100), (asked, random, failures) => {
@@ -95,7 +95,7 @@ describe('the schedule', () => {
   test.each([
     ['seconds', '900'],
     ['an HTTP date', 'Fri, 20 Nov 2026 13:15:00 GMT'],
-  ])('retry-after in %s is honoured, and never undercut', async (_, value) => {
+  ])('the client waits for at least the retry-after, in %s', async (_, value) => {
     const { computer } = await started(0);
     const headers = { 'retry-after': value, date: 'Fri, 20 Nov 2026 13:00:00 GMT' };
     const answers = [() => problem(503, 'unavailable', 'retry', {}, headers)];
@@ -106,7 +106,7 @@ describe('the schedule', () => {
     expect(second).toBeGreaterThan(5 * HOUR);
   });
 
-  test('a server that repeatedly asks for a short interval gets a longer wait each time', async () => {
+  test('the client waits longer each time if a server keeps asking for a short interval', async () => {
     const { computer } = await started();
     computer.service.answer['/v1/heartbeat'] = () =>
       new Response('', { status: 503, headers: { 'retry-after': '0' } });
@@ -115,7 +115,7 @@ describe('the schedule', () => {
     expect(Math.min(...gaps(computer.service.heartbeats))).toBeGreaterThanOrEqual(MINUTE);
   });
 
-  test('a retry-after of ten years is six hours', async () => {
+  test('a retry-after of ten years is limited to six hours', async () => {
     const { computer } = await started();
     computer.service.answer['/v1/heartbeat'] = () =>
       problem(503, 'unavailable', 'retry', {}, { 'retry-after': '315360000' });
@@ -123,13 +123,13 @@ describe('the schedule', () => {
     expect(computer.service.heartbeats.length).toBeGreaterThan(6);
   });
 
-  test('a heartbeat asked for twice at once is one', async () => {
+  test('two simultaneous calls of heartbeatNow send one heartbeat', async () => {
     const { computer } = await started();
     await Promise.all([computer.client.heartbeatNow(), computer.client.heartbeatNow()]);
     expect(computer.service.heartbeats).toHaveLength(1);
   });
 
-  test('each heartbeat carries the token of the one before', async () => {
+  test('each heartbeat has the token of the previous confirmation', async () => {
     const { computer } = await started();
     await computer.pass(DAY);
     expect(computer.service.heartbeats.map(({ body }) => body!['token'])).toEqual(
@@ -149,7 +149,7 @@ const SENT_OFF = 'heartbeat sent (telemetry: off)';
 const blocks = (computer: Computer) => computer.service.heartbeats.map(({ body }) => body!['telemetry']);
 
 describe('telemetry', () => {
-  test('is on by default, with every field the application gives, and says so', async () => {
+  test('is on by default, with every field that the application returns, and the log reports it', async () => {
     const computer = await Computer.activated({ telemetry: () => EVERYTHING });
     await computer.client.heartbeatNow();
     expect(blocks(computer)).toEqual([EVERYTHING]);
@@ -174,10 +174,10 @@ describe('telemetry', () => {
     [{ OTHER_TELEMETRY_DISABLED: '1' }, false],
     [{ MY_APP_TELEMETRY_DISABLED: ' 1 ' }, true],
     [{ MY_APP_TELEMETRY_DISABLED: 'true' }, true],
-  ])('the environment %j is read for this application alone', async (environment, off) => {
+  ])('with the environment %j, the application My App has opted out: %p', async (environment, isOff) => {
     const computer = await Computer.activated({ app: 'My App', environment });
     await computer.client.heartbeatNow();
-    expect(blocks(computer)[0] === undefined).toBe(off);
+    expect(blocks(computer)[0] === undefined).toBe(isOff);
   });
 
   test.each(['My App', 'my-app', 'My – App'])(
@@ -197,7 +197,7 @@ describe('telemetry', () => {
     expect(blocks(computer).map((block) => block !== undefined)).toEqual([true, false]);
   });
 
-  test('a callback that throws never costs the heartbeat', async () => {
+  test('a callback that throws does not prevent the heartbeat', async () => {
     const computer = await Computer.activated({
       telemetry: () => {
         throw new Error('secret camera name');
@@ -210,7 +210,7 @@ describe('telemetry', () => {
   });
 
   test('a field that is not on the list, or has another type, never leaves the computer', () => {
-    const careless = {
+    const unfiltered = {
       ...EVERYTHING,
       ...CRASH,
       camera_url: 'rtsp://u:p@cam',
@@ -220,14 +220,14 @@ describe('telemetry', () => {
     const { cpu_cores: _, uptime_hours: __, ...rest } = EVERYTHING;
     const block = telemetryBlock(
       '3.1.0',
-      () => careless as unknown as Telemetry,
+      () => unfiltered as unknown as Telemetry,
       null,
       () => {},
     );
     expect(block).toEqual(rest);
   });
 
-  test('the heartbeat is logged as sent where something answered, and only there', async () => {
+  test('the heartbeat is logged as sent only if there was a response', async () => {
     const computer = await Computer.activated();
     computer.service.answer['/v1/heartbeat'] = () => json(500, {});
     await computer.client.heartbeatNow();
@@ -240,7 +240,7 @@ describe('telemetry', () => {
 });
 
 describe('a crash signature', () => {
-  test('goes with the one heartbeat after the crash, and with no other', async () => {
+  test('is sent with the first heartbeat after the crash, and with no other', async () => {
     const computer = await Computer.activated();
     await computer.client.heartbeatNow();
     await computer.client.reportCrash({ ...CRASH, log: 'text' } as CrashSignature);
@@ -250,7 +250,7 @@ describe('a crash signature', () => {
     expect(blocks(computer)).toEqual([bare, { ...bare, ...CRASH }, bare]);
   });
 
-  test('waits, also over a restart, until a heartbeat was delivered', async () => {
+  test('is kept, also over a restart, until a heartbeat is confirmed', async () => {
     const computer = await Computer.activated();
     await computer.client.reportCrash(CRASH);
     computer.service.answer['/v1/heartbeat'] = () => problem(503, 'unavailable', 'retry');
@@ -262,7 +262,7 @@ describe('a crash signature', () => {
     expect(blocks(computer).map((block) => 'crash_sig' in (block as object))).toEqual([true, true, false]);
   });
 
-  test('that is reported while another one is sent goes with the next heartbeat', async () => {
+  test('that is reported while another one is sent is sent with the next heartbeat', async () => {
     const computer = await Computer.activated();
     const newer = { ...CRASH, crash_label: 'reported later' };
     await computer.client.reportCrash(CRASH);
@@ -278,7 +278,7 @@ describe('a crash signature', () => {
     expect(blocks(computer)).toEqual([{ ...bare, ...CRASH }, { ...bare, ...newer }, bare]);
   });
 
-  test('that is not yet sent is dropped by the opt-out', async () => {
+  test('that is not yet sent is deleted by the opt-out', async () => {
     const computer = await Computer.activated();
     await computer.client.reportCrash(CRASH);
     await computer.restart({ environment: { EXAMPLE_TELEMETRY_DISABLED: '1' } });
@@ -287,7 +287,7 @@ describe('a crash signature', () => {
     expect(blocks(computer)).toEqual([{ app_version: '3.1.0' }]);
   });
 
-  test('reported under the opt-out is not kept for a time without it', async () => {
+  test('reported after an opt-out is not sent when the opt-out ends', async () => {
     const computer = await Computer.activated({ environment: { EXAMPLE_TELEMETRY_DISABLED: '1' } });
     await computer.client.reportCrash(CRASH);
     await computer.restart();

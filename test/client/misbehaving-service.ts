@@ -12,7 +12,7 @@ import { makeKey, manifest } from './publisher.js';
 export const PATHS = ['/v1/activate', '/v1/heartbeat', '/v1/manifest'] as const;
 export type Path = (typeof PATHS)[number];
 
-/** One request, as it came over the wire, and what it was really answered. */
+/** A request as it was received, and its response. */
 export interface Received {
   path: Path;
   method: string;
@@ -21,9 +21,9 @@ export interface Received {
   headers: IncomingMessage['headers'];
   raw: string;
   body: Record<string, unknown> | undefined;
-  /** Whether it was confirmed, whole and well. */
+  /** Whether the response was a complete, valid confirmation. */
   confirmed?: boolean;
-  /** What a problem asked for that a client may obey. */
+  /** The client_action of a problem, if a client may follow it. */
   action?: ClientAction;
   retry_after_seconds?: number;
 }
@@ -34,21 +34,21 @@ export interface Stop {
 }
 
 /**
- * A simulated service over real sockets: correct until a fault is switched on. It records every request,
- * whatever it answers to it.
+ * A simulated service over real sockets, which answers correctly until a fault is switched on. It records every
+ * request, whatever its response.
  */
 export class MisbehavingService {
   readonly received: Received[] = [];
-  /** `received` and `stalled`, each emitted in the moment it happens. */
+  /** `received`: a request arrived; `stalled`: its response does not continue. */
   readonly events = new EventEmitter<{ received: [Received]; stalled: [Path] }>();
   readonly key = makeKey();
   readonly tokenKey = makeKey();
   faults: Partial<Record<Path, Fault>> = {};
-  /** By how much its clock is wrong. */
+  /** By how many milliseconds its clock is wrong. */
   clockOff = 0;
-  /** The interval it asks for. */
+  /** The interval in its confirmations. */
   heartbeat_after_seconds: unknown = 21_600;
-  /** The true state of the license: valid, or the code of its stop. */
+  /** The stop that the license has; undefined while it is valid. */
   stop: Stop | undefined;
   /** When it last confirmed the license, in true time. */
   confirmedAt = Number.NaN;
@@ -56,24 +56,24 @@ export class MisbehavingService {
   published: object = {};
   sequence = 0;
   readonly #tokens = new Set<unknown>();
-  readonly #seats = new Set<unknown>();
+  readonly #machines = new Set<unknown>();
   readonly #server: Server;
   readonly #trueTime: () => number;
   #issued = 0;
 
   private constructor(trueTime: () => number) {
     this.#trueTime = trueTime;
-    this.#server = createServer((request, response) => void this.#take(request, response));
+    this.#server = createServer((request, response) => void this.#receive(request, response));
     this.publish({ version: '3.1.0' });
   }
 
-  /** On a free port of the loopback address; `trueTime` in milliseconds since 1970. */
+  /** Listens on a free port of the loopback address. @param trueTime returns milliseconds since 1970 */
   static async start(trueTime: () => number): Promise<MisbehavingService> {
     const service = new MisbehavingService(trueTime);
-    // Below the ports that systems hand out by themselves, so that no other process gets this one while it is closed for a while.
+    // The port is below the range of ephemeral ports, so that no other process gets it while `refuse` has closed it.
     for (;;) {
       const listening = service.#listen(20_000 + Math.floor(Math.random() * 10_000));
-      if (await listening.then(() => true, isTaken)) return service;
+      if (await listening.then(() => true, isPortInUse)) return service;
     }
   }
 
@@ -97,7 +97,7 @@ export class MisbehavingService {
     if (!this.#server.listening) await this.#listen(this.port);
   }
 
-  /** Closes the port: each connection is refused, until `behave`. */
+  /** Closes the port: each connection is refused until `behave` is called. */
   async refuse(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = once(this.#server, 'close');
@@ -106,18 +106,18 @@ export class MisbehavingService {
     await closed;
   }
 
-  /** Makes all tokens unknown, as after a lost key or a restored backup. The seats stay. */
+  /** Makes all tokens unknown, as after a lost key or a restored backup. Activations are kept. */
   forgetTokens(): void {
     this.#tokens.clear();
   }
 
-  /** Publishes a manifest that is good from now on for 90 days, signed by its key. */
+  /** Publishes a manifest that is valid for 90 days from now, signed with its key. */
   publish(changes: Parameters<typeof manifest>[0]): void {
     const expires_at = at(this.#trueTime() + 90 * DAY);
     this.published = manifest({ sequence: ++this.sequence, expires_at, ...changes }, [this.key]);
   }
 
-  /** A correct confirmation, by the service's clock. */
+  /** A correct confirmation, with times of the service's clock. */
   confirmation(changes: Record<string, unknown> = {}): Record<string, unknown> {
     const token = this.#token();
     this.#tokens.add(token);
@@ -131,7 +131,7 @@ export class MisbehavingService {
     };
   }
 
-  /** A token as the service signs them, for the one machine that there is. */
+  /** A token as the service signs it, for MACHINE_ID. */
   #token(): string {
     const iat = Math.floor(this.now() / 1000);
     const claims = { sub: ++this.#issued, mch: machineDigest(MACHINE_ID), iat, exp: iat + (7 * DAY) / 1000 };
@@ -143,33 +143,33 @@ export class MisbehavingService {
     return `${input}.${sign(null, Buffer.from(input), this.tokenKey.privateKey).toString('base64url')}`;
   }
 
-  /** The correct answer. */
+  /** Sends the correct answer. */
   answer(exchange: Exchange): void {
     const { path, body, headers } = exchange.received;
-    if (path === '/v1/manifest') return this.#showManifest(exchange, headers['if-none-match']);
+    if (path === '/v1/manifest') return this.#sendManifest(exchange, headers['if-none-match']);
     if (this.stop) return exchange.problem(403, this.stop.code, 'stop', { detail: this.stop.detail });
     if (path === '/v1/heartbeat' && !this.#tokens.has(body?.['token']))
       return exchange.problem(403, 'token_invalid', 'reactivate');
-    const status = path === '/v1/activate' && !this.#seats.has(body?.['machine_id']) ? 201 : 200;
-    if (path === '/v1/activate') this.#seats.add(body?.['machine_id']);
+    const status = path === '/v1/activate' && !this.#machines.has(body?.['machine_id']) ? 201 : 200;
+    if (path === '/v1/activate') this.#machines.add(body?.['machine_id']);
     const telemetry = body?.['telemetry'] ? { telemetry: { stored: true, dropped: [] } } : {};
     this.confirmedAt = this.#trueTime();
     exchange.received.confirmed = true;
     exchange.json(status, this.confirmation(telemetry));
   }
 
-  /** How many computers hold a seat. */
-  get seats(): number {
-    return this.#seats.size;
+  /** The number of activated machines. */
+  get activations(): number {
+    return this.#machines.size;
   }
 
-  #showManifest(exchange: Exchange, known: string | undefined): void {
+  #sendManifest(exchange: Exchange, known: string | undefined): void {
     const etag = `"m${this.sequence}"`;
     if (known === etag) exchange.send(304, { etag }, '');
     else exchange.json(200, this.published, { etag });
   }
 
-  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = request.url ?? '';
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -180,7 +180,7 @@ export class MisbehavingService {
     this.received.push(received);
     this.events.emit('received', received);
     const exchange = new Exchange(this, received, response);
-    (this.faults[path] ?? ((well) => this.answer(well)))(exchange);
+    (this.faults[path] ?? ((correct) => this.answer(correct)))(exchange);
   }
 
   async #listen(port: number): Promise<void> {
@@ -190,7 +190,7 @@ export class MisbehavingService {
   }
 }
 
-function isTaken(error: unknown): boolean {
+function isPortInUse(error: unknown): boolean {
   if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
   return false;
 }

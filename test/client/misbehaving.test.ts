@@ -193,7 +193,7 @@ describe('a token that became strange', () => {
     const [clicked, background] = activations(computer);
     expect(activations(computer)).toHaveLength(2);
     expect(background!.received!.raw).toBe(clicked!.received!.raw);
-    expect([background!.clicked, computer.remote.seats]).toEqual([false, 1]);
+    expect([background!.clicked, computer.remote.activations]).toEqual([false, 1]);
     expect(heartbeats(computer).map(({ received }) => received!.confirmed)).toEqual([undefined, true]);
   });
 

@@ -21,7 +21,7 @@ describe('the sources of the client', () => {
     }
   });
 
-  test('import nothing but node and each other', async () => {
+  test('import only modules of node and each other', async () => {
     for (const [name, text] of await sources())
       for (const [, from] of text.matchAll(/(?:from|import\() ?'([^']+)'/g))
         expect([name, from]).toEqual([
@@ -36,18 +36,18 @@ describe('the sources of the client', () => {
     expect([dependencies, devDependencies]).toEqual([undefined, undefined]);
   });
 
-  test('stay small enough to be read and ported', async () => {
+  test('have at most 200 lines each', async () => {
     for (const [name, text] of await sources())
       expect([name, text.split('\n').length <= 201]).toEqual([name, true]);
   });
 
-  test('name one environment variable only', async () => {
+  test('mention process.env only once, as the default of an option', async () => {
     const reads = [...(await sources()).values()].flatMap((text) => text.match(/process\.env[^\n]*/g) ?? []);
     expect(reads).toEqual(['process.env,']);
   });
 });
 
-test('no line of the log shows a key, an e-mail, a token, a label or a machine id', async () => {
+test('no line of the log contains a key, an e-mail address, a token, a label or a machine id', async () => {
   const computer = await Computer.activated({
     telemetry: () => {
       throw new Error(KEY);
@@ -71,7 +71,7 @@ test('no line of the log shows a key, an e-mail, a token, a label or a machine i
     expect(computer.log.join('\n')).not.toContain(secret);
 });
 
-test('a heartbeat sends its three members and nothing else, and the label only goes with an activation', async () => {
+test('a heartbeat has three members and nothing else: only an activation has the label', async () => {
   const computer = await Computer.activated();
   await computer.pass(3 * DAY);
   for (const { body, headers } of computer.service.heartbeats) {

@@ -5,25 +5,25 @@ import { PROBLEM_MEMBERS } from '../../client/src/problem-members.js';
 import { PROBLEMS } from '../../src/http/problems/problem.js';
 import { Computer, EMAIL, KEY, problem } from './harness.js';
 
-/** What the service's own catalogue says: which calls know a code ("Manifest only: …"), and which members it carries. */
+/** The codes of the client's calls and their members, from the texts of the service's catalogue ("Manifest only: …", "carries …"). */
 function catalogue() {
-  const met = Object.entries(PROBLEMS).filter(([, { when }]) => {
+  const relevant = Object.entries(PROBLEMS).filter(([, { when }]) => {
     const scope = /^([\w ,]+) only[:;]/.exec(when)?.[1];
     return scope === undefined || ['Activate', 'Heartbeat', 'Manifest'].includes(scope);
   });
   return new Map(
-    met.map(([code, { when }]) => {
+    relevant.map(([code, { when }]) => {
       const carried = /carries (.*)$/.exec(when)?.[1] ?? '';
       return [code, [...carried.matchAll(/`([a-z_]+)`/g)].map(([, name]) => name!)];
     }),
   );
 }
 
-const made = (code: string, extras: Record<string, unknown>) =>
+const problemOf = (code: string, extras: Record<string, unknown>) =>
   new LicenseProblem({ status: 409, code, client_action: 'stop', detail: 'd', errors: [], extras });
 
 describe('the codes', () => {
-  test('are those of the service’s catalogue, each with the members it carries there', () => {
+  test('are those of the service’s catalogue, with the same members', () => {
     const known = new Map(
       Object.entries(PROBLEM_MEMBERS).map(([code, members]) => [code, Object.keys(members)]),
     );
@@ -31,13 +31,13 @@ describe('the codes', () => {
     expect(known.get('version_not_covered')).toHaveLength(3);
   });
 
-  test('of a newer service are carried as they came', () => {
-    const error = made('license_asleep', { until: 'noon', portal_url: 7 });
-    expect([error.code, error.extras]).toEqual(['license_asleep', { until: 'noon', portal_url: 7 }]);
+  test('of a newer service are kept unchanged', () => {
+    const error = problemOf('license_asleep', { until: 'later', portal_url: 7 });
+    expect([error.code, error.extras]).toEqual(['license_asleep', { until: 'later', portal_url: 7 }]);
   });
 
-  test.each(['constructor', '__proto__', 'toString'])('of a joker (%s) do no harm', (code) => {
-    expect(made(code, { x: 1 })).toMatchObject({ code, extras: { x: 1 } });
+  test.each(['constructor', '__proto__', 'toString'])('may be names of object properties (%s)', (code) => {
+    expect(problemOf(code, { x: 1 })).toMatchObject({ code, extras: { x: 1 } });
   });
 });
 
@@ -49,25 +49,25 @@ const NOT_COVERED = {
 };
 
 describe('the members of a code', () => {
-  test('have their types once the code is asked for', () => {
-    const error = made('machine_limit_reached', LIMIT);
+  test('have their types after a check of the code', () => {
+    const error = problemOf('machine_limit_reached', LIMIT);
     if (!error.is('machine_limit_reached')) throw error;
-    // Compiling is half of this test: each problem has its own type, and an unknown code or member does not compile.
+    // The types are part of this test: each problem has its own, and an unknown code or member does not compile.
     const allowed: number | undefined = error.extras.machines_allowed;
     const url: string | undefined = error.extras.portal_url;
     const code: 'machine_limit_reached' = error.code;
     expect([allowed, url, code]).toEqual([1, LIMIT.portal_url, 'machine_limit_reached']);
     expect(error.is('license_expired')).toBe(false);
-    // @ts-expect-error No such code.
+    // @ts-expect-error This code does not exist.
     expect(error.is('machine_limit')).toBe(false);
-    // @ts-expect-error No such type.
+    // @ts-expect-error The member has another type.
     const wrong: string | undefined = error.extras.machines_allowed;
     expect(wrong).toBe(1);
   });
 
-  test('are null where the contract says so', () => {
+  test('may be null if the contract allows it', () => {
     const none = { ...NOT_COVERED, newest_covered_version: null, download_url: null };
-    expect(made('version_not_covered', none).extras).toEqual(none);
+    expect(problemOf('version_not_covered', none).extras).toEqual(none);
   });
 
   test.each<[ProblemCode, string, unknown[], Record<string, unknown>]>([
@@ -86,19 +86,19 @@ describe('the members of a code', () => {
       { ...LIMIT, portal_url: 'http://x.example/' },
     ],
     ['machine_limit_reached', 'machines_in_use', [], { ...LIMIT, machines_in_use: 0 }],
-  ])('of %s: %s is left out where it has the wrong shape (%j)', (code, name, bad, good) => {
+  ])('of %s: %s is left out if it has the wrong type (%j)', (code, name, bad, good) => {
     const added = { ...good, seats: 'more' };
     const { [name]: _, ...rest } = added as Record<string, unknown>;
-    expect(made(code, added).extras).toEqual(added);
-    for (const value of bad) expect(made(code, { ...added, [name]: value }).extras).toEqual(rest);
+    expect(problemOf(code, added).extras).toEqual(added);
+    for (const value of bad) expect(problemOf(code, { ...added, [name]: value }).extras).toEqual(rest);
   });
 });
 
-test('a member of a newer service is carried with four levels of nesting, and no more', () => {
+test('a member of a newer service is kept with at most four levels of nesting', () => {
   const four = { a: [{ b: [1] }] };
-  expect(made('license_asleep', { more: four }).extras).toEqual({ more: four });
-  expect(made('license_asleep', { more: [four], flat: 1 }).extras).toEqual({ flat: 1 });
-  expect(made('license_asleep', { more: [1, [four]], none: null }).extras).toEqual({ none: null });
+  expect(problemOf('license_asleep', { more: four }).extras).toEqual({ more: four });
+  expect(problemOf('license_asleep', { more: [four], flat: 1 }).extras).toEqual({ flat: 1 });
+  expect(problemOf('license_asleep', { more: [1, [four]], none: null }).extras).toEqual({ none: null });
 });
 
 describe('a status', () => {
@@ -109,7 +109,7 @@ describe('a status', () => {
     return computer;
   }
 
-  test('tells what stopped it, with the types of its members', async () => {
+  test('of a stop has the types of its code’s members', async () => {
     const { status } = (await stopped()).client;
     if (!isStoppedBy(status, 'version_not_covered')) throw new Error(status.kind);
     const url: string | null | undefined = status.extras.download_url;
@@ -120,7 +120,7 @@ describe('a status', () => {
     expect(isStoppedBy(waiting as Status, 'unavailable')).toBe(false);
   });
 
-  test('read from a file that was changed by hand leaves out what has the wrong shape', async () => {
+  test('that is read from an edited file leaves out members of the wrong type', async () => {
     const computer = await stopped();
     await computer.client.close();
     const text = await readFile(computer.stateFile, 'utf8');
@@ -132,7 +132,7 @@ describe('a status', () => {
   });
 });
 
-test('a refusal of Activate is narrowed by its code', async () => {
+test('a refusal of Activate has the types of its code’s members', async () => {
   const computer = await Computer.make();
   await computer.open();
   computer.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop', LIMIT);
@@ -140,7 +140,7 @@ test('a refusal of Activate is narrowed by its code', async () => {
   expect(error instanceof LicenseProblem && error.is('machine_limit_reached') && error.extras).toEqual(LIMIT);
 });
 
-test('a member that is nested too deep to be written down is left out, and the rest is believed', async () => {
+test('a member that is nested too deeply to be stored is left out, and the stop is obeyed', async () => {
   const computer = await Computer.activated();
   const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
   const body = `{"code":"license_refunded","detail":"refunded","client_action":"stop","more":${deep},"flat":[1]}`;

@@ -12,7 +12,7 @@ describe('a restart', () => {
     expect(computer.service.calls).toHaveLength(1);
   });
 
-  test('past offline_until asks with a heartbeat, not an activation, and runs', async () => {
+  test('past offline_until sends a heartbeat, not an activation, and runs', async () => {
     const computer = await Computer.activated();
     expect((await computer.restartAfter(7 * DAY + MINUTE)).kind).toBe('running');
     expect(computer.service.calls.map(({ path }) => path)).toEqual(['/v1/activate', '/v1/heartbeat']);
@@ -20,7 +20,7 @@ describe('a restart', () => {
     expect(computer.service.heartbeats).toHaveLength(1);
   });
 
-  test('past offline_until without the network says needs_network, keeps trying, and runs when it is back', async () => {
+  test('past offline_until without the network has needs_network, keeps trying, and runs when the network is back', async () => {
     const computer = await Computer.activated();
     const online = computer.service.answer;
     computer.service.unplug();
@@ -41,17 +41,17 @@ describe('a restart', () => {
     expect(computer.service.of('/v1/activate')).toHaveLength(1);
   });
 
-  test('past offline_until says until the answer that nothing was asked yet', async () => {
+  test('past offline_until has the reason not_asked_yet until the first answer', async () => {
     const computer = await Computer.activated();
-    const asked = Promise.withResolvers<MooringClient>();
-    const answered = Promise.withResolvers<Response>();
+    const heartbeatSent = Promise.withResolvers<MooringClient>();
+    const answer = Promise.withResolvers<Response>();
     computer.service.answer['/v1/heartbeat'] = () => () => {
-      asked.resolve(computer.client);
-      return answered.promise;
+      heartbeatSent.resolve(computer.client);
+      return answer.promise;
     };
     const started = computer.restartAfter(8 * DAY);
-    const { status } = await asked.promise;
-    answered.resolve(computer.service.confirm());
+    const { status } = await heartbeatSent.promise;
+    answer.resolve(computer.service.confirm());
     expect(status).toMatchObject({ kind: 'needs_network', reason: 'not_asked_yet' });
     expect(await started).toMatchObject({ kind: 'running' });
   });
@@ -76,7 +76,7 @@ describe('a restart', () => {
     expect(computer.service.of('/v1/activate')).toHaveLength(1);
   });
 
-  test('past offline_until follows a reactivate, whose refusal stops now', async () => {
+  test('past offline_until follows a reactivate, and stops if that activation is refused', async () => {
     const computer = await Computer.activated();
     computer.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');
     expect((await computer.restartAfter(8 * DAY)).kind).toBe('running');
@@ -87,7 +87,7 @@ describe('a restart', () => {
     });
   });
 
-  test('past offline_until waits where a reactivate cannot be followed without a machine id', async () => {
+  test('past offline_until has needs_network if a reactivate cannot be followed without a machine id', async () => {
     const computer = await Computer.activated();
     computer.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');
     const machineId = () => Promise.reject(new Error('no hardware UUID'));
@@ -99,7 +99,7 @@ describe('a restart', () => {
     expect((await computer.restart()).kind).toBe('running');
   });
 
-  test('past offline_until is not let through by an answer that confirms nothing', async () => {
+  test('past offline_until does not run after an answer that is no confirmation', async () => {
     const computer = await Computer.activated();
     computer.service.answer['/v1/heartbeat'] = () =>
       problem(503, 'unavailable', 'retry', {}, { 'retry-after': '120' });
@@ -114,8 +114,8 @@ describe('a restart', () => {
   });
 });
 
-describe('grace', () => {
-  test('an application that stays up runs offline for ever', async () => {
+describe('an application that is not restarted', () => {
+  test('runs offline without a limit', async () => {
     const computer = await Computer.activated();
     computer.service.unplug();
     await computer.pass(90 * DAY);
@@ -124,7 +124,7 @@ describe('grace', () => {
     expect((await computer.restart()).kind).toBe('needs_network');
   });
 
-  test('a heartbeat after months offline renews everything', async () => {
+  test('may be restarted offline again after a heartbeat', async () => {
     const computer = await Computer.activated();
     const online = computer.service.answer;
     computer.service.unplug();
@@ -137,14 +137,14 @@ describe('grace', () => {
 });
 
 describe('the clock', () => {
-  test('set backwards does not bring back a time that is over', async () => {
+  test('set backwards does not allow an offline start again', async () => {
     const computer = await Computer.activated();
     computer.service.unplug();
     expect((await computer.restartAfter(8 * DAY)).kind).toBe('needs_network');
     expect((await computer.restartAfter(-7 * DAY)).kind).toBe('needs_network');
   });
 
-  test('set backwards before every start uses up the seven days as running time', async () => {
+  test('set backwards before every start does not help: running time counts towards the seven days', async () => {
     const computer = await Computer.activated();
     computer.service.unplug();
     let days = 0;
@@ -156,7 +156,7 @@ describe('the clock', () => {
     expect(days).toBe(8);
   });
 
-  test('that is simply a year ahead stops no client', async () => {
+  test('that is always a year ahead stops no client', async () => {
     const computer = await Computer.make();
     computer.time.wall += 365 * DAY;
     computer.service.offset = -365 * DAY;
@@ -180,11 +180,11 @@ describe('the clock', () => {
     computer.time.wall -= 365 * DAY;
     computer.service.offset = 0;
     expect((await computer.restartAfter(3 * DAY)).kind).toBe('running');
-    // Put right, the clock counts again from where time was known to be.
+    // Once the clock is corrected, time continues from the last confirmed server time.
     expect((await computer.restartAfter(8 * DAY)).kind).toBe('needs_network');
   });
 
-  test('that was behind and is put right does not look like time gone by', async () => {
+  test('that was behind and is corrected does not count the correction as elapsed time', async () => {
     const computer = await Computer.make();
     computer.time.wall -= 365 * DAY;
     computer.service.offset = 365 * DAY;
@@ -197,7 +197,7 @@ describe('the clock', () => {
     expect((await computer.restartAfter(2 * DAY)).kind).toBe('needs_network');
   });
 
-  test('past the year 9999 is kept as the last time that the file can hold, and is not forgotten', async () => {
+  test('past the year 9999 is stored as the latest time that the file can hold', async () => {
     const computer = await Computer.activated();
     const online = computer.service.answer;
     computer.service.unplug();

@@ -54,7 +54,7 @@ describe('a year with a service that misbehaves', () => {
       expect(new Set(named.map(({ path }) => path))).toEqual(new Set(['/v1/activate']));
       for (const secret of [KEY, EMAIL, MACHINE_ID, 'eyJ', 'Studio', PLANT])
         expect(computer.log.filter((line) => line.includes(secret))).toEqual([]);
-      expect(computer.remote.seats).toBe(1);
+      expect(computer.remote.activations).toBe(1);
 
       const offers = checks.flatMap((check) => (check.available ? [check.offer.version] : []));
       expect(offers).not.toContain(BAD_VERSION);
