@@ -1,6 +1,6 @@
-/** Writes the answers of docs/openapi.yaml that the pages read as TypeScript types. */
+/** Generates TypeScript types for the responses in docs/openapi.yaml that the pages read. */
 
-/** The page does not read these answers: it saves the export as a file and passes the passkey options to the browser. */
+/** Paths whose responses get no type: a page saves the export as a file and passes passkey options to the browser. */
 const PASSED_ON = /\/(export|options)$/;
 const PAGES = /^\/(portal|support|privacy)\//;
 const SCHEMAS = '#/components/schemas/';
@@ -9,17 +9,17 @@ const SCALARS = { string: 'string', integer: 'number', number: 'number', boolean
 const literal = (value) => (typeof value === 'string' ? `'${value}'` : String(value));
 const listOf = (type) => (/^(\w+|\{[^]*\})$/.test(type) ? `readonly ${type}[]` : `readonly (${type})[]`);
 
-/** @param document the parsed document. Throws for a schema that has no TypeScript type here. */
+/** @param document the parsed document. @throws for a schema that cannot be converted */
 export function apiTypes(document) {
-  const found = new Map();
-  const place = (ref) =>
+  const declarations = new Map();
+  const resolveRef = (ref) =>
     ref
       .slice(2)
       .split('/')
       .reduce((value, name) => value[name], document);
 
   function typeOf(schema) {
-    if (schema.$ref) return referred(schema.$ref);
+    if (schema.$ref) return typeOfRef(schema.$ref);
     if (schema.const !== undefined) return literal(schema.const);
     if (schema.enum) return schema.enum.map(literal).join(' | ');
     if (schema.oneOf) return schema.oneOf.map(typeOf).join(' | ');
@@ -48,13 +48,13 @@ export function apiTypes(document) {
   }
 
   /** Objects and arrays become named types. Strings and numbers are written in place. */
-  function referred(ref) {
-    const schema = place(ref);
+  function typeOfRef(ref) {
+    const schema = resolveRef(ref);
     const name = ref.slice(SCHEMAS.length);
     if (!/^\w+$/.test(name) || !['object', 'array'].includes(schema.type)) return typeOf(schema);
-    if (!found.has(name)) {
-      found.set(name, '');
-      found.set(name, declaration(name, schema));
+    if (!declarations.has(name)) {
+      declarations.set(name, '');
+      declarations.set(name, declaration(name, schema));
     }
     return name;
   }
@@ -73,6 +73,6 @@ export function apiTypes(document) {
       }
     }
   }
-  const declarations = [...found].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
-  return `// Generated from docs/openapi.yaml by \`npm run docs:api-types\`; a test keeps it current.\n\n${declarations.join('\n\n')}\n`;
+  const texts = [...declarations].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
+  return `// Generated from docs/openapi.yaml by \`npm run docs:api-types\`; a test keeps it current.\n\n${texts.join('\n\n')}\n`;
 }

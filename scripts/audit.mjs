@@ -1,7 +1,7 @@
 // npm run audit [-- --registry=…]: asks the registry which advisories exist for the packages of the lock file.
-// Ends with 0 when nothing moderate or worse is known of what a release holds, with 1 when something is, and with 3
-// when no answer came: then nothing was checked, which is neither success nor failure. What follows `--` goes to npm.
-// No part of npm test, which makes no request beyond this machine.
+// The exit code is 1 if a package of a release has an advisory of moderate severity or worse, 3 if the registry did not
+// answer, so that nothing was checked, and otherwise 0. Arguments after `--` are passed to npm. npm test does not run it,
+// because npm test makes no network requests.
 import { command, step } from './prepare.mjs';
 import { locked, shipped } from './shipped.mjs';
 
@@ -28,7 +28,7 @@ await command(async () => {
   return release.some(({ severity }) => FAILING.includes(severity)) ? 1 : 0;
 });
 
-/** npm's own audit, of everything: this script chooses which findings count, because the pages bundle packages that npm lists as devDependencies. */
+/** Runs npm audit for all packages. This script selects those of a release itself, because npm lists bundled ones as devDependencies. */
 async function ask(options) {
   const everything = ['--package-lock-only', '--include=dev', '--include=optional', '--include=peer'];
   // Offline, npm makes no request and reports no vulnerability.

@@ -1,12 +1,12 @@
-// npm run check: types, lint and format; with --fix, lint and format are repaired where they can be.
+// npm run check: types, lint and format; with --fix, lint and format errors are corrected if possible.
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { command, ensureInstalled, node24, step } from './prepare.mjs';
 
-/** TypeScript 7, by its path: `typescript`, which `nest build` needs, brings a `tsc` as well. */
+/** TypeScript 7, by its path, because `typescript` 6, which `nest build` needs, has a `tsc` too. */
 const TYPES = 'typescript-native/bin/tsc';
 
-/** Runs the checks, prints a line for each, and answers how many passed and failed. */
+/** Runs the checks and prints a line for each. @returns how many passed and failed */
 export async function check(fix = false) {
   const checks = {
     types: [TYPES, '--noEmit', '-p', '.'],

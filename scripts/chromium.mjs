@@ -1,4 +1,4 @@
-// A Chromium for tests and pictures: the one that CHROMIUM_PATH names, one that is installed, else the one that npm brings.
+// Finds a Chromium for tests and pictures: the one in CHROMIUM_PATH, an installed one, or the one of a package from npm.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,16 +10,16 @@ const MAC = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome';
 const PACKAGE = fileURLToPath(new URL('../node_modules/@sparticuz/chromium', import.meta.url));
 const CACHE = fileURLToPath(new URL('../node_modules/.cache/mooring', import.meta.url));
 
-/** What `chromium.launch` of playwright-core takes. */
+/** @returns the options for `chromium.launch` of playwright-core */
 export async function findChromium() {
-  // --single-process, which the one from npm comes with, crashes.
+  // The default arguments of the package from npm are not used: its --single-process crashes.
   const args = ['--no-sandbox', '--disable-gpu', '--no-zygote'];
   const installed = [process.env.CHROMIUM_PATH, ...INSTALLED, MAC].find((path) => path && existsSync(path));
   if (installed) return { executablePath: installed, args };
   if (process.platform !== 'linux' || process.arch !== 'x64')
-    throw new Error('No Chromium found: install Chrome or Chromium, or name one in CHROMIUM_PATH.');
-  const folder = await unpacked();
-  // It brings the libraries and the fonts that a bare machine lacks.
+    throw new Error('No Chromium found: install Chrome or Chromium, or set CHROMIUM_PATH to its path.');
+  const folder = await unpackChromium();
+  // The package contains the libraries and fonts that a minimal system lacks.
   const env = {
     ...process.env,
     LD_LIBRARY_PATH: join(folder, 'al2023/lib'),
@@ -28,7 +28,7 @@ export async function findChromium() {
   return { executablePath: join(folder, 'chromium'), args, env };
 }
 
-/** The package's own configuration looks for its fonts in /tmp: without any font a page shows no text. */
+/** Writes a font configuration, because the package's own looks for fonts in /tmp, and without fonts a page has no text. */
 function fontsOf(folder) {
   const file = join(CACHE, 'fonts.conf');
   const [fonts, cache] = [join(folder, 'fonts'), join(CACHE, 'fontconfig')];
@@ -36,25 +36,25 @@ function fontsOf(folder) {
   return file;
 }
 
-/** Unpacks once; of two that come at the same time, each unpacks its own and one of them stays. */
-async function unpacked() {
+/** Unpacks the package once. Simultaneous calls unpack to separate folders, and the first result is kept. */
+async function unpackChromium() {
   const { version } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
   const folder = join(CACHE, `chromium-${version}`);
   if (existsSync(folder)) return folder;
   mkdirSync(CACHE, { recursive: true });
-  const own = mkdtempSync(join(CACHE, 'unpacking-'));
+  const temporaryFolder = mkdtempSync(join(CACHE, 'unpacking-'));
   const { TMPDIR } = process.env;
   try {
-    // The package knows no other place to unpack to.
-    process.env.TMPDIR = own;
+    // The package always unpacks to TMPDIR.
+    process.env.TMPDIR = temporaryFolder;
     const { default: bundled, inflate } = await import('@sparticuz/chromium');
     await bundled.executablePath();
     await inflate(join(PACKAGE, 'bin/al2023.tar.br'));
-    if (!existsSync(folder)) renameSync(own, folder);
+    if (!existsSync(folder)) renameSync(temporaryFolder, folder);
   } finally {
     if (TMPDIR === undefined) delete process.env.TMPDIR;
     else process.env.TMPDIR = TMPDIR;
-    rmSync(own, { recursive: true, force: true });
+    rmSync(temporaryFolder, { recursive: true, force: true });
   }
   return folder;
 }

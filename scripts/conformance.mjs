@@ -1,4 +1,4 @@
-// `npm run conformance -- --url URL --license-key KEY --email E`: whether a deployment keeps to the contract.
+// npm run conformance -- --url URL --license-key KEY --email E: checks whether a deployment keeps to the contract.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { command, ended, ensureInstalled, node24, root } from './prepare.mjs';

@@ -1,4 +1,4 @@
-// How the demo speaks: one line for what is sent, one for what comes back.
+// Output of the demo: one line for each request and one for its answer.
 import { createServer } from 'node:net';
 import { inspect } from 'node:util';
 
@@ -7,7 +7,7 @@ const color = (code, text) => (process.stdout.isTTY ? `\x1b[${code}m${text}\x1b[
 export const say = (text) => console.log(text);
 export const title = (text) => say(`\n${color(1, text)}`);
 
-/** A fetch that prints the conversation, with long values cut. */
+/** Wraps `fetch` to print requests and answers, with long values shortened. */
 export function narrate(fetch, url) {
   return async (address, init) => {
     const path = address.slice(url.length);
@@ -18,7 +18,7 @@ export function narrate(fetch, url) {
   };
 }
 
-/** What a person reads of a body: long tokens and digests are cut, prose is not. */
+/** Formats a body: long tokens and digests are shortened, sentences are not. */
 function short(text) {
   if (!text) return '';
   const cut = (_name, value) =>
@@ -27,7 +27,7 @@ function short(text) {
   return inspect(body, { breakLength: Infinity, compact: true, depth: null });
 }
 
-/** Resolves, with all it has printed, when a stream has printed this. */
+/** Waits until a stream has printed this text. @returns everything printed so far */
 export function printed(stream, words) {
   return new Promise((resolve, reject) => {
     let seen = '';
@@ -39,7 +39,7 @@ export function printed(stream, words) {
   });
 }
 
-/** A port that is free at this moment. */
+/** @returns a port that is free at the moment */
 export function freePort() {
   return new Promise((resolve, reject) => {
     const probe = createServer();

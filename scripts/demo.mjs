@@ -1,5 +1,5 @@
-// `npm run demo`: the lifetime of a license in one screen. A service of its own on a free port, the reference client, and
-// support with a token; every request and answer is printed, and nothing is left behind.
+// npm run demo: shows the events of a license, from its issue to a new machine. It starts a service on a free port with a
+// temporary folder, uses the reference client and a support token, and prints each request and answer.
 import { spawn } from 'node:child_process';
 import { createHash, createPublicKey } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -23,13 +23,13 @@ await command(async () => {
   await ensureClientBuilt();
   const folder = mkdtempSync(join(tmpdir(), 'mooring-demo-'));
   try {
-    return await play(folder);
+    return await runDemo(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 });
 
-async function play(folder) {
+async function runDemo(folder) {
   const port = await freePort();
   const environment = { ...process.env, NODE_ENV: 'development', HOST: '127.0.0.1', PORT: String(port) };
   for (const name of [
@@ -48,7 +48,7 @@ async function play(folder) {
   const end = ended(service);
   try {
     await printed(service.stderr, 'is ready');
-    await converse(`http://127.0.0.1:${port}`, environment, folder);
+    await showEvents(`http://127.0.0.1:${port}`, environment, folder);
     return 0;
   } finally {
     service.kill('SIGTERM');
@@ -56,9 +56,9 @@ async function play(folder) {
   }
 }
 
-async function converse(url, environment, folder) {
+async function showEvents(url, environment, folder) {
   const { MooringClient } = await import('../client/dist/client.js');
-  const mooring = (...words) => runCommand(environment, words);
+  const mooring = (...args) => runCommand(environment, args);
   const manifestKey = createPublicKey(readFileSync(join(environment.DATA_DIR, 'keys/manifest-private.pem')));
   const client = (name, more = {}) =>
     new MooringClient({
@@ -68,7 +68,7 @@ async function converse(url, environment, folder) {
       appVersion: '0.9.0',
       trustedKeys: [manifestKey.export({ format: 'jwk' }).x],
       stateFile: join(folder, `${name}.json`),
-      // A made-up hardware UUID; the real client reads the computer's and sends its digest alone.
+      // An invented hardware UUID. By default the client reads that of the computer and sends only its digest.
       machineId: async () => createHash('sha256').update(`hardware UUID of ${name}`).digest('hex'),
       telemetry: () => TELEMETRY,
       log: (line) => say(`  the client logs: ${line}`),
@@ -82,31 +82,31 @@ async function converse(url, environment, folder) {
   await mooring('staff', 'add', 'grace@example.com', '--role', 'support');
   const { token } = await mooring('staff', 'token', 'grace@example.com');
 
-  title('Ada clicks Activate: the key is bound to a digest of her machine');
+  title('Ada clicks Activate: the license is activated on her machine, which is known by a digest');
   const studio = client('studio');
   await studio.start();
   await studio.activate(license_key, email, 'Studio Mac');
 
-  title('Every six hours a heartbeat renews the token; anonymous telemetry rides along');
+  title('Every six hours a heartbeat renews the token and sends anonymous telemetry');
   await studio.heartbeatNow();
 
-  title('After a crash the next heartbeat says where the application broke, and nothing about whom');
+  title('After a crash the next heartbeat sends where the application failed, without personal data');
   await studio.reportCrash(CRASH);
   await studio.heartbeatNow();
   await studio.close();
 
-  title('Ada turns telemetry off and restarts: the block is gone, no feature is');
+  title('Ada turns telemetry off and restarts: no telemetry is sent, and all features work');
   const restarted = client('studio', { environment: { EXAMPLE_TELEMETRY_DISABLED: '1' } });
   await restarted.start();
   await restarted.heartbeatNow();
 
-  title('Once a day it reads the manifest, verifies the signature, and believes only what is signed');
+  title('Once a day the client reads the manifest, verifies the signature, and uses only signed content');
   const update = await restarted.checkForUpdate();
   say(
     `  the menu shows: ${update.available ? `version ${update.offer.version} is available` : update.reason}`,
   );
 
-  title('A second machine finds no free seat; its owner asks support');
+  title('A second machine is above the machine limit; Ada asks support');
   const laptop = client('laptop');
   await laptop.start();
   await laptop
@@ -116,7 +116,7 @@ async function converse(url, environment, folder) {
   title('Support finds the license and releases the old machine, with a reason');
   await support(url, token, email);
 
-  title('The old machine learns it at its next heartbeat, and the new one takes the seat');
+  title('The old machine stops at its next heartbeat, and the new one is activated');
   const status = await restarted.heartbeatNow();
   say(`  the client stops: ${status.detail}`);
   await laptop.activate(license_key, email, 'Laptop');
@@ -140,15 +140,15 @@ async function support(url, token, email) {
   await post(`/support/api/activations/${id}/release`, { reason: 'new machine' });
 }
 
-/** Runs `mooring … --json`, prints it, and answers what it printed. */
-async function runCommand(environment, words) {
-  say(`$ mooring ${words.join(' ')}`);
-  const child = spawn(node24(), [join(root, 'dist/cli.js'), ...words, '--json'], {
+/** Prints and runs `mooring … --json`. @returns its parsed output */
+async function runCommand(environment, args) {
+  say(`$ mooring ${args.join(' ')}`);
+  const child = spawn(node24(), [join(root, 'dist/cli.js'), ...args, '--json'], {
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text) => (output += text));
-  if ((await ended(child)) !== 0) throw new Error(`mooring ${words.join(' ')} failed`);
+  if ((await ended(child)) !== 0) throw new Error(`mooring ${args.join(' ')} failed`);
   return JSON.parse(output);
 }

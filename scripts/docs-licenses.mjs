@@ -20,7 +20,7 @@ export const ALLOWED = {
   Unlicense: 'Asks nothing.',
 };
 
-/** What may build, test and develop besides: it is not passed on. */
+/** The licenses that tools for building and testing may have in addition, because a release does not contain them. */
 export const ALLOWED_FOR_TOOLS = [
   ...Object.keys(ALLOWED),
   'MPL-2.0',
@@ -31,31 +31,32 @@ export const ALLOWED_FOR_TOOLS = [
 
 const INTRODUCTION = `# Licenses
 
-Written by \`npm run docs:licenses\` from the lock file; a test keeps it current. It lists whose code a release contains and on
-which terms: what the image installs for the service, and what the pages bundle. A license that is not on the short list
-of \`scripts/docs-licenses.mjs\` turns the tests red; copyleft and source-available ones are not on it.
+Written by \`npm run docs:licenses\` from the lock file; a test keeps it current. It lists the third-party packages in a
+release with their licenses: those that the image installs for the service, and those that the pages bundle. A test fails
+for a license that is not allowed in \`scripts/docs-licenses.mjs\`; copyleft and source-available licenses are not allowed.
 
-Their terms are kept by passing the texts on. In the image each package is complete in \`node_modules\`, with its license
-where its authors published the text. The build lays those of the bundled packages down beside the pages, as
+A release includes the texts of the licenses. In the image each package is complete in \`node_modules\`, with the text of its
+license if its authors published it. The build writes the texts for the bundled packages beside the pages, as
 \`licenses.md\`. \`npm run sbom\` writes the same list for programs ([CONTRIBUTING](../CONTRIBUTING.md#dependencies)).
 `;
 
-const PROGRAMS = `## Programs, which no table here covers
+const PROGRAMS = `## Programs
 
-npm's entry for a package of binaries speaks of the package, not of what was compiled into it.
+The tables above do not cover programs: npm's entry for a package of binaries has the license of the package, not of the
+compiled program.
 
 | program                | comes with                                   | license                                                                                  |
 | ---------------------- | -------------------------------------------- | ---------------------------------------------------------------------------------------- |
-| Node                   | the base image; for development from npm     | MIT, with V8, OpenSSL, ICU and others under their own: all in its \`LICENSE\`              |
+| Node                   | the base image; for development from npm     | MIT; V8, OpenSSL, ICU and others have their own licenses: all in its \`LICENSE\`              |
 | Debian                 | the base image                               | many, GPL and LGPL among them: in the image under \`/usr/share/doc\`, not changed by us    |
 | PostgreSQL             | the database server; for development from npm | PostgreSQL License; the one from npm brings OpenSSL, ICU, libxml2, libxslt, zlib and others |
-| Chromium               | npm, on Linux for x64; tests only            | BSD-3-Clause, with many others under their own; never passed on                          |
+| Chromium               | npm, on Linux for x64; tests only            | BSD-3-Clause; many parts have their own licenses; not in a release                          |
 
-A release holds none of them but the first two. What is known against those is for a scanner of images to say, since
-neither \`npm run audit\` nor the bill of materials sees inside a program.
+A release contains only the first two. Use a scanner for images to find their vulnerabilities: neither \`npm run audit\` nor
+the bill of materials covers the content of programs.
 `;
 
-/** The whole of docs/licenses.md. */
+/** @returns the text of docs/licenses.md */
 export function licensesAsMarkdown() {
   const entries = [...shipped().values()];
   const sections = [...new Set(entries.map(({ license }) => license))]

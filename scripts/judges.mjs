@@ -32,26 +32,26 @@ const env = {
 };
 const piped = { stdio: ['ignore', 'pipe', 'pipe'], env };
 
-/** Each judge returns its objection to the document, or an empty text. */
+/** Runs each tool. @returns its objection to the document, or an empty text */
 const JUDGES = {
   Spectral: () =>
-    linted(
+    lintDocument(
       ['spectral', 'lint', '--ruleset=judges/spectral.yaml', '--fail-severity=warn'],
       ['array-items', withoutItems],
     ),
   Redocly: () =>
-    linted(
+    lintDocument(
       ['redocly', 'lint', '--config=judges/redocly.yaml', '--max-problems=1000'],
       ['no-invalid-media-type-examples', withWrongExample],
     ),
   'openapi-typescript': () =>
-    compiled('openapi-typescript', (document, into) => [
+    compileTypes('openapi-typescript', (document, into) => [
       'openapi-typescript',
       document,
       `--output=${join(into, 'openapi-typescript.ts')}`,
     ]),
   'Hey API': () =>
-    compiled('hey-api', (document, into) => [
+    compileTypes('hey-api', (document, into) => [
       'openapi-ts',
       `--input=${document}`,
       `--output=${into}`,
@@ -66,11 +66,11 @@ await command(async () => {
   await ensureWebBuilt();
   await ensureJudgesInstalled();
   const count = { passed: 0, failed: 0 };
-  const tell = (name, objection, what = '') => {
+  const print = (name, objection, what = '') => {
     console.log(`${name}: ${objection ? `failed\n${objection}` : `ok${what}`}`);
     count[objection ? 'failed' : 'passed'] += 1;
   };
-  for (const [name, judge] of Object.entries(JUDGES)) tell(name, await judge());
+  for (const [name, judge] of Object.entries(JUDGES)) print(name, await judge());
 
   const { passed, failed, output } = await jest(['--config=judges/jest.config.js'], piped);
   const seen = [...output.matchAll(/^\s*(\d+ (?:answers of the service|problems))$/gm)].map(
@@ -80,7 +80,7 @@ await command(async () => {
   count.passed += passed;
   count.failed += failed;
 
-  tell('No connection to another machine', await connected());
+  print('No connection to another machine', await refusedConnections());
   console.log(`${count.passed} passed, ${count.failed} failed`);
   return count.failed > 0 ? 1 : 0;
 });
@@ -89,21 +89,23 @@ function tool([name, ...args]) {
   return step(node24(), [join('judges/node_modules/.bin', name), ...args], piped);
 }
 
-/** A linter must accept the document, and name the rule for the copy with the fault. */
-async function linted(lint, [rule, fault]) {
+/** Runs a linter, which must accept the document, and report the rule for the copy with the fault. */
+async function lintDocument(lint, [rule, fault]) {
   const { code, output } = await tool([...lint, DOCUMENT]);
   if (code !== 0) return output.trim();
-  const faulty = await tool([...lint, await changed(fault)]);
+  const faulty = await tool([...lint, await faultyCopy(fault)]);
   return faulty.code !== 0 && faulty.output.includes(rule) ? '' : `It does not report a fault: ${rule}`;
 }
 
-/** Generated types must compile with their consumer, and must not when a type became unknown. */
-async function compiled(generator, generate) {
-  const [sound, faulty] = [join(directory, generator), join(directory, `${generator}-faulty`)];
-  const objection = await compile(generator, sound, generate, DOCUMENT);
+/** Generates types, which must compile with their consumer, and must not compile if a type is unknown. */
+async function compileTypes(generator, generate) {
+  const [correct, faulty] = [join(directory, generator), join(directory, `${generator}-faulty`)];
+  const objection = await compile(generator, correct, generate, DOCUMENT);
   if (objection) return objection;
-  const noticed = await compile(generator, faulty, generate, await changed(withoutType));
-  return noticed.includes('consumer.ts') ? '' : `A type that became unknown compiles: ${noticed}`;
+  const faultyObjection = await compile(generator, faulty, generate, await faultyCopy(withoutType));
+  return faultyObjection.includes('consumer.ts')
+    ? ''
+    : `A type that became unknown compiles: ${faultyObjection}`;
 }
 
 async function compile(generator, into, generate, document) {
@@ -119,9 +121,9 @@ async function compile(generator, into, generate, document) {
   return types.code === 0 ? '' : types.output.trim();
 }
 
-/** The document with a fault, as a file of its own. */
-async function changed(fault) {
-  // Imported late: ensureInstalled() has to run first.
+/** Writes a copy of the document with a fault. @returns its path */
+async function faultyCopy(fault) {
+  // Imported here, because ensureInstalled() has to run first.
   const { parse } = await import('yaml');
   const document = parse(readFileSync(DOCUMENT, 'utf8'));
   fault(document);
@@ -142,8 +144,8 @@ function withWrongExample({ components: { examples } }) {
   examples.Activated.value.license.status = 'lapsed';
 }
 
-/** The connections that loopback-only.mjs refused. Then one to an address of RFC 5737 shows that it refuses any. */
-async function connected() {
+/** Returns the connections that loopback-only.mjs refused; then checks that it refuses one to an address of RFC 5737. */
+async function refusedConnections() {
   const before = read(connections);
   if (before) return before;
   await step(node24(), ['--eval', "fetch('http://192.0.2.1/').catch(() => undefined)"], piped);

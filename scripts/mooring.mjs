@@ -1,4 +1,4 @@
-// npm run --silent mooring -- <command>: the operator's command line. Standard output is the command's alone.
+// npm run --silent mooring -- <command>: the operator's command line. Only the command writes to standard output.
 import { spawn } from 'node:child_process';
 import { command, ended, ensureBuilt, ensureInstalled, node24, root } from './prepare.mjs';
 
@@ -7,14 +7,14 @@ await command(async () => {
   await ensureBuilt();
   const args = process.argv.slice(2);
   const stdio = ['inherit', 'inherit', 'inherit'];
-  // A secret may come in by a file descriptor that an option names: --passphrase-fd 3.
+  // An option such as --passphrase-fd 3 names a file descriptor with a secret, which the command inherits.
   for (const [, fd] of args.join('\n').matchAll(/^--[a-z-]*fd[=\n](\d)$/gm)) stdio[fd] = Number(fd);
   const flags = ['--enable-source-maps', '--disable-warning=ExperimentalWarning', 'dist/cli.js'];
   const child = spawn(node24(), [...flags, ...args], {
     cwd: root,
-    // What the caller's relative paths are relative to, as npm says it too.
+    // The caller's folder, for relative paths. npm sets the same variable.
     env: { INIT_CWD: process.cwd(), ...process.env },
-    stdio: Array.from(stdio, (each) => each ?? 'ignore'),
+    stdio: Array.from(stdio, (entry) => entry ?? 'ignore'),
   });
-  return await ended(child, { SIGINT: () => {} }); // Ctrl-C has reached the child itself
+  return await ended(child, { SIGINT: () => {} }); // The terminal sends Ctrl-C to the child, too.
 });

@@ -1,4 +1,4 @@
-// npm run mutation: changes the sources in small ways, and sees whether a test notices (CONTRIBUTING.md, "Mutation").
+// npm run mutation: makes small changes to the sources and checks that a test fails for each (CONTRIBUTING.md, "Mutation").
 import {
   command,
   ensureBuilt,

@@ -1,4 +1,4 @@
-// Made-up weekly counts for the pictures: a fleet that moves from one version to the next.
+// Invented weekly counts for the pictures: installations that update from one version to the next.
 import pg from 'pg';
 
 const WEEKS = 12;
@@ -11,7 +11,7 @@ const CHIPS = {
   'Apple M4': ['Mac16,1', 19],
 };
 
-/** Writes twelve whole weeks into the database of a running service, whose data directory this is. */
+/** Writes twelve weeks to the database of the running service with this data directory. */
 export async function fillFleet(dataDir) {
   const { findEmbeddedPostgres } = await import('../dist/database/embedded/embedded-postgres.js');
   const client = new pg.Client(await findEmbeddedPostgres(dataDir));
@@ -21,18 +21,18 @@ export async function fillFleet(dataDir) {
       'insert into fleet_cell (week_end, dimension, value, value_2, is_other, heartbeats) values ($1, $2, $3, $4, false, $5)',
       [week, dimension, value, value_2, Math.round(heartbeats)],
     );
-  for (let ago = WEEKS; ago >= 1; ago -= 1) {
-    const [week, done] = [sunday(ago), (WEEKS - ago) / WEEKS];
+  for (let weeksBefore = WEEKS; weeksBefore >= 1; weeksBefore -= 1) {
+    const [week, progress] = [sunday(weeksBefore), (WEEKS - weeksBefore) / WEEKS];
     await client.query('insert into fleet_week values ($1) on conflict do nothing', [week]);
     for (const [i, version] of VERSIONS.entries()) {
-      // Each version rises, and falls as the next one comes.
-      const share = Math.exp(-((done * 4 - i - 0.3) ** 2));
-      await cell(week, 'app_version', version, null, 400 + 60_000 * share * (1 + done));
+      // The count of each version rises, and falls after the next version is published.
+      const share = Math.exp(-((progress * 4 - i - 0.3) ** 2));
+      await cell(week, 'app_version', version, null, 400 + 60_000 * share * (1 + progress));
     }
     for (const [i, os] of ['macOS 14.7', 'macOS 15.6', 'macOS 26.1'].entries())
-      await cell(week, 'os_version', os, null, 9_000 + 16_000 * Math.abs(done - (2 - i) / 2));
+      await cell(week, 'os_version', os, null, 9_000 + 16_000 * Math.abs(progress - (2 - i) / 2));
     for (const [i, [chip, [model, ms]]] of Object.entries(CHIPS).entries()) {
-      await cell(week, 'hardware', model, chip, 24_000 - 4_500 * i + 9_000 * done * i);
+      await cell(week, 'hardware', model, chip, 24_000 - 4_500 * i + 9_000 * progress * i);
       await client.query('insert into fleet_latency values ($1, $2, $3, $4, $5)', [
         week,
         chip,
@@ -49,10 +49,10 @@ export async function fillFleet(dataDir) {
     await client.query('insert into crash_week values ($1, $2, $3, $4, $5, $6)', [
       week,
       '9f86d081884c7d65',
-      done < 0.6 ? '3.1.0' : '3.2.0',
+      progress < 0.6 ? '3.1.0' : '3.2.0',
       'libonnxruntime',
       'app.detector.run:120',
-      Math.round(6 + 40 * Math.exp(-((done - 0.5) ** 2) * 20)),
+      Math.round(6 + 40 * Math.exp(-((progress - 0.5) ** 2) * 20)),
     ]);
   }
   await client.end();

@@ -1,4 +1,4 @@
-// `npm run pictures`: takes the README's pictures of the pages, from a service of its own that is full of made-up things.
+// npm run pictures: takes the README's pictures of the pages, from a temporary service with invented data.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// What the commands have in common: a complete node_modules, a current build, a Node that is new enough.
-// Runs on whatever Node the machine has, before anything is installed, hence without dependencies.
+// Functions that all commands share: they ensure a complete node_modules, a current build and a new enough Node.
+// This file has no dependencies, because it runs before they are installed, and on any version of Node.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -10,12 +10,12 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Runs `npm ci` unless node_modules is what package-lock.json asks for. */
+/** Runs `npm ci` unless node_modules matches package-lock.json. */
 export async function ensureInstalled() {
-  const byHand = () =>
-    // npm writes this file last.
+  const isInstalledByHand = () =>
+    // npm writes this file at the end of an installation, so it is the newest if a user has run `npm ci`.
     mtime('node_modules/.package-lock.json') > Math.max(mtime('package-lock.json'), mtime('package.json'));
-  await install('', ['--include=dev', '--include=optional'], byHand);
+  await install('', ['--include=dev', '--include=optional'], isInstalledByHand);
 }
 
 /** Runs `npm ci` in judges/ unless its node_modules matches its package-lock.json. No install script runs there. */
@@ -37,28 +37,29 @@ export async function ensureMutationInstalled() {
   await install('mutation', ['--include=dev', '--ignore-scripts']);
 }
 
-async function install(folder, flags, byHand = () => false) {
+async function install(folder, flags, isInstalledByHand = () => false) {
   const stamp = join(root, folder, 'node_modules/.mooring-install');
-  const wanted = hash(
+  const expected = hash(
     read(join(folder, 'package-lock.json')),
     JSON.stringify({ ...JSON.parse(read(join(folder, 'package.json'))), scripts: {} }),
   );
-  const current = () => (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) || byHand();
-  if (current()) return;
-  await alone(async () => {
-    if (current()) return;
+  const isCurrent = () =>
+    (existsSync(stamp) && readFileSync(stamp, 'utf8') === expected) || isInstalledByHand();
+  if (isCurrent()) return;
+  await withLock(async () => {
+    if (isCurrent()) return;
     console.error(`Installing what is missing${folder && ` in ${folder}/`} (npm ci) …`);
-    // Without engine warnings: npm itself may well run on an older Node than ours.
-    await quietly('npm ci', 'npm', ['ci', '--loglevel=error', ...flags], join(root, folder));
-    writeFileSync(stamp, wanted);
+    // Engine warnings are hidden, because npm may run on an older Node than the commands.
+    await runQuietly('npm ci', 'npm', ['ci', '--loglevel=error', ...flags], join(root, folder));
+    writeFileSync(stamp, expected);
   });
 }
 
-/** Builds the service unless dist/ was made of exactly these sources. */
+/** Builds the service unless dist/ was built from exactly these sources. */
 export const ensureBuilt = () =>
   build('dist', ['src', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json'], ['nest', 'build']);
 
-/** Builds the web pages; not into dist/, which the build of the service empties. */
+/** Builds the web pages into another folder than dist/, which the build of the service empties. */
 export const ensureWebBuilt = () =>
   build(
     'web/dist',
@@ -72,18 +73,18 @@ export const ensureClientBuilt = () =>
 
 async function build(into, from, [tool, ...args]) {
   const stamp = join(root, into, '.mooring-build');
-  const current = () => existsSync(stamp) && readFileSync(stamp, 'utf8') === state(from);
-  if (current()) return;
-  await alone(async () => {
-    if (current()) return;
-    const built = state(from);
+  const isCurrent = () => existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint(from);
+  if (isCurrent()) return;
+  await withLock(async () => {
+    if (isCurrent()) return;
+    const sources = fingerprint(from);
     console.error(`Building ${into} …`);
-    await quietly('The build', node24(), [`node_modules/.bin/${tool}`, ...args]);
-    writeFileSync(stamp, built); // last: a build that was interrupted has none
+    await runQuietly('The build', node24(), [`node_modules/.bin/${tool}`, ...args]);
+    writeFileSync(stamp, sources); // Written last, so that an interrupted build has no stamp.
   });
 }
 
-/** The path of the newest Node at hand, of those that Mooring runs on. */
+/** @returns the path of the newer of two Nodes: the running one and the one from npm. @throws Fault if both are older than 24 */
 export function node24() {
   const bundled = join(root, 'node_modules/.bin/node');
   const bundledVersion = spawnSync(bundled, ['--version'], { encoding: 'utf8' }).stdout ?? '';
@@ -98,16 +99,16 @@ export function node24() {
 }
 
 /**
- * How Node runs the service, here and in the Dockerfile. Left to itself on a large machine, V8 gives young objects up to a
- * hundred megabytes and lets old ones grow to four times what is in use; given less, it clears more often and the process
- * stays small. In use are some 50 MB (bench/soak/soak.md).
+ * The flags with which Node runs the service, here and in the Dockerfile. By default on a large machine, V8 uses up to a
+ * hundred megabytes for young objects, and for old ones up to four times what is in use. With these limits it collects
+ * garbage more often, and the process stays small. About 50 MB are in use (bench/soak/soak.md).
  */
 export const SERVICE_FLAGS = ['--enable-source-maps', '--max-semi-space-size=8', '--max-old-space-size=512'];
 
-/** A sentence for the person at the terminal, who needs no stack trace. */
+/** An error that is shown to the user as one sentence, without a stack trace. */
 export class Fault extends Error {}
 
-/** Runs a command's own work: a fault is one sentence and exit code 1. */
+/** Runs a command. A Fault is printed as one sentence and leads to exit code 1. */
 export async function command(work) {
   try {
     process.exitCode = await work();
@@ -119,8 +120,9 @@ export async function command(work) {
 }
 
 /**
- * Waits for a child's end and answers its exit code. A signal meant to end us goes to the child, unless
- * `handlers` has another answer to it: Ctrl-C, for one, sends SIGINT to the child as well.
+ * Waits for the end of a child process. Signals to this process are forwarded to the child, unless `handlers` has a
+ * handler for them: the terminal, for example, sends the SIGINT of Ctrl-C to the child as well.
+ * @returns the exit code of the child
  */
 export function ended(child, handlers = {}) {
   const forward = (signal) => child.kill(signal);
@@ -128,7 +130,7 @@ export function ended(child, handlers = {}) {
   for (const [signal, handler] of Object.entries(all)) process.on(signal, handler);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    // All output is there on 'close', which does not come where a channel was disconnected.
+    // All output has been read on 'close', which is not emitted after the channel was disconnected.
     child.once(child.stdout ? 'close' : 'exit', (code, signal) => {
       for (const [name, handler] of Object.entries(all)) process.removeListener(name, handler);
       resolve(code ?? 128 + constants.signals[signal]);
@@ -136,8 +138,8 @@ export function ended(child, handlers = {}) {
   });
 }
 
-/** Runs one step among several, in the root: after a signal to end, no step follows. */
-export async function step(program, args, options = {}, how = (signal) => signal) {
+/** Runs one of several steps in the root folder. If a signal arrives meanwhile, this process ends after the step. */
+export async function step(program, args, options = {}, signalFor = (signal) => signal) {
   let received;
   const note = (signal) => (received = signal);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, note);
@@ -145,22 +147,22 @@ export async function step(program, args, options = {}, how = (signal) => signal
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (text) => (output += text));
-  const end = (signal) => child.kill(how(signal));
+  const end = (signal) => child.kill(signalFor(signal));
   const code = await ended(child, { SIGINT: end, SIGTERM: end, SIGHUP: end });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeListener(signal, note);
   if (received) process.exit(128 + constants.signals[received]);
   return { code, output };
 }
 
-async function quietly(name, program, args, cwd = root) {
+async function runQuietly(name, program, args, cwd = root) {
   const stdio = ['ignore', 'pipe', 'pipe'];
-  // Killed, for npm goes on for long after a signal; what is half done is done anew.
+  // SIGKILL, because npm continues for long after other signals. An interrupted step is repeated the next time.
   const { code, output } = await step(program, args, { stdio, cwd }, () => 'SIGKILL');
   if (code !== 0) throw new Fault(`${output.trim()}\n${name} failed.`);
 }
 
-/** Commands that start together prepare one after the other. */
-async function alone(work) {
+/** Lets only one of several commands install or build at a time. */
+async function withLock(work) {
   const lock = join(root, '.preparing');
   for (let isAnnounced = false; ; isAnnounced = true) {
     try {
@@ -170,7 +172,9 @@ async function alone(work) {
       if (error.code !== 'EEXIST') throw error;
     }
     if (!isAnnounced)
-      console.error('Waiting for another command that prepares the same (.preparing holds its process id) …');
+      console.error(
+        'Waiting for another command that installs or builds (its process id is in .preparing) …',
+      );
     await pause(200);
     if (isStale(lock)) rmSync(lock, { force: true });
   }
@@ -188,20 +192,20 @@ function isStale(lock) {
   try {
     const pid = Number(readFileSync(lock, 'utf8'));
     process.kill(pid, 0);
-    // Dead too, though never reaped, as happens in containers; where there is no /proc, this throws ENOENT.
+    // A zombie has ended as well; a container may never remove it. Without /proc this throws ENOENT.
     return / Z \d+ /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch (error) {
     return error.code === 'ESRCH';
   }
 }
 
-/** What a build is made of, by the times of its files. */
-function state(from) {
-  const files = from.flatMap((name) => (isFolder(name) ? inside(name) : [name]));
+/** A hash of the names and times of the files of a build. */
+function fingerprint(from) {
+  const files = from.flatMap((name) => (isFolder(name) ? filesIn(name) : [name]));
   return hash(...[...files, 'package-lock.json'].map((name) => `${name} ${mtime(name)}\n`));
 }
 
-const inside = (name) =>
+const filesIn = (name) =>
   readdirSync(join(root, name), { recursive: true })
     .map((file) => `${name}/${file}`)
     .toSorted();

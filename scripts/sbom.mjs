@@ -1,4 +1,4 @@
-// npm run --silent sbom [-- FILE]: the software bill of materials of a release, in CycloneDX, from the lock file alone.
+// npm run --silent sbom [-- FILE]: writes the software bill of materials of a release, in CycloneDX, from the lock file only.
 // The same lock file gives the same bytes, on any machine and day.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -10,48 +10,50 @@ const heldBy = ({ where }) => ({ name: 'mooring:held-by', value: where });
 const by = (key) => (a, b) => (a[key] < b[key] ? -1 : 1);
 
 await command(async () => {
-  const text = `${JSON.stringify(ofRelease(await ofLockFile()), null, 2)}\n`;
+  const text = `${JSON.stringify(keepRelease(await listLockFile()), null, 2)}\n`;
   const [file] = process.argv.slice(2);
   if (file) writeFileSync(file, text);
   else process.stdout.write(text);
   return 0;
 });
 
-/** Of all that the lock file names. Not `--omit dev`: npm then leaves out whatever a tool needs as well, such as pg-protocol. */
-async function ofLockFile() {
+/** Lists all packages of the lock file. `--omit dev` would also omit packages that a tool needs too, such as pg-protocol. */
+async function listLockFile() {
   const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--package-lock-only'];
-  // An installation for production is set in the environment, and would list less.
-  const whole = ['--include=dev', '--include=optional', '--include=peer', '--loglevel=error'];
-  const { code, output } = await step('npm', [...args, ...whole], { stdio: ['ignore', 'pipe', 'inherit'] });
+  // The flags override an environment for production, in which npm would list fewer packages.
+  const everything = ['--include=dev', '--include=optional', '--include=peer', '--loglevel=error'];
+  const { code, output } = await step('npm', [...args, ...everything], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   if (code !== 0) throw new Fault('npm sbom failed.');
   return JSON.parse(output);
 }
 
-/** The part of it that a release holds, without what tells when, where and by which npm it was written. */
-function ofRelease({ metadata, components, dependencies, ...bom }) {
+/** Keeps the packages of a release, and removes the time, place and npm version of the listing. */
+function keepRelease({ metadata, components, dependencies, ...bom }) {
   const { name } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const kept = shipped();
+  const released = shipped();
   const self = { ...metadata.component, name };
-  const stays = (ref) => ref === self['bom-ref'] || kept.has(ref);
+  const isReleased = (ref) => ref === self['bom-ref'] || released.has(ref);
   const content = {
     metadata: { lifecycles: metadata.lifecycles, tools: [{ vendor: 'npm', name: 'cli' }], component: self },
     components: components
-      .filter((component) => stays(component['bom-ref']))
+      .filter((component) => isReleased(component['bom-ref']))
       .map((component) => ({
         ...component,
         scope: 'required',
-        properties: [heldBy(kept.get(component['bom-ref']))],
+        properties: [heldBy(released.get(component['bom-ref']))],
       }))
       .toSorted(by('bom-ref')),
     dependencies: dependencies
-      .filter(({ ref }) => stays(ref))
-      .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter(stays).toSorted() }))
+      .filter(({ ref }) => isReleased(ref))
+      .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter(isReleased).toSorted() }))
       .toSorted(by('ref')),
   };
   return { ...bom, serialNumber: serialNumber(content), ...content };
 }
 
-/** Of what is listed, and of nothing else: a UUID of version 8, whose bits are ours to choose. */
+/** Derives the serial number from the content: a UUID of version 8, whose bits may be chosen freely. */
 function serialNumber(content) {
   const digest = createHash('sha256').update(JSON.stringify(content)).digest('hex');
   const parts = [

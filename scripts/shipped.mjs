@@ -1,4 +1,4 @@
-// The third-party packages that a release contains, read from the lock file alone: no network, nothing installed.
+// The third-party packages that a release contains, read from the lock file only: it needs no network and no installation.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './prepare.mjs';
@@ -7,7 +7,7 @@ const FOLDER = 'node_modules/';
 /** `from 'preact/hooks'`, `import 'uplot/dist/uPlot.min.css'`: imports of packages, not relative imports. */
 const IMPORTED = /(?:\bfrom|\bimport|\bimport\()\s*'((?:@[\w.-]+\/)?[\w-][\w.-]*)(?:\/[^']*)?'/g;
 
-/** A dependency by its path in the lock file, with its name, and `name@version` as its id. */
+/** Reads the packages of the lock file by path, each with its name and the id `name@version`. */
 function read() {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   return new Map(
@@ -20,10 +20,10 @@ function read() {
   );
 }
 
-/** Every package of the lock file, by its path there. */
+/** Every package of the lock file, by its path in it. */
 export const locked = read();
 
-/** The packages that the pages import; the build bundles them, so they reach browsers though nothing installs them. */
+/** The packages that the pages import; the build bundles them, so browsers get them although a release does not install them. */
 export function importedByPages() {
   const sources = readdirSync(join(root, 'web'), { recursive: true, withFileTypes: true })
     .filter((file) => file.isFile() && /\.tsx?$/.test(file.name))
@@ -35,7 +35,7 @@ export function importedByPages() {
   return [...new Set(names)].toSorted();
 }
 
-/** The packages that come along with these names, themselves included: their dependencies, and peers they cannot do without. */
+/** These packages and everything that they need: their dependencies and required peers, recursively. */
 export function closure(names) {
   const found = new Set(names.map((name) => locked.get(FOLDER + name)));
   for (const entry of found) {
@@ -47,7 +47,7 @@ export function closure(names) {
   return found;
 }
 
-/** Where Node finds the package of that name, seen from another: inside of it, or beside it, or further out. */
+/** Resolves a package name as Node does: in the node_modules of the importing package, or of a folder above it. */
 function nearest(name, from) {
   for (let at = from; ; at = at.slice(0, at.lastIndexOf(`/${FOLDER}`))) {
     const found = locked.get(`${at}/${FOLDER}${name}`);
@@ -57,9 +57,9 @@ function nearest(name, from) {
 }
 
 /**
- * What a release holds: what `npm ci --omit=dev --omit=optional` installs for the service, as the Dockerfile does, and
- * what the pages bundle.
- * @returns by `name@version`, in that order; `where` says whether the service or the pages hold it
+ * The packages in a release: those that `npm ci --omit=dev --omit=optional` installs for the service, as in the
+ * Dockerfile, and those that the pages bundle.
+ * @returns the packages by `name@version`, sorted; `where` is `service` or `pages`
  */
 export function shipped() {
   const service = [...locked.values()].filter((entry) => !(entry.dev || entry.optional || entry.devOptional));

@@ -1,4 +1,4 @@
-// npm start: whatever is missing is installed and built, then the server runs until a signal ends it.
+// npm start: installs and builds what is missing, then runs the server until a signal ends it.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import {
@@ -12,7 +12,7 @@ import {
   SERVICE_FLAGS,
 } from './prepare.mjs';
 
-const parents = lineage();
+const parents = parentIds();
 
 await command(async () => {
   await ensureInstalled();
@@ -21,25 +21,25 @@ await command(async () => {
   const args = [...SERVICE_FLAGS, '--disable-warning=ExperimentalWarning', 'dist/main.js'];
   const server = spawn(node24(), [...args, ...process.argv.slice(2)], {
     cwd: root,
-    // The channel tells the server when we are gone, however we went.
+    // The server ends when this channel closes, also if this process is killed.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
-  // A killed npm sends no signal to its children.
-  const watch = setInterval(() => {
-    if (process.env.npm_lifecycle_event !== 'start' || lineage() === parents) return;
-    clearInterval(watch);
+  // npm sends no signal to its children when it is killed, so the server is ended when a parent process changes.
+  const timer = setInterval(() => {
+    if (process.env.npm_lifecycle_event !== 'start' || parentIds() === parents) return;
+    clearInterval(timer);
     server.kill('SIGTERM');
   }, 1_000).unref();
-  // Ctrl-C has reached the server too, `kill -INT` has not: closing the channel ends it in both cases, once.
+  // The terminal sends Ctrl-C to the server, too; `kill -INT` reaches only this process. Closing the channel works for both.
   return await ended(server, { SIGINT: () => server.connected && server.disconnect() });
 });
 
-/** Our parent's process id and its parent's: npm runs us through a shell, which outlives it. */
-function lineage() {
+/** The process ids of the parent and its parent: npm runs this script in a shell, which does not end with npm. */
+function parentIds() {
   try {
     const [, grandparent] = / [A-Z] (\d+) /.exec(readFileSync(`/proc/${process.ppid}/stat`, 'utf8'));
     return `${process.ppid} ${grandparent}`;
   } catch {
-    return String(process.ppid); // where there is no /proc, the shell is one that npm's command replaces
+    return String(process.ppid); // Without /proc (macOS) the shell is replaced by this process, so the parent is npm.
   }
 }

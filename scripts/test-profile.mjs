@@ -1,4 +1,4 @@
-// npm test -- --profile: where the time of a run of the tests went, as tables.
+// npm test -- --profile: formats how long the parts of a test run took, as tables.
 import { readFileSync } from 'node:fs';
 
 const SLOWEST = 25;

@@ -1,6 +1,6 @@
-// npm test: whatever is missing is installed, then all is checked, built and tested. The last line counts it.
-// Arguments go to Jest, and the checks are left out: npm test -- test/heartbeat/heartbeat.test.ts
-// With --profile it also says where the time went.
+// npm test: installs what is missing, then checks, builds and tests everything. The last line has the counts.
+// Arguments are passed to Jest, and the checks are left out: npm test -- test/heartbeat/heartbeat.test.ts
+// With --profile it also prints how long each part took.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,8 +13,8 @@ await command(async () => {
   await ensureInstalled();
   const isProfiled = process.argv.includes('--profile');
   const args = process.argv.slice(2).filter((arg) => arg !== '--profile');
-  const tests = isProfiled ? profiled : jest;
-  // The checks run beside the tests, which often wait.
+  const tests = isProfiled ? jestWithProfile : jest;
+  // The checks run at the same time as the tests, which often wait.
   const checks = args.length > 0 ? { passed: 0, failed: 0 } : check();
   const parts = [await build(), await tests(args), await checks];
   const sum = (name) => parts.reduce((total, part) => total + part[name], 0);
@@ -34,8 +34,8 @@ async function build() {
   }
 }
 
-/** Runs Jest, and prints where its time went. */
-async function profiled(args) {
+/** Runs Jest and prints how long each part took. */
+async function jestWithProfile(args) {
   const directory = mkdtempSync(join(tmpdir(), 'mooring-profile-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const file = join(directory, 'files.jsonl');

@@ -1,6 +1,6 @@
-// node scripts/vectors.mjs [FOLDER]: makes the vector files that hold signatures: license-tokens.json, manifests.json and
+// node scripts/vectors.mjs [FOLDER]: generates the vector files that contain signatures: license-tokens.json, manifests.json and
 // token-reading.json. The keys are published test keys and Ed25519 is deterministic, so the bytes are the same each time.
-// It shares no code with the service or the client: what they are held against must not be made by them.
+// It shares no code with the service or the client, because their code is tested with these vectors.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';
