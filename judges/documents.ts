@@ -34,16 +34,16 @@ export function readDocument(): Document {
   return document;
 }
 
-/** A place where the document says that a problem is answered. */
-export interface Place {
+/** A response of an operation, with the code of its problem. */
+export interface ProblemResponse {
   readonly method: string;
   readonly path: string;
   readonly status: number;
   readonly code: string;
 }
 
-/** Every problem of every operation. */
-export function places({ paths, components }: Document): Place[] {
+/** @returns every problem of every operation */
+export function problemResponses({ paths, components }: Document): ProblemResponse[] {
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, { responses }]) =>
       Object.entries(responses ?? {}).flatMap(([status, given]) => {
@@ -61,7 +61,7 @@ export function places({ paths, components }: Document): Place[] {
   );
 }
 
-/** An earlier description of a problem: merged by allOf, its unanchored pattern matches no text. */
+/** Replaces the schema of a problem by an earlier, wrong one: Prism merges its allOf, and no text matches the merged pattern. */
 export function unanchor({ components: { schemas } }: Document, code: string): void {
   const { status, client_action } = schemas[code].properties;
   schemas[code] = {
@@ -78,7 +78,7 @@ export function unanchor({ components: { schemas } }: Document, code: string): v
   };
 }
 
-/** An earlier description of a license key: without the U that an imported key may hold. */
+/** Replaces the pattern of a license key by an earlier, wrong one without the U that an imported key may have. */
 export function withoutU({ components: { schemas } }: Document): void {
   const key = schemas['ActivationRequest'].properties.license_key;
   key.pattern = key.pattern.replaceAll('A-Za-z]{4}', 'A-TV-Za-tv-z]{4}');

@@ -8,11 +8,11 @@ export const DOCUMENT = fileURLToPath(new URL('../docs/openapi.yaml', import.met
 
 export interface PrismOptions {
   readonly document?: string;
-  /** Whether a request that the document does not describe is refused too; else it reaches the service. */
+  /** Whether Prism also refuses requests that the document does not describe; otherwise it forwards them. */
   readonly validatesRequests: boolean;
 }
 
-/** `prism proxy --errors`: an answer that the document does not describe arrives as an error of Prism's own. */
+/** `prism proxy --errors`: Prism replaces an answer that the document does not describe by an error. */
 export class Prism {
   static readonly #running = new Set<ChildProcess>();
 
@@ -39,7 +39,7 @@ export class Prism {
     throw new Error(`Prism ended: ${printed}`);
   }
 
-  /** Ends every Prism, also one whose start failed. */
+  /** Ends all Prism processes, also those that failed to start. */
   static async closeAll(): Promise<void> {
     for (const child of Prism.#running) {
       const ended = once(child, 'exit');
@@ -49,16 +49,16 @@ export class Prism {
   }
 }
 
-/** What Prism objected to, or nothing; also what it would only warn of, such as a status that is not documented. */
+/** @returns Prism's objections to an answer, including warnings (such as an undocumented status), or undefined */
 export function objections(headers: Headers, text: string): string | undefined {
   const violations = headers.get('sl-violations') ?? undefined;
   return violations ?? (text.startsWith('{"type":"https://stoplight.io/prism/') ? text : undefined);
 }
 
-/** How many answers Prism let pass. */
+/** The number of answers that Prism accepted. */
 export const passed = { answers: 0 };
 
-/** A request through Prism. Throws what Prism objects to. */
+/** Sends a request through Prism. @throws Error with Prism's objection */
 export async function ask(
   prism: Prism,
   method: string,
@@ -80,14 +80,14 @@ export async function ask(
   return {
     status: response.status,
     headers: Object.fromEntries(response.headers),
-    // Prism makes one header of several.
+    // Prism joins several cookies in one header.
     cookies: response.headers.getSetCookie().flatMap((cookies) => cookies.split(/,(?=(?:__Host-)?mooring_)/)),
     text,
     json: isJson && text ? JSON.parse(text) : undefined,
   };
 }
 
-/** The same service, asked through Prism: the helpers of the tests take it for the service itself. */
+/** @returns an object like `service` whose requests go through Prism, for the helpers of the tests */
 export function through(prism: Prism, service: Service): Service {
   const call: Service['call'] = (method, path, body, headers) => ask(prism, method, path, body, headers);
   return Object.create(service, { url: { value: prism.url }, call: { value: call } }) as Service;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PROBLEMS, type ProblemCode } from '../src/http/problems/problem.js';
 import { activation, call, Service } from '../test/support/harness.js';
-import { places, readDocument, unanchor, withoutU, type Place } from './documents.js';
+import { problemResponses, readDocument, unanchor, withoutU, type ProblemResponse } from './documents.js';
 import { ask, passed, Prism } from './prism.js';
 import { answersOf, Upstream, type Repeated } from './upstream.js';
 
@@ -13,7 +13,7 @@ import { answersOf, Upstream, type Repeated } from './upstream.js';
  * that a running service rarely answers. The controls are a document with an earlier fault, and answers with a fault.
  */
 
-/** What satisfies the security of any operation. */
+/** Headers that satisfy the security requirements of every operation. */
 const CREDENTIALS = {
   authorization: 'Bearer a-token',
   cookie: 'mooring_holder=a-session; mooring_staff=a-session',
@@ -25,9 +25,9 @@ const U_KEY = 'SHOP_U0UU-2345-6789-UUUU';
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-judges-'));
 const document = readDocument();
-const described = places(document);
+const documentedProblems = problemResponses(document);
 let upstream: Upstream;
-let sound: Prism;
+let correct: Prism;
 let faulty: Prism;
 
 beforeAll(async () => {
@@ -35,9 +35,9 @@ beforeAll(async () => {
   const changed = readDocument();
   unanchor(changed, 'license_not_found');
   withoutU(changed);
-  [sound, faulty] = await Promise.all([
-    Prism.before(upstream.url, { document: written('sound', document), validatesRequests: false }),
-    Prism.before(upstream.url, { document: written('faulty', changed), validatesRequests: true }),
+  [correct, faulty] = await Promise.all([
+    Prism.before(upstream.url, { document: writeDocument('correct', document), validatesRequests: false }),
+    Prism.before(upstream.url, { document: writeDocument('faulty', changed), validatesRequests: true }),
   ]);
 });
 afterAll(async () => {
@@ -47,66 +47,68 @@ afterAll(async () => {
   console.log(`${passed.answers} problems`);
 });
 
-function written(name: string, content: object): string {
+function writeDocument(name: string, content: object): string {
   const path = join(directory, `${name}.json`);
   writeFileSync(path, JSON.stringify(content));
   return path;
 }
 
-/** Has an answer repeated behind Prism. */
-async function repeat(prism: Prism, { method, path }: Place, answer: Repeated): Promise<void> {
+/** Sends a request through Prism to an upstream server that gives this answer. */
+async function repeat(prism: Prism, { method, path }: ProblemResponse, answer: Repeated): Promise<void> {
   upstream.repeats = answer;
-  const there = path.replace('{id}', '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6');
-  const { status, text } = await ask(prism, method, there, undefined, CREDENTIALS);
-  expect([upstream.received?.method, upstream.received?.path]).toEqual([method, there]);
+  const requestPath = path.replace('{id}', '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6');
+  const { status, text } = await ask(prism, method, requestPath, undefined, CREDENTIALS);
+  expect([upstream.received?.method, upstream.received?.path]).toEqual([method, requestPath]);
   expect([status, JSON.parse(text)]).toEqual([answer.status, JSON.parse(answer.text)]);
 }
 
 describe('each problem of the catalogue', () => {
   const codes = Object.keys(PROBLEMS) as ProblemCode[];
 
-  test('has a place in the document', () => {
-    expect([...new Set(described.map(({ code }) => code))].toSorted()).toEqual(codes.toSorted());
+  test('is described for an operation of the document', () => {
+    expect([...new Set(documentedProblems.map(({ code }) => code))].toSorted()).toEqual(codes.toSorted());
   });
 
-  test.each(codes)('%s passes wherever it is described', async (code) => {
-    for (const place of described.filter((each) => each.code === code)) {
-      for (const answer of answersOf(code)) await repeat(sound, place, answer);
+  test.each(codes)('%s is accepted at each operation that describes it', async (code) => {
+    for (const place of documentedProblems.filter((candidate) => candidate.code === code)) {
+      for (const answer of answersOf(code)) await repeat(correct, place, answer);
     }
   });
 });
 
-test('the answer of the service to an unknown method, which Prism does not forward itself', async () => {
+test('the answer of the service to an unknown method is accepted (Prism does not forward such a request)', async () => {
   const service = await Service.start();
   try {
     const { status, headers, text } = await call(service.url, 'DELETE', '/v1/manifest');
     expect([status, headers['allow']]).toEqual([405, 'GET, HEAD']);
-    const place = described.find(({ code }) => code === 'method_not_allowed')!;
+    const place = documentedProblems.find(({ code }) => code === 'method_not_allowed')!;
     const { connection: _, 'keep-alive': __, 'content-length': ___, ...kept } = headers;
-    await repeat(sound, place, { status, headers: kept, text });
+    await repeat(correct, place, { status, headers: kept, text });
   } finally {
     await service.close();
   }
 });
 
-describe('Prism would notice', () => {
-  const place = described.find(({ path, code }) => path === '/v1/activate' && code === 'license_not_found')!;
+describe('Prism refuses', () => {
+  const place = documentedProblems.find(
+    ({ path, code }) => path === '/v1/activate' && code === 'license_not_found',
+  )!;
   const [answer] = answersOf('license_not_found') as [Repeated];
   const activate = (prism: Prism, license_key: string) => {
     const body = activation({ license_key, email: 'ada@example.com' });
     return ask(prism, 'POST', '/v1/activate', body);
   };
 
-  test('a pattern that is merged by allOf and fits no text', async () => {
+  test('a problem by a merged pattern that matches no text', async () => {
     upstream.repeats = answer;
-    await activate(sound, 'MOOR_E6S7-Z8KJ-TB3R-QKX6');
+    await activate(correct, 'MOOR_E6S7-Z8KJ-TB3R-QKX6');
     const refused = activate(faulty, 'MOOR_E6S7-Z8KJ-TB3R-QKX6');
     await expect(refused).rejects.toThrow(/500: .*response.*body.*type.*must match pattern/);
   });
 
-  test('a license key without U, which the service takes', async () => {
+  test('a license key with U by a pattern without U', async () => {
     upstream.repeats = answer;
-    await activate(sound, U_KEY);
+    await activate(correct, U_KEY);
     upstream.received = undefined;
     await expect(activate(faulty, U_KEY)).rejects.toThrow(/422: .*license_key.*must match pattern/);
     expect(upstream.received).toBeUndefined();
@@ -121,7 +123,7 @@ describe('Prism would notice', () => {
     ['a status that is not described', { status: 418 }],
   ];
   test.each(broken)('%s', async (_name, change) => {
-    const wrong = repeat(sound, place, { ...answer, ...change });
+    const wrong = repeat(correct, place, { ...answer, ...change });
     await expect(wrong).rejects.toThrow(/^POST \/v1\/activate \d+: .*(response|violation)/i);
   });
 });

@@ -14,8 +14,8 @@ import { PURCHASES, signed, TAKES_PURCHASES } from '../test/support/http/webhook
 import { passed, Prism, through } from './prism.js';
 
 /*
- * The service answers through Prism, over sockets. `ask` throws what Prism objects to. Longer than 200 lines: it holds one
- * call of each route, and one case for each code of the catalogue.
+ * The requests to the service go through Prism; `ask` throws Prism's objections. The file is longer than 200 lines because it
+ * has one call of each route, and one case for each code of the catalogue.
  */
 
 const SETTINGS = { ...TAKES_PURCHASES, SELF_RELEASES_PER_YEAR: '1' };
@@ -26,10 +26,10 @@ let direct: Service;
 let strict: Prism;
 /** Lets each request through. */
 let lenient: Prism;
-/** The service behind each. */
+/** The service behind `strict` and behind `lenient`. */
 let service: Service;
 let misused: Service;
-/** The manifest, before any was published. */
+/** The answer for the manifest before one is published. */
 let unpublished: Answer;
 
 beforeAll(async () => {
@@ -181,7 +181,7 @@ describe('an answer to what the document describes', () => {
   });
 });
 
-/** How each problem comes about; `method_not_allowed` is in problems.test.ts: Prism does not forward an unknown method. */
+/** A request for each problem; `method_not_allowed` is in problems.test.ts: Prism does not forward an unknown method. */
 const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<Answer>> = {
   malformed_request: () => misused.call('POST', '/v1/activate', [1]),
   not_found: async () =>
@@ -322,7 +322,7 @@ async function withStatus(staff_status: 'suspended' | 'revoked'): Promise<Answer
   return service.activate(license);
 }
 
-/** A license with the key of another maker. */
+/** A license with an imported key. */
 async function imported(license_key: string) {
   const license = await direct.issue();
   const values = [licenseKeyHash(license_key), license.license_id];

@@ -14,7 +14,7 @@ export interface Repeated {
 export class Upstream {
   /** The next answer. */
   repeats: Repeated = { status: 204, headers: {}, text: '' };
-  /** What arrived last. */
+  /** The last request. */
   received:
     { readonly method: string; readonly path: string; readonly headers: IncomingHttpHeaders } | undefined;
   url = '';
@@ -73,7 +73,7 @@ const CASES: Partial<Record<ProblemCode, readonly Case[]>> = {
   method_not_allowed: [[{}, { allow: 'GET, HEAD' }]],
 };
 
-/** The answers that the service's own problem writer makes of a code, with the headers that `ProblemFilter` sends. */
+/** @returns the service's answers for a code, with the headers that `ProblemFilter` sends */
 export function answersOf(code: ProblemCode): Repeated[] {
   return (CASES[code] ?? [[{}]]).map(([members, headers]) => {
     const refusal = problem(code, members, headers);

@@ -1,17 +1,17 @@
-// What is mutated, by which tests it must be noticed, and which score each area must reach.
+// The areas of mutation testing: the mutated files, the tests that must notice the mutants, and the minimum score.
 
 const rules = (...names) => names.map((name) => `test/unit/${name}.test.ts`);
 const tests = (...names) => names.map((name) => `test/${name}.test.ts`);
 
-/** Left out where no PostgreSQL runs. */
+/** Tests that need a PostgreSQL; areas without one leave them out. */
 const NEEDS_DATABASE = ['!test/unit/data-source.test.ts', '!test/unit/vectors-service.test.ts'];
 
-/** Classes and tables that hold no decision. */
+/** Files without logic. */
 const DECLARATIONS = ['!src/*/*.module.ts', '!src/*/*.entity.ts'];
 
 /**
- * Each area is a run of Stryker of its own. Its tests are those that can notice a mutant there, and are fast.
- * Where `hasDatabase`, they find a PostgreSQL.
+ * Each area is a separate run of Stryker. Its tests are fast ones that can notice a mutant in its files. With
+ * `hasDatabase` a PostgreSQL is started for them.
  */
 export const AREAS = {
   keys: {
@@ -55,7 +55,7 @@ export const AREAS = {
   client: {
     minimum: 95,
     mutate: ['client/src/*.ts'],
-    // A year of a fleet takes twenty seconds; privacy measures the sources, which are longer with mutants in them.
+    // The simulated year takes twenty seconds; privacy counts the lines of the sources, which mutants change.
     tests: [
       'test/client/*.test.ts',
       '!test/client/{privacy,year}.test.ts',
@@ -81,7 +81,7 @@ export const AREAS = {
       'src/releases/{release.service,self-releases}.ts',
       ...DECLARATIONS,
     ],
-    // Races play the function of the database, which is not mutated, for half a minute.
+    // Races test a function of the database, which is not mutated, for half a minute.
     tests: [
       ...tests(
         'activation/*',
@@ -108,7 +108,7 @@ export const AREAS = {
       'src/telemetry/telemetry.store.ts',
       ...DECLARATIONS,
     ],
-    // A replica and a database of their own take minutes to judge a survivor.
+    // Tests with a replica and a separate database would take minutes for each surviving mutant.
     tests: [
       ...tests(
         'faults/clock-jump',
@@ -125,7 +125,7 @@ export const AREAS = {
   licenses: {
     minimum: 85,
     mutate: ['src/licenses/*.ts', '!src/licenses/{license-end,license.rules}.ts', ...DECLARATIONS],
-    // What runs commands in processes of their own, as license-import does, notices nothing here.
+    // Tests that run commands in separate processes, as license-import does, cannot notice a mutant.
     tests: [
       ...tests('activation/replaced', 'faults/clock-jump', 'licenses/import-rows', 'licenses/service'),
       ...tests(

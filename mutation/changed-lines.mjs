@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** The lines of each file that differ from a commit, in files as they are now: pairs of the first and the last line. */
+/** Finds the lines that differ from a commit. @returns pairs of the first and last line, by file */
 export function changedLines(reference, directory) {
   const args = ['diff', '--unified=0', '--no-color', '--no-ext-diff', '--no-prefix', reference, '--', '*.ts'];
   const difference = execFileSync('git', args, { cwd: directory, encoding: 'utf8', maxBuffer: 1e9 });
@@ -11,7 +11,7 @@ export function changedLines(reference, directory) {
     const hunk = /^@@ -\S+ \+(\d+)(?:,(\d+))? @@/.exec(line);
     if (!hunk) continue;
     const [from, count] = [Number(hunk[1]), Number(hunk[2] ?? 1)];
-    // Where lines were only removed, nothing is left to mutate.
+    // A hunk that only removes lines has no lines to mutate.
     if (count > 0) changed.set(file, [...(changed.get(file) ?? []), [from, from + count - 1]]);
   }
   return changed;

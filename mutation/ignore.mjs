@@ -1,4 +1,4 @@
-// Classes of mutants that are left out, each with its reason. Single ones are listed in survivors.json.
+// Kinds of mutants that are ignored, each with its reason. Single mutants are listed in survivors.json.
 import { declareValuePlugin, PluginKind } from '@stryker-mutator/api/plugin';
 
 const LOG_METHODS = new Set(['debug', 'info', 'warn', 'error', 'fatal', 'warning', 'failed', 'fatalError']);
@@ -7,8 +7,8 @@ const isText = ({ node }) => node.type === 'StringLiteral' || node.type === 'Tem
 const isPartOfText = ({ node }) =>
   isText({ node }) || node.type === 'BinaryExpression' || node.type === 'ConditionalExpression';
 
-/** The expression of which a text is a part, such as the sum of two texts. */
-function whole(path) {
+/** @returns the whole expression that contains a text, such as the concatenation of two texts */
+function wholeExpression(path) {
   let outer = path;
   while (outer.parentPath && isPartOfText(outer.parentPath)) outer = outer.parentPath;
   return outer;
@@ -20,17 +20,17 @@ export const strykerPlugins = [
   declareValuePlugin(PluginKind.Ignore, 'texts', {
     shouldIgnore(path) {
       if (!isText(path)) return undefined;
-      const outer = whole(path);
+      const outer = wholeExpression(path);
       const { parent } = outer;
       if (!['NewExpression', 'CallExpression', 'OptionalCallExpression'].includes(parent?.type))
         return undefined;
       if (!parent.arguments.includes(outer.node)) return undefined;
       if (parent.type === 'NewExpression')
         return /(Error|Refused|Exception|Failure)$/.test(nameOf(parent.callee))
-          ? 'The text of an error is for people; tests judge which error it is.'
+          ? 'The text of an error is for people; tests check the kind of error.'
           : undefined;
       return LOG_METHODS.has(nameOf(parent.callee)) && /log/i.test(nameOf(parent.callee.object ?? {}))
-        ? 'The text of a log line is for people; tests judge that there is one, and its members.'
+        ? 'The text of a log line is for people; tests check that it is logged, and its members.'
         : undefined;
     },
   }),

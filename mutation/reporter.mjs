@@ -1,4 +1,4 @@
-// Writes each verdict at once, so that a run that is ended early has written what it found.
+// Writes each result at once, so that the results of an interrupted run are kept.
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { commonTokens, declareFactoryPlugin, PluginKind, tokens } from '@stryker-mutator/api/plugin';

@@ -1,4 +1,4 @@
-// npm run mutation: sees whether a test notices each small change of the sources (CONTRIBUTING.md, "Mutation").
+// npm run mutation: checks that a test fails for each small change of the sources (CONTRIBUTING.md, "Mutation").
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -22,19 +22,19 @@ const { values, positionals } = parseArgs({
 const directory = mkdtempSync(join(tmpdir(), 'mooring-mutation-'));
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
 
-/** Files that a pattern list names; a pattern that begins with "!" takes files out. */
+/** @returns the files that match the patterns; a pattern with "!" excludes files */
 function filesOf(patterns) {
-  const named = (wanted) => wanted.flatMap((pattern) => globSync(pattern, { cwd: root }));
-  const out = new Set(
-    named(patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1))),
+  const matching = (list) => list.flatMap((pattern) => globSync(pattern, { cwd: root }));
+  const excluded = new Set(
+    matching(patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1))),
   );
-  return [...new Set(named(patterns.filter((pattern) => !pattern.startsWith('!'))))]
-    .filter((file) => !out.has(file))
+  return [...new Set(matching(patterns.filter((pattern) => !pattern.startsWith('!'))))]
+    .filter((file) => !excluded.has(file))
     .toSorted();
 }
 
-/** What is to be mutated in an area: files, or lines of files. */
-function wantedOf(files) {
+/** @returns the files of an area that are to be mutated, or ranges of their lines */
+function targetsOf(files) {
   if (values.since) {
     const changed = changedLines(values.since, root);
     return files.flatMap((file) => (changed.get(file) ?? []).map(([from, to]) => `${file}:${from}-${to}`));
@@ -45,17 +45,17 @@ function wantedOf(files) {
     : files.filter((file) => named.some((path) => file === path || file.startsWith(`${path}/`)));
 }
 
-async function mutate(name, { tests, hasDatabase }, wanted) {
+async function mutate(name, { tests, hasDatabase }, targets) {
   const began = performance.now();
   const results = await new Stryker({
-    mutate: wanted,
+    mutate: targets,
     testRunner: 'mooring',
     plugins: [plugin('runner.mjs'), plugin('ignore.mjs'), plugin('reporter.mjs')],
     ignorers: ['texts'],
     mutator: { plugins: ['decorators-legacy'] },
     mooring: {
       tests: filesOf(tests),
-      // What other modules call at load (decorators, say) runs once in a process, too, and belongs to no test.
+      // Code that other modules call at load, such as decorators, runs once in a process and belongs to no test.
       loaded: hasDatabase ? ['src/app.module.ts'] : [],
       state: join(directory, `${name}.json`),
       verdicts: join(root, `mutation/reports/${name}.jsonl`),
@@ -74,7 +74,7 @@ async function mutate(name, { tests, hasDatabase }, wanted) {
     ignorePatterns: ['mutation/reports', 'data', 'coverage', '.git'],
     disableTypeChecks: false,
     concurrency: Number(values.concurrency),
-    // Guards against what never ends, and no measure: endless loops end by a count of their turns.
+    // The limit for a mutant that never ends. Endless loops end earlier, by the number of their iterations.
     timeoutMS: 60_000,
     timeoutFactor: 5,
     dryRunTimeoutMinutes: 120,
@@ -89,8 +89,8 @@ async function main() {
   const survivors = readSurvivors();
   const areas = Object.entries(AREAS)
     .filter(([name]) => !values.area || values.area.includes(name))
-    .map(([name, area]) => ({ name, area, wanted: wantedOf(filesOf(area.mutate)) }))
-    .filter(({ wanted }) => wanted.length > 0);
+    .map(([name, area]) => ({ name, area, targets: targetsOf(filesOf(area.mutate)) }))
+    .filter(({ targets }) => targets.length > 0);
   if (areas.length === 0) {
     console.log('Nothing to mutate.');
     return 0;
@@ -98,8 +98,8 @@ async function main() {
   const tearDown = areas.some(({ area }) => area.hasDatabase) ? await startDatabase() : undefined;
   let failed = false;
   try {
-    for (const { name, area, wanted } of areas) {
-      const { results, minutes } = await mutate(name, area, wanted);
+    for (const { name, area, targets } of areas) {
+      const { results, minutes } = await mutate(name, area, targets);
       const lines = (file) => readFileSync(join(root, file), 'utf8').split('\n');
       const alive = results
         .filter(({ status }) => status === 'Survived' || status === 'NoCoverage')
@@ -114,8 +114,8 @@ async function main() {
       writeFileSync(join(root, `mutation/reports/${name}.unlisted.json`), JSON.stringify(unlisted, null, 2));
       const score = scoreOf(results);
       console.log(tableOf(name, results, minutes));
-      const isWhole = !values.since && positionals.length === 0;
-      if (unlisted.length > 0 || (isWhole && score < area.minimum)) failed = true;
+      const isFullRun = !values.since && positionals.length === 0;
+      if (unlisted.length > 0 || (isFullRun && score < area.minimum)) failed = true;
     }
   } finally {
     await tearDown?.();

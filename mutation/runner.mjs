@@ -1,5 +1,5 @@
-// The test runner of Stryker: it keeps a process warm in which the sources are loaded, and runs what covers a mutant.
-// It is one file because the order of the tests, the processes and the verdicts depend on the same records of a run.
+// The test runner of Stryker. It keeps a process in which the sources are loaded, and runs the tests that cover a mutant.
+// It is one file because the order of tests, the processes and the results depend on the same records of a run.
 import { fork } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -16,13 +16,13 @@ import {
 const { ACTIVE_MUTANT_ENV_VARIABLE: ACTIVE_MUTANT } = INSTRUMENTER_CONSTANTS;
 const worker = fileURLToPath(new URL('worker.mjs', import.meta.url));
 
-/** What a process may hold before it is replaced: a test file that runs again stays in memory. */
+/** A process with more memory is replaced: each run of a test file stays in memory. */
 const MEMORY_LIMIT_BYTES = 1_500_000_000;
 
-/** A test that waits for what a mutant keeps from happening ends after this time, and its file's own times this. */
+/** The time limit of a test file is WAIT_MS plus WAIT_FACTOR times its usual time: a mutant may prevent what a test waits for. */
 const WAIT_MS = 5_000;
 const WAIT_FACTOR = 3;
-const WAITED_IN_VAIN = /Exceeded timeout of \d+ ms for a (test|hook)/;
+const TEST_TIMED_OUT = /Exceeded timeout of \d+ ms for a (test|hook)/;
 
 /** A process that a mutant or its tests have ended or broken. */
 class WorkerFailure extends Error {}
@@ -63,7 +63,7 @@ class TestProcess {
     await ready.promise;
   }
 
-  ask(action, request) {
+  send(action, request) {
     this.#waiting = Promise.withResolvers();
     this.#child.send({ action, request });
     return this.#waiting.promise;
@@ -79,14 +79,14 @@ class TestProcess {
 class MooringTestRunner {
   #options;
   #process;
-  /** What the trial run saw; shared with the other processes of Stryker through a file. */
-  #seen;
-  /** Which test file has found mutants of a source file before: it runs first. */
-  #kills = new Map();
+  /** Results of the dry run; other processes of Stryker read them from a file. */
+  #dryRun;
+  /** For each source file, the test file that last killed a mutant in it: it runs first. */
+  #lastKillers = new Map();
 
   constructor(options) {
     this.#options = options.mooring;
-    // What a process that is replaced leaves behind is removed with the directory of the run.
+    // Temporary files of replaced processes are deleted with the directory of the run.
     process.env.TMPDIR = dirname(this.#options.state);
   }
 
@@ -99,8 +99,8 @@ class MooringTestRunner {
     const tests = this.#options.tests.map((path) => ({ path: join(process.cwd(), path) }));
     const loaded = this.#options.loaded.map((path) => join(process.cwd(), path));
     this.#process = await TestProcess.start();
-    await this.#process.ask('load', { files: [...sources, ...loaded] });
-    const { results, coverage } = await this.#process.ask('run', { files: tests, bail: false });
+    await this.#process.send('load', { files: [...sources, ...loaded] });
+    const { results, coverage } = await this.#process.send('run', { files: tests, bail: false });
     const failed = results.find(({ failure }) => failure !== undefined);
     if (failed)
       return {
@@ -113,7 +113,7 @@ class MooringTestRunner {
       mutantCoverage: coverage ?? { static: {}, perTest: {} },
       tests: results.flatMap((result) => [
         loadingOf(result),
-        ...result.tests.map((test) => ranTest(test, result)),
+        ...result.tests.map((test) => testOf(test, result)),
       ]),
     };
   }
@@ -130,18 +130,18 @@ class MooringTestRunner {
         .map((test) => test.split('#')[0]);
       covering[relative(process.cwd(), source)] = [...new Set(paths)];
     }
-    this.#seen = { durations, covering };
-    writeFileSync(this.#options.state, JSON.stringify(this.#seen));
+    this.#dryRun = { durations, covering };
+    writeFileSync(this.#options.state, JSON.stringify(this.#dryRun));
   }
 
   async mutantRun(run) {
-    this.#seen ??= JSON.parse(readFileSync(this.#options.state, 'utf8'));
+    this.#dryRun ??= JSON.parse(readFileSync(this.#options.state, 'utf8'));
     try {
       return await this.#mutantRun(run);
     } catch (error) {
       if (!(error instanceof WorkerFailure)) throw error;
       await this.#replace();
-      // The same tests left the process alone without the mutant.
+      // Without the mutant the same tests did not end the process, so the mutant counts as killed.
       return { status: MutantRunStatus.Killed, killedBy: [], failureMessage: error.message, nrOfTests: 0 };
     }
   }
@@ -149,19 +149,19 @@ class MooringTestRunner {
   async #mutantRun({ activeMutant, testFilter, hitLimit, mutantActivation, sandboxFileName }) {
     const source = relative(process.cwd(), sandboxFileName);
     const isStatic = mutantActivation === 'static';
-    const files = this.#inOrder(source, isStatic ? undefined : testFilter);
+    const files = this.#filesInOrder(source, isStatic ? undefined : testFilter);
     if (isStatic) await this.#replace();
     this.#process ??= await TestProcess.start(isStatic ? activeMutant.id : undefined);
     const request = { files, activeMutant: activeMutant.id, hitLimit, bail: true };
-    const { results, hitCount, left, memory } = await this.#process.ask('run', request);
+    const { results, hitCount, left, memory } = await this.#process.send('run', request);
     if (isStatic || left.length > 0 || memory > MEMORY_LIMIT_BYTES) await this.#replace();
     const timeout = determineHitLimitReached(hitCount, hitLimit);
     if (timeout) return { ...timeout, status: MutantRunStatus.Timeout };
     const nrOfTests = results.reduce((sum, { tests }) => sum + tests.length, 0);
     const failed = results.find(({ failure }) => failure !== undefined);
     if (!failed) return { status: MutantRunStatus.Survived, nrOfTests };
-    this.#kills.set(source, failed.path);
-    if (WAITED_IN_VAIN.test(failed.failure)) {
+    this.#lastKillers.set(source, failed.path);
+    if (TEST_TIMED_OUT.test(failed.failure)) {
       await this.#replace();
       return { status: MutantRunStatus.Timeout, reason: failed.failure };
     }
@@ -175,27 +175,27 @@ class MooringTestRunner {
     };
   }
 
-  /** The test files that cover a mutant, the fastest first, each up to its last test that does: tests may build on each other. */
-  #inOrder(source, testFilter) {
-    const wanted = new Map();
+  /** The test files that cover a mutant, the fastest first. Each runs up to the last covering test, because tests may depend on earlier ones. */
+  #filesInOrder(source, testFilter) {
+    const testCounts = new Map();
     if (testFilter === undefined) {
-      const { covering, durations } = this.#seen;
+      const { covering, durations } = this.#dryRun;
       const paths = covering[source]?.length ? covering[source] : Object.keys(durations);
-      for (const path of paths) wanted.set(path, undefined);
+      for (const path of paths) testCounts.set(path, undefined);
     } else {
       for (const id of testFilter) {
         const [path, test] = id.split('#');
         const number = test === 'load' ? Infinity : Number(test) + 1;
-        wanted.set(path, Math.max(wanted.get(path) ?? 0, number));
+        testCounts.set(path, Math.max(testCounts.get(path) ?? 0, number));
       }
     }
-    const cost = (path) => (path === this.#kills.get(source) ? -1 : this.#seen.durations[path]);
-    return [...wanted]
+    const cost = (path) => (path === this.#lastKillers.get(source) ? -1 : this.#dryRun.durations[path]);
+    return [...testCounts]
       .toSorted(([a], [b]) => cost(a) - cost(b))
       .map(([path, number]) => ({
         path: join(process.cwd(), path),
-        // Whole ones: Jest tells them, and by its words a wait in vain is known.
-        limitMs: Math.ceil(WAIT_MS + WAIT_FACTOR * this.#seen.durations[path]),
+        // An integer, because TEST_TIMED_OUT matches the number in Jest's message.
+        limitMs: Math.ceil(WAIT_MS + WAIT_FACTOR * this.#dryRun.durations[path]),
         ...(Number.isFinite(number) && { wanted: number }),
       }));
   }
@@ -218,7 +218,7 @@ const loadingOf = ({ path, tests, milliseconds }) => ({
   status: TestStatus.Success,
 });
 
-const ranTest = ({ id, name, milliseconds }, { path }) => ({
+const testOf = ({ id, name, milliseconds }, { path }) => ({
   id,
   name: `${path} ${name}`,
   timeSpentMs: milliseconds,

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
-/** The mutants that no test notices, and why none should: see survivors.json. */
+/** @returns the mutants that no test can notice, each with the reason (survivors.json) */
 export const readSurvivors = () =>
   JSON.parse(readFileSync(new URL('survivors.json', import.meta.url), 'utf8'));
 
-/** A mutant, identified by the text of the source instead of line numbers, which change. */
+/** Describes a mutant by the text of its source, because line numbers change. */
 export function entryOf({ fileName, mutatorName, location: { start, end }, replacement }, root, lines) {
   const file = relative(root, fileName);
   const text = lines(file);
@@ -29,7 +29,7 @@ export const isListed = (entry, survivors) =>
 
 const count = (results, ...statuses) => results.filter(({ status }) => statuses.includes(status)).length;
 
-/** How many of a hundred mutants a test notices. */
+/** @returns the percentage of mutants that a test notices */
 export function scoreOf(results) {
   const noticed = count(results, 'Killed', 'Timeout');
   const all = noticed + count(results, 'Survived', 'NoCoverage');

@@ -1,34 +1,34 @@
-// A process that runs test files as Jest does, each as often as it is asked to. What the tests import is loaded once.
+// A process that runs test files as Jest does, repeatedly. The modules that they import are loaded once.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { join } from 'node:path';
 
 const root = process.cwd();
 const require = createRequire(join(root, 'package.json'));
-const ofRoot = (path) => import(pathToFileURL(join(root, path)).href);
-const { default: NativeRuntime } = await ofRoot('test/support/runner/runtime.mjs');
-const { default: ProcessEnvironment } = await ofRoot('test/support/runner/environment.mjs');
-const { leftovers, sharedState } = await ofRoot('test/support/runner/leftovers.mjs');
-// Both come with Jest, in its own version.
+const importFromRoot = (path) => import(pathToFileURL(join(root, path)).href);
+const { default: NativeRuntime } = await importFromRoot('test/support/runner/runtime.mjs');
+const { default: ProcessEnvironment } = await importFromRoot('test/support/runner/environment.mjs');
+const { leftovers, sharedState } = await importFromRoot('test/support/runner/leftovers.mjs');
+// Both packages are dependencies of Jest, in the version that Jest requires.
 const ofJest = createRequire(createRequire(require.resolve('jest')).resolve('@jest/core'));
 const { readConfig } = ofJest('jest-config');
 const { default: runFile } = createRequire(ofJest.resolve('jest-config'))('jest-circus/runner');
 const { globalConfig, projectConfig } = await readConfig({ _: [], $0: '' }, join(root, 'jest.config.js'));
 
-/** The object by which the instrumented sources read what is active (`INSTRUMENTER_CONSTANTS` of Stryker). */
+/** The global object in which the instrumented sources find the active mutant (`INSTRUMENTER_CONSTANTS` of Stryker). */
 const NAMESPACE = '__stryker__';
 const stryker = (globalThis[NAMESPACE] ??= {});
 
-/** Where Jest keeps the time limit of tests that a file has set. */
+/** The global in which Jest stores the time limit that a test file has set. */
 const TEST_TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL');
 
-/** Events for which Jest puts its own listeners while a file runs. */
+/** Events for which Jest replaces the listeners while a file runs. */
 const HANDLED = ['uncaughtException', 'unhandledRejection', 'rejectionHandled'];
 
-/** How long a file that failed may take to end what it has started; else the process is replaced. */
+/** How long a failed file may take to close its resources; after that the process is replaced. */
 const CLEAN_UP_MS = 2_000;
 
-/** Runs test files anew although Node has loaded them before. */
+/** Evaluates a test file again although Node has loaded it before. */
 class RepeatingRuntime extends NativeRuntime {
   static #runs = 0;
 
@@ -43,7 +43,7 @@ class RepeatingRuntime extends NativeRuntime {
   }
 }
 
-/** Runs the first tests of a file, as many as are wanted, until one fails. */
+/** Runs the first `wanted` tests of a file, until one fails. */
 class BailingEnvironment extends ProcessEnvironment {
   results = [];
   #path;
@@ -60,7 +60,7 @@ class BailingEnvironment extends ProcessEnvironment {
     stryker.currentTestId = idOfLoading(this.#path);
   }
 
-  // Without the check of what a file leaves behind, which a mutant may change.
+  // Replaces the setup of the base class, which checks what a file leaves behind: a mutant may change that.
   async setup() {
     Error.prepareStackTrace = undefined;
     if (this.#limitMs) globalThis[TEST_TIMEOUT] = this.#limitMs;
@@ -74,14 +74,14 @@ class BailingEnvironment extends ProcessEnvironment {
       event.test.id = stryker.currentTestId;
     } else if (event.name === 'test_done') {
       this.#failed ||= event.test.errors.length > 0;
-      this.#note(event.test);
+      this.#addResult(event.test);
       stryker.currentTestId = idOfLoading(this.#path);
     } else if (event.name === 'test_skip') {
       stryker.currentTestId = idOfLoading(this.#path);
     }
   }
 
-  #note({ id, name, parent, errors, duration }) {
+  #addResult({ id, name, parent, errors, duration }) {
     const names = [name];
     for (let block = parent; block?.parent; block = block.parent) names.unshift(block.name);
     const [error] = errors;
@@ -92,7 +92,7 @@ class BailingEnvironment extends ProcessEnvironment {
 }
 
 const idOf = (path, index) => `${relative(path)}#${String(index)}`;
-/** The id of what runs in no test: a file's own statements, and its hooks. */
+/** The id of code that runs outside of tests: the statements of a file, and its hooks. */
 const idOfLoading = (path) => `${relative(path)}#load`;
 const relative = (path) => path.slice(root.length).replace(/^\//, '');
 
@@ -114,7 +114,7 @@ async function run({ path, ...limits }) {
     failure = String(error?.stack ?? error);
   } finally {
     await environment.teardown();
-    // Jest leaves its own behind where a file cannot be loaded, and the environment removes all of them there.
+    // If a file cannot be loaded, Jest leaves its listeners behind, and the environment removes all listeners.
     for (const [name, before] of handlers) {
       process.removeAllListeners(name);
       for (const listener of before) process.on(name, listener);
@@ -141,26 +141,26 @@ async function runAll({ files, activeMutant, hitLimit, bail }) {
   return results;
 }
 
-/** Its process is replaced anyway. */
-const waitedInVain = ({ failure }) => /Exceeded timeout of /.test(failure);
+/** Whether a test timed out. The runner then replaces the process anyway. */
+const hasTimedOut = ({ failure }) => /Exceeded timeout of /.test(failure);
 
-let untouched;
+let initialState;
 
 const actions = {
-  /** Loads sources before any test, so that what runs then counts as run at load. */
+  /** Loads the sources before any test, so that their top-level code counts as run at load. */
   async load({ files }) {
     await import(pathToFileURL(require.resolve('reflect-metadata')).href);
     for (const file of files) await import(pathToFileURL(file).href);
   },
   async run(request) {
-    Error.prepareStackTrace = undefined; // as each file begins
-    untouched ??= await sharedState();
+    Error.prepareStackTrace = undefined; // The same value as at the start of each file.
+    initialState ??= await sharedState();
     const results = await runAll(request);
     const failed = results.some(({ failure }) => failure !== undefined);
     const { hitCount } = stryker;
-    // A test that failed may leave behind what changes the verdict of the next one.
+    // A failed test may leave resources behind that change the result of the next one.
     const left =
-      request.bail && failed && !results.some(waitedInVain) ? await leftovers(untouched, CLEAN_UP_MS) : [];
+      request.bail && failed && !results.some(hasTimedOut) ? await leftovers(initialState, CLEAN_UP_MS) : [];
     return { results, hitCount, coverage: stryker.mutantCoverage, left, memory: process.memoryUsage.rss() };
   },
 };
@@ -172,7 +172,7 @@ process.on('message', async ({ action, request }) => {
     process.send({ failure: String(error?.stack ?? error) });
   }
 });
-// A mutant may throw where nothing catches it; the test that runs then fails or hangs, and the process is replaced.
+// A mutant may cause an uncaught error; the running test then fails or hangs, and the process is replaced.
 process.on('uncaughtException', (error) => {
   process.send?.({ failure: `uncaught: ${String(error?.stack ?? error)}` });
 });
