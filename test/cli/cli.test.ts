@@ -8,7 +8,7 @@ const UNKNOWN_ID = '01980000-0000-7000-8000-000000000001';
 const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 const WHY = ['--reason', 'asked by phone'];
 
-/** Beside a running service: one database, one folder of keys. */
+/** The commands run while a service runs, with the same database and key folder. */
 let service: Service;
 let terminal: Terminal;
 beforeAll(async () => {
@@ -29,7 +29,7 @@ const audit = (licenseId: string) =>
   ]);
 
 describe('license', () => {
-  test('issue prints the id and the key, which activates', async () => {
+  test('issue prints the id and the key, which can be activated', async () => {
     const issued = await issue('--machines', '2', '--expires', '2099-01-04', '--on-expiry', 'stop');
     expect(Object.keys(issued)).toEqual(['license_id', 'license_key']);
     const activated = await service.activate({ ...issued, email: 'grace@example.com' });
@@ -43,7 +43,7 @@ describe('license', () => {
     expect(await audit(issued.license_id)).toEqual([{ actor: 'cli', action: 'license.issue', reason: null }]);
   });
 
-  test('show takes the id or the key, in any spelling, and prints what staff see', async () => {
+  test('show accepts the id or the key, in any spelling, and prints what the support page shows', async () => {
     const { license_id, license_key } = await issue();
     const shown = await terminal.json(['license', 'show', license_id]);
     expect(shown).toEqual({
@@ -62,7 +62,7 @@ describe('license', () => {
     expect(await terminal.json(['license', 'show', ` ${license_key.toLowerCase()}`])).toEqual(shown);
   });
 
-  test('set changes what is given alone, and prints the license after', async () => {
+  test('set changes only the given options, and prints the changed license', async () => {
     const { license_id } = await issue('--machines', '3', '--expires', '2099-01-04T12:00:00+02:00');
     const set = (...args: string[]) => terminal.json(['license', 'set', license_id, ...args, ...WHY]);
     const shown = {
@@ -82,7 +82,7 @@ describe('license', () => {
     expect((await audit(license_id)).slice(1)).toEqual([entry, entry, { ...entry, actor: 'grace' }]);
   });
 
-  test('rekey ends the old key and leaves the machines', async () => {
+  test('rekey invalidates the old key and keeps the activations', async () => {
     const { license_id, license_key } = await issue();
     const email = 'grace@example.com';
     await service.activate({ license_key, email });
@@ -94,7 +94,7 @@ describe('license', () => {
     expect(await terminal.run(['license', 'show', license_key])).toMatchObject({ code: 1, stdout: '' });
   });
 
-  test('without --json it prints short text, aligned', async () => {
+  test('without --json it prints aligned text', async () => {
     const { license_id } = await issue();
     const { code, stdout, json } = await terminal.run(['license', 'show', license_id]);
     expect({ code, json }).toEqual({ code: 0, json: undefined });
@@ -102,7 +102,7 @@ describe('license', () => {
   });
 });
 
-test('activation release frees the seat, and twice is the same answer', async () => {
+test('activation release ends an activation, and a repetition has the same answer', async () => {
   const license = { ...(await issue()), email: 'grace@example.com' };
   const { json } = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
   const released = await terminal.json([
@@ -129,7 +129,7 @@ test('activation release frees the seat, and twice is the same answer', async ()
   ]);
 });
 
-test('staff: a link signs in once, and ends with the person, of whom the last admin stays', async () => {
+test('staff: a link signs in once, and is invalid after a removal; the last admin cannot be removed', async () => {
   await terminal.json(['staff', 'add', 'root@example.com', '--role', 'admin']);
   await terminal.json(['staff', 'add', 'linus@example.com', '--role', 'support']);
   const made = await terminal.run(['staff', 'link', 'Linus@Example.com', '--json']);
@@ -157,7 +157,7 @@ test('staff: a link signs in once, and ends with the person, of whom the last ad
   await service.sql("delete from staff where email = 'root@example.com'");
 });
 
-test('staff: a token works until it is revoked, and is never shown again', async () => {
+test('staff: a token works until it is revoked, and is shown only once', async () => {
   const added = await terminal.json(['staff', 'add', 'Ada@Example.com', '--role', 'support']);
   expect(added).toEqual({ staff_id: expect.any(String), email: 'ada@example.com', role: 'support' });
   expect(await terminal.json(['staff', 'add', 'ada@example.com', '--role', 'admin'])).toEqual({
@@ -197,7 +197,7 @@ test('keys list needs no database', async () => {
   ]);
 });
 
-test('status counts what there is', async () => {
+test('status prints counts of the data', async () => {
   await service.setLicense((await issue()).license_id, { staff_status: 'revoked' });
   await service.setLicense((await issue()).license_id, { staff_status: 'suspended' });
   await service.sql("insert into telemetry_inbox (id, received_on) values ($1, '2026-01-02')", [UNKNOWN_ID]);
@@ -222,7 +222,7 @@ test('status counts what there is', async () => {
   expect((await terminal.run(['status'])).stdout).toMatch(/^Versions +Mooring /);
 });
 
-test('migrate applies what an empty database lacks, once, and no other command does', async () => {
+test('migrate applies missing migrations once, and no other command does', async () => {
   const url = new URL(service.databaseUrl);
   const name = `cli_${randomBytes(6).toString('hex')}`;
   await service.sql(`create database ${name}`);
@@ -243,7 +243,7 @@ test('migrate applies what an empty database lacks, once, and no other command d
   }
 });
 
-test('secrets are printed on standard output alone, and common options stand anywhere', async () => {
+test('secrets are printed only on standard output, and common options may be anywhere', async () => {
   const issued = await terminal.run([
     '--json',
     'license',
@@ -262,7 +262,7 @@ test('secrets are printed on standard output alone, and common options stand any
   expect(token.stderr).toBe('This token is valid for 90 days and is shown only now: it is not stored.\n');
 });
 
-test('works through a link, prints its version and its help', async () => {
+test('works through a symbolic link, and prints its version and its help', async () => {
   const program = terminal.file('mooring');
   symlinkSync(CLI, program);
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };

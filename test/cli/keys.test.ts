@@ -15,12 +15,12 @@ const BUSY = 'Another command changes the ring just now: try again.\n';
 const KID = expect.stringMatching(/^[\w-]{43}$/);
 const NOW = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 
-/** Neither a database nor a server is there: the keys are files alone. */
+/** These commands need neither a database nor a server: the keys are files. */
 let terminal: Terminal;
 beforeAll(() => void (terminal = new Terminal({ DATABASE_URL: 'postgres://127.0.0.1:9/none' })));
 afterAll(() => terminal.close());
 
-/** The commands on one folder of keys, whatever the mode. */
+/** Runs the commands on a folder of keys, in either mode. */
 class Keys {
   constructor(
     readonly dir: string,
@@ -31,7 +31,7 @@ class Keys {
     return terminal.run(['keys', ...args], { env: this.env });
   }
 
-  /** A key id may begin with a dash, so it follows two. */
+  /** A key id may begin with a dash, so `--` precedes it. */
   revoke(kid: string, ...more: string[]) {
     return this.run('revoke', ...more, '--', kid);
   }
@@ -52,7 +52,7 @@ class Keys {
     return readFileSync(join(this.dir, 'ring.json'), 'utf8');
   }
 
-  /** As if the ring were an hour old. */
+  /** Makes the ring an hour old. */
   settle(): void {
     const since = new Date(Date.now() - 3_600_000).toISOString();
     const keys = this.entries.map((entry) => ({ ...entry, since }));
@@ -96,7 +96,7 @@ describe.each([
     expect(listed.map(({ kid }) => kid)).toEqual(keys.entries.map(({ kid }) => kid));
   });
 
-  test('rotate moves the keys on, says what follows, and prints the ring', async () => {
+  test('rotate changes the states of the keys, prints the next step, and prints the ring', async () => {
     keys.settle();
     const [first, second] = keys.entries as [RingEntry, RingEntry];
     const rotated = await keys.run('rotate', '--json');
@@ -116,7 +116,7 @@ describe.each([
     );
   });
 
-  test('revoke refuses the tokens of a key of any state, and prints the ring', async () => {
+  test('revoke revokes a key of any state, and prints the ring', async () => {
     keys.settle();
     const [verifying, , active, next] = keys.entries.map(({ kid }) => kid) as [
       string,
@@ -135,7 +135,7 @@ describe.each([
     expect(await keys.states()).toEqual(['revoked', 'verifying', 'revoked', 'active', 'next']);
     expect(keys.entries[3]!.kid).toBe(next);
 
-    // The next one, which nothing was signed with: at once, however young.
+    // A `next` key, which has signed nothing, can be revoked at any age.
     expect(await keys.revoke(keys.entries[4]!.kid)).toMatchObject({ code: 0 });
     expect((await keys.states()).slice(3)).toEqual(['active', 'revoked', 'next']);
   });
@@ -152,8 +152,8 @@ describe('refusals:', () => {
     await keys.revoke(kid);
   });
 
-  test('rotate refuses a next key that an instance may not know yet, and changes nothing', async () => {
-    // As a clock that is ahead writes it: too young for as long as a slow machine takes for two commands.
+  test('rotate refuses if an instance may not know the next key yet, and changes nothing', async () => {
+    // The time is in the future, so that the key is too young for both commands also on a slow machine.
     const since = new Date(Date.now() + 1_800_000).toISOString();
     const before = keys.entries.map((entry) => ({ ...entry, since }));
     keys.spoil(JSON.stringify({ keys: before }));
@@ -172,7 +172,7 @@ describe('refusals:', () => {
     expect(readdirSync(keys.dir)).toHaveLength(before.length + 2);
   });
 
-  test('revoke says why it refuses', async () => {
+  test('revoke prints why it refuses', async () => {
     const before = keys.text;
     const gone = keys.entries.find(({ state }) => state === 'revoked')!.kid;
     const unknown = 'A'.repeat(43);
@@ -184,7 +184,7 @@ describe('refusals:', () => {
     expect(keys.text).toBe(before);
   });
 
-  test('of two commands at once one is refused, and no revocation is lost', async () => {
+  test('one of two simultaneous commands is refused, and no revocation is lost', async () => {
     keys.settle();
     const active = keys.entries.find(({ state }) => state === 'active')!.kid;
     const runs = await Promise.all([keys.revoke(active), keys.run('rotate'), keys.run('rotate')]);
@@ -199,7 +199,7 @@ describe('refusals:', () => {
   });
 
   test.each([['revoke'], ['revoke', 'one', 'two'], ['rotate', 'one'], ['rotate', '--force'], ['turn']])(
-    '%j %j %j is no command: usage, exit code 2',
+    '%j %j %j is not a command: it prints the usage, exit code 2',
     async (...args) => {
       const before = keys.text;
       const run = await keys.run(...args);
@@ -209,7 +209,7 @@ describe('refusals:', () => {
     },
   );
 
-  test('a ring that cannot be used is reported in a sentence, and not made worse', async () => {
+  test('an unusable ring is reported in one sentence, and not changed', async () => {
     const good = keys.text;
     const kid = keys.entries[0]!.kid;
     const files = readdirSync(keys.dir);
@@ -240,7 +240,7 @@ describe('in production', () => {
   });
 
   test.each(['list', 'rotate'])(
-    '%s makes no keys: a missing folder is exit code 2, and named',
+    '%s creates no keys: a missing folder is named, exit code 2',
     async (command) => {
       const missing = terminal.file('missing');
       const env = { ...settings, TOKEN_KEYS_DIR: missing };

@@ -4,7 +4,7 @@ import { Terminal } from '../support/processes/cli-harness.js';
 import { createDatabase } from '../support/harness.js';
 import { everyRow } from '../support/http/webhook.js';
 
-/** A database without a service: a mail that is announced waits. */
+/** A database without a service, so that enqueued mails remain in the queue. */
 let created: Awaited<ReturnType<typeof createDatabase>>;
 let database: pg.Client;
 let terminal: Terminal;
@@ -33,7 +33,7 @@ describe('license rekey is refused in one sentence:', () => {
   test.each([
     ['refunded', refund, 'The purchase of this license was refunded, so it gets no key by mail any more.'],
     ['erased', erase, 'No e-mail address is known of this license any more.'],
-  ])('of a license that was %s, the key stays and no mail waits', async (what, end, sentence) => {
+  ])('of a license that was %s: the key is unchanged and no mail is enqueued', async (what, end, sentence) => {
     const id = await sell(`tx-${what}`);
     await end(id, `tx-${what}`);
     const before = await everyRow(database);

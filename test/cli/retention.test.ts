@@ -21,7 +21,7 @@ beforeEach(async () => {
   await harness.run('2024-12-01T12:00:00Z');
   await harness.receive({ '2026-11-19': 3, '2026-11-20': 2 });
   await harness.insert('one_time_code', { expires_at: '2026-11-19' });
-  // The command line goes by the real clock: it sees each table for the first time.
+  // The commands use the real clock, and run on these tables for the first time.
   await harness.sql('truncate retention_run, file_rewrite');
 });
 afterAll(async () => {
@@ -42,7 +42,7 @@ async function dump(): Promise<string> {
 }
 
 describe('retention run', () => {
-  test('deletes what has had its time, prints what it did, and writes it down', async () => {
+  test('deletes rows at the end of their period, prints the counts and stores them', async () => {
     expect(await terminal.json([...RUN, '--as-of', MIDNIGHT])).toEqual({
       as_of: MIDNIGHT,
       dry_run: false,
@@ -76,12 +76,12 @@ describe('retention run', () => {
       failed: [],
     });
     expect(await dump()).toBe(before);
-    // Not even the dump is blind: a run is seen in it.
+    // A real run does change the dump.
     await harness.run(MIDNIGHT);
     expect(await dump()).not.toBe(before);
   });
 
-  test('without --json it says so in lines', async () => {
+  test('without --json it prints lines of text', async () => {
     const run = await terminal.run([...RUN, '--as-of', MIDNIGHT, '--dry-run']);
     expect(run).toMatchObject({ code: 0, stderr: '' });
     expect(run.stdout.replaceAll(/ {2,}/g, '  ')).toBe(
@@ -108,7 +108,7 @@ describe('retention run', () => {
     );
   });
 
-  test('what cannot be deleted is named, and the exit code says so', async () => {
+  test('a table whose rows cannot be deleted is named, with exit code 1', async () => {
     await harness.sql('alter table one_time_code rename to elsewhere');
     const run = await terminal.run([...RUN, '--as-of', MIDNIGHT, '--json']);
     await harness.sql('alter table elsewhere rename to one_time_code');
@@ -119,7 +119,7 @@ describe('retention run', () => {
     });
   });
 
-  test('beside another run it leaves', async () => {
+  test('ends if another run is active', async () => {
     const other = await harness.database.connect();
     await other.query('select pg_advisory_lock($1)', [LOCKS.retention]);
     const run = await terminal.run([...RUN, '--json']);
@@ -144,7 +144,7 @@ describe('retention run', () => {
   });
 });
 
-describe('a day that is yet to come', () => {
+describe('a day in the future', () => {
   const future = [...RUN, '--as-of', FUTURE, '--json'];
   let env: Record<string, string>;
   beforeAll(async () => {
@@ -164,21 +164,21 @@ describe('a day that is yet to come', () => {
     expect(await dump()).toBe(before);
   });
 
-  test('is for --dry-run, there as well', async () => {
+  test('is accepted with --dry-run, also in production', async () => {
     const dryRun = await terminal.run([...future, '--dry-run'], { env });
     expect(dryRun).toMatchObject({ code: 0, json: { dry_run: true, deleted: { telemetry: 15 } } });
   });
 
-  test('in production today and the past are as good as anywhere', async () => {
+  test('is the only kind refused in production: today and past days are accepted', async () => {
     const { deleted } = await terminal.json([...RUN, '--as-of', MIDNIGHT], { env });
     expect(deleted).toEqual({ telemetry: 9, one_time_code: 1 });
   });
 
-  test('is refused where a shell names a database and no mode: it may be the production', async () => {
+  test('is refused if a database and no mode is set, because it may be that of production', async () => {
     expect(await terminal.run(future)).toMatchObject({ code: 1, stdout: '' });
   });
 
-  test('in development it deletes', async () => {
+  test('is accepted in development', async () => {
     const development = { env: { NODE_ENV: 'development' } };
     const run = await terminal.json([...RUN, '--as-of', '2030-01-01'], development);
     expect(run).toMatchObject({ telemetry_rows_moved: 5, deleted: { telemetry: 20 } });
@@ -186,7 +186,7 @@ describe('a day that is yet to come', () => {
   });
 });
 
-test('status warns of what should have left, and of a deletion request that is overdue', async () => {
+test('status warns of overdue rows and of an overdue deletion request', async () => {
   await harness.receive({ '2020-01-02': 1 });
   await harness.insert('erasure_request', { email: 'ada@example.com', received_on: '2020-01-01' });
   const expected = [

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MAIN, Terminal } from '../support/processes/cli-harness.js';
 import { freePort } from '../support/processes/server-process.js';
 
-/** Settings of development alone: the database is the embedded one. */
+/** Settings of development, with the embedded database. */
 let terminal: Terminal;
 beforeAll(() => void (terminal = new Terminal({})));
 afterAll(() => terminal.close());
@@ -17,7 +17,7 @@ describe('init', () => {
     DATA_DIR: undefined,
   };
 
-  test('makes what a production deployment needs, readable by its owner alone', async () => {
+  test('creates the files of a production deployment, readable only by their owner', async () => {
     const dir = terminal.file('secrets');
     const settings = await terminal.json(['init', 'secrets'], { env: production });
     expect(settings).toEqual({
@@ -60,7 +60,7 @@ describe('init', () => {
 });
 
 describe('with the embedded database', () => {
-  test('starts it where no server runs, and ends it', async () => {
+  test('starts the database if no server runs, and stops it', async () => {
     const { license_id, license_key } = await terminal.json([
       'license',
       'issue',
@@ -71,7 +71,7 @@ describe('with the embedded database', () => {
     expect((await terminal.json(['license', 'show', license_key])).id).toBe(license_id);
   });
 
-  test('uses the one of a running server, which serves what is published', async () => {
+  test('uses the database of a running server, which serves the published manifest', async () => {
     const env = { PORT: String(await freePort()), PUBLIC_URL: undefined };
     const server = terminal.start(MAIN, [], env);
     const ended = new Promise((resolve) => server.once('exit', resolve));

@@ -52,7 +52,7 @@ describe('sign', () => {
     expect(Date.parse(content.expires_at) - Date.parse(content.issued_at)).toBe(90 * 86_400_000);
   });
 
-  test('builds upon the live manifest of a file, an address or the database, and says which', async () => {
+  test('continues the live manifest from a file, a URL or the database, and prints which', async () => {
     const first = await terminal.sign('1.0.0', '--first');
     const next = (content: ManifestContent) => {
       expect(content).toMatchObject({ sequence: 2, previous: hash('sha256', first.signed) });
@@ -86,7 +86,7 @@ describe('sign', () => {
     }
   });
 
-  test('signs with each key named, and asks the passphrase of the encrypted one', async () => {
+  test('signs with each given key, and asks for the passphrase of the encrypted one', async () => {
     const args = signing('1.0.0', '--first', '--key', 'one.pem', '--passphrase-fd', '3');
     const { signatures } = await terminal.json(args, { env: ALONE, fd3: `${PASSPHRASE}\n` });
     expect(signatures).toHaveLength(2);
@@ -120,7 +120,7 @@ describe('sign', () => {
     expect(plain.stderr).toMatch(/^Version +1\.0\.0 of /);
   });
 
-  test('builds upon nothing that no known key has signed', async () => {
+  test('does not continue a manifest that no known key has signed', async () => {
     const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'stranger.pem'];
     const { public_key } = await terminal.json(keygen);
     const document = await terminal.json(unkeyed('1.0.0', '--first', '--key', 'stranger.pem'), {
@@ -172,7 +172,7 @@ describe('sign', () => {
   });
 });
 
-describe('an image', () => {
+describe('a DMG', () => {
   const changes: [string, (file: string) => void][] = [
     ['grows', (file) => appendFileSync(file, 'more')],
     ['is cut short', (file) => truncateSync(file, 1)],

@@ -4,7 +4,7 @@ import { LicenseProblem, ServiceUnreachable } from '../../client/src/client.js';
 import { Computer, EMAIL, HOUR, KEY, MACHINE_ID, MINUTE, problem } from './harness.js';
 
 describe('activate', () => {
-  test('sends exactly the members of the contract, and remembers the answer', async () => {
+  test('sends exactly the members of the contract, and stores the answer', async () => {
     const computer = await Computer.activated();
     expect(computer.service.of('/v1/activate').map(({ body }) => body)).toEqual([
       {
@@ -33,7 +33,7 @@ describe('activate', () => {
     expect(computer.service.calls[0]!.body).not.toHaveProperty('hostname_hint');
   });
 
-  test('is called only by the user: a start, a day and a restart make no such call', async () => {
+  test('sends a request only after a click: a start, a day and a restart send none', async () => {
     const computer = await Computer.make();
     expect(await computer.open()).toEqual({ kind: 'not_activated' });
     await computer.pass(24 * HOUR);
@@ -73,7 +73,7 @@ describe('activate', () => {
     expect((await computer.restart()).kind).toBe('running');
   });
 
-  test('clicked twice makes one call after the other', async () => {
+  test('sends one request after the other for two clicks', async () => {
     const computer = await Computer.make();
     await computer.open();
     let under_way = 0;
@@ -133,7 +133,7 @@ describe('client_action', () => {
     ]);
   });
 
-  test('fix is not repeated where there was no telemetry to leave out', async () => {
+  test('fix is not repeated if the heartbeat had no telemetry', async () => {
     const computer = await Computer.activated({ environment: { EXAMPLE_TELEMETRY_DISABLED: '1' } });
     await answered(computer, () => problem(422, 'invalid_request', 'fix'));
     expect(computer.service.heartbeats).toHaveLength(1);
@@ -175,7 +175,7 @@ describe('client_action', () => {
     },
   );
 
-  test('reactivate answered by machine_limit_reached with a retry is not a refusal', async () => {
+  test('reactivate that leads to machine_limit_reached with the action retry is not a refusal', async () => {
     const computer = await Computer.activated();
     computer.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');
     computer.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'retry');
@@ -184,13 +184,13 @@ describe('client_action', () => {
     expect(status).not.toHaveProperty('machine_limit_reached');
   });
 
-  test('the same code answered to the heartbeat itself is a stop like any other', async () => {
+  test('license_not_found as the answer to a heartbeat stops the application', async () => {
     const computer = await Computer.activated();
     const status = await answered(computer, () => problem(404, 'license_not_found', 'stop'));
     expect(status).toMatchObject({ kind: 'stopped', reason: 'license_not_found' });
   });
 
-  test('reactivate answered by another stop stops', async () => {
+  test('reactivate that leads to another stop stops the application', async () => {
     const computer = await Computer.activated();
     computer.service.answer['/v1/activate'] = () => problem(403, 'license_revoked', 'stop');
     const status = await answered(computer, () => problem(403, 'token_invalid', 'reactivate'));
@@ -228,13 +228,13 @@ describe('client_action', () => {
 });
 
 describe('after a stop', () => {
-  test('nothing more is sent until the application calls again', async () => {
+  test('no license call is sent until the application requests one', async () => {
     const computer = await stoppedBy();
     await computer.pass(48 * HOUR);
     expect(computer.service.heartbeats).toHaveLength(1);
   });
 
-  test('a retry by the user ends it where the service confirms again, and the heartbeats go on', async () => {
+  test('a confirmed retry by the user ends it, and heartbeats continue', async () => {
     const computer = await stoppedBy();
     computer.service.answer['/v1/heartbeat'] = () => computer.service.confirm();
     expect((await computer.client.heartbeatNow()).kind).toBe('running');

@@ -19,7 +19,7 @@ interface Timer {
   due: number;
 }
 
-/** A wall clock, a measured clock and timers that move only when a test moves them. The wall clock can also be set, as users do. */
+/** A wall clock, a monotonic clock and timers that a test advances. The wall clock can also be set, as users do. */
 export class FakeTime {
   wall: number;
   measured = 0;
@@ -69,11 +69,11 @@ export interface Seen {
 
 type Reply = Response | (() => Response | Promise<Response>);
 
-/** The service, as the client sees it: `answer` says what each path replies, `calls` what came in. */
+/** A simulated service: `answer` has the answer for each path, `calls` the received requests. */
 export class FakeService {
   calls: Seen[] = [];
   answer: Record<string, (call: Seen) => Reply>;
-  /** How far the service's own time is from the fake wall clock. */
+  /** Milliseconds by which the service's clock is ahead of the fake wall clock. */
   offset = 0;
   token = 0;
 
@@ -118,7 +118,7 @@ export class FakeService {
     return this.of('/v1/heartbeat');
   }
 
-  /** No network at all. */
+  /** Disconnects the network: each call fails. */
   unplug(): void {
     this.answer = { '/v1/activate': noNetwork, '/v1/heartbeat': noNetwork, '/v1/manifest': noNetwork };
   }
@@ -225,7 +225,7 @@ export class Computer {
   }
 }
 
-/** A real server on a free port, for what only a socket can show. */
+/** A real server on a free port, for tests that need a socket. */
 export async function serve(listener: RequestListener): Promise<{ url: string; stop: () => Promise<void> }> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -65,7 +65,7 @@ async function runCommands(
   const work = commands.map(async (command) => {
     await computer.pause(command);
     const { killed } = computer.run;
-    // A refusal of Activate is shown to the user, and changes nothing.
+    // A refusal of Activate is shown to the user and does not change the status.
     const done = Promise.resolve(COMMANDS[command](computer)).catch(() => {});
     await Promise.race([done, killed]);
   });
@@ -95,7 +95,7 @@ test('no order of answers, clicks, restarts and failing writes stops a paid appl
     runs(150),
   ));
 
-test('an activation made while the state cannot be read is kept, whatever is read later', () =>
+test('an activation during which the state cannot be read is kept, whatever is read later', () =>
   fc.assert(
     fc.asyncProperty(
       fc.scheduler(),

@@ -22,7 +22,7 @@ async function offered(): Promise<{ computer: SocketComputer; checks: UpdateChec
 
 const untrusted = makeKey();
 
-/** The manifest that the service serves instead, long after the client has seen the good one. */
+/** Invalid manifests that the service serves after the client has seen a valid one. */
 const BAD: [string, NoUpdateReason, (computer: SocketComputer) => object][] = [
   ['an older manifest again', 'sequence_too_low', ({ remote }) => manifest({ sequence: 1 }, [remote.key])],
   [
@@ -47,12 +47,12 @@ const BAD: [string, NoUpdateReason, (computer: SocketComputer) => object][] = [
     ({ remote }) => manifest({ sequence: 3, version: '9.0.0', product: 'com.example.other' }, [remote.key]),
   ],
   [
-    'one signed by a strange key',
+    'one signed with an unknown key',
     'untrusted',
     () => manifest({ sequence: 3, version: '9.0.0', expires_at: '2099-01-01T00:00:00Z' }, [untrusted]),
   ],
   [
-    'one by a strange key that calls itself ours',
+    'one by an unknown key with our key id',
     'untrusted',
     ({ remote: { key } }) =>
       manifest({ sequence: 3, version: '9.0.0' }, [{ ...untrusted, key_id: key.key_id }]),
@@ -60,8 +60,8 @@ const BAD: [string, NoUpdateReason, (computer: SocketComputer) => object][] = [
   ['one whose signed text is an object', 'malformed', ({ remote }) => ({ ...remote.published, signed: {} })],
 ];
 
-describe('in the manifest’s place', () => {
-  test.each(BAD)('%s is no update: %s, and the log says so', async (_, reason, made) => {
+describe('after a valid manifest', () => {
+  test.each(BAD)('%s is no update: %s, and is logged', async (_, reason, made) => {
     const { computer, checks } = await offered();
     computer.remote.published = made(computer);
     computer.remote.sequence += 1;
@@ -76,7 +76,7 @@ describe('in the manifest’s place', () => {
     expect(await computer.client.checkForUpdate()).toEqual(no);
   });
 
-  test('a good one after it is offered again', async () => {
+  test('a valid one after an invalid one is offered', async () => {
     const { computer } = await offered();
     computer.remote.published = manifest({ sequence: 9, version: '9.0.0' }, [untrusted]);
     computer.remote.sequence = 9;
@@ -91,7 +91,7 @@ describe('in the manifest’s place', () => {
     ['minimum_license_expiry', '2099-01-01T00:00:00Z'],
     ['signature', 'A'.repeat(86)],
     ['key_id', untrusted.key_id],
-  ])('one whose outer %s was changed is judged by what is signed', async (name, lie) => {
+  ])('one with a changed outer %s is read from its signed content', async (name, lie) => {
     const { computer } = await offered();
     computer.remote.publish({ version: '3.4.0' });
     expect(computer.remote.published).toHaveProperty(name);
@@ -103,7 +103,7 @@ describe('in the manifest’s place', () => {
     });
   });
 
-  test('the same one for ever is an update for 90 days, and then no more', async () => {
+  test('the same one is an update until it expires after 90 days', async () => {
     const { computer, checks } = await offered();
     await computer.pass(89 * DAY);
     expect(new Set(checks.map(({ available }) => available))).toEqual(new Set([true]));

@@ -10,7 +10,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((computer) => computer.close()));
 });
 
-/** An application that was activated and runs, with telemetry, all well so far. */
+/** An activated application that runs with telemetry, without a fault so far. */
 async function running(): Promise<SocketComputer> {
   const computer = await SocketComputer.wired();
   open.push(computer);
@@ -24,7 +24,7 @@ const heartbeats = (computer: SocketComputer) =>
 const activations = (computer: SocketComputer) =>
   computer.attempts.filter(({ path }) => path === '/v1/activate');
 
-/** After how many seconds the next heartbeat is tried, within five hours. */
+/** The delay of the next heartbeat in seconds, if it is sent within five hours. */
 async function nextTrySeconds(computer: SocketComputer): Promise<number | undefined> {
   const from = computer.time.measured;
   const made = heartbeats(computer).length;
@@ -35,7 +35,7 @@ async function nextTrySeconds(computer: SocketComputer): Promise<number | undefi
 
 const status = (code: number) => `not an answer of the service, status ${code}`;
 
-/** For each fault: how the client calls it, how it calls it in a manifest's place, and what delay it may ask for. */
+/** For each fault: the reason in the client's log, the reason for a manifest, and the delay that it may ask for. */
 const SEEN_AS: Record<keyof typeof NO_ANSWERS, [string, NoUpdateReason, number?]> = {
   silence: ['timeout', 'unreachable'],
   'a trickle': ['timeout', 'unreachable'],
@@ -133,7 +133,7 @@ describe('JSON that is no confirmation', () => {
   });
 });
 
-describe('a problem that asks to wait', () => {
+describe('a problem that asks the client to retry', () => {
   test.each(Object.entries<Fault>(RETRY_PROBLEMS))('%s is a retry, with its code', async (_, fault) => {
     const computer = await running();
     computer.remote.misbehave(fault);
@@ -149,7 +149,7 @@ describe('a problem that asks to wait', () => {
   });
 });
 
-describe('a problem that calls the request wrong', () => {
+describe('a problem that reports an invalid request', () => {
   test.each(Object.entries<Fault>(FIXES))(
     '%s is asked again once, without telemetry',
     async (code, fault) => {
@@ -167,7 +167,7 @@ describe('a problem that calls the request wrong', () => {
   );
 });
 
-describe('a port that is closed', () => {
+describe('a closed port', () => {
   test('stops nothing, and is tried again once it is open', async () => {
     const computer = await running();
     await computer.remote.refuse();
@@ -184,8 +184,8 @@ describe('a port that is closed', () => {
   });
 });
 
-describe('a token that became strange', () => {
-  test('is replaced by an activation on the seat there is, in the background', async () => {
+describe('a token that the service no longer knows', () => {
+  test('is replaced by activating the same machine again in the background', async () => {
     const computer = await running();
     computer.remote.forgetTokens();
     await computer.pass(12 * HOUR);
@@ -219,7 +219,7 @@ describe('a token that became strange', () => {
 
 describe('a server whose clock is wrong', () => {
   test.each([-365 * DAY, 365 * DAY])(
-    'by %p ms stops no client, then or when it is put right',
+    'by %p ms stops no client, neither then nor when it is corrected',
     async (off) => {
       const computer = await running();
       computer.remote.clockOff = off;
@@ -235,7 +235,7 @@ describe('a server whose clock is wrong', () => {
   );
 });
 
-test('what the service truly says stops, over the same wire', async () => {
+test('a stop of the service itself stops the application', async () => {
   const computer = await running();
   const stop: Stop = { code: 'license_refunded', detail: 'The purchase of this license was refunded.' };
   computer.remote.stop = stop;

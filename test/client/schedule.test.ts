@@ -70,7 +70,7 @@ describe('after a call that was not confirmed', () => {
     expect(schedule.retryLateRestartMs(failures, asked, 1)).toBe(1.25 * ms);
   });
 
-  test('the wait is that of a late restart only where the application does not run', () => {
+  test('the delay is that of a late restart only if the application does not run', () => {
     const end = { kind: 'unconfirmed', retry_after_seconds: undefined } as const;
     expect(schedule.afterCallMs(end, { isLateRestart: true, failures: 2 }, 0)).toBe(MINUTE);
     expect(schedule.afterCallMs(end, { isLateRestart: false, failures: 2 }, 0)).toBeCloseTo(5.4 * HOUR, 3);

@@ -5,18 +5,18 @@ import { temporaryFolder } from './folders.js';
 import { Computer, EMAIL, KEY } from './harness.js';
 import { MisbehavingService, type Path, type Received } from './misbehaving-service.js';
 
-/** One call of the client's, whether it reached the service or not. */
+/** A call of the client, also one that did not reach the service. */
 export interface Attempt {
   path: Path;
-  /** By the measured clock. */
+  /** The time of the measured clock. */
   when: number;
   /** The same without the time asleep: timers that became due in sleep fire at the wake-up. */
   awake: number;
-  /** What the application was at that moment. */
+  /** The status of the application at that time. */
   status: Status['kind'];
-  /** Whether a person had just clicked. */
+  /** Whether the user had just clicked. */
   clicked: boolean;
-  /** Whether the service keeps it waiting for ever. */
+  /** Whether the service never answers it. */
   stalled: boolean;
   received?: Received;
 }
@@ -24,9 +24,9 @@ export interface Attempt {
 /** A computer whose application talks to the misbehaving service through real sockets. Its clock may be wrong. */
 export class SocketComputer extends Computer {
   readonly attempts: Attempt[] = [];
-  /** By how much the user's clock is ahead of the true time. */
+  /** Milliseconds by which the user's clock is ahead of the true time. */
   skew = 0;
-  /** How much of the measured time was sleep. */
+  /** Milliseconds of the measured time during which the computer slept. */
   slept = 0;
   remote!: MisbehavingService;
   readonly #underWay = new Map<string, Attempt>();
@@ -49,7 +49,7 @@ export class SocketComputer extends Computer {
     return computer;
   }
 
-  /** The true time, which the service goes by as long as its own clock is right. */
+  /** The true time, which the service uses unless its clock is wrong. */
   get trueTime(): number {
     return this.time.wall - this.skew;
   }
@@ -60,7 +60,7 @@ export class SocketComputer extends Computer {
     this.skew = skew;
   }
 
-  /** The computer sleeps. On some systems the measured clock stops then, on others it goes on. */
+  /** Lets the computer sleep. On some systems the measured clock stops then, on others it continues. */
   async sleep(milliseconds: number, measured: boolean): Promise<void> {
     this.time.wall += milliseconds;
     if (!measured) return;

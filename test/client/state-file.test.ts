@@ -37,7 +37,7 @@ describe('the state file', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  test('is for its owner only even where a crash left a temporary file with another mode', async () => {
+  test('is readable only by its owner, even if a crash left a temporary file with another mode', async () => {
     const file = join(await folder(), 'license.json');
     await writeFile(`${file}.${process.pid}.tmp`, 'half');
     await chmod(`${file}.${process.pid}.tmp`, 0o644);
@@ -73,7 +73,7 @@ describe('the state file', () => {
       JSON.stringify({ ...stateWith('x'), license: { license_key: KEY, email: EMAIL } }),
     ],
     ['binary', '\0\0\0\0'],
-  ])('that is damaged (%s) is an empty state, and is kept aside', async (_, text) => {
+  ])('that is damaged (%s) is an empty state, and is renamed to .broken', async (_, text) => {
     const file = join(await folder(), 'license.json');
     await writeFile(file, text);
     const log: string[] = [];
@@ -120,7 +120,7 @@ describe('the state file', () => {
     expect((await readState(file, quiet))?.license?.token).toBe('two');
   });
 
-  test('is whole after a kill at any moment of writing', async () => {
+  test('is complete after a kill at any moment of writing', async () => {
     const file = join(await folder(), 'license.json');
     const module = pathToFileURL(join(process.cwd(), 'client/src/state-file.ts')).href;
     const license = JSON.stringify(stateWith('t'.repeat(2000)));
@@ -148,7 +148,7 @@ describe('the state file', () => {
     }
   });
 
-  test('damaged under an activated application makes it not activated, and never crashes it', async () => {
+  test('that is damaged makes an activated application not activated, and does not crash it', async () => {
     const computer = await Computer.activated();
     await computer.client.close();
     await writeFile(computer.stateFile, '{"version":1,"license":{');
@@ -157,7 +157,7 @@ describe('the state file', () => {
     expect((await computer.client.activate(KEY, EMAIL)).kind).toBe('running');
   });
 
-  test('is not made by an application that was never activated', async () => {
+  test('is not created by an application that was never activated', async () => {
     const computer = await Computer.make();
     await computer.open();
     await computer.pass(DAY);
@@ -174,7 +174,7 @@ describe('the state file', () => {
   });
 });
 
-test('a license whose file could not be read at the start is there as soon as it can be', async () => {
+test('a license whose file could not be read at the start is used as soon as it can be read', async () => {
   const file = join(await folder(), 'license.json');
   await mkdir(file);
   const client = new MooringClient({
@@ -201,7 +201,7 @@ test('a license whose file could not be read at the start is there as soon as it
 describe('a state that can be neither read nor written', () => {
   const storage = { read: async () => undefined, write: () => Promise.reject(new Error('the file is held')) };
 
-  test('does not take back an activation of this run', async () => {
+  test('does not undo an activation of this run', async () => {
     const computer = await Computer.make();
     await computer.open({ storage });
     expect((await computer.client.activate(KEY, EMAIL)).kind).toBe('running');
@@ -221,7 +221,7 @@ describe('a state that can be neither read nor written', () => {
     expect(computer.states.map(({ kind }) => kind)).toEqual(['not_activated', 'running']);
   });
 
-  test('does not keep the manifest from being read', async () => {
+  test('does not prevent reading the manifest', async () => {
     const computer = await Computer.make();
     await computer.open({ storage });
     await computer.pass(HOUR);
@@ -241,7 +241,7 @@ describe('a state that can be neither read nor written', () => {
     expect(reads).toBe(3);
   });
 
-  test('is not asked for again once the client is closed', async () => {
+  test('is not read again after the client is closed', async () => {
     const computer = await Computer.make();
     await computer.open({ storage });
     await computer.client.close();
@@ -249,7 +249,7 @@ describe('a state that can be neither read nor written', () => {
   });
 });
 
-test('what was learned while the state could not be read is kept where it is newer', async () => {
+test('a crash and sequences saved while the state could not be read are kept if they are newer', async () => {
   const seen = (sequence: number, digest: string) => ({ sequence, digest });
   const stored = {
     ...emptyState(),

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { emptyState, type State } from '../../client/src/state-file.js';
 import { Store } from '../../client/src/store.js';
 
-describe('what was learned while the state could not be read', () => {
+describe('data saved while the state could not be read', () => {
   const native = { crash_kind: 'native' } as const;
   const python = { crash_kind: 'python' } as const;
   const seen = (sequence: number, digest: string) => ({ sequence, digest });
@@ -16,13 +16,13 @@ describe('what was learned while the state could not be read', () => {
     return store.state;
   }
 
-  test('is kept: the crash of this run before the stored one', async () => {
+  test('is kept: the crash of this run replaces the stored one', async () => {
     expect((await loadedAfter({ crash: native }, { crash: python })).crash).toEqual(native);
     expect((await loadedAfter({}, { crash: python })).crash).toEqual(python);
     expect((await loadedAfter({ crash: native }, {})).crash).toEqual(native);
   });
 
-  test('is kept: the higher sequence of each key, and of two equal ones the stored one', async () => {
+  test('is kept: the higher sequence of each key, or the stored one of two equal ones', async () => {
     const learned = {
       a: seen(3, 'learned'),
       b: seen(1, 'learned'),

@@ -52,7 +52,7 @@ describe('the time seen', () => {
     expect(now()).toBe(108);
   });
 
-  test('is never less than what the service has issued', () => {
+  test('is never before the time when the service issued the token', () => {
     const { seenTime, now } = seen(100, 100);
     seenTime.atLeast(START + 90_000);
     expect(now()).toBe(100);
@@ -76,7 +76,7 @@ describe('the time seen', () => {
     expect(now()).toBe(confirmed + 1);
   });
 
-  test('goes on with the clock after a confirmation', () => {
+  test('continues with the clock after a confirmation', () => {
     const { time, seenTime, now } = seen(100, 100);
     seenTime.confirm(START + 40_000);
     time.wall += 7_000;

@@ -64,7 +64,7 @@ describe('a token of a key that was not shipped', () => {
     ['its own end', { exp: IAT + 60 }, START + 30 * DAY, START + 60_000],
     ['seven days after its issue', { exp: IAT + 2 * WEEK }, START + 30 * DAY, START + 7 * DAY],
     ['the end of the answer', {}, START + DAY, START + DAY],
-  ])('lets an application start offline until %s where that is first', (_name, claims, end, expected) => {
+  ])('lets an application start offline until %s if that is the earliest limit', (_name, claims, end, expected) => {
     expect(readToken(license(tokenOf(claims), at(end)), []).offline_until).toBe(at(expected));
   });
 });
@@ -78,7 +78,7 @@ describe('the machine of a token', () => {
     expires_at: null,
   };
 
-  test('is another one only where both are known and differ', async () => {
+  test('is another one only if both are known and differ', async () => {
     const on = (machineId: () => Promise<string>, token = stored.token) =>
       new TokenReader([], machineId).isOfAnotherMachine({ ...stored, token });
     const fails = () => Promise.reject(new Error('no machine id'));

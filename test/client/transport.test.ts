@@ -33,7 +33,7 @@ function good(response: ServerResponse): void {
 const problemType = { 'content-type': 'application/problem+json' };
 
 describe('over a real socket', () => {
-  test('the manifest is asked for without body, cookie, credential or anything that names the caller', async () => {
+  test('the request for the manifest has no body, cookie, credential or other data that identifies the caller', async () => {
     const seen: IncomingMessage[] = [];
     const baseUrl = await service((request, response) => {
       seen.push(request);
@@ -70,7 +70,7 @@ describe('over a real socket', () => {
     ).toBe(true);
   });
 
-  test('a call ends after ten seconds, whether nothing comes or it only trickles', async () => {
+  test('a call ends after ten seconds, with no response or with an incomplete one', async () => {
     const time = new FakeTime();
     const url = await service((request, response) => {
       if (request.url === '/trickle') response.writeHead(200).write('{');
@@ -94,7 +94,7 @@ describe('over a real socket', () => {
     }
   });
 
-  test('closing ends a call under way, and no timer keeps the process alive', async () => {
+  test('closing ends a running call, and no timer keeps the process running', async () => {
     const url = await service(() => {});
     const closing = new AbortController();
     const ports = { fetch: realFetch, clock: systemClock, timers: systemTimers, signal: closing.signal };
@@ -124,7 +124,7 @@ describe('the base address', () => {
     await expect(computer.open({ baseUrl })).rejects.toThrow(/baseUrl/);
   });
 
-  test('may have a path, and the calls go under it', async () => {
+  test('may have a path, which is the prefix of each call', async () => {
     const urls: (string | undefined)[] = [];
     const url = await service((request, response) => {
       urls.push(request.url);
@@ -175,7 +175,7 @@ describe('an answer', () => {
     });
   });
 
-  test('has 256 KiB at most, and is UTF-8', async () => {
+  test('has at most 256 KiB of UTF-8', async () => {
     expect(await answered('x'.repeat(LIMIT))).toMatchObject({ kind: 'answer' });
     expect(await answered('x'.repeat(LIMIT + 1))).toMatchObject({
       reason: 'answer too large',
@@ -197,7 +197,7 @@ describe('an answer', () => {
     [{}, 'no connection'],
     [null, 'no connection'],
     [undefined, 'no connection'],
-  ])('that never came (%j) is reported by its system error code: %s', async (error, reason) => {
+  ])('that was not received (%j) is reported by its system error code: %s', async (error, reason) => {
     expect(await call(() => Promise.reject(error))).toEqual({
       kind: 'no_answer',
       reason,
@@ -221,10 +221,10 @@ describe('retry-after', () => {
   const of = (value: string, date?: string) =>
     parseRetryAfter({ headers: new Headers({ 'retry-after': value, ...(date && { date }) }) }, now);
 
-  test('is read as seconds, or as an HTTP date against the date of the answer', () => {
+  test('is read as seconds, or as an HTTP date relative to the date of the answer', () => {
     expect(of('120')).toBe(120);
     expect(of('Fri, 20 Nov 2026 13:02:00 GMT')).toBe(120);
-    // The local clock is a year behind; the answer's own date shows what was meant.
+    // The local clock is a year behind; the answer's own date is used instead.
     expect(of('Sat, 20 Nov 2027 13:02:00 GMT', 'Sat, 20 Nov 2027 13:00:00 GMT')).toBe(120);
     expect(of('Fri, 20 Nov 2026 12:00:00 GMT')).toBe(0);
   });
@@ -269,7 +269,7 @@ test('a problem is handed to the caller with its members', async () => {
   });
 });
 
-describe('what a transport takes', () => {
+describe('the limits of a transport', () => {
   const { clock, timers } = new FakeTime();
   const transport = (baseUrl: string, answer: () => Response = () => new Response()) =>
     new Transport(baseUrl, {
@@ -291,7 +291,7 @@ describe('what a transport takes', () => {
     'https://:password@license.example',
     'https://license.example?a',
     'https://license.example#a',
-  ])('is no service at %s', (baseUrl) => expect(() => transport(baseUrl)).toThrow('baseUrl must '));
+  ])('exclude the base URL %s', (baseUrl) => expect(() => transport(baseUrl)).toThrow('baseUrl must '));
 
   test.each(['http://localhost', 'http://127.100.20.3', 'http://[::1]:8080', 'https://license.example'])(
     'is a service at %s',
@@ -305,7 +305,7 @@ describe('what a transport takes', () => {
     }),
   );
 
-  test('is an answer of 256 KiB at most, and its media type alone', async () => {
+  test('exclude an answer above 256 KiB; a media type has no parameters', async () => {
     const headers = { 'content-type': 'Application/JSON ; charset=utf-8' };
     const sized = (length: number) => answerTo(() => new Response('x'.repeat(length), { headers }));
     expect(await sized(256 * 1024)).toMatchObject({ kind: 'answer', media_type: 'application/json' });

@@ -32,7 +32,7 @@ const offer = (version: string, minimum: string | null = null) => ({
 });
 
 describe('a manifest', () => {
-  test('that is right, new and covered is offered, and its sequence is remembered under each key that signed', () => {
+  test('that is valid, newer and covered is offered, and its sequence is stored for each key that signed', () => {
     const good = manifest();
     const { check, sequences } = judge(good);
     expect(check).toEqual({ available: true, offer: offer('3.2.0'), newest_version: '3.2.0' });
@@ -40,12 +40,12 @@ describe('a manifest', () => {
     expect(sequences).toEqual({ [current.key_id]: seen, [next.key_id]: seen });
   });
 
-  test('is good under any trusted key and any of its signatures', () => {
+  test('is valid with any trusted key and any of its signatures', () => {
     for (const signers of [[current], [next], [untrusted, next], [untrusted, untrusted, current]])
       expect(judge(manifest({}, signers)).check.available).toBe(true);
   });
 
-  test('signed by an unknown key alone is untrusted, whatever it calls its key', () => {
+  test('signed only by an unknown key is untrusted, whatever its key id is', () => {
     const forged = manifest({}, [untrusted]);
     forged.key_id = current.key_id;
     forged.signatures[0]!.key_id = current.key_id;
@@ -70,7 +70,7 @@ describe('a manifest', () => {
     }
   });
 
-  test('is read only from what is signed: no outer field makes a difference', () => {
+  test('is read only from the signed content: outer fields have no effect', () => {
     const good = manifest();
     const expected = judge(good);
     const wrongValues = {
@@ -94,7 +94,7 @@ describe('a manifest', () => {
   test.each([
     ['of another product', { product: 'com.example.other' }],
     ['of another type', { _type: 'update-manifest/v2' }],
-  ])('%s is refused, and not remembered', (_, changes) => {
+  ])('%s is refused, and its sequence is not stored', (_, changes) => {
     expect(judge(manifest(changes))).toEqual({
       check: { available: false, reason: 'wrong_product' },
       sequences: {},
@@ -147,7 +147,7 @@ describe('a manifest', () => {
     });
   });
 
-  test('with a lower sequence than seen under its key is refused', () => {
+  test('with a lower sequence than the highest one of its key is refused', () => {
     const { sequences } = judge(manifest());
     const older = judge(manifest({ sequence: 41, version: '3.3.0' }), sequences);
     expect(older).toEqual({ check: { available: false, reason: 'sequence_too_low' }, sequences });
@@ -155,14 +155,14 @@ describe('a manifest', () => {
     expect(judge(manifest({ sequence: 41 }, [next]), otherKey).check.available).toBe(true);
   });
 
-  test('seen a second time is fine; with other bytes under the same sequence it is an equivocation', () => {
+  test('seen a second time is accepted; another manifest with the same sequence is an equivocation', () => {
     const { sequences } = judge(manifest());
     expect(judge(manifest(), sequences).check.available).toBe(true);
     const twin = judge(manifest({ version: '3.2.1' }), sequences);
     expect(twin).toEqual({ check: { available: false, reason: 'equivocation' }, sequences });
   });
 
-  test('past its expiry is refused, to the moment, and still forbids older ones', () => {
+  test('is refused from its expiry on, and still excludes older ones', () => {
     const expiry = Date.parse(FACTS.expires_at);
     expect(judge(manifest(), {}, { now: expiry - 1 }).check.available).toBe(true);
     const late = judge(manifest(), {}, { now: expiry });
@@ -180,7 +180,7 @@ describe('a manifest', () => {
     },
   );
 
-  test('rules are asked in their order: the first that fails gives the reason', () => {
+  test('has the reason of the first rule that fails', () => {
     const seen = judge(manifest()).sequences;
     const worst = {
       product: 'x',
@@ -226,11 +226,11 @@ describe('covered', () => {
     expect(judge(paid, {}, { license_expires_at }).check.available).toBe(available);
   });
 
-  test('a version for everyone covers also who has no license', () => {
+  test('a version without a minimum expiry is covered without a license', () => {
     expect(judge(manifest(), {}, { license_expires_at: undefined }).check.available).toBe(true);
   });
 
-  test('a lapsed license is offered the newest version it owns, if that is above the running one', () => {
+  test('a lapsed license is offered the newest version that it covers, if that is newer than the running one', () => {
     const also_available = [
       offer('3.1.9', '2026-06-01T00:00:00Z'),
       offer('3.1.5', null),
@@ -273,7 +273,7 @@ test('the published vector verifies, byte for byte', () => {
   expect(judged('2.9.0', '2026-01-01T00:00:00Z')).toMatchObject({ offer: { version: '2.9.4' } });
 });
 
-test('sixteen signatures are looked at, of those that have the form of one', () => {
+test('only the first sixteen well-formed signatures are verified', () => {
   const { signed, signatures } = manifest({}, [current]);
   const good = signatures[0]!.signature;
   const wrong = 'A'.repeat(86);
@@ -321,7 +321,7 @@ describe('the daily check', () => {
     expect(computer.service.calls.every(({ body }) => body === undefined)).toBe(true);
   });
 
-  test('tells the application what there is', async () => {
+  test('reports its result to the application', async () => {
     const computer = await Computer.make();
     const checks: unknown[] = [];
     await computer.open({ trustedKeys, onUpdateCheck: (check) => checks.push(check) });
@@ -331,7 +331,7 @@ describe('the daily check', () => {
     expect(computer.log).toEqual([]);
   });
 
-  test('says nothing in the log where the newest version runs', async () => {
+  test('logs nothing if the newest version is running', async () => {
     const computer = await Computer.make();
     await computer.open({ trustedKeys, appVersion: '3.2.0' });
     serveManifest(computer, manifest());
@@ -339,7 +339,7 @@ describe('the daily check', () => {
     expect(computer.log).toEqual([]);
   });
 
-  test('writes nothing down of a manifest that is not believed', async () => {
+  test('stores nothing of an untrusted manifest', async () => {
     const computer = await Computer.make();
     const written: State[] = [];
     const write = async (state: State) => void written.push(state);
@@ -363,7 +363,7 @@ describe('the daily check', () => {
     expect(computer.log.some((line) => line.startsWith('EQUIVOCATION'))).toBe(true);
   });
 
-  test('judges by the license’s expiry as last answered', async () => {
+  test('uses the expiry of the license in the last confirmation', async () => {
     const computer = await Computer.make();
     await computer.open({ trustedKeys });
     serveManifest(computer, manifest({ minimum_license_expiry: '2027-01-04T00:00:00Z' }));
@@ -376,7 +376,7 @@ describe('the daily check', () => {
     expect(await computer.client.checkForUpdate()).toMatchObject({ reason: 'not_covered' });
   });
 
-  test('judges the end of a manifest by the time seen, not by a clock that the user has set', async () => {
+  test('uses the time seen for the expiry of a manifest, not a clock that the user has set', async () => {
     const computer = await Computer.make();
     computer.time.wall += 365 * DAY;
     computer.service.offset = -365 * DAY;
@@ -390,7 +390,7 @@ describe('the daily check', () => {
     expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'expired' });
   });
 
-  test('sends the etag back within the run, judges the kept bytes anew on a 304, and forgets it at the end', async () => {
+  test('sends the etag during a run, checks the cached bytes again after a 304, and drops it at the end', async () => {
     const computer = await Computer.make();
     await computer.open({ trustedKeys });
     serveManifest(computer, manifest(), { etag: '"m42"' });

@@ -75,8 +75,8 @@ export class Year {
   }
 
   /**
-   * What a user does in so much time. A careful one leaves the clock alone and does nothing that lasts longer, and one
-   * an absent user does nothing at all.
+   * Performs random actions of a user for this duration. A careful user does not set the clock, and no action lasts longer
+   * than the duration; an absent user only lets time pass.
    */
   async #days(milliseconds: number, mood?: 'careful' | 'away'): Promise<void> {
     const end = this.computer.trueTime + milliseconds;
@@ -117,7 +117,7 @@ export class Year {
       this.#confirmed = { at: remote.confirmedAt, skew, clockOff: remote.clockOff, setAhead: false };
   }
 
-  /** The application ends, by itself or not, and starts again later, perhaps in another version or with another mind. */
+  /** Ends or kills the application and starts it again later, sometimes as another version or with another telemetry setting. */
   async restart(off: number, killed = false): Promise<void> {
     await this.#end(killed);
     this.computer.time.wall += off;

@@ -46,7 +46,7 @@ const attach = (files: string[], prepared = 'prepared', ...more: string[]): Prom
     { env: ALONE },
   );
 
-test('--prepare writes the bytes that are signed, and not one more', () => {
+test('--prepare writes exactly the bytes to be signed', () => {
   expect(bytes).toBe(manifestBytes(parseSigned(bytes)));
   expect(bytes).toMatch(/^\{"_type":.*\}$/);
   expect(parseSigned(bytes)).toMatchObject({ version: '1.0.0', sequence: 1, previous: null });
@@ -60,7 +60,7 @@ describe('--attach', () => {
     ['in base64, wrapped', (raw) => `${raw.toString('base64').replace(/.{64}/, '$&\n')}\n`],
     ['in base64url', (raw) => raw.toString('base64url')],
   ];
-  test.each(encodings)('takes a signature %s', async (_how, written) => {
+  test.each(encodings)('accepts a signature %s', async (_how, written) => {
     const raw = readFileSync(terminal.file('two.sig'));
     writeFileSync(terminal.file('encoded.sig'), written(raw));
     const { code, json, stderr } = await attach(['encoded.sig']);
@@ -70,7 +70,7 @@ describe('--attach', () => {
     await expectVerifiedElsewhere(json, terminal.two);
   });
 
-  test('takes one of each key, in the order they are named, and writes --out', async () => {
+  test('accepts one signature of each key, in the order of the options, and writes --out', async () => {
     const run = await attach(['two.sig', 'one.sig'], 'prepared', '--out', 'both.json');
     expect(run).toMatchObject({ code: 0, stderr: '' });
     const document = JSON.parse(readFileSync(terminal.file('both.json'), 'utf8')) as SignedManifest;
@@ -85,7 +85,7 @@ describe('--attach', () => {
     expect(JSON.parse(readFileSync(terminal.file('both.json'), 'utf8'))).toEqual(document);
   });
 
-  test('refuses what is no signature of a key named here over these very bytes', async () => {
+  test('refuses a signature that is not of a given key over exactly these bytes', async () => {
     writeFileSync(terminal.file('other'), bytes.replace('1.0.0', '1.0.1'));
     const ofOther = signature('other.sig', 'other');
     signature('stranger.sig', 'prepared', 'stranger.pem');
@@ -138,7 +138,7 @@ test.each([
   expect(() => readFileSync(terminal.file('unwritten.json'))).toThrow('ENOENT');
 });
 
-test('--prepare signs nothing, and writes over nothing', async () => {
+test('--prepare signs nothing, and overwrites nothing', async () => {
   const before = readFileSync(terminal.file('prepared'));
   const refused = async (...more: string[]) =>
     terminal.run(unkeyed('1.0.0', '--first', ...more), { env: ALONE });
@@ -158,7 +158,7 @@ test('--prepare signs nothing, and writes over nothing', async () => {
   expect(readFileSync(terminal.file('prepared'))).toEqual(before);
 });
 
-test('two versions, a refresh and a withdrawal, all signed elsewhere', async () => {
+test('two versions, a refresh and a withdrawal can be signed by another program', async () => {
   const published: SignedManifest[] = [];
   const step = async (args: string[], ...publishing: string[]) => {
     const name = `step${published.length}`;

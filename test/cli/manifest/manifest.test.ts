@@ -21,7 +21,7 @@ afterAll(async () => {
 describe('keygen', () => {
   const file = (name: string) => terminal.file(name);
 
-  test('writes an encrypted key that another program opens with the passphrase alone', () => {
+  test('writes an encrypted key that another program can decrypt with the passphrase', () => {
     expect(statSync(file('one.pem')).mode & 0o777).toBe(0o600);
     expect(statSync(file('two.pem')).mode & 0o777).toBe(0o600);
     expect(readFileSync(file('one.pem'), 'utf8')).toMatch(/^-----BEGIN ENCRYPTED PRIVATE KEY-----\n/);
@@ -33,13 +33,13 @@ describe('keygen', () => {
     expect(open('wrong').status).not.toBe(0);
   });
 
-  test('makes the passphrase slow to guess by scrypt', () => {
+  test('derives the key from the passphrase with scrypt', () => {
     const base64 = readFileSync(file('one.pem'), 'utf8').split('\n').slice(1, -2).join('');
     const scrypt = Buffer.from('2b06010401da47040b', 'hex'); // 1.3.6.1.4.1.11591.4.11 (RFC 7914)
     expect(Buffer.from(base64, 'base64').includes(scrypt)).toBe(true);
   });
 
-  test('refuses a weak passphrase and says the rule, before it asks for it again', async () => {
+  test('refuses a weak passphrase with the rule, before it asks for it again', async () => {
     const keygen = ['manifest', 'keygen', '--out', 'weak.pem', '--passphrase-fd', '3'];
     const run = await terminal.run(keygen, { env: ALONE, fd3: 'Password1234' });
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${WEAK_PASSPHRASE}\n` });
@@ -74,7 +74,7 @@ describe('keygen', () => {
     expect(() => statSync(file('three.pem'))).toThrow('ENOENT');
   });
 
-  test('asks a terminal twice, and shows nothing of what is typed', () => {
+  test('asks a terminal twice, without echo', () => {
     const command = `${process.execPath} ${CLI} manifest keygen --out typed.pem`;
     const { error, status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
       cwd: terminal.dir,
@@ -89,7 +89,7 @@ describe('keygen', () => {
   });
 });
 
-test('verify says who signed, and refuses what a client would', async () => {
+test('verify prints the signing keys, and refuses what a client would refuse', async () => {
   const document = await terminal.sign('1.0.0', '--first');
   const verify = (changed: unknown, ...more: string[]) =>
     terminal.run(['manifest', 'verify', '-', '--json', ...more], {
@@ -133,7 +133,7 @@ test('verify says who signed, and refuses what a client would', async () => {
   });
 });
 
-test('publish makes a manifest the live one, show prints it, and refusals say why', async () => {
+test('publish makes a manifest the live one, show prints it, and refusals have a reason', async () => {
   const first = await terminal.sign('1.0.0', '--first');
   const published = await terminal.run([
     'manifest',

@@ -29,13 +29,13 @@ const sign = (fd3: string, ...keys: string[]) =>
 const opensNot = (file: string) => `The passphrase does not open ${terminal.file(file)}.\n`;
 
 describe('--passphrase-fd', () => {
-  test('has a line for each key that asks, in the order of the keys', async () => {
+  test('reads a line for each encrypted key, in the order of the keys', async () => {
     const run = await sign(`${PASSPHRASE}\r\n${OTHER}\r\n`, 'one.pem', 'two.pem', 'other.pem');
     expect(run).toMatchObject({ code: 0, stderr: '' });
     await expectVerifiedElsewhere(run.json, terminal.one, terminal.two, other);
   });
 
-  test('or one line for all of them', async () => {
+  test('reads a single line for all keys', async () => {
     const run = await sign(OTHER, 'two.pem', 'other.pem');
     await expectVerifiedElsewhere(run.json, terminal.two, other);
   });
@@ -45,7 +45,7 @@ describe('--passphrase-fd', () => {
     ['a wrong second line', `${PASSPHRASE}\n${PASSPHRASE}`, 'other.pem'],
     ['one line for keys of two', PASSPHRASE, 'other.pem'],
     ['a space too many', `${PASSPHRASE} \n${OTHER}`, 'one.pem'],
-  ])('%s opens nothing, and says which', async (_what, fd3, file) => {
+  ])('%s decrypts no key, and the error names the key', async (_what, fd3, file) => {
     expect(await sign(fd3, 'one.pem', 'other.pem')).toMatchObject({
       code: 1,
       stdout: '',
@@ -79,7 +79,7 @@ test('no option of any command takes a passphrase, which every user of the machi
   }
 });
 
-test('a terminal is asked for each key, sees the bar, and shows nothing of what is typed', () => {
+test('a terminal is asked for each key, sees the bar, without echo', () => {
   writeFileSync(terminal.file('Large.dmg'), Buffer.alloc(4 << 20));
   const image = ['--dmg', 'Large.dmg', '--version', '1.0', '--url', 'https://dl.example.com/a', '--first'];
   const keys = ['--key', 'one.pem', '--key', 'other.pem', '--out', 'typed.json'];

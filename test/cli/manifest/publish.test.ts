@@ -42,7 +42,7 @@ async function expectLive(document: SignedManifest): Promise<void> {
   expect(manifests.service.live!.signed).toBe(document.signed);
 }
 
-test('a first manifest with --withdraw takes back nothing, and is refused', async () => {
+test('a first manifest with --withdraw is refused, because there is none to withdraw', async () => {
   const own = await createDatabase();
   try {
     const file = terminal.written('first.json', await terminal.sign('1.0', '--first'));
@@ -55,8 +55,8 @@ test('a first manifest with --withdraw takes back nothing, and is refused', asyn
   }
 });
 
-describe('after publishing, the public address is looked at, and the answer is exit code 0:', () => {
-  test('a service that runs serves it within seconds', async () => {
+describe('after publishing, the public URL is read, and the exit code is 0:', () => {
+  test('a running service serves it within seconds', async () => {
     const environment = { MANIFEST_PUBLIC_KEYS: `${terminal.one},${terminal.two}` };
     const service = await Service.start({ databaseUrl: database.url, environment });
     try {
@@ -76,7 +76,7 @@ describe('after publishing, the public address is looked at, and the answer is e
     }
   });
 
-  test('a cache that has the one before at first, and then it', async () => {
+  test('a cache serves the previous manifest at first, then the new one', async () => {
     const before = await terminal.json(['manifest', 'show']);
     const document = await nextDocument();
     await using cache = await fakeServer(
@@ -87,7 +87,7 @@ describe('after publishing, the public address is looked at, and the answer is e
     expect([run.json.served, cache.asked]).toEqual([true, 3]);
   });
 
-  test('a cache that keeps the one before for longer, or that there is none', async () => {
+  test('a cache keeps the previous manifest for longer, or there is none', async () => {
     const other = await createDatabase();
     try {
       const env = { DATABASE_URL: other.url };
@@ -175,7 +175,7 @@ describe('after publishing, the public address is looked at, and the answer is e
     await expectLive(document);
   });
 
-  test('what a second publisher published meanwhile', async () => {
+  test('another publisher has published meanwhile', async () => {
     const document = await nextDocument();
     const after = { ...JSON.parse(document.signed), sequence: 99 };
     await using address = await serving(manifests.sign(after));

@@ -60,7 +60,7 @@ function client(
 }
 
 describe('refresh', () => {
-  test('signs the same version for longer, and publish takes it', async () => {
+  test('signs the same version with a later expiry, and publish accepts it', async () => {
     const live = parseSigned(published[2]!.signed);
     const run = await terminal.run(renew('refresh', '--expires', inDays(200)));
     const content = await verified(run);
@@ -75,7 +75,7 @@ describe('refresh', () => {
     ['earlier', () => inDays(199)],
     ['as early', () => parseSigned(manifests.service.live!.signed).expires_at],
     ['by default earlier', () => null],
-  ])('is refused where it would expire %s', async (_when, expires) => {
+  ])('is refused if it would expire %s', async (_when, expires) => {
     await manifests.service.refresh();
     const { expires_at } = manifests.service.live!.content;
     const at = expires();
@@ -86,7 +86,7 @@ describe('refresh', () => {
 });
 
 describe('withdraw', () => {
-  test('goes back by a file, with neither server nor database', async () => {
+  test('restores the version before from a file, with neither server nor database', async () => {
     const [before, live] = [published[1]!, published[2]!].map((each, i) =>
       terminal.written(`${i}.json`, each),
     );
@@ -109,7 +109,7 @@ describe('withdraw', () => {
     expect(alone).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) });
   });
 
-  test('goes back by the database, one version at a time, until there is none before', async () => {
+  test('restores the version before from the database, until there is none', async () => {
     for (const [bad, good] of [
       ['3.0', '2.0'],
       ['2.0', '1.0'],
@@ -146,7 +146,7 @@ describe('withdraw', () => {
     ]);
   });
 
-  test('the version after it offers no client what was withdrawn', async () => {
+  test('a later version does not offer withdrawn versions to any client', async () => {
     const run = await terminal.run(
       signing('4.0', '--minimum-license-expiry', '2028-01-04', '--previous', '-', '--json'),
       { stdin: JSON.stringify(await terminal.json(['manifest', 'show'])) },
@@ -154,7 +154,7 @@ describe('withdraw', () => {
     const content = await verified(run);
     expect(content.also_available.map(({ version }) => version)).toEqual(['1.0']);
     expect(await publish(run.json)).toMatchObject({ code: 0, json: { version: '4.0', sequence: 7 } });
-    // 2.0 and 3.0 would be covered, and were bad.
+    // 2.0 and 3.0 would be covered, but were withdrawn.
     for (const expiry of ['2026-01-04T00:00:00Z', '2027-06-01T00:00:00Z'])
       expect(client(run.json, '0.9', expiry)).toBe('1.0');
     expect(client(run.json, '3.0', null)).toBe('4.0');
@@ -164,7 +164,7 @@ describe('withdraw', () => {
   });
 });
 
-test('what no known key signed, or another product, is built upon by neither', async () => {
+test('neither continues a manifest that no known key signed, or of another product', async () => {
   const live = terminal.written('live.json', manifests.sign(manifests.service.live!.content));
   const env = { ...ALONE, MANIFEST_PUBLIC_KEYS: terminal.one };
   for (const args of [renew('refresh', '--previous', live), renew('withdraw', '--previous', live)]) {

@@ -12,7 +12,7 @@ let database: Awaited<ReturnType<typeof createDatabase>>;
 let sql: pg.Client;
 let terminal: Publisher;
 let key: KeyObject;
-/** The manifest that might follow, with no slip in it. */
+/** A valid next manifest. */
 let next: ManifestContent;
 let live: SignedManifest;
 
@@ -37,14 +37,14 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** All that a publication leaves behind. */
+/** Everything that a publication stores. */
 async function published(): Promise<unknown> {
   const { rows: manifests } = await sql.query('select * from manifest order by sequence');
   const { rows: audit } = await sql.query('select * from audit_event order by id');
   return { manifests, audit };
 }
 
-describe('publish refuses, and leaves no trace of', () => {
+describe('publish refuses, and stores nothing of', () => {
   test.each(Object.keys(mistakes))('%s', async (name) => {
     const { sentence, args = [] } = mistakes[name]!;
     const file = terminal.written('slip.json', mistaken(mistakes[name]!, { next, live, key }));
@@ -64,7 +64,7 @@ describe('publish refuses, and leaves no trace of', () => {
   });
 });
 
-test('what is live is what it was, and the same manifest without a slip becomes it', async () => {
+test('the live manifest is unchanged, and the valid next manifest can be published', async () => {
   expect(await terminal.json(['manifest', 'show'])).toEqual(live);
   const good = mistaken({ sentence: '' }, { next, live, key });
   await terminal.json(['manifest', 'publish', terminal.written('good.json', good)]);

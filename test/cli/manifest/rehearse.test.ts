@@ -19,7 +19,7 @@ let database: Awaited<ReturnType<typeof createDatabase>>;
 let sql: pg.Client;
 let terminal: Publisher;
 let live: SignedManifest;
-/** The history that the slips are made upon. */
+/** The published manifests before the mistakes. */
 beforeAll(async () => {
   database = await createDatabase();
   sql = new pg.Client(database.url);
@@ -38,7 +38,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** All that could be changed: what is published, who did what, the files here. */
+/** Everything that could be changed: published manifests, the audit trail, files. */
 async function everything(): Promise<unknown> {
   const { rows } = await sql.query(
     'select (select json_agg(m) from manifest m) as manifests, (select json_agg(a) from audit_event a) as audit',
@@ -69,7 +69,7 @@ describe('--dry-run', () => {
     const byMember = Object.fromEntries(
       changes.map(({ member, from, to }: Record<string, unknown>) => [member, [from, to]]),
     );
-    // The two may be of one second.
+    // Both may have been issued in the same second.
     delete byMember['issued_at'];
     expect(byMember).toEqual({
       sequence: [5, 6],
@@ -84,7 +84,7 @@ describe('--dry-run', () => {
     });
   });
 
-  test('for a person it is a table', async () => {
+  test('without --json it is a table', async () => {
     const { code, stdout } = await changesNothing(() => terminal.run([...VERSION, '--dry-run']));
     expect(code).toBe(0);
     const lines = stdout.split('\n');
@@ -95,7 +95,7 @@ describe('--dry-run', () => {
     expect(stdout).not.toContain('product');
   });
 
-  test('of the first manifest shows all of it, with neither server nor database nor key', async () => {
+  test('of the first manifest shows all members, without a server, a database or a key', async () => {
     const env = { ...ALONE, MANIFEST_PUBLIC_KEYS: undefined };
     const args = [...unkeyed('1.0.0', '--first', '--sequence', '7'), '--dry-run', '--json'];
     const { json } = await changesNothing(() => terminal.run(args, { env }));
@@ -135,7 +135,7 @@ describe('--dry-run', () => {
     expect(run).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(sentence) });
   });
 
-  test('of a version after none is refused, and says how to begin', async () => {
+  test('of a further version without a live manifest is refused, with the first step', async () => {
     await using none = await fakeServer((response) => {
       response.statusCode = 404;
       response.end('{"code":"no_version_published"}');
@@ -146,7 +146,7 @@ describe('--dry-run', () => {
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: sentence });
   });
 
-  test('of publish shows the same changes, and the manifest may be published after', async () => {
+  test('of publish shows the same changes, and the manifest can be published afterwards', async () => {
     const made = await terminal.json([...VERSION, '--key', 'two.pem']);
     const file = terminal.written('next.json', made);
     const {
