@@ -33,15 +33,18 @@ describe('license rekey is refused in one sentence:', () => {
   test.each([
     ['refunded', refund, 'The purchase of this license was refunded, so it gets no key by mail any more.'],
     ['erased', erase, 'No e-mail address is known of this license any more.'],
-  ])('of a license that was %s: the key is unchanged and no mail is enqueued', async (what, end, sentence) => {
-    const id = await sell(`tx-${what}`);
-    await end(id, `tx-${what}`);
-    const before = await everyRow(database);
-    const { code, stdout, stderr } = await terminal.run(['license', 'rekey', id, '--reason', 'leaked']);
-    expect([code, stdout, stderr]).toEqual([1, '', `${sentence}\n`]);
-    expect(await everyRow(database)).toEqual(before);
-    expect(before.filter((row) => row.includes('license_key_replaced'))).toEqual([]);
-  });
+  ])(
+    'of a license that was %s: the key is unchanged and no mail is enqueued',
+    async (what, end, sentence) => {
+      const id = await sell(`tx-${what}`);
+      await end(id, `tx-${what}`);
+      const before = await everyRow(database);
+      const { code, stdout, stderr } = await terminal.run(['license', 'rekey', id, '--reason', 'leaked']);
+      expect([code, stdout, stderr]).toEqual([1, '', `${sentence}\n`]);
+      expect(await everyRow(database)).toEqual(before);
+      expect(before.filter((row) => row.includes('license_key_replaced'))).toEqual([]);
+    },
+  );
 });
 
 describe('license show takes a transaction id', () => {

@@ -10,19 +10,19 @@ export interface LicenseToEnter {
   email: string;
 }
 
-/** A call to the real service, and what it answered. */
+/** A call to the real service, and its answer. */
 export interface Answered extends Seen {
   status: number;
   json: Record<string, unknown>;
 }
 
-/** A computer with the reference client, whose calls reach a real service over a socket, and whose clock follows the service's. */
+/** A computer whose client calls a real service over a socket, and whose clock follows that of the service. */
 export class ConnectedComputer extends Computer {
   readonly answered: Answered[] = [];
-  /** The hardware id from which the machine id is made; null where it cannot be read. */
+  /** The hardware id from which the machine id is derived; null if it cannot be read. */
   hardware: string | null;
   isOnline = true;
-  /** By how much the user's clock is ahead of the service's. */
+  /** Milliseconds by which the user's clock is ahead of the service's. */
   skew = 0;
   readonly #remote: Service;
   readonly #options: Partial<ClientOptions>;
@@ -92,7 +92,7 @@ export class ConnectedComputer extends Computer {
     return this.answered.map(({ path, status }) => `${path} ${status}`);
   }
 
-  /** The tokens that heartbeats carried. */
+  /** The tokens of the heartbeats. */
   get sentTokens(): unknown[] {
     return this.answered.filter(({ path }) => path === '/v1/heartbeat').map(({ body }) => body?.['token']);
   }

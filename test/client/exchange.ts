@@ -4,7 +4,7 @@ import type { MisbehavingService, Received } from './misbehaving-service.js';
 
 type Headers = Record<string, string>;
 
-/** One request, with methods that answer it, correctly or not. */
+/** A request, with methods for correct and faulty answers. */
 export class Exchange {
   constructor(
     readonly service: MisbehavingService,
@@ -18,7 +18,7 @@ export class Exchange {
     this.response.end(body);
   }
 
-  /** Sends only the head of an answer. */
+  /** Sends only the status line and headers of an answer. */
   begin(status: number, headers: Headers): void {
     this.response.sendDate = false;
     this.response.writeHead(status, { date: new Date(this.service.now()).toUTCString(), ...headers });
@@ -48,7 +48,7 @@ export class Exchange {
     }
   }
 
-  /** 429 or 503 with this `retry-after`; `seconds` is what a client must make of it. */
+  /** 429 or 503 with this `retry-after`; `seconds` is the delay that a client must read from it. */
   busy(status: 429 | 503, retryAfter: string, seconds?: number): void {
     if (seconds !== undefined) this.received.retry_after_seconds = seconds;
     this.page(status, { 'retry-after': retryAfter });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterThisFile } from '../support/of-this-file.js';
 
-/** An empty folder for a test, removed with all in it when its file is done. */
+/** Creates an empty folder for a test; it is deleted at the end of the test file. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mooring-client-'));
   afterThisFile(() => rm(folder, { recursive: true, force: true }));

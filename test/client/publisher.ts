@@ -33,7 +33,7 @@ export const FACTS = {
   previous: null,
 };
 
-/** A manifest as a publisher makes it; `signers` sign the very bytes. */
+/** A manifest of a publisher, signed by each of `signers`. */
 export function manifest(changes: Partial<Record<keyof typeof FACTS, unknown>>, signers: Signer[]) {
   const facts = { ...FACTS, ...changes };
   const signed = JSON.stringify(facts);

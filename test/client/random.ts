@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed;
   }
 
-  /** From 0 up to 1. */
+  /** A number from 0 to below 1. */
   unit = (): number => {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -14,7 +14,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
 
-  /** A whole number from 0 up to n. */
+  /** An integer from 0 to below n. */
   below(n: number): number {
     return Math.floor(this.unit() * n);
   }

@@ -6,17 +6,17 @@ import { makeKey, manifest } from './publisher.js';
 
 // Over 200 lines: the process, the computer and their promises belong together.
 
-/** What becomes of a call: an answer of the service, or of an intermediary. */
+/** The results of a call: an answer of the service or of an intermediary, or none. */
 export const ANSWERS = ['confirm', 'stop', 'full', 'retry', 'fix', 'reactivate', 'page', 'cut'] as const;
 export type AnswerKind = (typeof ANSWERS)[number];
-/** The sequence of the manifest that is published; 0: none can be read. */
+/** The sequence of the published manifest; 0 if it cannot be read. */
 export type Manifest = number;
 
 export interface Faults {
-  /** In the order of the calls; then again from the first. */
+  /** In the order of the calls; the list repeats. */
   readonly answers: AnswerKind[];
   readonly manifests: Manifest[];
-  /** Whether a read or a write of the state fails, in their order; then again from the first. */
+  /** Whether a read or a write of the state fails, in their order; the lists repeat. */
   readonly reads: boolean[];
   readonly writes: boolean[];
 }
@@ -28,7 +28,7 @@ const MANIFESTS = Array.from({ length: 6 }, (_, sequence) =>
   manifest({ sequence, version: `4.${sequence}.0`, expires_at: '2030-01-01T00:00:00Z' }, [SIGNER]),
 );
 
-/** One process of the application, from its start to its end or its death. */
+/** One process of the application, until it ends or is killed. */
 export class Run {
   readonly client: MooringClient;
   readonly inFlight = new Map<string, number>();
@@ -39,9 +39,9 @@ export class Run {
   hasFailedWrites = false;
   /** Clicks on Activate whose call has not begun. */
   clicks = 0;
-  /** Whether the state could not be read: then it may hold what this run does not know. */
+  /** Whether the state could not be read, so that it may contain data unknown to this run. */
   hadUnreadState = false;
-  /** `closed` promises that nothing happens any more; `killed` is a process that is gone, whatever it was about to do. */
+  /** After `closed` the process must do nothing more; a `killed` process has ended, and its later actions are ignored. */
   end: 'closing' | 'closed' | 'killed' | undefined;
   kill!: () => void;
   /** Resolves when the process is killed, whose calls never return. */
@@ -87,7 +87,7 @@ export class Run {
     });
   }
 
-  /** Waits for the scheduler; in a process that was killed meanwhile, for ever. */
+  /** Waits for the scheduler. In a process that is killed meanwhile, the promise never resolves. */
   async #pause(label: string): Promise<void> {
     await this.computer.pause(label);
     if (this.end === 'killed') await new Promise(() => {});
@@ -110,7 +110,7 @@ export class Run {
       (kind === 'stopped' && (this.wasStopped || (before === 'not_activated' && this.hadUnreadState))) ||
       (kind === 'needs_network' && before === 'not_activated' && this.hadUnreadState);
     if (!isAllowed) this.computer.broken.push(`${before} became ${kind}`);
-    // The reason of this change allows no other.
+    // The event that allowed this change does not allow another one.
     this.wasConfirmed &&= kind !== 'running';
     this.wasStopped &&= kind !== 'stopped';
   }
@@ -140,7 +140,7 @@ export class Run {
     const answer = kind === 'manifest' ? 'manifest' : computer.nextAnswer(path);
     const response = kind === 'manifest' ? computer.manifest() : computer.answer(answer);
     await this.#pause(`${path} ${answer}`);
-    // Too late: the client has given up, and must not believe it any more.
+    // An answer after the end of the call is too late: the client must ignore it.
     if (!isOver) this.#delivered(answer, isBackground, isActivation);
     end();
     if (!response) throw new TypeError('fetch failed');

@@ -64,9 +64,12 @@ describe('a token of a key that was not shipped', () => {
     ['its own end', { exp: IAT + 60 }, START + 30 * DAY, START + 60_000],
     ['seven days after its issue', { exp: IAT + 2 * WEEK }, START + 30 * DAY, START + 7 * DAY],
     ['the end of the answer', {}, START + DAY, START + DAY],
-  ])('lets an application start offline until %s if that is the earliest limit', (_name, claims, end, expected) => {
-    expect(readToken(license(tokenOf(claims), at(end)), []).offline_until).toBe(at(expected));
-  });
+  ])(
+    'lets an application start offline until %s if that is the earliest limit',
+    (_name, claims, end, expected) => {
+      expect(readToken(license(tokenOf(claims), at(end)), []).offline_until).toBe(at(expected));
+    },
+  );
 });
 
 describe('the machine of a token', () => {

@@ -1,8 +1,8 @@
 import type { Run } from './year-promises.js';
 
-/** The crashes of a year: a signature goes with one heartbeat, and never once the user has opted out. */
+/** The crashes of a year: a signature is sent with one heartbeat, and never after the user has opted out. */
 export class Crashes {
-  /** In how many heartbeats there was one. */
+  /** The number of heartbeats with a signature. */
   sent = 0;
   #made = 0;
   readonly #kept: string[] = [];

@@ -4,7 +4,7 @@ import { PATHS, type MisbehavingService } from './misbehaving-service.js';
 import { makeKey, manifest } from './publisher.js';
 import type { Random } from './random.js';
 
-/** The version of every manifest that must never be believed. */
+/** The version of every invalid manifest, which must never be offered. */
 export const BAD_VERSION = '66.6.6';
 
 const EVERY_FAULT: Fault[] = [NO_ANSWERS, WRONG_SHAPES, RETRY_PROBLEMS, FIXES].flatMap((table) =>
@@ -25,10 +25,10 @@ const BAD_MANIFESTS: ((service: MisbehavingService) => object)[] = [
 ];
 
 /**
- * The service does not know the token, and finds no free seat or no license when the client activates in the
- * background. As long as the old token is valid, that stops nothing.
+ * The service no longer knows the token, and refuses the activation in the background: the machine limit is reached or the
+ * license unknown. The application must run until the end of the old token.
  */
-export const loseTheSeat: FaultAction = (service, random) => {
+export const loseActivation: FaultAction = (service, random) => {
   service.forgetTokens();
   const [status, code] = random.pick([
     [409, 'machine_limit_reached'],
@@ -37,8 +37,8 @@ export const loseTheSeat: FaultAction = (service, random) => {
   service.misbehave((exchange) => exchange.problem(status, code, 'stop'), ['/v1/activate']);
 };
 
-/** Manifests that are served after the client has seen the good one. */
-export const forgeTheManifest: FaultAction = (service, random) => {
+/** Invalid manifests, served after the client has seen a valid one. */
+export const serveInvalidManifest: FaultAction = (service, random) => {
   const bad = random.pick(BAD_MANIFESTS)(service);
   service.misbehave((exchange) => exchange.json(200, bad), ['/v1/manifest']);
 };
@@ -60,9 +60,9 @@ export const TROUBLES: readonly FaultAction[] = [
   (service) => service.refuse(),
   // A wrong clock.
   (service, random) => (service.clockOff = random.between(-365, 365) * DAY),
-  // A strange interval.
+  // An unusual interval.
   (service, random) => (service.heartbeat_after_seconds = random.pick([0, -1, 1, 1e12, 'soon', null])),
-  loseTheSeat,
+  loseActivation,
   // Lost tokens.
   (service) => service.forgetTokens(),
   // Tokens lost now and then.
@@ -74,5 +74,5 @@ export const TROUBLES: readonly FaultAction[] = [
       },
       ['/v1/heartbeat'],
     ),
-  forgeTheManifest,
+  serveInvalidManifest,
 ];

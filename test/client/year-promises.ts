@@ -11,7 +11,7 @@ export interface Run {
   endAwake: number;
   appVersion: string;
   telemetryOff: boolean;
-  /** Whether the seven days may be over at the start, and whether they must be. */
+  /** Whether the start may need the network, and whether it must ask the service before it runs. */
   mayNeedNetwork: boolean;
   mustAsk: boolean;
   attempts: Attempt[];
@@ -115,7 +115,7 @@ const HEADERS =
 /** `fetch` adds the other two headers to an etag. */
 const WITH_ETAG = 'if-none-match cache-control pragma';
 
-/** Requests hold documented members only. */
+/** Requests have documented members only. */
 function* membersOf(run: Run, { path, received }: Attempt): Generator<string> {
   if (!received) return;
   const { url, headers, body = {}, raw, method } = received;

@@ -4,7 +4,7 @@ import { DAY, HOUR, MINUTE } from './harness.js';
 import { Crashes } from './year-crashes.js';
 import { Random } from './random.js';
 import { SocketComputer } from './socket-computer.js';
-import { forgeTheManifest, loseTheSeat, TROUBLES } from './year-faults.js';
+import { serveInvalidManifest, loseActivation, TROUBLES } from './year-faults.js';
 import { brokenPromises, type Run } from './year-promises.js';
 
 /** Personal data in telemetry that a careless application passes; the client must not send it. */
@@ -60,13 +60,13 @@ export class Year {
     const { remote } = this.computer;
     const fault = this.#faults.splice(this.#random.below(3), 1)[0]!;
     this.#faults.push(fault);
-    if (fault === loseTheSeat || fault === forgeTheManifest) {
+    if (fault === loseActivation || fault === serveInvalidManifest) {
       await this.#act(() => this.computer.retry());
       await this.computer.checkForUpdate();
     }
     await fault(remote, this.#serviceRandom);
-    // A lost seat begins with a confirmation, and is over before the token is.
-    if (fault === loseTheSeat) await this.#days(this.#random.span(HOUR, 6 * DAY), 'careful');
+    // A lost activation begins after a confirmation, and ends before the token's end.
+    if (fault === loseActivation) await this.#days(this.#random.span(HOUR, 6 * DAY), 'careful');
     // An application that runs without a restart continues after its token has ended.
     else if (this.computer.client.status.kind === 'running' && this.#random.chance(0.25))
       await this.#days(this.#random.span(8 * DAY, 20 * DAY), 'away');
