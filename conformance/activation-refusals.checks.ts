@@ -15,7 +15,10 @@ const HEX = 'c0'.repeat(32);
 
 /** Invalid values of each member. */
 const INVALID: Record<string, Record<string, unknown>> = {
-  license_key: { 'of five groups': 'MOOR_E6S7-Z8KJ-TB3R-QKX6-QKX6', 'of three groups': 'MOOR_E6S7-Z8KJ-TB3R' },
+  license_key: {
+    'of five groups': 'MOOR_E6S7-Z8KJ-TB3R-QKX6-QKX6',
+    'of three groups': 'MOOR_E6S7-Z8KJ-TB3R',
+  },
   email: { 'without an @': 'conformance.invalid', 'of 255 characters': `${'a'.repeat(245)}@a.invalid` },
   machine_id: { 'of 63 digits': HEX.slice(1), 'a raw UUID': '00000000-0000-4000-8000-000000000000' },
   hostname_hint: { 'of 101 characters': 'x'.repeat(101) },

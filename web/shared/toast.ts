@@ -12,8 +12,8 @@ export function toast(text: string): void {
   element.ariaHidden = 'true';
   show(element);
   let timer = setTimeout(() => element.remove(), SHOWN_MS);
-  element.onpointerenter = () => clearTimeout(timer);
-  element.onpointerleave = () => (timer = setTimeout(() => element.remove(), SHOWN_MS));
+  element.addEventListener('pointerenter', () => clearTimeout(timer));
+  element.addEventListener('pointerleave', () => (timer = setTimeout(() => element.remove(), SHOWN_MS)));
 }
 
 /** Shows an error that belongs to no place of the page. It stays until it is dismissed. */
@@ -24,7 +24,7 @@ export function toastError(text: string): void {
   dismiss.type = 'button';
   dismiss.className = 'button link';
   dismiss.textContent = common.dismiss;
-  dismiss.onclick = () => element.remove();
+  dismiss.addEventListener('click', () => element.remove());
   element.append(dismiss);
   show(element);
 }
