@@ -6,7 +6,7 @@ import { at, demandJson, demandRefusal, formatValue, describeAnswer } from './sh
 
 const CACHE_CONTROL = 'public, max-age=300, stale-if-error=86400';
 
-/** Headers by which a caller can be told from others. */
+/** Headers by which a caller can be distinguished from others. */
 const IDENTIFYING_HEADERS: Record<string, string> = {
   'user-agent': 'Conformance/0.0.0.1',
   accept: 'text/html',

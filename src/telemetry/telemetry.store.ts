@@ -64,6 +64,11 @@ export class TelemetryStore {
     }
     const { values, dropped } = readTelemetry(block as Record<string, unknown>);
     this.droppedMembers += dropped.length;
+    // The client would be answered before the commit, and might send the row again.
+    if (timeoutMs <= 0) {
+      this.blocks.failed += 1;
+      return { stored: false, dropped };
+    }
     try {
       const stored = await withTimeout(this.#inserts.add(values), timeoutMs);
       this.blocks.stored += 1;

@@ -4,8 +4,8 @@ import type pg from 'pg';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
-import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
+import { erase } from '../erasure/harness.js';
 import { answered, Service, type Answer } from '../support/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
@@ -108,8 +108,7 @@ describe.each(CHANGES)(
       const [current] = await service.sql<{ email: string }>('select email from license where id = $1', [
         license.license_id,
       ]);
-      const erasures = service.app.get(ErasureService);
-      await erasures.run((await erasures.request(current!.email, ACT)).id, ACT);
+      await erase(service, current!.email);
       expectUnknown(await service.activate(license, 'studio'));
     });
   },

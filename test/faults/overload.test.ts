@@ -57,6 +57,8 @@ test('a service under far too much load answers what it accepted, refuses the re
     const burst = Array.from({ length: AT_ONCE }, () => beat(agent, body));
     manifests.push(await faulted.manifest());
     answers.push(...(await Promise.all(burst)));
+    // On a slow machine the event loop may be late for a whole burst; the service accepts requests again after it.
+    while (answers.at(-1)!.status !== 200) answers.push(await beat(agent, body));
   }
   postgres.delay(0);
   agent.destroy();

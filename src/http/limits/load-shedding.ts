@@ -72,7 +72,8 @@ function watchEventLoop(fastify: FastifyInstance, limitMs: number): () => boolea
   let isLoopSlow = false;
   const timer = setInterval(() => {
     // Without a measurement, the event loop was blocked for the whole interval.
-    isLoopSlow = delays.count === 0 || delays.mean / 1e6 - RESOLUTION_MS > limitMs;
+    const delayMs = delays.count === 0 ? MEASUREMENT_INTERVAL_MS : delays.mean / 1e6 - RESOLUTION_MS;
+    isLoopSlow = delayMs > limitMs;
     delays.reset();
   }, MEASUREMENT_INTERVAL_MS).unref();
   fastify.addHook('onClose', (_instance, done) => {
