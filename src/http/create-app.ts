@@ -16,6 +16,7 @@ import { MembersPipe } from './parsing/members.pipe.js';
 import { refuseUnknownRoutes } from './unknown-routes.js';
 import { LIMITS, shedLoad } from './limits/load-shedding.js';
 import { ProblemFilter } from './problems/problem.filter.js';
+import { compressLists } from './responses/compress-lists.js';
 import { responseRecord, logResponse, logResponses } from './responses/response-log.js';
 import { PreparedRoute, servePrepared } from './responses/prepared-response.js';
 import { RequestCounts } from './responses/request-counts.js';
@@ -69,6 +70,7 @@ export async function createApp(
   parseJsonOnly(fastify);
   shedLoad(fastify, limits, traffic?.load);
   enforceDeadline(fastify);
+  compressLists(fastify);
   await registerCookies(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: log,

@@ -1,0 +1,43 @@
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { FastifyInstance } from 'fastify';
+
+/** Shorter responses would gain little. */
+const MIN_BYTES = 1_024;
+// Each response is compressed anew, so that speed counts for more than size.
+const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
+
+const [brotliAsync, gzipAsync] = [promisify(brotliCompress), promisify(gzip)];
+const ENCODERS = {
+  br: (text: string) => brotliAsync(text, BROTLI_OPTIONS),
+  gzip: (text: string) => gzipAsync(text),
+};
+
+/**
+ * Compresses the lists of the staff API, such as the audit trail. Other responses are short, or contain a token: the length of
+ * a compressed response that also contains text of an attacker could reveal the token.
+ */
+export function compressLists(fastify: FastifyInstance): void {
+  fastify.addHook('onSend', async (request, reply, payload) => {
+    if (request.method !== 'GET' || !request.routeOptions.url?.startsWith('/support/api/')) return payload;
+    if (typeof payload !== 'string' || Buffer.byteLength(payload) < MIN_BYTES) return payload;
+    void reply.header('vary', 'accept-encoding');
+    const encoding = acceptedEncoding(request.headers['accept-encoding']);
+    if (!encoding) return payload;
+    void reply.header('content-encoding', encoding).removeHeader('content-length');
+    return ENCODERS[encoding](payload);
+  });
+}
+
+/** The preferred encoding among those that an `accept-encoding` header names, unless with a quality of 0. */
+function acceptedEncoding(header: string | string[] | undefined): keyof typeof ENCODERS | undefined {
+  const accepted = new Set(
+    String(header ?? '')
+      .toLowerCase()
+      .split(',')
+      .map((entry) => entry.split(';').map((part) => part.trim()))
+      .filter(([, quality]) => !/^q=0(\.0*)?$/.test(quality ?? ''))
+      .map(([name]) => name),
+  );
+  return (['br', 'gzip'] as const).find((name) => accepted.has(name));
+}
