@@ -149,7 +149,7 @@ describe('an answer to what the document describes', () => {
     const erasure = { email: license.email, reason };
     const { json } = await call('POST', 'erasures', 202, undefined, erasure);
     await call('POST', `erasures/${json.erasure.id}/run`, 200, 'erasures/{id}/run');
-    for (const path of ['erasures', 'fleet', 'fleet?weeks=2', 'audit', 'manifests', 'retention'])
+    for (const path of ['erasures', 'fleet', 'fleet?weeks=2', 'audit', 'manifests', 'retention', 'service'])
       await call('GET', path, 200, path.split('?')[0]);
     await call('GET', `audit?license_id=${license.license_id}`, 200, 'audit');
 

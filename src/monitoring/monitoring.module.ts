@@ -13,14 +13,16 @@ import { MonitoringController } from './monitoring.controller.js';
 import { PrivacyController } from './privacy/privacy.controller.js';
 import { ProcessMetrics } from './metrics/process.metrics.js';
 import { RequestMetrics } from './metrics/request.metrics.js';
+import { ServiceStatusController } from './service-status.controller.js';
+import { StaffModule } from '../staff/staff.module.js';
 import { TelemetryModule } from '../telemetry/telemetry.module.js';
 import { WarningsService } from './warnings.service.js';
 
 const SOURCES = [RequestMetrics, HeartbeatMetrics, ConnectionMetrics, DataMetrics, ProcessMetrics];
 
 @Module({
-  imports: [ManifestModule, KeysModule, HeartbeatModule, TelemetryModule, MailModule],
-  controllers: [MonitoringController, PrivacyController],
+  imports: [ManifestModule, KeysModule, HeartbeatModule, TelemetryModule, MailModule, StaffModule],
+  controllers: [MonitoringController, PrivacyController, ServiceStatusController],
   providers: [
     WarningsService,
     JobBacklog,

@@ -138,6 +138,7 @@ describe('the document', () => {
       'POST /support/api/tokens/{id}/revoke',
       'GET /support/api/manifests',
       'GET /support/api/retention',
+      'GET /support/api/service',
       'GET /privacy/data',
       'GET /health/live',
       'GET /health/ready',

@@ -52,6 +52,7 @@ const ROUTES: Readonly<Record<string, Audience>> = {
   'GET /support/api/audit': 'staff',
   'GET /support/api/manifests': 'staff',
   'GET /support/api/retention': 'staff',
+  'GET /support/api/service': 'staff',
   'GET /support/api/staff': 'admin',
   'POST /support/api/staff': 'admin',
   'PATCH /support/api/staff/:id': 'admin',

@@ -92,6 +92,13 @@ test('an undelivered mail is a warning after three attempts', async () => {
   const sentence = `Undelivered mails: 12, because ${UNREACHABLE} (ECONNREFUSED); mooring status names them.`;
   expect(await ready()).toEqual({ status: 'ready', warnings: [sentence] });
   expect((await terminal.json(['status'])).warnings).toContain(sentence);
+  const headers = { authorization: `Bearer ${await office.service.staffToken()}` };
+  const { json } = await office.service.call('GET', '/support/api/service', undefined, headers);
+  expect(json).toEqual({
+    warnings: [sentence],
+    mail: await status(),
+    jobs: expect.arrayContaining([{ task: 'mail_license_key', waiting: 12, late: 0, failing: 12 }]),
+  });
 });
 
 test('a failed mail is retried after seconds, with increasing pauses', async () => {

@@ -106,6 +106,32 @@ test('shows what is published, what is live and for how long, and the last reten
   await browser.expectGoodLooks(page);
 });
 
+test('shows warnings, mails that were not delivered and why, and jobs that wait', async () => {
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#service');
+  await page.getByText('The service has no warnings.').waitFor();
+  await page.getByText('No job is waiting.').waitFor();
+  const about = '0198f000-0000-7000-8000-000000000001';
+  await service.sql(
+    `select graphile_worker.add_job('mail_license_key', '{}', run_at := now() + interval '1 day', job_key := $1)`,
+    [`license_key ${about}`],
+  );
+  await service.sql(
+    `update graphile_worker._private_jobs set attempts = 3, last_error = 'the mail server <b>refused</b> it' where key = $1`,
+    [`license_key ${about}`],
+  );
+  await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+  await page.getByText(/^Undelivered mails: 1, because the mail server <b>refused/).waitFor();
+  const mail = page.getByRole('table', { name: '1 mail was not delivered' });
+  await mail
+    .getByRole('row', { name: /^License key the mail server/ })
+    .getByText(about)
+    .waitFor();
+  await page.getByRole('table', { name: 'Jobs that are not done' }).getByText('mail_license_key').waitFor();
+  await browser.expectGoodLooks(page);
+  await service.sql('delete from graphile_worker._private_jobs where key = $1', [`license_key ${about}`]);
+});
+
 test('the audit trail shows who did what and why, and can be filtered', async () => {
   const license = await service.issue({ email: 'audited@example.com' });
   await service.sql(

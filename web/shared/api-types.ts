@@ -76,6 +76,17 @@ export interface ErasureListAnswer {
   readonly erasures: readonly Erasure[];
 }
 
+export interface FailingMail {
+  readonly kind: string;
+  /** The id of its subject, such as a license or an activation. */
+  readonly about: string;
+  /** Why the last attempt failed, without personal data. */
+  readonly reason: string;
+  readonly attempts: number;
+  readonly waiting_since: string;
+  readonly next_attempt_at: string | null;
+}
+
 export interface FleetAnswer {
   /** No cell counts fewer heartbeats. */
   readonly threshold: 280;
@@ -334,6 +345,28 @@ export interface RetentionListAnswer {
     readonly deleted: Readonly<Record<string, number>>;
     /** Tables where the run failed. */
     readonly error?: string;
+  }[];
+}
+
+export interface ServiceStatusAnswer {
+  /** One sentence each. */
+  readonly warnings: readonly string[];
+  readonly mail: {
+    /** Mails that are not yet sent, including failing ones. */
+    readonly waiting: number;
+    /** Mails that no instance sends and that are due for five minutes. */
+    readonly late: number;
+    /** Mails with a failed attempt, also after the last one. */
+    readonly failed: number;
+    /** The first of them, the oldest first. */
+    readonly failing: readonly FailingMail[];
+  };
+  /** The unfinished jobs of each kind. */
+  readonly jobs: readonly {
+    readonly task: string;
+    readonly waiting: number;
+    readonly late: number;
+    readonly failing: number;
   }[];
 }
 

@@ -1,0 +1,20 @@
+import { Controller, Get, UseGuards } from '@nestjs/common';
+import { StaffGuard } from '../staff/staff.guard.js';
+import { JobBacklog } from './job-backlog.js';
+import { WarningsService } from './warnings.service.js';
+
+/** `GET /support/api/service`: what operators see with `mooring status`, for staff without a shell. */
+@Controller('support/api/service')
+@UseGuards(StaffGuard)
+export class ServiceStatusController {
+  constructor(
+    private readonly warnings: WarningsService,
+    private readonly backlog: JobBacklog,
+  ) {}
+
+  @Get()
+  async read() {
+    const state = await this.warnings.readState();
+    return { warnings: this.warnings.derive(state), mail: state.mail, jobs: await this.backlog.read() };
+  }
+}
