@@ -87,6 +87,14 @@ const common = (license: License) => ({
   machines_in_use: activeOf(license).length,
 });
 
+/** When the last request of the present holder was declined. */
+function lastDeclineAt({ email_since }: License, { requests }: Binding): number | null {
+  const declines = requests.filter(
+    ({ decision, at }) => decision === 'decline' && (email_since === null || at > email_since),
+  );
+  return declines.length > 0 ? Math.max(...declines.map(({ decided_at }) => decided_at!)) : null;
+}
+
 const bindingOf = ({ id, hostname_hint, app_version, activated_at, ended }: Binding) => ({
   id,
   hostname_hint,
@@ -126,7 +134,11 @@ export function expectedViews(
       const own = license.bindings.filter((binding) => !isOfFormerHolder(license, binding));
       const activations = inOrder(own).map((binding) => {
         const open = binding.ended ? undefined : binding.requests.find(({ decision }) => decision === null);
-        return { ...bindingOf(binding), release_requested_at: open?.at ?? null };
+        return {
+          ...bindingOf(binding),
+          release_requested_at: open?.at ?? null,
+          release_declined_at: binding.ended ? null : lastDeclineAt(license, binding),
+        };
       });
       return { ...common(license), self_releases_left: selfReleasesLeft(license, now), activations };
     });
@@ -146,11 +158,14 @@ export function expectedViews(
 }
 
 /* oxlint-disable no-explicit-any -- answers, whose shape docs/openapi.yaml holds */
-const shownBinding = ({ activated_at, ended_at, release_requested_at, ...rest }: any) => ({
+const shownBinding = ({ activated_at, ended_at, release_requested_at, release_declined, ...rest }: any) => ({
   ...rest,
   activated_at: time(activated_at),
   ended_at: time(ended_at),
-  ...(release_requested_at !== undefined && { release_requested_at: time(release_requested_at) }),
+  ...(release_requested_at !== undefined && {
+    release_requested_at: time(release_requested_at),
+    release_declined_at: release_declined && time(release_declined.declined_at),
+  }),
 });
 
 const shownCommon = ({ status, expires_at, on_expiry, machines_allowed, machines_in_use }: any) => ({
