@@ -70,6 +70,7 @@ export class Computer {
 
   /** Starts heartbeats, one after the other. */
   begin(): void {
+    this.#stopped = false;
     this.#beating = (async () => {
       while (!this.#stopped) {
         await this.#client.heartbeatNow();
@@ -82,6 +83,7 @@ export class Computer {
     return this.#stopped;
   }
 
+  /** Ends the heartbeats, until `begin` is called again. */
   async rest(): Promise<void> {
     this.#stopped = true;
     await this.#beating;
