@@ -11,6 +11,7 @@ import { HolderGuard } from './holder.guard.js';
 import { HolderLicensesController } from './licenses.controller.js';
 import { HolderOverviewService } from './overview.service.js';
 import { HolderSessionController } from './session.controller.js';
+import { RootController } from './root.controller.js';
 import { SignInCodes } from './sign-in-codes.js';
 import { SignInService } from './sign-in.service.js';
 
@@ -22,6 +23,7 @@ import { SignInService } from './sign-in.service.js';
     HolderLicensesController,
     HolderActivationsController,
     HolderDataController,
+    RootController,
   ],
   providers: [SignInService, SignInCodes, HolderGuard, HolderOverviewService, HolderExportService],
   exports: [SignInCodes],

@@ -140,6 +140,7 @@ describe('the document', () => {
       'GET /support/api/retention',
       'GET /support/api/service',
       'GET /privacy/data',
+      'GET /',
       'GET /health/live',
       'GET /health/ready',
       'GET /docs/errors',

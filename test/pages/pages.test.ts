@@ -100,6 +100,14 @@ describe.each(PAGES)('%s', (path) => {
   });
 });
 
+test('the root leads a browser to the portal, and is unknown to other clients', async () => {
+  const page = await get('/', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
+  expect([page.status, page.headers.get('location')]).toEqual([302, 'portal/']);
+  const other = await get('/', { accept: '*/*' });
+  expect(other.status).toBe(404);
+  expect(await other.json()).toMatchObject({ code: 'not_found' });
+});
+
 test.each([
   'portal',
   'portal/nonsense',

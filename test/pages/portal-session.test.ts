@@ -102,6 +102,10 @@ test('while the service is unavailable the typed text stays, and can be sent aft
   await page.getByRole('button', { name: 'Send to support' }).click();
   await page.getByRole('alert').getByText('What you typed is still here').waitFor();
   await browser.expectGoodLooks(page);
+  await page.context().setOffline(true);
+  await page.getByRole('button', { name: 'Send to support' }).click();
+  await page.getByRole('alert').getByText('You are offline. Nothing is lost').waitFor();
+  await page.context().setOffline(false);
   await page.unroute('**/portal/api/**');
   await page.getByRole('button', { name: 'Send to support' }).click();
   await machine(page, 'Studio Mac').getByText('Asked on').waitFor();

@@ -7,7 +7,7 @@ import { ACT } from '../support-api/harness.js';
 import { Pages, TODAY } from './browser.js';
 import { startForBrowser } from './service.js';
 import { askForRelease, button, dialog, openAs, row, sayWhy, title } from './support-browser.js';
-import { bind, expectFocus, announced } from './steps.js';
+import { bind, expectFocus, announced, toasted } from './steps.js';
 
 let service: Service;
 let origin: string;
@@ -43,6 +43,57 @@ test('waiting requests are counted in the tab of the page and in the title of th
   await page.getByRole('link', { name: 'Release requests 2 wait' }).waitFor();
   await page.getByRole('link', { name: 'Deletion requests 1 waits' }).waitFor();
   await until(async () => (await page.title()) === '(3) Find · Support');
+});
+
+test('the queue of requests is worked through by keyboard, with the reason of the holder', async () => {
+  await asked('first@example.com', 'First', 'I sold it');
+  service.clock.advance(60_000);
+  await asked('second@example.com', 'Second');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#requests');
+  await row(page, 'First').waitFor();
+  await page.keyboard.press('j');
+  await expectFocus(row(page, 'First'));
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await expectFocus(row(page, 'Second'));
+  await page.keyboard.press('k');
+  await expectFocus(row(page, 'First'));
+  await page.keyboard.press('r');
+  expect(await dialog(page).locator('[name=reason]').inputValue()).toBe('I sold it');
+  await button(dialog(page), 'Release').click();
+  await toasted(page, 'Released First.');
+  await expectFocus(row(page, 'Second'));
+  await page.keyboard.press('d');
+  // A letter that is typed is no shortcut.
+  await dialog(page).locator('[name=reason]').fill('');
+  await page.keyboard.type('jk rd');
+  expect(await dialog(page).locator('[name=reason]').inputValue()).toBe('jk rd');
+  await button(dialog(page), 'Decline').click();
+  await toasted(page, 'Declined to release Second.');
+  await expectFocus(page.getByRole('heading', { level: 1 }));
+  expect(
+    (await service.sql('select decision from release_request order by asked_at')).map(Object.values),
+  ).toEqual([['release'], ['decline']]);
+});
+
+test('the search opens by keyboard from every view, and a dialog keeps its keys', async () => {
+  const { license_id } = await asked('search@example.com', 'Searched');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', `#license/${license_id}`);
+  await button(page, 'Release Searched').click();
+  await dialog(page).locator('[name=reason]').fill('24');
+  await page.keyboard.press('/');
+  await page.keyboard.press('Control+k');
+  expect(await dialog(page).locator('[name=reason]').inputValue()).toBe('24/');
+  await button(dialog(page), 'Cancel').click();
+  for (const key of ['/', 'Control+k', 'Meta+k']) {
+    await page.goto(`/support/#license/${license_id}`);
+    await row(page, 'Searched').last().waitFor();
+    await page.keyboard.press(key);
+    await expectFocus(page.getByRole('textbox', { name: 'E-mail, license key' }));
+    expect(await page.getByRole('textbox').inputValue()).toBe('');
+  }
 });
 
 test('a hidden tab sends no requests', async () => {

@@ -3,6 +3,7 @@ import { moveFocus } from '../shared/announcer.js';
 import { isSignedOut, ServiceUnavailable } from '../shared/api.js';
 import { Unavailable } from '../shared/unavailable.js';
 import { Loading } from '../shared/loading.js';
+import { common } from '../shared/messages.js';
 import { Page } from '../shared/page.js';
 import { toast } from '../shared/toast.js';
 import type { HolderLicensesAnswer } from '../shared/api-types.js';
@@ -104,7 +105,11 @@ function Question({ stage, onRetry, onSignedIn }: QuestionProps) {
       <h1 id="headline">{messages.question}</h1>
       {stage === 'waiting' && <Loading text={messages.waiting} />}
       {stage === 'unavailable' && (
-        <Unavailable text={messages.unavailable} retry={messages.retry} onRetry={onRetry} />
+        <Unavailable
+          text={navigator.onLine ? messages.unavailable : common.offline}
+          retry={messages.retry}
+          onRetry={onRetry}
+        />
       )}
       {stage === 'failed' && <Unavailable text={messages.failed} retry={messages.retry} onRetry={onRetry} />}
       {stage === 'signed-out' && (

@@ -2,5 +2,6 @@
 export const common = {
   working: 'One moment …',
   dismiss: 'Dismiss',
+  offline: 'You are offline. Nothing is lost: try again once this device has a connection.',
   discard: 'What you typed would be lost. To discard it, press Escape again.',
 } as const;

@@ -114,7 +114,7 @@ export const messages = {
   find: {
     title: 'Which binding, for whom, and why?',
     label: 'E-mail, license key, or the id of a license, activation or transaction',
-    hint: 'Exact matches only. Your search is in no address and no log.',
+    hint: 'Exact matches only. Your search is in no address and no log. From anywhere: / or Ctrl+K.',
     button: 'Find',
     empty: 'Type what the person gave you.',
     kinds: {
@@ -246,6 +246,7 @@ export const messages = {
     title: 'Release requests',
     onLicense: 'Open requests',
     lead: 'Holders ask here where they may not release a machine by themselves. Oldest first.',
+    keys: 'By keyboard: J and K go through the rows, R releases, D declines.',
     waiting: 'Asking for the queue …',
     none: 'No requests are waiting. New ones appear here by themselves.',
     caption: { one: '# request waits', other: '# requests wait' },

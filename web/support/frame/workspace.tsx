@@ -21,6 +21,7 @@ import type { StaffSessionAnswer } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 import { Nav } from './nav.js';
 import { useQueues, type Queues } from './queues.js';
+import { useSearchShortcut } from './search-shortcut.js';
 
 interface Props {
   readonly session: StaffSessionAnswer;
@@ -31,6 +32,7 @@ interface Props {
 export function Workspace({ session, onSignedOut }: Props) {
   const queues = useQueues();
   const route = useRoute();
+  useSearchShortcut();
   const { view } = route;
   const signOut = useAction((error) => toastError(problemText(error)));
   useTitle(route, queues.requestsWaiting + queues.erasuresWaiting);

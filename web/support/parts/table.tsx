@@ -17,13 +17,15 @@ interface Props<Row> {
   readonly idOf: (row: Row) => string;
   /** The row that has just changed. */
   readonly changed?: string | undefined;
+  /** Whether the rows are worked through by keyboard (`useRowKeys`). */
+  readonly isWorked?: boolean;
 }
 
 /** The index of a row, so that the focus can be moved to it. */
 export const rowId = (id: string) => `row-${id}`;
 
 /** A table that becomes stacks on a narrow screen; the roles keep it a table for those who do not see it. */
-export function Table<Row>({ caption, columns, rows, idOf, changed }: Props<Row>) {
+export function Table<Row>({ caption, columns, rows, idOf, changed, isWorked }: Props<Row>) {
   return (
     <table role="table" class="stacked">
       <caption>{caption}</caption>
@@ -43,6 +45,7 @@ export function Table<Row>({ caption, columns, rows, idOf, changed }: Props<Row>
             id={rowId(idOf(row))}
             role="row"
             tabIndex={-1}
+            data-worked={isWorked}
             class={changed === idOf(row) ? 'changed' : ''}
           >
             {columns.map((column) => cellOf(column, row))}

@@ -29,7 +29,7 @@ export function DecideDialog({ asked, decision, onClose, onDecided }: Props) {
       danger={isRelease}
       fields={{
         reason: isRelease
-          ? reasonField(reasons.release)
+          ? reasonField(reasons.release, undefined, asked.reason ?? '')
           : {
               ...reasonField(reasons.decline, texts.declineReasonHint),
               label: texts.declineReason,

@@ -6,6 +6,7 @@ import { Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
 import type { Activation, ReleaseRequestLine } from '../../shared/api-types.js';
 import type { Decision } from '../types.js';
+import { useRowKeys } from './row-keys.js';
 import { messages } from '../messages.js';
 
 const FEW = 50;
@@ -25,6 +26,7 @@ interface Props<Row extends Asked> {
 
 export function RequestTable<Row extends Asked>({ rows, whose = [], onDecide }: Props<Row>) {
   const { shown, more } = useFew(rows, FEW);
+  useRowKeys();
   const columns: Column<Row>[] = [
     {
       name: texts.machine,
@@ -43,12 +45,16 @@ export function RequestTable<Row extends Asked>({ rows, whose = [], onDecide }: 
       plain: true,
       cell: (asked) => (
         <span class="row-actions">
-          <Button label={label(texts.releaseLabel, asked)} onClick={() => onDecide(asked, 'release')}>
-            {texts.release}
-          </Button>
-          <Button label={label(texts.declineLabel, asked)} onClick={() => onDecide(asked, 'decline')}>
-            {texts.decline}
-          </Button>
+          <span data-key="r">
+            <Button label={label(texts.releaseLabel, asked)} onClick={() => onDecide(asked, 'release')}>
+              {texts.release}
+            </Button>
+          </span>
+          <span data-key="d">
+            <Button label={label(texts.declineLabel, asked)} onClick={() => onDecide(asked, 'decline')}>
+              {texts.decline}
+            </Button>
+          </span>
         </span>
       ),
     },
@@ -60,6 +66,7 @@ export function RequestTable<Row extends Asked>({ rows, whose = [], onDecide }: 
         columns={columns}
         rows={shown}
         idOf={({ id }) => id}
+        isWorked
       />
       {more}
     </>

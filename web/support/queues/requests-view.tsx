@@ -59,7 +59,9 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
   return (
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
-      <p class="quiet">{texts.lead}</p>
+      <p class="quiet">
+        {texts.lead} {texts.keys}
+      </p>
       <Loaded load={load} waiting={texts.waiting}>
         {({ release_requests }) =>
           release_requests.length === 0 ? (
