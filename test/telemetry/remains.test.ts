@@ -45,7 +45,7 @@ test.each(['2026-11-21', '2026-11-22'])(
     );
     expect(left.map(({ id }) => id)).toEqual(left.map(({ id }) => id).toSorted());
     expect([left.length, new Set(left.map(({ by }) => by)).size]).toEqual([20, 1]);
-    const statistics = "select attname from pg_stats where tablename ~ '^telemetry_(inbox|moving)$'";
+    const statistics = "select attname from pg_stats where tablename ~ '^telemetry_inbox(_draining)?$'";
     expect(await service.sql(statistics)).toEqual([]);
   },
 );
