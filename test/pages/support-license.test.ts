@@ -159,8 +159,7 @@ test('releases a machine by the keyboard alone', async () => {
     }
     throw new Error(`The focus does not reach ${name}.`);
   };
-  await expectFocus(title(page, /^Which binding/));
-  await page.keyboard.press('Tab');
+  await expectFocus(page.getByRole('textbox', { name: 'E-mail, license key' }));
   await page.keyboard.type('keys@example.com');
   await page.keyboard.press('Enter');
   await expectFocus(title(page, /^License …/));
@@ -467,6 +466,23 @@ test('of two people who change one license, the second gets an explanation and t
   await dialog(page).getByLabel('Machines').fill('5');
   await sayWhy(page, 'Grew', 'Change');
   await page.getByText('0 of 5 machines in use').waitFor();
+});
+
+test('the e-mail address and the ids are copied with one click', async () => {
+  const sold = await license('copied@example.com', 1);
+  const id = await bind(service, sold, 'Studio Mac');
+  const page = await browser.page(origin, { permissions: ['clipboard-read', 'clipboard-write'] });
+  await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
+  for (const [what, text] of [
+    ['e-mail', 'copied@example.com'],
+    ['license id', sold.license_id],
+    ['activation id', id],
+  ]) {
+    await button(page, `Copy the ${what}`).click();
+    await toasted(page, `The ${what} is copied.`);
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(text);
+  }
+  await browser.expectGoodLooks(page);
 });
 
 test('a release of a machine that another person released meanwhile says so', async () => {

@@ -12,6 +12,12 @@ export const messages = {
   showAll: { one: 'Show all #', other: 'Show all #' },
   unnamedMachine: 'Unnamed machine',
   none: 'None',
+  copy: {
+    button: 'Copy',
+    label: 'Copy the {what}',
+    done: 'The {what} is copied.',
+    failed: 'The browser does not allow copying. Select the {what} and copy it yourself.',
+  },
   problems: {
     unknown: 'That did not work, and the service did not say why. Try again in a moment.',
     internal_error: 'Something went wrong in the service. Its log has one line about it. Try again later.',

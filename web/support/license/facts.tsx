@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { number, plural, utcDay, day } from '../../shared/dates.js';
-import { UntrustedText, t } from '../../shared/text.js';
+import { t } from '../../shared/text.js';
 import type { LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
+import { Copyable } from '../parts/copyable.js';
 import { Expiry } from './expiry.js';
 
 export function Facts({ license }: { license: LicenseDetail }) {
@@ -11,7 +12,7 @@ export function Facts({ license }: { license: LicenseDetail }) {
     <dl class="facts">
       <Fact name={facts.holder}>
         {license.email ? (
-          <UntrustedText text={license.email} />
+          <Copyable text={license.email} what={messages.find.kinds.email} />
         ) : (
           <span class="quiet">
             {license.is_address_lost ? messages.license.addressLost : messages.license.erasedHolder}
@@ -29,7 +30,7 @@ export function Facts({ license }: { license: LicenseDetail }) {
       </Fact>
       <Fact name={facts.created}>{day(license.created_at)}</Fact>
       <Fact name={facts.id}>
-        <span class="mono">{license.id}</span>
+        <Copyable class="mono" text={license.id} what={messages.find.kinds.license_id} />
       </Fact>
     </dl>
   );

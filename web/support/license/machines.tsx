@@ -6,6 +6,7 @@ import { ExactTime } from '../../shared/exact-time.js';
 import { Field } from '../../shared/field.js';
 import { t } from '../../shared/text.js';
 import { Machine, machineText } from '../parts/machine.js';
+import { Copyable } from '../parts/copyable.js';
 import { rowId, Table, type Column } from '../parts/table.js';
 import { useFew } from '../parts/use-few.js';
 import type { Activation } from '../../shared/api-types.js';
@@ -29,7 +30,8 @@ const idColumn = (searched: string): Column<Activation> => ({
   name: texts.id,
   cell: ({ id }) => (
     <>
-      <span class="mono small">{id}</span> {id === searched && <span class="tag">{texts.searched}</span>}
+      <Copyable class="mono small" text={id} what={messages.find.kinds.activation_id} />{' '}
+      {id === searched && <span class="tag">{texts.searched}</span>}
     </>
   ),
 });

@@ -1,0 +1,28 @@
+import { Button } from '../../shared/button.js';
+import { t, UntrustedText } from '../../shared/text.js';
+import { toast, toastError } from '../../shared/toast.js';
+import { messages } from '../messages.js';
+
+interface Props {
+  readonly text: string;
+  /** What the text is, such as `e-mail`. */
+  readonly what: string;
+  readonly class?: string;
+}
+
+/** A text with a button that copies it. */
+export function Copyable({ text, what, class: className = '' }: Props) {
+  const copy = () =>
+    navigator.clipboard.writeText(text).then(
+      () => toast(t(messages.copy.done, { what })),
+      () => toastError(t(messages.copy.failed, { what })),
+    );
+  return (
+    <span class={`copyable ${className}`}>
+      <UntrustedText text={text} />{' '}
+      <Button kind="link" label={t(messages.copy.label, { what })} onClick={() => void copy()}>
+        {messages.copy.button}
+      </Button>
+    </span>
+  );
+}
