@@ -81,5 +81,5 @@ export function unanchor({ components: { schemas } }: Document, code: string): v
 /** Replaces the pattern of a license key by an earlier, wrong one without the U that an imported key may have. */
 export function withoutU({ components: { schemas } }: Document): void {
   const key = schemas['ActivationRequest'].properties.license_key;
-  key.pattern = key.pattern.replaceAll('A-Za-z]{4}', 'A-TV-Za-tv-z]{4}');
+  key.pattern = key.pattern.replaceAll('*[A-Za-z', '*[A-TV-Za-tv-z');
 }

@@ -97,6 +97,8 @@ describe('an answer to what the document describes', () => {
     await succeeds(report(service, body), 'POST /v1/purchases', 204);
     for (const path of ['/health/live', '/health/ready', '/privacy/data', '/docs/errors'])
       await succeeds(service.call('GET', path), `GET ${path}`);
+    // Prism would follow the redirect itself.
+    await succeeds(direct.call('GET', '/', undefined, { accept: 'text/html' }), 'GET /', 302);
   });
 
   test('of the portal', async () => {
