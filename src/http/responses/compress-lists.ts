@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, onSendAsyncHookHandler } from 'fastify';
 
 /** Shorter responses would gain little. */
 const MIN_BYTES = 1_024;
@@ -18,18 +18,23 @@ const ENCODERS = {
  * a compressed response that also contains text of an attacker could reveal the token.
  */
 export function compressLists(fastify: FastifyInstance): void {
-  fastify.addHook('onSend', async (request, reply, payload) => {
-    if (request.method !== 'GET' || !request.routeOptions.url?.startsWith('/support/api/')) return payload;
-    if (typeof payload !== 'string' || Buffer.byteLength(payload) < MIN_BYTES) return payload;
-    void reply.header('vary', 'accept-encoding');
-    const encoding = acceptedEncoding(request.headers['accept-encoding']);
-    if (!encoding) return payload;
-    void reply.header('content-encoding', encoding).removeHeader('content-length');
-    return ENCODERS[encoding](payload);
+  // The hook is part of these routes, so that a heartbeat does not pass it.
+  fastify.addHook('onRoute', (route) => {
+    if (route.method !== 'GET' || !route.url.startsWith('/support/api/')) return;
+    route.onSend = [...[route.onSend ?? []].flat(), compress];
   });
 }
 
-/** The preferred encoding among those that an `accept-encoding` header names, unless with a quality of 0. */
+const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
+  if (typeof payload !== 'string' || Buffer.byteLength(payload) < MIN_BYTES) return payload;
+  void reply.header('vary', 'accept-encoding');
+  const encoding = acceptedEncoding(request.headers['accept-encoding']);
+  if (!encoding) return payload;
+  void reply.header('content-encoding', encoding).removeHeader('content-length');
+  return ENCODERS[encoding](payload);
+};
+
+/** The preferred encoding that an `accept-encoding` header accepts. A quality of 0 excludes an encoding. */
 function acceptedEncoding(header: string | string[] | undefined): keyof typeof ENCODERS | undefined {
   const accepted = new Set(
     String(header ?? '')
