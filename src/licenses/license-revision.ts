@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { rfc3339OrNull } from '../core/clock.js';
 import type { License } from './license.entity.js';
 
 type ChangeableByStaff = Pick<
@@ -12,6 +13,6 @@ type ChangeableByStaff = Pick<
  */
 export function licenseRevision(license: ChangeableByStaff): string {
   const { staff_status, machines_allowed, expires_at, on_expiry, email } = license;
-  const values = [staff_status, machines_allowed, expires_at?.getTime() ?? null, on_expiry, email];
+  const values = [staff_status, machines_allowed, rfc3339OrNull(expires_at), on_expiry, email];
   return createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 16);
 }
