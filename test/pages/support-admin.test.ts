@@ -120,7 +120,7 @@ test('shows warnings, mails that were not delivered and why, and jobs that wait'
     `update graphile_worker._private_jobs set attempts = 3, last_error = 'the mail server <b>refused</b> it' where key = $1`,
     [`license_key ${about}`],
   );
-  await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+  await page.evaluate(`dispatchEvent(new Event('focus'))`);
   await page.getByText(/^Undelivered mails: 1, because the mail server <b>refused/).waitFor();
   const mail = page.getByRole('table', { name: '1 mail was not delivered' });
   await mail

@@ -502,7 +502,7 @@ test('a license is read again when its tab is shown again', async () => {
   await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
   await page.getByText('0 of 1 machine in use').waitFor();
   await service.setLicense(sold.license_id, { machines_allowed: 7 });
-  await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+  await page.evaluate(`dispatchEvent(new Event('focus'))`);
   await page.getByText('0 of 7 machines in use').waitFor();
 });
 

@@ -56,9 +56,11 @@ export function useLoad<T>(path: string): Load<T> {
   }, [reload]);
   useEffect(() => {
     // Another tab or another person may have changed the data meanwhile.
-    const comeBack = () => document.visibilityState === 'visible' && void reload();
-    document.addEventListener('visibilitychange', comeBack);
-    return () => document.removeEventListener('visibilitychange', comeBack);
+    // After the end of the session, `resumed` loads it again.
+    const comeBack = () =>
+      document.visibilityState === 'visible' && !isSignedOut(refusal.current) && void reload();
+    addEventListener('focus', comeBack);
+    return () => removeEventListener('focus', comeBack);
   }, [reload]);
   // Of another address nothing is shown, not even for a moment.
   const shown = state.path === path ? state : { busy: true };

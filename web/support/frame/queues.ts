@@ -4,6 +4,7 @@ import { useLoad, type Load } from '../use-load.js';
 import type { ErasureListAnswer, ReleaseQueueAnswer } from '../../shared/api-types.js';
 
 const EVERY_MS = 60_000;
+const TOUCHES = ['focus', 'keydown', 'pointerdown'];
 /** Requests keep a session alive, so polling stops without input, and the session can end by itself (docs/contract.md#staff). */
 const UNTOUCHED_MS = 5 * 60_000;
 
@@ -42,17 +43,11 @@ function useRefresh(refresh: () => void): void {
       if (document.visibilityState === 'visible' && Date.now() - touched.current < UNTOUCHED_MS)
         latest.current();
     };
-    const comeBack = () => {
-      touch();
-      look();
-    };
     const timer = setInterval(look, EVERY_MS);
-    addEventListener('focus', comeBack);
-    for (const event of ['keydown', 'pointerdown']) addEventListener(event, touch, { passive: true });
+    for (const event of TOUCHES) addEventListener(event, touch, { passive: true });
     return () => {
       clearInterval(timer);
-      removeEventListener('focus', comeBack);
-      for (const event of ['keydown', 'pointerdown']) removeEventListener(event, touch);
+      for (const event of TOUCHES) removeEventListener(event, touch);
     };
   }, []);
 }
