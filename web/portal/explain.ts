@@ -1,11 +1,10 @@
 import { Refused, ServiceUnavailable } from '../shared/api.js';
-import { common } from '../shared/messages.js';
+import { unlessOffline } from '../shared/messages.js';
 import { messages } from './messages.js';
 
 /** What did not work, in a sentence for the holder. */
 export function explain(error: unknown): string {
-  if (error instanceof ServiceUnavailable)
-    return navigator.onLine ? messages.unavailableTyped : common.offline;
+  if (error instanceof ServiceUnavailable) return unlessOffline(messages.unavailableTyped);
   if (!(error instanceof Refused)) throw error;
   return (
     messages.refused[error.code] ?? (error.status < 500 && error.detail ? error.detail : messages.failed)

@@ -3,7 +3,7 @@ import { moveFocus } from '../shared/announcer.js';
 import { isSignedOut, ServiceUnavailable } from '../shared/api.js';
 import { Unavailable } from '../shared/unavailable.js';
 import { Loading } from '../shared/loading.js';
-import { common } from '../shared/messages.js';
+import { unlessOffline } from '../shared/messages.js';
 import { Page } from '../shared/page.js';
 import { toast } from '../shared/toast.js';
 import type { HolderLicensesAnswer } from '../shared/api-types.js';
@@ -105,11 +105,7 @@ function Question({ stage, onRetry, onSignedIn }: QuestionProps) {
       <h1 id="headline">{messages.question}</h1>
       {stage === 'waiting' && <Loading text={messages.waiting} />}
       {stage === 'unavailable' && (
-        <Unavailable
-          text={navigator.onLine ? messages.unavailable : common.offline}
-          retry={messages.retry}
-          onRetry={onRetry}
-        />
+        <Unavailable text={unlessOffline(messages.unavailable)} retry={messages.retry} onRetry={onRetry} />
       )}
       {stage === 'failed' && <Unavailable text={messages.failed} retry={messages.retry} onRetry={onRetry} />}
       {stage === 'signed-out' && (

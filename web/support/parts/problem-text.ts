@@ -1,11 +1,11 @@
 import { Refused, ServiceUnavailable } from '../../shared/api.js';
-import { common } from '../../shared/messages.js';
+import { unlessOffline } from '../../shared/messages.js';
 import { messages } from '../messages.js';
 import { t } from '../../shared/text.js';
 
 /** What went wrong, for a person. */
 export function problemText(error: unknown): string {
-  if (error instanceof ServiceUnavailable) return navigator.onLine ? messages.unavailable : common.offline;
+  if (error instanceof ServiceUnavailable) return unlessOffline(messages.unavailable);
   if (!(error instanceof Refused)) return messages.problems.unknown!;
   return messages.problems[error.code] ?? (error.detail || messages.problems.unknown!);
 }

@@ -8,9 +8,6 @@ import { rowId } from './table.js';
  */
 export function showChange(text: string, row?: string): void {
   toast(text);
-  if (row !== undefined) focusRow(row);
-}
-
-export function focusRow(row: string): void {
+  if (row === undefined) return;
   requestAnimationFrame(() => moveFocus(document.getElementById(rowId(row)) ?? document.querySelector('h1')));
 }
