@@ -32,7 +32,7 @@ export const ALLOWED_FOR_TOOLS = [
 const INTRODUCTION = `# Licenses
 
 Written by \`npm run docs:licenses\` from the lock file; a test keeps it current. It lists the third-party packages in a
-release with their licenses: those that the image installs for the service, and those that the pages bundle. A test fails
+release with their licenses: what the image installs for the service, and what the pages bundle. A test fails
 for a license that is not allowed in \`scripts/docs-licenses.mjs\`; copyleft and source-available licenses are not allowed.
 
 A release includes the texts of the licenses. In the image each package is complete in \`node_modules\`, with the text of its

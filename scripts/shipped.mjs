@@ -57,8 +57,8 @@ function nearest(name, from) {
 }
 
 /**
- * The packages in a release: those that `npm ci --omit=dev --omit=optional` installs for the service, as in the
- * Dockerfile, and those that the pages bundle.
+ * The packages in a release: what `npm ci --omit=dev --omit=optional` installs for the service, as in the
+ * Dockerfile, and what the pages bundle.
  * @returns the packages by `name@version`, sorted; `where` is `service` or `pages`
  */
 export function shipped() {

@@ -42,7 +42,7 @@ export class DueTimes {
     this.#place[timer] = place;
   }
 
-  // Moves a timer up past those that are due later, or down past those that are due earlier.
+  // Moves a timer up past later timers, or down past earlier ones.
   #settle(timer) {
     const due = this.#due[timer];
     let place = this.#place[timer];

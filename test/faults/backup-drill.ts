@@ -44,7 +44,7 @@ export class Market {
     return answer;
   }
 
-  /** Reports every event again, all at the same time, and repeats those that got 503. */
+  /** Reports every event again, all at the same time, and repeats each that got 503. */
   async tellAll(): Promise<void> {
     for (let left = this.events; left.length > 0;) {
       const answers = await Promise.all(left.map((event) => this.tell(event)));

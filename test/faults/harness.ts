@@ -173,7 +173,7 @@ export class FaultedService {
   live = (): Promise<RecordedAnswer> => this.#ask({}, 'live', 'GET', '/health/live');
   ready = (): Promise<RecordedAnswer> => this.#ask({}, 'ready', 'GET', '/health/ready');
 
-  /** Starts a load with two callers of each kind, and three of those that write. */
+  /** Starts a load with two callers of each kind, and three callers of each kind that writes. */
   load(): Load<RecordedAnswer> {
     const { activate, contend, heartbeat, telemetry, search, manifest, live, ready } = this;
     const once = [activate, contend, heartbeat, telemetry, search, manifest, live, ready];

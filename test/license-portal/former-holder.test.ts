@@ -23,7 +23,7 @@ const HOUR_MS = 3_600_000;
 
 let service: Service;
 let license: { license_id: string; license_key: string };
-/** The activation that stays active, and the ids of those that ended before the license got another holder. */
+/** The activation that stays active, and the ids of the ones that ended before the license got another holder. */
 let active: { id: string; token: string };
 let ended: string[];
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import type { OnExpiry } from '../../../src/core/config.js';
 
 /*
  * Plans from a seed the operations of the clients of one license, as templates without ids. The activation of a template is
- * chosen when it is executed, from those that the clients know at that time.
+ * chosen when it is executed, from the ones that the clients know at that time.
  */
 
 const KIND_WEIGHTS = {

@@ -13,7 +13,7 @@ const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex');
 export class TlsPostgres {
   /** The certificate; with null the proxy offers no TLS. */
   certificate: Certificate | null = null;
-  /** The numbers of connections that requested TLS, and of those that did not and were closed. */
+  /** The numbers of connections that requested TLS, and of connections that did not and were closed. */
   readonly seen = { secure: 0, plain: 0 };
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
