@@ -24,7 +24,8 @@ test.each(FILES)('$kind: Node opens it with the passphrase alone', ({ kind, key,
   );
   expect(createPrivateKey({ key: pem, passphrase: PASSPHRASE }).equals(key)).toBe(true);
   if (kind === 'rsa') return; // a wrong passphrase is the same for any key
-  expect(() => createPrivateKey({ key: pem, passphrase: `${PASSPHRASE} ` })).toThrow(/bad decrypt|decode/);
+  // One wrong passphrase in 256 gives bytes with a valid padding; then it is the key in them that cannot be decoded.
+  expect(() => createPrivateKey({ key: pem, passphrase: `${PASSPHRASE} ` })).toThrow(/bad decrypt|decode/i);
 });
 
 test.each(FILES)('$kind: openssl opens it without an option, and names scrypt', ({ key, pem }) => {
