@@ -3,18 +3,20 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const INSTALLED = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'].map(
+const LINUX_PATHS = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'].map(
   (name) => `/usr/bin/${name}`,
 );
-const MAC = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome';
-const PACKAGE = fileURLToPath(new URL('../node_modules/@sparticuz/chromium', import.meta.url));
-const CACHE = fileURLToPath(new URL('../node_modules/.cache/mooring', import.meta.url));
+const MAC_PATH = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome';
+const PACKAGE_FOLDER = fileURLToPath(new URL('../node_modules/@sparticuz/chromium', import.meta.url));
+const CACHE_FOLDER = fileURLToPath(new URL('../node_modules/.cache/mooring', import.meta.url));
 
 /** @returns the options for `chromium.launch` of playwright-core */
 export async function findChromium() {
   // The default arguments of the package from npm are not used: its --single-process crashes.
-  const args = ['--no-sandbox', '--disable-gpu', '--no-zygote'];
-  const installed = [process.env.CHROMIUM_PATH, ...INSTALLED, MAC].find((path) => path && existsSync(path));
+  const args = ['--no-sandbox', '--disable-gpu'];
+  const installed = [process.env.CHROMIUM_PATH, ...LINUX_PATHS, MAC_PATH].find(
+    (path) => path && existsSync(path),
+  );
   if (installed) return { executablePath: installed, args };
   if (process.platform !== 'linux' || process.arch !== 'x64')
     throw new Error('No Chromium found: install Chrome or Chromium, or set CHROMIUM_PATH to its path.');
@@ -23,33 +25,33 @@ export async function findChromium() {
   const env = {
     ...process.env,
     LD_LIBRARY_PATH: join(folder, 'al2023/lib'),
-    FONTCONFIG_FILE: fontsOf(folder),
+    FONTCONFIG_FILE: writeFontConfiguration(folder),
   };
   return { executablePath: join(folder, 'chromium'), args, env };
 }
 
-/** Writes a font configuration, because the package's own looks for fonts in /tmp, and without fonts a page has no text. */
-function fontsOf(folder) {
-  const file = join(CACHE, 'fonts.conf');
-  const [fonts, cache] = [join(folder, 'fonts'), join(CACHE, 'fontconfig')];
+/** Writes a font configuration, because that of the package expects fonts in /tmp; without fonts a page has no text. */
+function writeFontConfiguration(folder) {
+  const file = join(CACHE_FOLDER, 'fonts.conf');
+  const [fonts, cache] = [join(folder, 'fonts'), join(CACHE_FOLDER, 'fontconfig')];
   writeFileSync(file, `<fontconfig><dir>${fonts}</dir><cachedir>${cache}</cachedir></fontconfig>\n`);
   return file;
 }
 
 /** Unpacks the package once. Simultaneous calls unpack to separate folders, and the first result is kept. */
 async function unpackChromium() {
-  const { version } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
-  const folder = join(CACHE, `chromium-${version}`);
+  const { version } = JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8'));
+  const folder = join(CACHE_FOLDER, `chromium-${version}`);
   if (existsSync(folder)) return folder;
-  mkdirSync(CACHE, { recursive: true });
-  const temporaryFolder = mkdtempSync(join(CACHE, 'unpacking-'));
+  mkdirSync(CACHE_FOLDER, { recursive: true });
+  const temporaryFolder = mkdtempSync(join(CACHE_FOLDER, 'unpacking-'));
   const { TMPDIR } = process.env;
   try {
     // The package always unpacks to TMPDIR.
     process.env.TMPDIR = temporaryFolder;
     const { default: bundled, inflate } = await import('@sparticuz/chromium');
     await bundled.executablePath();
-    await inflate(join(PACKAGE, 'bin/al2023.tar.br'));
+    await inflate(join(PACKAGE_FOLDER, 'bin/al2023.tar.br'));
     if (!existsSync(folder)) renameSync(temporaryFolder, folder);
   } finally {
     if (TMPDIR === undefined) delete process.env.TMPDIR;
